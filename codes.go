@@ -1,0 +1,102 @@
+package heddle
+
+// The error ids. An id is never reused; the first digit groups them: 1 the
+// request, 2 networks and addresses, 3 the kernel, 4 the agent and its records,
+// 5 doors, 6 labs, 7 benchmarks.
+const (
+	BadID           Code = "HDL-1001"
+	BadIfName       Code = "HDL-1002"
+	BadName         Code = "HDL-1003"
+	BadMAC          Code = "HDL-1004"
+	BadOption       Code = "HDL-1005"
+	BadAddress      Code = "HDL-1006"
+	BadSubnet       Code = "HDL-1007"
+	BadPort         Code = "HDL-1008"
+	BadJSON         Code = "HDL-1009"
+	BadNamespace    Code = "HDL-1010"
+	BadMTU          Code = "HDL-1011"
+	BadArgument     Code = "HDL-1012"
+	UnknownMode     Code = "HDL-2001"
+	NoNetwork       Code = "HDL-2002"
+	NetworkExists   Code = "HDL-2003"
+	SubnetOverlap   Code = "HDL-2004"
+	NoParent        Code = "HDL-2005"
+	NetworkInUse    Code = "HDL-2006"
+	AddressTaken    Code = "HDL-2007"
+	OutsidePool     Code = "HDL-2008"
+	PoolExhausted   Code = "HDL-2009"
+	PortTaken       Code = "HDL-2010"
+	MACTaken        Code = "HDL-2011"
+	PlanConflict    Code = "HDL-2012"
+	NoEndpoint      Code = "HDL-2013"
+	EndpointDiffers Code = "HDL-2014"
+	IfNameTaken     Code = "HDL-3001"
+	KernelRefused   Code = "HDL-3002"
+	NotOnKernel     Code = "HDL-3003"
+	Drift           Code = "HDL-3004"
+	UndoFailed      Code = "HDL-3005"
+	NoPermission    Code = "HDL-3006"
+	AgentDown       Code = "HDL-4001"
+	LedgerBroken    Code = "HDL-4002"
+	LedgerFull      Code = "HDL-4003"
+	Stopping        Code = "HDL-4004"
+	AuditFound      Code = "HDL-4005"
+	Waited          Code = "HDL-4006"
+	AgentRuns       Code = "HDL-4007"
+	CNIVersion      Code = "HDL-5001"
+	CNIConfig       Code = "HDL-5002"
+	LabFailed       Code = "HDL-6001"
+	NoLab           Code = "HDL-6002"
+	BenchFailed     Code = "HDL-7001"
+	NoTool          Code = "HDL-7002"
+	Threshold       Code = "HDL-7003"
+)
+
+var explanations = map[Code]Explanation{
+	BadID:           {Usage, "bad id", "An endpoint's id is made of the container's id and the interface name; both become part of names and records.", "Use an id of letters, digits, '_', '.', '-', at most 128 bytes, that starts with a letter or digit."},
+	BadIfName:       {Usage, "bad name", "The kernel takes interface names of 1 to 15 bytes without '/', ':' or white space.", "Choose a shorter or plainer name."},
+	BadName:         {Usage, "bad name", "A network's name is used in commands and records.", "Use letters, digits, '_', '.', '-', at most 64 bytes, starting with a letter or digit."},
+	BadMAC:          {Usage, "bad address", "A container's interface needs a unicast Ethernet address of six bytes.", "Leave the MAC out, or give one such as 0a:00:00:00:00:01."},
+	BadOption:       {Usage, "bad option", "Every mode knows a fixed set of options, and refuses others so that a typing error is not silently ignored.", "See 'heddle network create --help' and docs/modes/ for the mode's options."},
+	BadAddress:      {Usage, "bad address", "The text is not an IP address, or of a family that the network does not have.", "Give an IPv4 or IPv6 address from one of the network's subnets."},
+	BadSubnet:       {Usage, "bad subnet", "A network has at most one IPv4 and one IPv6 subnet; a subnet must have room for a gateway and an endpoint, and the gateway and ranges lie inside it.", "Give subnets in CIDR form, such as 10.20.0.0/24 and fd20::/64."},
+	BadPort:         {Usage, "bad port", "A published port is [IP:]HOST:CONTAINER[/tcp|/udp], with ports from 1 to 65535.", "For example --publish 8080:80 or --publish 127.0.0.1:5353:53/udp."},
+	BadJSON:         {Usage, "bad JSON", "The request's body could not be read.", "Check the document; unknown fields are refused."},
+	BadNamespace:    {Usage, "bad namespace", "The path does not lead to a network namespace.", "Give /proc/PID/ns/net of a running container, or a file under /run/netns."},
+	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries.", "Leave --mtu out to take the parent's."},
+	BadArgument:     {Usage, "bad argument", "The command was called with a value it cannot use.", "See the command's --help."},
+	UnknownMode:     {Usage, "unknown mode", "The agent has no mode of that name.", "'heddle network create --help' lists the modes."},
+	NoNetwork:       {Failed, "no such network", "No network has that name on this host.", "'heddle network list' shows those there are."},
+	NetworkExists:   {Conflict, "network exists", "A network of that name exists with other settings.", "Choose another name, or delete the old network first."},
+	SubnetOverlap:   {Conflict, "subnets overlap", "Two networks, or a network and the host, would own the same addresses, and routing could not tell them apart.", "Choose a subnet that no other network, and no interface of the host, uses."},
+	NoParent:        {Failed, "no parent", "The network needs an interface of the host to stand on, and it is not there.", "Name an existing interface with --parent; 'ip link' lists them."},
+	NetworkInUse:    {Conflict, "network in use", "Endpoints are attached to the network.", "Detach them first ('heddle endpoint list')."},
+	AddressTaken:    {Conflict, "address taken", "Another endpoint, the gateway or a reservation has the address.", "Choose another one, or leave it out."},
+	OutsidePool:     {Conflict, "address outside the network", "A requested address must lie in one of the network's subnets.", "Choose one inside, or leave it out."},
+	PoolExhausted:   {Conflict, "no address left", "All addresses of the range are in use.", "Detach endpoints, or create a network with a larger subnet."},
+	PortTaken:       {Conflict, "port taken", "Another endpoint publishes the port, or a program on the host listens on it.", "Choose another host port ('ss -ltnup' shows who listens)."},
+	MACTaken:        {Conflict, "MAC taken", "Another endpoint of the network has the MAC address.", "Choose another one, or leave it out."},
+	PlanConflict:    {Conflict, "conflicting wishes", "Two networks want one kernel object, such as a setting of their common parent, in different ways.", "Bring the two networks' options in line, or give one of them another parent."},
+	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
+	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
+	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
+	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
+	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode needs.", "Choose another mode, or a kernel with the feature."},
+	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what is missing; the agent repairs it within a second when it runs."},
+	UndoFailed:      {Partial, "undo failed", "An operation failed, and undoing what it had done failed too.", "'heddle gc' removes what is left, 'heddle audit' shows it."},
+	NoPermission:    {Failed, "not permitted", "The caller is neither root nor in the group of the agent's socket, or the agent lacks a capability.", "Call as root; the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN."},
+	AgentDown:       {Unreachable, "agent unreachable", "Nothing answers on the agent's socket.", "Start it ('systemctl start heddled'), or name its socket with --socket."},
+	LedgerBroken:    {Failed, "ledger unreadable", "The record of what was made cannot be read, so the agent changes nothing.", "Restore the file from a copy, or move it away: networks then have to be created anew, and 'heddle gc' removes what is left in the kernel."},
+	LedgerFull:      {Failed, "ledger not writable", "The record of the intent could not be written, so nothing was done.", "Make room on the file system of the state and run folders."},
+	Stopping:        {Unreachable, "agent stopping", "The agent is shutting down and takes no new work.", "Call again when it is back."},
+	AuditFound:      {Failed, "audit found", "Ledger, kernel and containers do not agree.", "'heddle gc' removes what belongs to nobody; 'heddle check' shows drift."},
+	Waited:          {Timeout, "timed out", "The condition did not come true in time.", "Look at 'heddle status', or wait longer with --timeout."},
+	AgentRuns:       {Conflict, "agent runs already", "Another agent holds the run folder's lock.", "Stop it first, or give this one other folders (--run-dir, --state-dir)."},
+	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
+	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
+	LabFailed:       {Failed, "lab", "A lab's host could not be made or entered.", "'heddle lab down' removes what is left."},
+	NoLab:           {Failed, "no such lab", "No lab of that name is up, or it has no such host.", "'heddle lab list' shows those there are."},
+	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},
+	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed.", "Install it (Debian: sockperf, iperf3, iputils-ping)."},
+	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report."},
+}

@@ -1,0 +1,127 @@
+package heddle
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind classes an error by what the caller can do about it. Its number is the
+// exit code of the command line.
+type Kind int
+
+// The exit codes of the command line; 0 is success.
+const (
+	Failed      Kind = 1 // a check failed, or the kernel refused
+	Usage       Kind = 2 // the request is malformed
+	Unreachable Kind = 3 // the agent does not answer
+	Unavailable Kind = 4 // this kernel cannot do it
+	Conflict    Kind = 5 // something else has the name, the address, the port
+	Timeout     Kind = 6
+	Partial     Kind = 7 // some of it was done
+)
+
+// Code is a stable error id ("HDL-0101"); Explain has its story.
+type Code string
+
+// Error says what failed, on which object, in whose words, and what to do.
+type Error struct {
+	Code   Code   `json:"id"`
+	Kind   Kind   `json:"exit"`
+	Op     string `json:"operation"`
+	Object string `json:"object,omitempty"`
+	// Cause is the kernel's or the library's own message, if there is one.
+	Cause  string `json:"cause,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	err    error
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Object != "" {
+		s += " " + e.Object
+	}
+	if e.Cause != "" {
+		s += ": " + e.Cause
+	}
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s + " [" + string(e.Code) + "]"
+}
+
+// Unwrap returns the cause as an error.
+func (e *Error) Unwrap() error { return e.err }
+
+// Is makes two errors with the same code equal to errors.Is.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Op == ""
+}
+
+// Errorf makes an error of a known code about an object.
+func Errorf(c Code, op, object, remedy string) *Error {
+	return &Error{Code: c, Kind: explanations[c].Kind, Op: explanations[c].verb(op), Object: object, Remedy: remedy}
+}
+
+// Wrap makes an error of a known code around the cause's own words. A cause
+// that is an *Error already is returned unchanged: it knows better.
+func Wrap(c Code, op, object string, cause error, remedy string) error {
+	var known *Error
+	if errors.As(cause, &known) {
+		return cause
+	}
+	return &Error{Code: c, Kind: explanations[c].Kind, Op: op, Object: object, Cause: cause.Error(), Remedy: remedy, err: cause}
+}
+
+// Sentinel returns a target for errors.Is.
+func (c Code) Sentinel() error { return &Error{Code: c} }
+
+// KindOf returns the error's kind, Failed for a foreign error, 0 for none.
+func KindOf(err error) Kind {
+	var known *Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &known):
+		return known.Kind
+	default:
+		return Failed
+	}
+}
+
+// Explanation is what "heddle explain CODE" prints.
+type Explanation struct {
+	Kind   Kind   `json:"exit"`
+	Title  string `json:"title"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy"`
+}
+
+func (x Explanation) verb(op string) string {
+	if x.Title == "" {
+		return op
+	}
+	return x.Title + ": " + op
+}
+
+// Explain returns the story of an error id.
+func Explain(c Code) (Explanation, bool) {
+	x, ok := explanations[c]
+	return x, ok
+}
+
+// Codes lists all error ids.
+func Codes() []Code {
+	var all []Code
+	for c := range explanations {
+		all = append(all, c)
+	}
+	return all
+}
+
+func orNone(s []string) string {
+	if len(s) == 0 {
+		return "no options"
+	}
+	return fmt.Sprint(s)
+}

@@ -1,0 +1,187 @@
+package heddle
+
+import "fmt"
+
+// The nftables tables every host carries: inet heddle and bridge heddle. Their
+// chains are static; networks hang chains of their own into the verdict maps,
+// and endpoints are members of sets. A packet costs the same with one endpoint
+// and with two thousand.
+//
+//	forward:     from a network -> @from -> from-NET   (leaves an internal one?)
+//	             into a network -> @to   -> to-NET     (isolation)
+//	prerouting:  guard (spoofing), then publish (DNAT of published ports)
+//	postrouting: from a network -> @snat -> snat-NET   (masquerade, hairpin)
+//
+// Sets whose elements are keyed by an interface's name hold what may be sent
+// from that port.
+
+// SetType describes a set or map: the nft types of the key's parts and, for a
+// map, of the value's.
+type SetType struct {
+	Match, Value []string
+}
+
+// The nft types in use. nd_target is an IPv6 address compared as the raw target
+// field of a neighbour message (RFC 4861, 4.3 and 4.4), which nft 1.0.6 cannot
+// name.
+const (
+	TypeIfName   = "ifname"
+	TypeMAC      = "ether_addr"
+	TypeIPv4     = "ipv4_addr"
+	TypeIPv6     = "ipv6_addr"
+	TypeNDTarget = "nd_target"
+	TypeProto    = "inet_proto"
+	TypePort     = "inet_service"
+	TypeGroup    = "devgroup"
+	TypeVerdict  = "verdict"
+)
+
+var setTypes = map[string]SetType{
+	"bridge/macs":   {Match: []string{TypeIfName, TypeMAC}},
+	"bridge/addrs4": {Match: []string{TypeIfName, TypeIPv4}},
+	"bridge/addrs6": {Match: []string{TypeIfName, TypeIPv6}},
+	"bridge/nd":     {Match: []string{TypeIfName, TypeNDTarget}},
+	"bridge/who4":   {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
+	"bridge/who6":   {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
+	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
+	"inet/addrs4":   {Match: []string{TypeIfName, TypeIPv4}},
+	"inet/addrs6":   {Match: []string{TypeIfName, TypeIPv6}},
+	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/snat":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/allowed":  {Match: []string{TypeGroup, TypeGroup}},
+	"inet/ports4":   {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	"inet/any4":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/any6":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+}
+
+// TypeOf returns the type of one of our sets, such as "bridge", "macs".
+func TypeOf(family, set string) (SetType, bool) {
+	t, ok := setTypes[family+"/"+set]
+	return t, ok
+}
+
+// DropReasons are the named counters of our tables: why a packet was dropped.
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "ethertype", "loopback", "isolated"}
+
+// BaseFirewall is what every network with a firewall wants of the host.
+func BaseFirewall() []Firewall {
+	return append(inetBase(), bridgeBase()...)
+}
+
+func sets(family string, names ...string) []Firewall {
+	var all []Firewall
+	for _, name := range names {
+		t := setTypes[family+"/"+name]
+		kind := "set"
+		if t.Value != nil {
+			kind = "map"
+		}
+		all = append(all, Firewall{Family: family, Kind: kind, Name: name, Spec: t.spec()})
+	}
+	return all
+}
+
+func counters(family string, names ...string) []Firewall {
+	var all []Firewall
+	for _, name := range names {
+		all = append(all, Firewall{Family: family, Kind: "counter", Name: name})
+	}
+	return all
+}
+
+func chain(family, name, spec string, rules ...string) Firewall {
+	return Firewall{Family: family, Kind: "chain", Name: name, Spec: spec, Rules: rules}
+}
+
+func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop", reason) }
+
+func inetBase() []Firewall {
+	all := []Firewall{{Family: "inet", Kind: "table"}}
+	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "loopback", "isolated")...)
+	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "from", "to", "snat", "allowed", "ports4", "ports6", "any4", "any6")...)
+	return append(all,
+		chain("inet", "publish", "",
+			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
+			"meta nfproto ipv6 dnat ip6 to ip6 daddr . meta l4proto . th dport map @ports6",
+			"meta nfproto ipv4 dnat ip to meta l4proto . th dport map @any4",
+			"ip6 daddr != ::1 dnat ip6 to meta l4proto . th dport map @any6"),
+		chain("inet", "guard", "",
+			"ip saddr 127.0.0.0/8 "+drop("loopback"),
+			"ip daddr 127.0.0.0/8 "+drop("loopback")),
+		chain("inet", "guard-port", "",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"meta nfproto ipv4 iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
+			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 ip6 saddr != :: "+drop("spoofed-ip")),
+		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
+			`iifname "`+PrefixBridge+`*" jump guard`,
+			`iifname "`+PrefixPort+`*" jump guard`,
+			`iifname "`+PrefixPort+`*" jump guard-port`),
+		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
+			"meta iifgroup vmap @from",
+			"meta oifgroup vmap @to"),
+		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",
+			"fib daddr type local jump publish"),
+		chain("inet", "output", "type nat hook output priority dstnat - 5; policy accept;",
+			"fib daddr type local jump publish"),
+		chain("inet", "postrouting", "type nat hook postrouting priority srcnat - 5; policy accept;",
+			`oifname "`+PrefixBridge+`*" ip saddr 127.0.0.0/8 masquerade`,
+			`oifname "`+PrefixPort+`*" ip saddr 127.0.0.0/8 masquerade`,
+			"meta iifgroup vmap @snat"))
+}
+
+func bridgeBase() []Firewall {
+	all := []Firewall{{Family: "bridge", Kind: "table"}}
+	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "ethertype")...)
+	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "nd", "who4", "who6")...)
+	return append(all,
+		chain("bridge", "guard", "",
+			"ether type != { ip, ip6, arp } "+drop("ethertype"),
+			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"ether type arp iifname . arp saddr ip != @addrs4 "+drop("spoofed-arp"),
+			"ether type arp iifname . arp saddr ether != @macs "+drop("spoofed-arp"),
+			"ether type ip iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 != @nd "+drop("spoofed-nd"),
+			"ether type ip6 iifname . ip6 saddr != @addrs6 ip6 saddr != :: "+drop("spoofed-ip")),
+		chain("bridge", "prerouting", "type filter hook prerouting priority -300; policy accept;",
+			`iifname "`+PrefixPort+`*" jump guard`,
+			"ether daddr ff:ff:ff:ff:ff:ff arp operation request ether daddr set meta iifgroup . arp daddr ip map @who4",
+			"icmpv6 type nd-neighbor-solicit ether daddr & ff:ff:ff:00:00:00 == 33:33:ff:00:00:00 ether daddr set meta iifgroup . @th,64,128 map @who6"))
+}
+
+// nft's way to write a type; a raw payload has no type name, only an example.
+var typeExample = map[string]string{
+	TypeIfName: "iifname", TypeMAC: "ether saddr", TypeGroup: "meta iifgroup", TypeNDTarget: "@th,64,128",
+}
+
+func (t SetType) spec() string {
+	raw := false
+	for _, p := range t.Match {
+		raw = raw || p == TypeNDTarget
+	}
+	join := func(parts []string) string {
+		s := ""
+		for i, p := range parts {
+			if i > 0 {
+				s += " . "
+			}
+			if raw {
+				p = typeExample[p]
+			}
+			s += p
+		}
+		return s
+	}
+	word := "type "
+	if raw {
+		word = "typeof "
+	}
+	s := word + join(t.Match)
+	if t.Value != nil {
+		s += " : " + join(t.Value)
+	}
+	return s + ";"
+}

@@ -1,0 +1,214 @@
+// Package heddle holds the nouns of the container network: networks,
+// endpoints, the facts of a host, plans and modes. It computes and never acts,
+// so it imports the standard library only; package kernel makes what a plan
+// says.
+package heddle
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Version of the program, set by the linker.
+var Version = "0.1.0-dev"
+
+// Network is a named address space with a mode.
+type Network struct {
+	// ID is the identity: 16 hexadecimal digits, never reused.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Mode is the name of the mode that wires the endpoints.
+	Mode string `json:"mode"`
+	// Subnets holds at most one IPv4 and one IPv6 prefix, masked.
+	Subnets []netip.Prefix `json:"subnets,omitempty"`
+	// Gateways has one address for each subnet, in the same order.
+	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Ranges narrow the addresses given out; each lies in a subnet.
+	Ranges []netip.Prefix `json:"ranges,omitempty"`
+	// Reserved addresses are never given out, except by explicit request.
+	Reserved []netip.Addr `json:"reserved,omitempty"`
+	// Parent is the host's interface that the network stands on; empty means
+	// the interface of the default route.
+	Parent string `json:"parent,omitempty"`
+	// MTU in bytes; 0 until the agent has taken it from the parent.
+	MTU int `json:"mtu,omitempty"`
+	// Internal networks have no way out and no published ports.
+	Internal bool `json:"internal,omitempty"`
+	// Options are the mode's own settings (--opt K=V).
+	Options map[string]string `json:"options,omitempty"`
+	// Allow names other networks (by ID) with which traffic is permitted.
+	Allow   []string  `json:"allow,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// EndpointID names an endpoint: one interface of one container. It is the
+// idempotency key of attach and detach.
+type EndpointID struct {
+	Container string `json:"container"`
+	IfName    string `json:"ifname"`
+}
+
+func (id EndpointID) String() string { return id.Container + "/" + id.IfName }
+
+// ParseEndpointID reads "container/ifname"; the interface defaults to eth0.
+func ParseEndpointID(s string) (EndpointID, error) {
+	container, ifname, found := strings.Cut(s, "/")
+	if !found {
+		ifname = "eth0"
+	}
+	id := EndpointID{container, ifname}
+	return id, id.Check()
+}
+
+var containerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// Check reports whether both parts are well formed: the container's id as the
+// CNI specification defines it (at most 128 bytes), the interface name as the
+// kernel does (at most 15 bytes).
+func (id EndpointID) Check() error {
+	if !containerID.MatchString(id.Container) {
+		return Errorf(BadID, "endpoint", clip(id.Container),
+			"an id starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 128 bytes")
+	}
+	return CheckIfName(id.IfName)
+}
+
+// CheckIfName reports whether the kernel takes s as an interface name.
+func CheckIfName(s string) error {
+	bad := s == "" || len(s) > 15 || s == "." || s == ".." || strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == '/' || r == ':' || r > '~'
+	})
+	if bad {
+		return Errorf(BadIfName, "interface name", clip(s), "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
+	}
+	return nil
+}
+
+// CheckNetworkName reports whether s can name a network.
+func CheckNetworkName(s string) error {
+	if !networkName.MatchString(s) {
+		return Errorf(BadName, "network", clip(s), "a network's name starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 64 bytes")
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "…"
+	}
+	return s
+}
+
+// PortMapping publishes a port of an endpoint on the host.
+type PortMapping struct {
+	// HostIP restricts the mapping to one address of the host; the zero value
+	// means all of them.
+	HostIP        netip.Addr `json:"hostIP,omitzero"`
+	HostPort      uint16     `json:"hostPort"`
+	ContainerPort uint16     `json:"containerPort"`
+	// Protocol is "tcp" or "udp".
+	Protocol string `json:"protocol"`
+}
+
+func (p PortMapping) String() string {
+	host := ""
+	if p.HostIP.IsValid() {
+		host = p.HostIP.String() + ":"
+		if p.HostIP.Is6() {
+			host = "[" + p.HostIP.String() + "]:"
+		}
+	}
+	return fmt.Sprintf("%s%d:%d/%s", host, p.HostPort, p.ContainerPort, p.Protocol)
+}
+
+// Endpoint is one interface of one container on one network.
+type Endpoint struct {
+	ID EndpointID `json:"id"`
+	// Network is the network's ID, NetworkName its name at attach time.
+	Network     string `json:"network"`
+	NetworkName string `json:"networkName"`
+	// Netns is the path by which the container's network namespace was opened.
+	Netns string `json:"netns"`
+	// Addrs has one address for each subnet, with the subnet's length.
+	Addrs []netip.Prefix `json:"addrs,omitempty"`
+	MAC   MAC            `json:"mac,omitempty"`
+	MTU   int            `json:"mtu,omitempty"`
+	Ports []PortMapping  `json:"ports,omitempty"`
+	// DefaultRoute says that the container's default route leads through this
+	// endpoint: true for the first one of a container.
+	DefaultRoute bool `json:"defaultRoute"`
+	// Slot is the endpoint's ordinal on its network, the lowest one free at
+	// attach. A mode that has room for few endpoints on one device uses it to
+	// choose the device.
+	Slot    int       `json:"slot"`
+	Created time.Time `json:"created"`
+}
+
+// HostFacts is what a plan may depend on besides the network and the endpoint.
+type HostFacts struct {
+	Name   string     `json:"name"`
+	BootID string     `json:"bootID"`
+	Kernel string     `json:"kernel"`
+	Links  []LinkFact `json:"links"`
+}
+
+// LinkFact describes one of the host's interfaces.
+type LinkFact struct {
+	Name  string         `json:"name"`
+	MTU   int            `json:"mtu"`
+	MAC   MAC            `json:"mac,omitempty"`
+	Addrs []netip.Prefix `json:"addrs,omitempty"`
+	// Gateways are the next hops of the default routes through this link.
+	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Advertised says that an IPv6 router advertisement gave a default route;
+	// it is lost when forwarding is turned on, unless accept_ra is 2.
+	Advertised bool `json:"advertised,omitempty"`
+}
+
+// Link returns the named interface.
+func (h HostFacts) Link(name string) (LinkFact, bool) {
+	for _, l := range h.Links {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return LinkFact{}, false
+}
+
+// Uplink returns the network's parent, or else the first interface with a
+// default route.
+func (h HostFacts) Uplink(n Network) (LinkFact, bool) {
+	if n.Parent != "" {
+		return h.Link(n.Parent)
+	}
+	for _, l := range h.Links {
+		if len(l.Gateways) > 0 {
+			return l, true
+		}
+	}
+	return LinkFact{}, false
+}
+
+// GatewayFor returns the network's gateway of the address's family.
+func (n Network) GatewayFor(a netip.Addr) (netip.Addr, bool) {
+	for _, g := range n.Gateways {
+		if g.Is4() == a.Is4() {
+			return g, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// HasFamily reports whether the network has a subnet of the family.
+func (n Network) HasFamily(v4 bool) bool {
+	for _, s := range n.Subnets {
+		if s.Addr().Is4() == v4 {
+			return true
+		}
+	}
+	return false
+}

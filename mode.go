@@ -1,0 +1,46 @@
+package heddle
+
+// Mode describes how endpoints of a network are wired. Its methods are pure:
+// the same arguments give the same plan, and nothing is touched.
+type Mode interface {
+	Name() string
+	// Check refuses what the mode cannot serve, before anything is recorded.
+	Check(HostFacts, Network) error
+	// Network plans what the network's endpoints on a host share.
+	Network(HostFacts, Network) (Plan, error)
+	// Endpoint plans one endpoint. What it shares with others it simply names
+	// again: a host's wanted state is the union of its plans.
+	Endpoint(HostFacts, Network, Endpoint) (Plan, error)
+}
+
+// Sharer is an optional interface of modes whose endpoints may stay in the
+// host's own namespace.
+type Sharer interface {
+	NeedsNamespace() bool
+}
+
+// CheckOptions refuses options that are not among the known ones.
+func CheckOptions(n Network, known ...string) error {
+	for k := range n.Options {
+		found := false
+		for _, want := range known {
+			found = found || k == want
+		}
+		if !found {
+			return Errorf(BadOption, "network "+n.Name+" option", clip(k), "the mode "+n.Mode+" knows: "+orNone(known))
+		}
+	}
+	return nil
+}
+
+// BoolOption reads an option that is "true" or "false"; absent is false.
+func BoolOption(n Network, key string) (bool, error) {
+	switch v := n.Options[key]; v {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, Errorf(BadOption, "network "+n.Name+" option", key+"="+clip(v), "give true or false")
+	}
+}

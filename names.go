@@ -1,0 +1,91 @@
+package heddle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Every name and mark is derived from an id by hash, so that a retry finds its
+// own work and a stranger's object is never mistaken for ours.
+const (
+	// Mark is the first word of every interface alias and nftables comment.
+	Mark = "heddle"
+	// RouteProtocol marks our routes (rtm_protocol; 0x68 is 'h', unassigned in
+	// the kernel's rt_protos).
+	RouteProtocol = 0x68
+	// RulePriorityFrom to RulePriorityTo is the band of our policy rules.
+	RulePriorityFrom, RulePriorityTo = 26624, 27135
+	// GroupBase is the first interface group of ours; a network's number is
+	// added to it.
+	GroupBase uint32 = 0x68000000
+	// PrefixBridge, PrefixPort and PrefixTrunk start the names of our links:
+	// bridges, the host ends of the containers' links, and the pairs that join
+	// two bridges of one network.
+	PrefixBridge, PrefixPort, PrefixTrunk = "hb", "hd", "hs"
+)
+
+func digest(parts ...string) [32]byte {
+	return sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+}
+
+func short(parts ...string) string {
+	h := digest(parts...)
+	return hex.EncodeToString(h[:5])
+}
+
+// Group is the interface group of all the network's devices on a host:
+// GroupBase plus 24 bits of the id's hash. The agent refuses a second network
+// with the same number.
+func (n Network) Group() uint32 {
+	h := digest("group", n.ID)
+	return GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2])
+}
+
+// BridgeName names the network's bridge; shards after the first have a suffix.
+func (n Network) BridgeName(shard int) string {
+	if shard == 0 {
+		return PrefixBridge + short("bridge", n.ID)
+	}
+	return fmt.Sprintf("%s%s%02x", PrefixBridge, short("bridge", n.ID), shard)
+}
+
+// TrunkNames names the pair that joins a shard to the first bridge: the end on
+// the first bridge, and the end on the shard.
+func (n Network) TrunkNames(shard int) (root, leaf string) {
+	base := fmt.Sprintf("%s%s%02x", PrefixTrunk, short("trunk", n.ID), shard)
+	return base + "a", base + "b"
+}
+
+// GatewayMAC is the address of the network's bridge, the same after a restart.
+func (n Network) GatewayMAC() MAC { return macFrom(0x0e, digest("gateway", n.ID)) }
+
+// ChainName names one of the network's nftables chains.
+func (n Network) ChainName(role string) string { return role + "-" + short("chain", n.ID) }
+
+// Alias is the interface alias of the network's own devices.
+func (n Network) Alias() string { return Mark + " network=" + n.Name + " id=" + n.ID }
+
+// PortName names the host end of the endpoint's link.
+func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }
+
+// PortMAC is the address of the host end of the endpoint's link.
+func (id EndpointID) PortMAC() MAC {
+	return macFrom(0x0e, digest("port", id.Container, id.IfName))
+}
+
+// DefaultMAC derives the container's address from the endpoint and network, so
+// that a container that comes back has the address its neighbours know. Salt
+// is 0, or counts the collisions met.
+func (id EndpointID) DefaultMAC(network string, salt int) MAC {
+	return macFrom(0x0a, digest("mac", id.Container, id.IfName, network, fmt.Sprint(salt)))
+}
+
+// Alias is the interface alias of the endpoint's devices.
+func (id EndpointID) Alias() string { return Mark + " endpoint=" + id.String() }
+
+// IsOurs reports whether an interface alias or nftables comment bears our mark.
+func IsOurs(alias string) bool {
+	return strings.HasPrefix(alias, Mark+" ") || strings.HasPrefix(alias, Mark+":")
+}

@@ -1,0 +1,224 @@
+package heddle
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Parts that the plans of several modes have in common.
+
+// DefaultMTU is used on a host that has no interface to stand on.
+const DefaultMTU = 1500
+
+// ResolveMTU returns the network's MTU in bytes: the one asked for, else the
+// one of the interface that the network stands on.
+func ResolveMTU(h HostFacts, n Network) int {
+	if n.MTU != 0 {
+		return n.MTU
+	}
+	if up, ok := h.Uplink(n); ok && up.MTU > 0 {
+		return up.MTU
+	}
+	return DefaultMTU
+}
+
+// CheckMTU refuses an MTU that the network's families or its parent cannot
+// carry (RFC 791: 576 as every host's minimum; RFC 8200: 1280 for IPv6).
+func CheckMTU(h HostFacts, n Network) error {
+	least := 576
+	if n.HasFamily(false) {
+		least = 1280
+	}
+	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
+		return Errorf(BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to 65535, or leave it out to take the parent's", least))
+	}
+	return nil
+}
+
+// CheckParent refuses a parent that the host does not have.
+func CheckParent(h HostFacts, n Network) error {
+	if n.Parent == "" {
+		return nil
+	}
+	if _, ok := h.Link(n.Parent); !ok {
+		return Errorf(NoParent, "network "+n.Name+" on interface", clip(n.Parent), "name an interface that 'ip link' lists")
+	}
+	return nil
+}
+
+// Forwarding turns on the host's forwarding for the network's families. An
+// interface with a default route from a router advertisement keeps listening
+// (accept_ra 2), since forwarding would otherwise make the kernel forget it.
+func Forwarding(h HostFacts, n Network) []Sysctl {
+	var all []Sysctl
+	if n.HasFamily(true) {
+		all = append(all, Sysctl{"net/ipv4/ip_forward", "1"})
+	}
+	if n.HasFamily(false) {
+		for _, l := range h.Links {
+			if l.Advertised {
+				all = append(all, Sysctl{"net/ipv6/conf/" + l.Name + "/accept_ra", "2"})
+			}
+		}
+		all = append(all, Sysctl{"net/ipv6/conf/all/forwarding", "1"})
+	}
+	return all
+}
+
+// Floor makes the network's unused addresses unreachable, at the worst metric:
+// otherwise a packet to an address that nobody has would leave by the host's
+// default route, masqueraded and in clear.
+func Floor(n Network) []Route {
+	var all []Route
+	for _, s := range n.Subnets {
+		all = append(all, Route{Dst: s, Type: "unreachable", Metric: 4294967295})
+	}
+	return all
+}
+
+// Doorways hang the network's chains into the host's verdict maps.
+func Doorways(n Network) []Element {
+	group := fmt.Sprintf("%#x", n.Group())
+	var all []Element
+	for _, m := range []string{"from", "to", "snat"} {
+		all = append(all, Element{"inet", m, []string{group}, []string{"jump " + n.ChainName(m)}})
+	}
+	return all
+}
+
+// NetworkChains are the network's own chains: what may leave it, what may come
+// in, and which traffic is masqueraded. Open networks are reached from outside
+// at the containers' own addresses.
+func NetworkChains(n Network, masquerade, open bool) []Firewall {
+	group := fmt.Sprintf("%#x", n.Group())
+	from := []string{}
+	if n.Internal {
+		from = []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + drop("isolated")}
+	}
+	to := []string{
+		"iifgroup " + group + " accept",
+		"iifgroup . oifgroup @allowed accept",
+	}
+	if !n.Internal {
+		to = append(to, "ct state established,related accept", "ct status dnat accept")
+	}
+	if open && !n.Internal {
+		to = append(to,
+			`iifname "`+PrefixBridge+`*" `+drop("isolated"),
+			`iifname "`+PrefixPort+`*" `+drop("isolated"))
+	} else {
+		to = append(to, drop("isolated"))
+	}
+	snat := []string{"oifgroup " + group + " ct status dnat masquerade"}
+	if masquerade && !n.Internal {
+		snat = append(snat, "oifgroup != "+group+" iifgroup . oifgroup != @allowed masquerade")
+	}
+	return []Firewall{
+		chain("inet", n.ChainName("from"), "", from...),
+		chain("inet", n.ChainName("to"), "", to...),
+		chain("inet", n.ChainName("snat"), "", snat...),
+	}
+}
+
+// Allowed lets traffic pass between the network and those it names, both ways.
+func Allowed(n Network) []Element {
+	var all []Element
+	for _, id := range n.Allow {
+		here, there := fmt.Sprintf("%#x", n.Group()), fmt.Sprintf("%#x", Network{ID: id}.Group())
+		all = append(all, Element{Family: "inet", Set: "allowed", Match: []string{here, there}},
+			Element{Family: "inet", Set: "allowed", Match: []string{there, here}})
+	}
+	return all
+}
+
+// Publish maps the endpoint's published ports to its addresses.
+func Publish(e Endpoint) []Element {
+	var all []Element
+	for _, p := range e.Ports {
+		for _, a := range e.Addrs {
+			ip := a.Addr()
+			if p.HostIP.IsValid() && !p.HostIP.IsUnspecified() && p.HostIP.Is4() != ip.Is4() {
+				continue
+			}
+			version := "4"
+			if ip.Is6() {
+				version = "6"
+			}
+			el := Element{Family: "inet", Value: []string{ip.String(), fmt.Sprint(p.ContainerPort)}}
+			if p.HostIP.IsValid() && !p.HostIP.IsUnspecified() {
+				el.Set, el.Match = "ports"+version, []string{p.HostIP.String(), p.Protocol, fmt.Sprint(p.HostPort)}
+			} else if p.HostIP.IsValid() && p.HostIP.Is4() != ip.Is4() {
+				continue
+			} else {
+				el.Set, el.Match = "any"+version, []string{p.Protocol, fmt.Sprint(p.HostPort)}
+			}
+			all = append(all, el)
+		}
+	}
+	return all
+}
+
+// Guard lists what the endpoint may send from its port: its own MAC and
+// addresses, the link-local one included.
+func Guard(family string, e Endpoint) []Element {
+	port := e.ID.PortName()
+	all := []Element{{Family: family, Set: "macs", Match: []string{port, string(e.MAC)}}}
+	for _, a := range e.Sources() {
+		set := "addrs4"
+		if a.Is6() {
+			set = "addrs6"
+		}
+		all = append(all, Element{Family: family, Set: set, Match: []string{port, a.String()}})
+	}
+	return all
+}
+
+// Sources are all addresses of the endpoint, its IPv6 link-local one last.
+func (e Endpoint) Sources() []netip.Addr {
+	var all []netip.Addr
+	v6 := false
+	for _, a := range e.Addrs {
+		all = append(all, a.Addr())
+		v6 = v6 || a.Addr().Is6()
+	}
+	if v6 {
+		all = append(all, e.MAC.LinkLocal())
+	}
+	return all
+}
+
+// PodBasics is what every container's end has: the loopback up, no IPv6 but
+// the addresses given (none at all on an IPv4 network), no listening to router
+// advertisements.
+func PodBasics(n Network, e Endpoint, link Link) State {
+	conf := "net/ipv6/conf/" + e.ID.IfName + "/"
+	s := State{Links: []Link{{Name: "lo"}, link}}
+	if n.HasFamily(false) {
+		s.Sysctls = []Sysctl{{conf + "accept_ra", "0"}}
+		s.Addresses = []Address{{e.ID.IfName, netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
+	} else {
+		s.Sysctls = []Sysctl{{conf + "disable_ipv6", "1"}}
+	}
+	return s
+}
+
+// AnyPrefix is 0.0.0.0/0 or ::/0, whichever the address belongs to.
+func AnyPrefix(a netip.Addr) netip.Prefix {
+	if a.Is4() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+}
+
+// Single is the address as a prefix of full length (/32 or /128).
+func Single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// Halves splits a subnet in two. Routes to both halves win over a connected
+// route to the whole, without replacing it.
+func Halves(p netip.Prefix) [2]netip.Prefix {
+	b := p.Masked().Addr().AsSlice()
+	low := netip.PrefixFrom(p.Masked().Addr(), p.Bits()+1)
+	b[p.Bits()/8] |= 0x80 >> (p.Bits() % 8)
+	high, _ := netip.AddrFromSlice(b)
+	return [2]netip.Prefix{low, netip.PrefixFrom(high, p.Bits()+1)}
+}

@@ -1,0 +1,85 @@
+package heddle
+
+import "net/netip"
+
+// AttachRequest asks for an endpoint.
+type AttachRequest struct {
+	Network string     `json:"network"`
+	ID      EndpointID `json:"id"`
+	// Netns is the path of the container's network namespace.
+	Netns string `json:"netns,omitempty"`
+	// IPs asks for at most one address of each family.
+	IPs   []netip.Addr  `json:"ips,omitempty"`
+	MAC   MAC           `json:"mac,omitempty"`
+	Ports []PortMapping `json:"ports,omitempty"`
+	// Owner says through which door and for whom, such as "cli" or
+	// "cni/mynet"; garbage collection stays within one owner.
+	Owner string `json:"owner,omitempty"`
+	// DryRun plans and prints, and leaves everything as it is.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// AttachReply is the endpoint, and for a dry run the commands.
+type AttachReply struct {
+	Endpoint Endpoint     `json:"endpoint"`
+	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// PortMAC and PortName describe the host's end of the link.
+	PortName string   `json:"portName,omitempty"`
+	PortMAC  MAC      `json:"portMAC,omitempty"`
+	Commands []string `json:"commands,omitempty"`
+	// Existed says that the endpoint had been made by an earlier call.
+	Existed bool `json:"existed,omitempty"`
+}
+
+// Finding is one disagreement between ledger, kernel and containers.
+type Finding struct {
+	// Kind is "leftover" (ours in the kernel, wanted by nobody), "missing",
+	// "differs", "gone" (an endpoint whose namespace is no more) or "pending"
+	// (an operation not finished).
+	Kind   string `json:"kind"`
+	Object string `json:"object"`
+	Owner  string `json:"owner,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Status is the health of an agent on one screen.
+type Status struct {
+	Host      string          `json:"host"`
+	Version   string          `json:"version"`
+	Kernel    string          `json:"kernel"`
+	BootID    string          `json:"bootID"`
+	UpSeconds int64           `json:"upSeconds"`
+	Ready     bool            `json:"ready"`
+	Parts     []PartStatus    `json:"parts"`
+	Networks  []NetworkStatus `json:"networks"`
+	Endpoints int             `json:"endpoints"`
+	// Drops counts packets by reason, see DropReasons.
+	Drops map[string]uint64 `json:"drops"`
+	// Repairs counts objects put back after somebody else removed them.
+	Repairs uint64 `json:"repairs"`
+}
+
+// PartStatus is one line of the status: a part of the agent, in a word.
+type PartStatus struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // "ok", "warn" or "bad"
+	Detail string `json:"detail,omitempty"`
+}
+
+// NetworkStatus is a network's use.
+type NetworkStatus struct {
+	Name      string `json:"name"`
+	Mode      string `json:"mode"`
+	Endpoints int    `json:"endpoints"`
+	// Free is the number of addresses left, by the scarcest family; -1 where
+	// the network has no addresses, and capped at 2^53.
+	Free int64 `json:"free"`
+}
+
+// Explained is what the agent knows about an endpoint: the commands that would
+// make it, and where the kernel differs.
+type Explained struct {
+	Endpoint Endpoint  `json:"endpoint"`
+	Commands []string  `json:"commands"`
+	Drift    []Finding `json:"drift"`
+}

@@ -1,0 +1,263 @@
+package heddle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Commands prints the plan as commands a person could type, in the order in
+// which package kernel makes the objects. Pod is the path or name of the
+// container's network namespace, as ip-netns(8) takes it.
+func (p Plan) Commands(pod string) []string {
+	host, in := typist{}, typist{pod: pod}
+	out := host.firewall(p.Host.Firewall)
+	for _, l := range p.Host.Links {
+		out = append(out, host.link(l, p, pod)...)
+	}
+	for _, l := range p.Pod.Links {
+		out = append(out, in.link(l, p, pod)...)
+	}
+	out = append(out, host.beforeUp(p.Host)...)
+	out = append(out, in.beforeUp(p.Pod)...)
+	out = append(out, in.up(p.Pod.Links)...)
+	out = append(out, host.up(p.Host.Links)...)
+	out = append(out, host.layer3(p.Host)...)
+	return append(out, in.layer3(p.Pod)...)
+}
+
+// typist writes commands for the host, or for the namespace pod.
+type typist struct{ pod string }
+
+func (t typist) tool(name, format string, args ...any) string {
+	if t.pod != "" {
+		name += " -n " + t.pod
+	}
+	return name + " " + fmt.Sprintf(format, args...)
+}
+
+func (t typist) ip(format string, args ...any) string { return t.tool("ip", format, args...) }
+
+func (t typist) link(l Link, p Plan, pod string) []string {
+	var out []string
+	switch {
+	case l.Kind == "veth" && l.Peer != "":
+		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
+	case l.Kind == "bridge":
+		out = append(out, t.ip("link add %s%s type bridge mcast_snooping 0", l.Name, attributes(l)))
+	}
+	if l.Group != 0 {
+		out = append(out, t.ip("link set %s group %#x", l.Name, l.Group))
+	}
+	if l.Alias != "" {
+		out = append(out, t.ip("link set %s alias '%s'", l.Name, l.Alias))
+	}
+	if l.NoAutoAddress {
+		out = append(out, t.ip("link set %s addrgenmode none", l.Name))
+	}
+	if l.Master != "" {
+		out = append(out, t.ip("link set %s master %s", l.Name, l.Master))
+	}
+	if b := l.Port; b != nil {
+		out = append(out, t.tool("bridge", "link set dev %s learning %s flood %s mcast_flood %s bcast_flood %s hairpin %s",
+			l.Name, onOff(b.Learning), onOff(b.Flood), onOff(b.MulticastFlood), onOff(b.BroadcastFlood), onOff(b.Hairpin)))
+	}
+	return out
+}
+
+func attributes(l Link) string {
+	s := ""
+	if l.MTU != 0 {
+		s += fmt.Sprintf(" mtu %d", l.MTU)
+	}
+	if l.MAC != "" {
+		s += " address " + string(l.MAC)
+	}
+	return s
+}
+
+// peerText finds the far end of the pair, wherever it lies.
+func peerText(l Link, p Plan, pod string) string {
+	side, netns := p.Host.Links, ""
+	if l.PeerInPod {
+		side, netns = p.Pod.Links, " netns "+pod
+	}
+	for _, far := range side {
+		if far.Name == l.Peer {
+			return far.Name + attributes(far) + netns
+		}
+	}
+	return l.Peer + netns
+}
+
+// beforeUp writes what must be there before the first packet can pass.
+func (t typist) beforeUp(s State) []string {
+	var out []string
+	for _, c := range s.Sysctls {
+		line := "sysctl -qw " + c.Name + "=" + c.Value
+		if t.pod != "" {
+			line = "nsenter --net=" + netnsPath(t.pod) + " " + line
+		}
+		out = append(out, line)
+	}
+	for _, e := range s.Elements {
+		out = append(out, "nft "+e.command("add"))
+	}
+	for _, f := range s.Forwards {
+		out = append(out, t.tool("bridge", "fdb replace %s dev %s master static", f.MAC, f.Link))
+	}
+	return out
+}
+
+func netnsPath(pod string) string {
+	if strings.Contains(pod, "/") {
+		return pod
+	}
+	return "/run/netns/" + pod
+}
+
+func (t typist) up(links []Link) []string {
+	var out []string
+	for _, l := range links {
+		out = append(out, t.ip("link set %s up", l.Name))
+	}
+	return out
+}
+
+func (t typist) layer3(s State) []string {
+	var out []string
+	for _, a := range s.Addresses {
+		nodad := ""
+		if a.Prefix.Addr().Is6() {
+			nodad = " nodad"
+		}
+		out = append(out, t.ip("address add %s dev %s%s", a.Prefix, a.Link, nodad))
+	}
+	for _, n := range s.Neighbours {
+		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
+	}
+	for _, r := range s.Routes {
+		out = append(out, t.ip("%sroute add %s", family(r.Dst.Addr().Is6()), r.text()))
+	}
+	for _, r := range s.Rules {
+		out = append(out, t.ip("%srule add %s", family(r.isIPv6()), r.text()))
+	}
+	return out
+}
+
+func family(v6 bool) string {
+	if v6 {
+		return "-6 "
+	}
+	return ""
+}
+
+func (r Route) text() string {
+	s := r.Dst.String()
+	if r.Type != "" {
+		s = r.Type + " " + s
+	}
+	if r.Via.IsValid() {
+		s += " via " + r.Via.String()
+	}
+	if r.Link != "" {
+		s += " dev " + r.Link
+	}
+	if r.OnLink {
+		s += " onlink"
+	}
+	if r.Src.IsValid() {
+		s += " src " + r.Src.String()
+	}
+	if r.Table != 0 {
+		s += fmt.Sprintf(" table %d", r.Table)
+	}
+	if r.Metric != 0 {
+		s += fmt.Sprintf(" metric %d", r.Metric)
+	}
+	if r.MTU != 0 {
+		s += fmt.Sprintf(" mtu %d", r.MTU)
+	}
+	return s + fmt.Sprintf(" proto %d", RouteProtocol)
+}
+
+func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }
+
+func (r Rule) text() string {
+	s := fmt.Sprintf("priority %d", r.Priority)
+	if r.From.IsValid() {
+		s += " from " + r.From.String()
+	}
+	if r.To.IsValid() {
+		s += " to " + r.To.String()
+	}
+	return s + fmt.Sprintf(" lookup %d protocol %d", r.Table, RouteProtocol)
+}
+
+// firewall writes one atomic nft transaction as a here-document.
+func (t typist) firewall(objects []Firewall) []string {
+	if len(objects) == 0 {
+		return nil
+	}
+	return []string{"nft -f - <<'EOF'\n" + Ruleset(objects) + "EOF"}
+}
+
+// Ruleset is the nft script that makes the objects: all sets and chains first,
+// so that rules can refer to chains written later.
+func Ruleset(objects []Firewall) string {
+	var declare, rules strings.Builder
+	for _, f := range objects {
+		if f.Kind == "table" {
+			fmt.Fprintf(&declare, "add table %s %s\n", f.Family, Mark)
+			continue
+		}
+		spec := ""
+		if f.Spec != "" {
+			spec = " { " + f.Spec + " }"
+		}
+		fmt.Fprintf(&declare, "add %s %s %s %s%s\n", f.Kind, f.Family, Mark, f.Name, spec)
+		for _, r := range f.Rules {
+			fmt.Fprintf(&rules, "add rule %s %s %s %s comment \"%s\"\n", f.Family, Mark, f.Name, r, RuleComment(r))
+		}
+	}
+	return declare.String() + rules.String()
+}
+
+// RuleComment marks a rule as ours and holds a hash of its text, by which the
+// live rule is compared with the wanted one.
+func RuleComment(rule string) string {
+	h := sha256.Sum256([]byte(rule))
+	return Mark + ":" + hex.EncodeToString(h[:4])
+}
+
+// command writes an nft command about the element.
+func (e Element) command(verb string) string {
+	t, _ := TypeOf(e.Family, e.Set)
+	s := fmt.Sprintf("%s element %s %s %s '{ %s", verb, e.Family, Mark, e.Set, joinTyped(e.Match, t.Match))
+	if len(e.Value) > 0 {
+		s += " : " + joinTyped(e.Value, t.Value)
+	}
+	return s + " }'"
+}
+
+func joinTyped(values, types []string) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v
+		if i < len(types) && types[i] == TypeNDTarget {
+			out[i] = ndTarget(v)
+		}
+		if i < len(types) && types[i] == TypeIfName {
+			out[i] = `"` + v + `"`
+		}
+	}
+	return strings.Join(out, " . ")
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
