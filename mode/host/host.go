@@ -1,0 +1,34 @@
+// Package host is the mode in which a container shares the host's own stack:
+// nothing is made. It is the yardstick for the others.
+package host
+
+import "github.com/heddle-network/heddle"
+
+// Mode is the host mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "host" }
+
+// NeedsNamespace is false: the container stays in the host's namespace.
+func (Mode) NeedsNamespace() bool { return false }
+
+// Check refuses everything that only an own stack could have.
+func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
+	switch {
+	case len(n.Subnets) > 0:
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "a host network has the host's addresses; leave --subnet out")
+	case n.Parent != "" || n.MTU != 0 || n.Internal:
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "a host network is the host's own stack; leave --parent, --mtu and --internal out")
+	}
+	return heddle.CheckOptions(n)
+}
+
+// Network plans nothing.
+func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
+	return heddle.Plan{}, nil
+}
+
+// Endpoint plans nothing.
+func (Mode) Endpoint(heddle.HostFacts, heddle.Network, heddle.Endpoint) (heddle.Plan, error) {
+	return heddle.Plan{}, nil
+}

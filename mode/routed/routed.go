@@ -1,0 +1,202 @@
+// Package routed is the mode in which each container hangs on a veth of its
+// own and the host routes: a /32 and a /128 to every container, no bridge, no
+// neighbour discovery, no proxy.
+//
+//	container                                host
+//	eth0 10.0.0.5/32 ═══ veth ═══ hd… (gateway /32, permanent neighbour)
+//	  halves of the subnet and default via the gateway
+//
+// With a table of its own, the network's traffic leaves by its parent whatever
+// the main table says ("policy routing"):
+//
+//	to   SUBNET lookup main      containers are found by their host routes
+//	from SUBNET lookup TABLE     default via the parent's next hop
+package routed
+
+import (
+	"hash/fnv"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// gatewayLinkLocal is the link-local address of every host end.
+var gatewayLinkLocal = netip.MustParsePrefix("fe80::1/64")
+
+// Priorities of the rules, within heddle's band.
+const (
+	toPriority   = heddle.RulePriorityFrom
+	fromPriority = heddle.RulePriorityFrom + 256
+)
+
+// mainTable is RT_TABLE_MAIN (include/uapi/linux/rtnetlink.h).
+const mainTable = 254
+
+// Mode is the routed mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "routed" }
+
+// Options of the mode: masquerade=true hides the containers behind the host's
+// address; table=auto or a number gives the parent a routing table of its own,
+// next-hop names its gateways where the parent has no default route.
+var options = []string{"masquerade", "table", "next-hop"}
+
+// Check refuses networks without a subnet, and malformed options.
+func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	if len(n.Subnets) == 0 {
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "a routed network needs --subnet")
+	}
+	if err := heddle.CheckOptions(n, options...); err != nil {
+		return err
+	}
+	if _, err := heddle.BoolOption(n, "masquerade"); err != nil {
+		return err
+	}
+	if err := heddle.CheckParent(h, n); err != nil {
+		return err
+	}
+	if _, _, err := table(h, n); err != nil {
+		return err
+	}
+	return heddle.CheckMTU(h, n)
+}
+
+// table returns the number of the parent's own table (0: none) and its default
+// routes.
+func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
+	option := n.Options["table"]
+	if option == "" {
+		if n.Options["next-hop"] != "" {
+			return 0, nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "next-hop belongs to --opt table=auto")
+		}
+		return 0, nil, nil
+	}
+	parent, ok := h.Link(n.Parent)
+	if !ok {
+		return 0, nil, heddle.Errorf(heddle.NoParent, "network", n.Name, "a table of its own needs --parent")
+	}
+	number := autoTable(parent.Name)
+	if option != "auto" {
+		var err error
+		if number, err = strconv.Atoi(option); err != nil || number < 1 || number > 1<<31-1 || (number >= 253 && number <= 255) {
+			return 0, nil, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "table="+option, "give auto, or a number that is not 253, 254 or 255")
+		}
+	}
+	hops, err := nextHops(parent, n)
+	if err != nil {
+		return 0, nil, err
+	}
+	var routes []heddle.Route
+	for _, hop := range hops {
+		if n.HasFamily(hop.Is4()) {
+			routes = append(routes, heddle.Route{Dst: heddle.AnyPrefix(hop), Link: parent.Name, Via: hop, OnLink: true, Table: number})
+		}
+	}
+	return number, routes, nil
+}
+
+// autoTable derives a table's number from the parent's name, so that networks
+// on one parent share it.
+func autoTable(parent string) int {
+	h := fnv.New32a()
+	h.Write([]byte(parent))
+	return heddle.RouteProtocol<<16 | int(h.Sum32()&0xffff)
+}
+
+func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
+	option := n.Options["next-hop"]
+	if option == "" {
+		if len(parent.Gateways) == 0 {
+			return nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "the parent "+parent.Name+" has no default route; name its gateway with --opt next-hop=ADDRESS")
+		}
+		return parent.Gateways, nil
+	}
+	var hops []netip.Addr
+	for _, s := range strings.Split(option, "+") {
+		a, err := netip.ParseAddr(s)
+		if err != nil {
+			return nil, heddle.Wrap(heddle.BadOption, "read next-hop of network", n.Name, err, "give one address, or two joined by '+'")
+		}
+		hops = append(hops, a)
+	}
+	return hops, nil
+}
+
+// Network plans the chains, the floor, and the parent's table with its rules.
+func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+	s := heddle.State{
+		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] == "true", true)...),
+		Sysctls:  heddle.Forwarding(h, n),
+		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Routes:   heddle.Floor(n),
+	}
+	number, routes, err := table(h, n)
+	if err != nil || number == 0 {
+		return heddle.Plan{Host: s}, err
+	}
+	s.Routes = append(s.Routes, routes...)
+	for _, subnet := range n.Subnets {
+		s.Rules = append(s.Rules,
+			heddle.Rule{Priority: toPriority, To: subnet, Table: mainTable},
+			heddle.Rule{Priority: fromPriority, From: subnet, Table: number})
+	}
+	return heddle.Plan{Host: s}, nil
+}
+
+// Endpoint plans the pair, the host's routes to the container, and the
+// container's through the gateway.
+func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	port := e.ID.PortName()
+	host := heddle.State{
+		Links: []heddle.Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
+			Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true}},
+		Elements: append(heddle.Guard("inet", e), heddle.Publish(e)...),
+	}
+	if n.HasFamily(true) {
+		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"})
+		if len(e.Ports) > 0 {
+			host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/route_localnet", Value: "1"})
+		}
+	}
+	if n.HasFamily(false) {
+		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
+		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: gatewayLinkLocal})
+	}
+	for _, g := range n.Gateways {
+		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: heddle.Single(g)})
+	}
+	for _, a := range e.Sources() {
+		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: port, Addr: a, MAC: e.MAC})
+	}
+	for _, a := range e.Addrs {
+		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
+	}
+	return heddle.Plan{Host: host, Pod: pod(n, e)}, nil
+}
+
+func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
+	link := heddle.Link{Name: e.ID.IfName, Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true}
+	s := heddle.PodBasics(n, e, link)
+	for _, a := range e.Addrs {
+		gw, ok := n.GatewayFor(a.Addr())
+		if !ok {
+			continue
+		}
+		via := heddle.Route{Link: link.Name, Via: gw}
+		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: heddle.Single(a.Addr())})
+		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: link.Name, Addr: gw, MAC: e.ID.PortMAC()})
+		s.Routes = append(s.Routes, heddle.Route{Dst: heddle.Single(gw), Link: link.Name})
+		for _, half := range heddle.Halves(a) {
+			via.Dst = half
+			s.Routes = append(s.Routes, via)
+		}
+		if e.DefaultRoute && !n.Internal {
+			via.Dst = heddle.AnyPrefix(a.Addr())
+			s.Routes = append(s.Routes, via)
+		}
+	}
+	return s
+}
