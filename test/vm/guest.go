@@ -1,0 +1,111 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Guest is a virtual machine that runs the current test binary and nothing else.
+type Guest struct {
+	Kernel  Kernel
+	Modules []string      // kernel modules to load, dependencies come by themselves; nil means DefaultModules
+	Tools   []string      // programs of this machine to have in the guest; nil means DefaultTools
+	MemMiB  int           // memory; 0 means 512
+	Args    []string      // the test binary's arguments
+	Timeout time.Duration // from power-on to power-off; 0 means five minutes
+}
+
+// Run boots the guest and waits for its power-off. It returns what the guest wrote to its console, kernel messages included,
+// and the status its tests ended with. The error is about the guest (it hung, it crashed, it could not be started),
+// not about its tests; exit is -1 then. The folder receives the scratch files "initramfs" and "console".
+func (g Guest) Run(ctx context.Context, dir string) (console string, exit int, err error) {
+	g = g.withDefaults()
+	if err := g.writeInitramfs(filepath.Join(dir, "initramfs")); err != nil {
+		return "", -1, fmt.Errorf("make the guest's initramfs: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.Timeout)
+	defer cancel()
+	qemuErr := g.qemu(ctx, dir)
+	raw, err := os.ReadFile(filepath.Join(dir, "console"))
+	if err != nil && qemuErr == nil {
+		return "", -1, fmt.Errorf("read the guest's console: %w", err)
+	}
+	console = strings.ReplaceAll(string(raw), "\r", "")
+	exit, ended := exitStatus(console)
+	switch {
+	case ctx.Err() != nil:
+		err = fmt.Errorf("run a guest with kernel %s: stopped after %s (%w): see where its console ends", g.Kernel.Version, g.Timeout, ctx.Err())
+	case qemuErr != nil:
+		err = fmt.Errorf("run a guest with kernel %s: %w", g.Kernel.Version, qemuErr)
+	case !ended:
+		err = fmt.Errorf("run a guest with kernel %s: it ended without an exit line: its kernel or a test crashed, or TestMain does not call vm.Main; see the end of its console", g.Kernel.Version)
+	}
+	if err != nil {
+		exit = -1
+	}
+	return console, exit, err
+}
+
+func (g Guest) withDefaults() Guest {
+	if g.Modules == nil {
+		g.Modules = DefaultModules()
+	}
+	if g.Tools == nil {
+		g.Tools = DefaultTools()
+	}
+	if g.MemMiB == 0 {
+		g.MemMiB = 512
+	}
+	if g.Timeout == 0 {
+		g.Timeout = 5 * time.Minute
+	}
+	return g
+}
+
+// qemu runs the emulator in the folder until the guest powers off or the context ends.
+func (g Guest) qemu(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, qemuBinary,
+		"-M", "q35", "-m", strconv.Itoa(g.MemMiB), "-smp", "1",
+		"-accel", "tcg,thread=single,tb-size=192", // without a limit the translation cache grows beyond 1 GiB
+		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
+		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
+		"-append", "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0")
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	// The emulator ends with the thread that started it, so that a killed test leaves none behind.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
+	}
+	return nil
+}
+
+// exitLine is what a guest says last.
+const exitLine = "GUEST-EXIT"
+
+var exitPattern = regexp.MustCompile(`(?m)^` + exitLine + ` (\d+)$`)
+
+// exitStatus finds the last exit line of a console.
+func exitStatus(console string) (status int, found bool) {
+	all := exitPattern.FindAllStringSubmatch(console, -1)
+	if len(all) == 0 {
+		return -1, false
+	}
+	status, err := strconv.Atoi(all[len(all)-1][1])
+	return status, err == nil
+}

@@ -1,0 +1,92 @@
+package vm
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+const (
+	qemuBinary   = "qemu-system-x86_64"
+	fetchCommand = "make vm-kernels"
+)
+
+// Kernel is an unpacked Debian kernel package in the cache.
+type Kernel struct {
+	Version string // "6.1", "6.12"
+	Dir     string // holds vmlinux and lib/modules
+	Vmlinux string // the uncompressed kernel
+}
+
+// Versions returns the kernel versions that fetch.sh puts into the cache, oldest first.
+func Versions() []string { return []string{"6.1", "6.12"} }
+
+// Kernels returns the kernels present in the cache, oldest first.
+func Kernels() []Kernel {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil
+	}
+	var found []Kernel
+	for _, v := range Versions() {
+		k := Kernel{Version: v, Dir: filepath.Join(cache, v), Vmlinux: filepath.Join(cache, v, "vmlinux")}
+		if _, err := os.Stat(k.Vmlinux); err == nil {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// Missing says what keeps guests from running here on every version, and what to do about it; it is empty when nothing does.
+func Missing() string {
+	if reason := missingHere(); reason != "" {
+		return reason
+	}
+	present := Kernels()
+	for _, v := range Versions() {
+		if !slices.ContainsFunc(present, func(k Kernel) bool { return k.Version == v }) {
+			return missingKernel(v)
+		}
+	}
+	return ""
+}
+
+// missingHere is the part of Missing that holds for every kernel.
+func missingHere() string {
+	if runtime.GOARCH != "amd64" {
+		return fmt.Sprintf("the guests are amd64 and boot this test binary, which is %s", runtime.GOARCH)
+	}
+	if _, err := exec.LookPath(qemuBinary); err != nil {
+		return fmt.Sprintf("no %s: install the package qemu-system-x86, then run `%s`", qemuBinary, fetchCommand)
+	}
+	if err := checkStatic(selfBinary); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func missingKernel(version string) string {
+	cache, err := cacheDir()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("no kernel %s in %s: run `%s`", version, cache, fetchCommand)
+}
+
+// cacheDir returns the folder that fetch.sh fills.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("HEDDLE_CACHE"); dir != "" {
+		return filepath.Join(dir, "vm"), nil
+	}
+	if dir := os.Getenv("XDG_CACHE_HOME"); dir != "" {
+		return filepath.Join(dir, "heddle", "vm"), nil
+	}
+	home := os.Getenv("HOME")
+	if home == "" {
+		return "", fmt.Errorf("find the kernel cache: neither HEDDLE_CACHE, XDG_CACHE_HOME nor HOME is set: set one")
+	}
+	return filepath.Join(home, ".cache", "heddle", "vm"), nil
+}

@@ -1,0 +1,146 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// requireVariable turns every reason to skip into a failure when it is "1".
+const requireVariable = "HEDDLE_REQUIRE_VM"
+
+// RunInGuests runs the tests of the calling package whose names match the pattern once under every kernel of Versions, each in a
+// guest of its own and reported as a subtest ("linux-6.1"). The package's TestMain must call Main. A guest must pass at least one
+// test. Where guests cannot run the test is skipped with the reason, or fails if HEDDLE_REQUIRE_VM=1.
+func RunInGuests(t *testing.T, pattern string) {
+	t.Helper()
+	if InGuest() {
+		t.Skip("already in a guest")
+	}
+	if reason := missingHere(); reason != "" {
+		skip(t, reason)
+	}
+	present := Kernels()
+	for _, v := range Versions() {
+		t.Run("linux-"+v, func(t *testing.T) {
+			i := slices.IndexFunc(present, func(k Kernel) bool { return k.Version == v })
+			if i < 0 {
+				skip(t, missingKernel(v))
+			}
+			Guest{Kernel: present[i]}.RunTests(t, pattern)
+		})
+	}
+}
+
+// RunTests runs the tests of the calling package whose names match the pattern in this guest, and fails t if one fails there,
+// if none passes, or if the guest does not end by itself. Guest.Args are added to the arguments. A failing guest's console is
+// kept in the cache.
+func (g Guest) RunTests(t *testing.T, pattern string) {
+	t.Helper()
+	g = g.withDefaults()
+	if deadline, ok := t.Deadline(); ok {
+		g.Timeout = min(g.Timeout, time.Until(deadline)-5*time.Second)
+	}
+	g.Args = append([]string{
+		"-test.v",
+		"-test.run=" + pattern,
+		fmt.Sprintf("-test.short=%t", testing.Short()),
+		fmt.Sprintf("-test.timeout=%s", g.Timeout*3/4), // a hanging test prints its goroutines before the guest is stopped
+	}, g.Args...)
+	start := time.Now()
+	console, exit, err := g.Run(context.Background(), t.TempDir())
+	took := time.Since(start).Seconds()
+	result := parseResult(console)
+	if err = errors.Join(err, result.check(exit, pattern)); err != nil && console != "" {
+		t.Fatalf("%v\nguest after %.1f s; the last lines of its console, all of it in %s:\n%s",
+			err, took, keepConsole(t, console), tail(console, 80))
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	dropConsole(t)
+	t.Logf("%d tests passed, %d skipped in the guest; %.1f s from making it to its power-off", len(result.passed), len(result.skipped), took)
+}
+
+// skip ends the test for a reason that lies in this machine.
+func skip(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv(requireVariable) == "1" {
+		t.Fatalf("%s=1, but %s", requireVariable, reason)
+	}
+	t.Skip(reason)
+}
+
+// result holds the names of the top-level tests in a console, by their end.
+type result struct{ passed, failed, skipped []string }
+
+// The pattern is not tied to the start of a line, where the kernel's messages may stand.
+var resultPattern = regexp.MustCompile(`--- (PASS|FAIL|SKIP): ([^\s/]+) \(`)
+
+func parseResult(console string) result {
+	var r result
+	for _, m := range resultPattern.FindAllStringSubmatch(console, -1) {
+		switch m[1] {
+		case "PASS":
+			r.passed = append(r.passed, m[2])
+		case "FAIL":
+			r.failed = append(r.failed, m[2])
+		case "SKIP":
+			r.skipped = append(r.skipped, m[2])
+		}
+	}
+	return r
+}
+
+// check returns what is wrong with a guest's tests that ended with the given status (-1: not at all).
+func (r result) check(exit int, pattern string) error {
+	switch {
+	case len(r.failed) > 0:
+		return fmt.Errorf("tests failed in the guest: %s", strings.Join(r.failed, ", "))
+	case exit > 0:
+		return fmt.Errorf("the test binary ended with status %d in the guest", exit)
+	case exit == 0 && len(r.passed) == 0:
+		return fmt.Errorf("no test passed in the guest (%d skipped): the pattern %q matches none that runs there", len(r.skipped), pattern)
+	}
+	return nil
+}
+
+// consoleFile is where the console of a failing test is kept.
+func consoleFile(t *testing.T) (string, error) {
+	cache, err := cacheDir()
+	return filepath.Join(cache, "console", strings.ReplaceAll(t.Name(), "/", "_")+".log"), err
+}
+
+// keepConsole writes the console into the cache and returns where, or why not.
+func keepConsole(t *testing.T, console string) string {
+	path, err := consoleFile(t)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path, []byte(console), 0o644)
+	}
+	if err != nil {
+		return fmt.Sprintf("no file (%v)", err)
+	}
+	return path
+}
+
+// dropConsole removes what an earlier failure of the same test left.
+func dropConsole(t *testing.T) {
+	if path, err := consoleFile(t); err == nil {
+		os.Remove(path)
+	}
+}
+
+// tail returns the last n lines of s.
+func tail(s string, n int) string {
+	lines := strings.SplitAfter(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "")
+}
