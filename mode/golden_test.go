@@ -1,0 +1,163 @@
+// Package mode_test proves the modes: each one's plans, written as commands,
+// equal the golden text; the pages under docs/modes are made of that text; and
+// (in the namespace tier) the text, run in an empty namespace, leaves the very
+// state that package kernel would.
+package mode_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/routed"
+)
+
+var update = flag.Bool("update", false, "write the golden texts and the pages under docs/modes")
+
+// variant is one network with one endpoint, whose plans are golden.
+type variant struct {
+	name, about string
+	mode        heddle.Mode
+	network     heddle.Network
+	endpoint    heddle.Endpoint
+}
+
+// facts are those of a host with one uplink of MTU 1400 and a second NIC.
+var facts = heddle.HostFacts{Name: "demo", Links: []heddle.LinkFact{
+	{Name: "lan0", MTU: 1400, MAC: "52:54:00:00:00:01", Addrs: prefixes("192.0.2.10/24", "2001:db8::10/64"),
+		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}},
+	{Name: "lan1", MTU: 1300, MAC: "52:54:00:00:00:02", Addrs: prefixes("198.51.100.10/24")},
+}}
+
+func prefixes(texts ...string) (all []netip.Prefix) {
+	for _, s := range texts {
+		all = append(all, netip.MustParsePrefix(s))
+	}
+	return all
+}
+
+func demo(mode string, change func(*heddle.Network, *heddle.Endpoint)) (heddle.Network, heddle.Endpoint) {
+	n := heddle.Network{ID: "00000000000000aa", Name: "demo", Mode: mode, Subnets: prefixes("10.20.0.0/24", "fd20::/64"),
+		Gateways: []netip.Addr{netip.MustParseAddr("10.20.0.1"), netip.MustParseAddr("fd20::1")}}
+	id := heddle.EndpointID{Container: "web", IfName: "eth0"}
+	e := heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, Netns: "pod", Addrs: prefixes("10.20.0.2/24", "fd20::2/64"),
+		MAC: id.DefaultMAC(n.ID, 0), DefaultRoute: true, Ports: []heddle.PortMapping{
+			{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"},
+			{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: 5353, ContainerPort: 53, Protocol: "udp"}}}
+	if change != nil {
+		change(&n, &e)
+	}
+	e.MTU = heddle.ResolveMTU(facts, n)
+	return n, e
+}
+
+func variants() []variant {
+	var all []variant
+	add := func(m heddle.Mode, name, about string, change func(*heddle.Network, *heddle.Endpoint)) {
+		n, e := demo(m.Name(), change)
+		all = append(all, variant{name, about, m, n, e})
+	}
+	add(host.Mode{}, "host", "Nothing is made.", func(n *heddle.Network, e *heddle.Endpoint) {
+		*n = heddle.Network{ID: n.ID, Name: n.Name, Mode: n.Mode}
+		*e = heddle.Endpoint{ID: e.ID, Network: n.ID, NetworkName: n.Name}
+	})
+	add(bridge.Mode{}, "bridge", "A dual-stack network, and an endpoint with two published ports.", nil)
+	add(bridge.Mode{}, "bridge-internal", "An internal network (`--internal`), IPv4 only.", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Internal, n.Subnets, n.Gateways = true, n.Subnets[:1], n.Gateways[:1]
+		e.Addrs, e.Ports = e.Addrs[:1], nil
+	})
+	add(bridge.Mode{}, "bridge-shard", "The 801st endpoint of a large network, on the network's second bridge.", func(n *heddle.Network, e *heddle.Endpoint) {
+		e.Slot, e.Ports = 800, nil
+	})
+	add(routed.Mode{}, "routed", "A dual-stack network, and an endpoint with two published ports.", nil)
+	add(routed.Mode{}, "routed-table", "A network on a second NIC with a routing table of its own (`--parent lan1 --opt table=auto --opt next-hop=198.51.100.1`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1"}
+		e.Ports = nil
+	})
+	return all
+}
+
+func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {
+	t.Helper()
+	if err := v.mode.Check(facts, v.network); err != nil {
+		t.Fatal(err)
+	}
+	network, err := v.mode.Network(facts, v.network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint, err = v.mode.Endpoint(facts, v.network, v.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network, endpoint
+}
+
+func (v variant) text(t *testing.T) string {
+	network, endpoint := v.plans(t)
+	var b bytes.Buffer
+	fmt.Fprintln(&b, "# the network")
+	for _, c := range network.Commands("pod") {
+		fmt.Fprintln(&b, c)
+	}
+	fmt.Fprintln(&b, "# the endpoint")
+	for _, c := range endpoint.Commands("pod") {
+		fmt.Fprintln(&b, c)
+	}
+	return b.String()
+}
+
+func TestGolden(t *testing.T) {
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			compare(t, filepath.Join("testdata", v.name+".golden"), v.text(t))
+		})
+	}
+}
+
+// TestPages makes the page of each mode from its prose and its golden texts.
+func TestPages(t *testing.T) {
+	pages := map[string]string{}
+	for _, v := range variants() {
+		name := v.mode.Name()
+		if pages[name] == "" {
+			prose, err := os.ReadFile(filepath.Join(name, "page.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages[name] = string(prose) + "\n## What is made\n\nThis text is made from the mode's plans, and a test runs it.\n`pod` is the container's network namespace.\n"
+		}
+		pages[name] += fmt.Sprintf("\n### %s\n\n%s\n\n```sh\n%s```\n", v.name, v.about, v.text(t))
+	}
+	for name, page := range pages {
+		compare(t, filepath.Join("..", "docs", "modes", name+".md"), page)
+	}
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (go test ./mode -update writes it anew):\n%s", path, diff)
+	}
+}
