@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	heddle "github.com/heddle-network/heddle"
+
+	"github.com/google/nftables"
+	"github.com/vishvananda/netlink/nl"
+)
+
+// Coexist lets our forwarded traffic through the forward chains of others, and
+// touches nothing else of theirs.
+//
+// In netfilter a drop in any base chain is final, and an accept only ends its
+// own chain. So dockerd's or ufw's policy, or the reject firewalld ends with,
+// stops what our own table has let pass:
+//
+//	hook forward  -10  inet heddle forward              drops what must not pass
+//	                0  ip filter FORWARD                policy drop   <- admitted
+//	              +10  inet firewalld filter_FORWARD    ... reject    <- admitted
+//
+// Admitted means: four rules at the chain's head accept what comes from or
+// goes to our devices. That opens nothing: whatever must not pass, our own
+// table drops.
+//
+// The legacy tables are reached by a program that runs in its caller's
+// namespace, so all methods belong in the namespace of NewCoexist.
+type Coexist struct {
+	mu     sync.Mutex
+	ns     *os.File
+	dump   *nftables.Conn
+	gen    *nl.SocketHandle
+	legacy []*legacyForward
+
+	// The ruleset's generation when the last Admit found nothing to do; as
+	// long as it stands, nobody has changed any rule.
+	settled bool
+	seen    uint32
+	notes   []string
+}
+
+// NewCoexist opens the current network namespace's rulesets.
+func NewCoexist() (*Coexist, error) {
+	c := &Coexist{legacy: newLegacyForwards()}
+	if err := c.open(); err != nil {
+		c.Close()
+		return nil, heddle.Wrap(heddle.KernelRefused, "open the nftables ruleset", "", err, "")
+	}
+	return c, nil
+}
+
+func (c *Coexist) open() (err error) {
+	// /proc/self would be the main thread's namespace, not the caller's.
+	if c.ns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
+		return err
+	}
+	c.dump, err = nftables.New(nftables.AsLasting(), nftables.WithNetNSFd(int(c.ns.Fd())))
+	if err != nil {
+		return err
+	}
+	c.gen, err = openGeneration(c.ns)
+	return err
+}
+
+// Close gives back the sockets. The rules stay.
+func (c *Coexist) Close() error {
+	if c.gen != nil {
+		c.gen.Close()
+	}
+	if c.dump != nil {
+		c.dump.CloseLasting()
+	}
+	return c.ns.Close()
+}
+
+// Admit puts our rules at the head of every foreign forward chain that could
+// drop and lacks them, and says which it put there, as a person would type
+// them. What somebody inserted before ours later is left there: it is their
+// wish. Without a change in nftables since the last call it costs one netlink
+// round trip, and one process per family whose legacy table is in use.
+func (c *Coexist) Admit() (changed []string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed, err = c.admitNft()
+	for _, l := range c.legacy {
+		more, lerr := l.admit()
+		changed, err = append(changed, more...), errors.Join(err, lerr)
+	}
+	return changed, err
+}
+
+// Withdraw removes exactly what Admit inserted.
+func (c *Coexist) Withdraw() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.withdrawNft()
+	for _, l := range c.legacy {
+		err = errors.Join(err, l.withdraw())
+	}
+	return err
+}
+
+// Admitted lists our rules that are in place now.
+func (c *Coexist) Admitted() ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, err := c.admittedNft()
+	for _, l := range c.legacy {
+		more, lerr := l.admitted()
+		all, err = append(all, more...), errors.Join(err, lerr)
+	}
+	return all, err
+}
+
+// Notes says what the last Admit had to leave alone and only the host's
+// operator can change.
+func (c *Coexist) Notes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := append([]string(nil), c.notes...)
+	for _, l := range c.legacy {
+		if l.note != "" {
+			all = append(all, l.note)
+		}
+	}
+	return all
+}
