@@ -1,0 +1,69 @@
+# heddle: build, prove, measure. `make help` lists the targets.
+
+GO       ?= go
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
+LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION)
+PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
+            qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev
+
+# Static binaries: the tests' own boot as /init in virtual machines.
+export CGO_ENABLED := 0
+# Caches lie outside the repository.
+export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
+
+.PHONY: help build generate deps vm-kernels cni-plugins test test-pure lint demo bench-attach soak man install uninstall clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+build: ## build bin/heddle, bin/heddled, bin/heddle-cni
+	@mkdir -p bin
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+deps: ## install the Debian packages that tests and demo use (root)
+	@packaging/deps.sh $(PACKAGES)
+
+vm-kernels: ## fetch Debian's kernels 6.1 and 6.12 for the virtual machine tests
+	@test/vm/fetch.sh
+
+cni-plugins: ## build the reference CNI plugins for tests and comparison
+	@packaging/cni/fetch-plugins.sh
+
+generate: ## write the golden texts, pages and man pages anew
+	$(GO) test ./mode -run 'TestGolden|TestPages' -update -count=1
+
+lint: ## gofmt, go vet, staticcheck, the import law
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./test/law
+
+test-pure: ## the tests that need no root: seconds
+	$(GO) test . ./ipam ./mode ./bench ./test/law ./test/report
+
+test: deps build vm-kernels cni-plugins lint ## everything this machine can run
+	@echo "running all tests; what cannot run here is listed at the end"
+	@$(GO) test -json -timeout 20m ./... | $(GO) run ./test/report
+
+soak: build ## the full-scale forms: hours
+	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run Soak ./...
+
+demo: deps build ## connect containers in every mode on one host and on two, and measure
+	bin/heddle demo
+
+bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
+	$(GO) run ./test/attachbench
+
+man: build ## man pages into bin/man
+	@mkdir -p bin/man && bin/heddle docs man bin/man
+
+install: build man ## install binaries, unit, completion and man pages
+	packaging/install.sh '$(DESTDIR)' '$(PREFIX)'
+
+uninstall: ## remove what install put there
+	packaging/uninstall.sh '$(DESTDIR)' '$(PREFIX)'
+
+clean: ## remove bin/
+	rm -rf bin

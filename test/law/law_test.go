@@ -1,0 +1,141 @@
+// Package law_test keeps the import law: which room may know which.
+package law_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/heddle-network/heddle"
+
+// rule allows a room's imports; whatever is not allowed is banned, for the
+// reason given.
+type rule struct {
+	// room is a folder, with its subfolders.
+	room   string
+	allow  []string // prefixes of import paths, besides the standard library
+	reason string
+}
+
+var rules = []rule{
+	{"agent", []string{module, module + "/ipam", module + "/kernel", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+		"the agent orchestrates the rooms below; doors call it, modes are passed in"},
+	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
+		"the benchmark is given places to run in, and knows neither agent nor kernel"},
+	{"door", []string{module, module + "/agent", module + "/door", "golang.org/x/sys", "github.com/containernetworking/cni"},
+		"a door translates requests for the agent; wiring is none of its business"},
+	{"ipam", []string{module}, "addresses are arithmetic"},
+	{"kernel", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
+		"the interpreter knows plans, not who made them"},
+	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
+	{"mode", []string{module}, "modes are pure, so that their plans can be printed, compared and tested without root"},
+	{"cmd/heddle-cni", []string{"golang.org/x/sys"}, "a runtime starts it for every container: each import costs start-up time"},
+}
+
+// onlyKernel may be imported by package kernel alone, besides the exceptions.
+var onlyKernel = map[string][]string{
+	"github.com/google/nftables":         nil,
+	"github.com/coreos/go-iptables":      nil,
+	"github.com/vishvananda/netlink":     {"lab"}, // wires of its own, between hosts
+	"github.com/vishvananda/netns":       {"lab"},
+	"github.com/cilium/ebpf":             {"bpf"},
+	"github.com/containernetworking/cni": {"door/cni"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	var all []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found %d packages only", len(all))
+	}
+	return all
+}
+
+func isStandard(path string) bool { return !strings.Contains(strings.Split(path, "/")[0], ".") }
+
+func under(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+
+func TestImportLaw(t *testing.T) {
+	for _, p := range list(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, imported := range p.Imports {
+			if isStandard(imported) {
+				continue
+			}
+			if room == "" {
+				t.Errorf("the root package imports %s: it holds the nouns that everything knows, and knows the standard library only", imported)
+			}
+			for _, r := range rules {
+				if under(room, r.room) && !allowed(imported, r.allow) {
+					t.Errorf("%s imports %s: %s", room, imported, r.reason)
+				}
+			}
+			checkOnlyKernel(t, room, imported)
+		}
+	}
+}
+
+// allowed compares exactly within the module, by prefix outside.
+func allowed(imported string, allow []string) bool {
+	for _, a := range allow {
+		if imported == a || (a != module && under(imported, a)) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkOnlyKernel(t *testing.T, room, imported string) {
+	for library, others := range onlyKernel {
+		if !under(imported, library) || room == "kernel" || under(room, "test") {
+			continue
+		}
+		ok := false
+		for _, o := range others {
+			ok = ok || under(room, o)
+		}
+		if !ok {
+			t.Errorf("%s imports %s: only package kernel talks to the kernel", room, imported)
+		}
+	}
+}
+
+// TestNoInit bans init functions: registries and side effects of an import
+// cannot be seen where the program is put together.
+func TestNoInit(t *testing.T) {
+	out, err := exec.Command("git", "-C", filepath.Join("..", ".."), "grep", "-nE", `^func init\(\)`, "--", "*.go").CombinedOutput()
+	if len(out) > 0 {
+		t.Errorf("init functions:\n%s", out)
+	}
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		t.Fatal(err, string(out))
+	}
+}
