@@ -10,7 +10,7 @@ import "fmt"
 //	forward:     from a network -> @from -> from-NET   (leaves an internal one?)
 //	             into a network -> @to   -> to-NET     (isolation)
 //	prerouting:  guard (spoofing), then publish (DNAT of published ports)
-//	postrouting: from a network -> @snat -> snat-NET   (masquerade, hairpin)
+//	postrouting: from a network -> @masq -> masq-NET   (masquerade, hairpin)
 //
 // Sets whose elements are keyed by an interface's name hold what may be sent
 // from that port.
@@ -48,7 +48,7 @@ var setTypes = map[string]SetType{
 	"inet/addrs6":   {Match: []string{TypeIfName, TypeIPv6}},
 	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/snat":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/masq":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/allowed":  {Match: []string{TypeGroup, TypeGroup}},
 	"inet/ports4":   {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
 	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
@@ -100,7 +100,7 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "loopback", "isolated")...)
-	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "from", "to", "snat", "allowed", "ports4", "ports6", "any4", "any6")...)
+	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "from", "to", "masq", "allowed", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -124,12 +124,12 @@ func inetBase() []Firewall {
 			"meta oifgroup vmap @to"),
 		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",
 			"fib daddr type local jump publish"),
-		chain("inet", "output", "type nat hook output priority dstnat - 5; policy accept;",
+		chain("inet", "output", "type nat hook output priority -105; policy accept;",
 			"fib daddr type local jump publish"),
 		chain("inet", "postrouting", "type nat hook postrouting priority srcnat - 5; policy accept;",
 			`oifname "`+PrefixBridge+`*" ip saddr 127.0.0.0/8 masquerade`,
 			`oifname "`+PrefixPort+`*" ip saddr 127.0.0.0/8 masquerade`,
-			"meta iifgroup vmap @snat"))
+			"meta iifgroup vmap @masq"))
 }
 
 func bridgeBase() []Firewall {

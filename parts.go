@@ -80,7 +80,7 @@ func Floor(n Network) []Route {
 func Doorways(n Network) []Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	var all []Element
-	for _, m := range []string{"from", "to", "snat"} {
+	for _, m := range []string{"from", "to", "masq"} {
 		all = append(all, Element{"inet", m, []string{group}, []string{"jump " + n.ChainName(m)}})
 	}
 	return all
@@ -116,7 +116,7 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 	return []Firewall{
 		chain("inet", n.ChainName("from"), "", from...),
 		chain("inet", n.ChainName("to"), "", to...),
-		chain("inet", n.ChainName("snat"), "", snat...),
+		chain("inet", n.ChainName("masq"), "", snat...),
 	}
 }
 

@@ -1,0 +1,206 @@
+// Package agent attaches and detaches endpoints, and keeps the host as its
+// plans say. It is the only orchestrator: doors call it, and it calls the rooms
+// below (ipam, modes, kernel), which know nothing of each other.
+//
+// Every operation is straight: validate, lock the id, record the intent, take
+// addresses, plan, make, record the outcome. After a crash the intents left
+// over are undone, since nobody got an answer.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// Options of an agent.
+type Options struct {
+	// Name of the host; the system's host name if empty.
+	Name string
+	// StateDir survives a reboot, RunDir need not.
+	StateDir, RunDir string
+	Modes            []heddle.Mode
+	Log              *slog.Logger
+	// Tripwire is called before every step that changes something; an error
+	// from it stops the operation there. Tests set it.
+	Tripwire func(step string) error
+}
+
+// Agent is one host's agent.
+type Agent struct {
+	opt      Options
+	log      *slog.Logger
+	kernel   *kernel.Kernel
+	coexist  *kernel.Coexist
+	ledger   *ledger
+	lock     *os.File
+	started  time.Time
+	facts    heddle.HostFacts
+	ids      keyedLocks
+	ready    atomic.Bool
+	repairs  atomic.Uint64
+	metrics  *metrics
+	stop     context.CancelFunc
+	finished sync.WaitGroup
+
+	// shared is held while objects are made or removed that the plans of
+	// several endpoints want.
+	shared sync.Mutex
+
+	// networkOps lets one network be created, joined or deleted at a time.
+	networkOps sync.Mutex
+
+	// mu guards the tables below; it is never held while the kernel works.
+	mu        sync.RWMutex
+	networks  map[string]*network // by name
+	endpoints map[heddle.EndpointID]record
+	pending   map[heddle.EndpointID]string
+	wanted    wanted
+	// defaults names, for each container, the endpoint with its default route.
+	defaults map[string]heddle.EndpointID
+}
+
+// network is a network with what belongs to it on this host.
+type network struct {
+	heddle.Network
+	mode heddle.Mode
+	pool *ipam.Pool
+	plan heddle.Plan
+	// slots marks the ordinals in use.
+	slots slots
+	macs  map[heddle.MAC]heddle.EndpointID
+}
+
+// New opens the ledger, finishes what an earlier life left undone, and brings
+// the kernel in line with the record.
+func New(opt Options) (*Agent, error) {
+	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
+		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
+		wanted: wanted{}, defaults: map[string]heddle.EndpointID{}}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.metrics = newMetrics(a)
+	if err := a.open(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if err := a.recover(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stop = cancel
+	if err := a.watch(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	a.ready.Store(true)
+	return a, nil
+}
+
+func (a *Agent) open() (err error) {
+	for _, dir := range []string{a.opt.StateDir, a.opt.RunDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --state-dir or --run-dir")
+		}
+	}
+	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
+		return err
+	}
+	if a.kernel, err = kernel.Open(); err != nil {
+		return err
+	}
+	a.kernel.Tripwire = a.opt.Tripwire
+	if a.coexist, err = kernel.NewCoexist(); err != nil {
+		return err
+	}
+	if a.facts, err = a.kernel.Facts(); err != nil {
+		return err
+	}
+	if a.opt.Name != "" {
+		a.facts.Name = a.opt.Name
+	}
+	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.facts.BootID)
+	return err
+}
+
+func lockFolder(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LedgerFull, "open lock", path, err, "give a folder that can be written with --run-dir")
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock", path, err, "stop the other agent, or use other folders"), f.Close())
+	}
+	return f, nil
+}
+
+// Close ends the agent. Endpoints and their traffic stay.
+func (a *Agent) Close() error {
+	a.ready.Store(false)
+	if a.stop != nil {
+		a.stop()
+	}
+	a.finished.Wait()
+	var errs []error
+	if a.ledger != nil {
+		a.saveCursors()
+		errs = append(errs, a.ledger.close())
+	}
+	if a.kernel != nil {
+		errs = append(errs, a.kernel.Close())
+	}
+	if a.lock != nil {
+		errs = append(errs, a.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Agent) step(name string) error {
+	if a.opt.Tripwire == nil {
+		return nil
+	}
+	return a.opt.Tripwire(name)
+}
+
+func (a *Agent) mode(name string) (heddle.Mode, error) {
+	names := []string{}
+	for _, m := range a.opt.Modes {
+		if m.Name() == name {
+			return m, nil
+		}
+		names = append(names, m.Name())
+	}
+	return nil, heddle.Errorf(heddle.UnknownMode, "mode", fmt.Sprintf("%q", name), fmt.Sprintf("this agent has %v", names))
+}
+
+// Modes lists the modes the agent has.
+func (a *Agent) Modes() []string {
+	var names []string
+	for _, m := range a.opt.Modes {
+		names = append(names, m.Name())
+	}
+	return names
+}
+
+// network returns a copy of the pointer under the lock.
+func (a *Agent) network(name string) (*network, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	n, ok := a.networks[name]
+	if !ok {
+		return nil, heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
+	}
+	return n, nil
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Allow permits traffic between two networks, both ways.
+func (a *Agent) Allow(first, second string) error {
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	n, err := a.network(second)
+	if err != nil {
+		return err
+	}
+	return a.join(first, n.ID, true)
+}
+
+// join adds or removes a permission, which the first network's plan holds.
+func (a *Agent) join(name, otherID string, on bool) error {
+	n, err := a.network(name)
+	if err != nil {
+		return err
+	}
+	if n.pool == nil || n.ID == otherID {
+		return heddle.Errorf(heddle.BadArgument, "allow", name, "name two different networks that have subnets")
+	}
+	if slices.Contains(n.Allow, otherID) == on {
+		return nil
+	}
+	next := n.Network
+	if on {
+		next.Allow = append(slices.Clone(n.Allow), otherID)
+	} else {
+		next.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == otherID })
+	}
+	plan, err := n.mode.Network(a.facts, next)
+	if err != nil {
+		return err
+	}
+	return a.replan(n, next, plan)
+}
+
+// replan brings a network from its plan to another: first what is new, then
+// away with what is wanted no more.
+func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error {
+	if err := a.ledger.putPlan(n.ID, plan); err != nil {
+		return err
+	}
+	a.wantPlan(plan, true)
+	if _, err := a.kernel.Apply(plan, nil); err != nil {
+		a.wantPlan(plan, false)
+		a.ledger.putPlan(n.ID, n.plan)
+		return err
+	}
+	if err := a.ledger.putNetwork(next); err != nil {
+		return err
+	}
+	a.wantPlan(n.plan, false)
+	old := n.plan
+	a.mu.Lock()
+	n.Network, n.plan = next, plan
+	a.mu.Unlock()
+	return a.kernel.Remove(old, nil, a.isWanted)
+}

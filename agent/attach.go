@@ -1,0 +1,280 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// Attach makes an endpoint. Called again with the same request it returns the
+// one that is there; a container that came back in a new namespace gets its
+// endpoint anew, with the addresses it had if it asked for them.
+func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply heddle.AttachReply, err error) {
+	defer a.metrics.observe("attach", time.Now(), &err)
+	if err := a.accept(ctx, req); err != nil {
+		return reply, err
+	}
+	n, err := a.network(req.Network)
+	if err != nil {
+		return reply, err
+	}
+	pod, err := a.openPod(n, req.Netns)
+	if err != nil {
+		return reply, err
+	}
+	if pod != nil {
+		defer pod.Close()
+	}
+	defer a.ids.lock(req.ID)()
+	if old, known := a.lookup(req.ID); known {
+		if req.DryRun {
+			reply = a.reply(n, old.Endpoint)
+			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
+			return reply, nil
+		}
+		if done, reply, err := a.attachedBefore(n, old, req, pod); done {
+			return reply, err
+		}
+	}
+	return a.attachNew(n, req, pod)
+}
+
+// accept checks what can be checked without looking at anything else.
+func (a *Agent) accept(ctx context.Context, req heddle.AttachRequest) error {
+	if err := ctx.Err(); err != nil {
+		return heddle.Wrap(heddle.Waited, "attach", req.ID.String(), err, "call again")
+	}
+	if !a.ready.Load() {
+		return heddle.Errorf(heddle.Stopping, "attach", req.ID.String(), "call again when the agent is back")
+	}
+	if err := req.ID.Check(); err != nil {
+		return err
+	}
+	for i, p := range req.Ports {
+		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
+		}
+		for _, q := range req.Ports[:i] {
+			if collide(p, q) {
+				return heddle.Errorf(heddle.PortTaken, "endpoint "+req.ID.String(), p.String(), "it is published twice")
+			}
+		}
+	}
+	if req.MAC != "" {
+		if _, err := heddle.ParseMAC(string(req.MAC)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Agent) openPod(n *network, path string) (*kernel.Netns, error) {
+	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
+		return nil, nil
+	}
+	pod, err := kernel.OpenNetns(path)
+	if err != nil {
+		return nil, err
+	}
+	if a.kernel.IsOwn(pod) {
+		pod.Close()
+		return nil, heddle.Errorf(heddle.BadNamespace, "namespace", path, "this is the host's own network namespace; a container in it is on a network of mode host")
+	}
+	return pod, nil
+}
+
+func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	r, ok := a.endpoints[id]
+	return r, ok
+}
+
+// attachedBefore handles an id that is recorded already. It is done when the
+// endpoint is there (made whole again if something was missing) or asked for
+// differently; not done when the container's namespace is a new one.
+func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
+	alive := pod == nil || a.inPod(old, pod)
+	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
+		old.Request.MAC == req.MAC && slices.Equal(old.Request.Ports, req.Ports)
+	switch {
+	case alive && same:
+		_, err := a.kernel.Apply(old.Plan, pod)
+		reply := a.reply(n, old.Endpoint)
+		reply.Existed = true
+		return true, reply, err
+	case alive || a.podAlive(old):
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
+	}
+	if err := a.undo(old); err != nil {
+		return true, reply, err
+	}
+	return false, reply, a.forget(old, time.Now())
+}
+
+// inPod reports whether the namespace is the one in which the endpoint was
+// made: its interface there bears the endpoint's alias.
+func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
+	alias, err := pod.Alias(r.Endpoint.ID.IfName)
+	return err == nil && alias == r.Endpoint.ID.Alias()
+}
+
+// podAlive reports whether the recorded path still leads to the endpoint.
+func (a *Agent) podAlive(r record) bool {
+	if len(r.Plan.Pod.Links) == 0 {
+		return false
+	}
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err != nil {
+		return false
+	}
+	defer pod.Close()
+	return a.inPod(r, pod)
+}
+
+func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
+	e, err := a.claim(n, req)
+	if err != nil {
+		return reply, err
+	}
+	committed := false
+	defer func() {
+		if !committed {
+			a.release(n, e)
+		}
+	}()
+	plan, err := n.mode.Endpoint(a.facts, n.Network, e)
+	if err != nil {
+		return reply, err
+	}
+	reply = a.reply(n, e)
+	if req.DryRun {
+		reply.Commands = plan.Commands(req.Netns)
+		return reply, nil
+	}
+	r := record{Endpoint: e, Request: req, Plan: plan}
+	if err := a.make(r, pod); err != nil {
+		return heddle.AttachReply{}, err
+	}
+	committed = true
+	a.metrics.attached(n.Mode)
+	return reply, nil
+}
+
+// make records the intent, makes the plan, and records that it is made. On an
+// error nothing is left.
+func (a *Agent) make(r record, pod *kernel.Netns) error {
+	if err := a.step("ledger intent attach"); err != nil {
+		return err
+	}
+	a.remember(r, intentAttach)
+	if err := a.ledger.putIntent(r, intentAttach); err != nil {
+		a.erase(r)
+		return err
+	}
+	defer a.sharing(r)()
+	_, err := a.kernel.Apply(r.Plan, pod)
+	if err == nil {
+		err = a.step("ledger made")
+	}
+	if err == nil {
+		err = a.ledger.settle(r.Endpoint.ID)
+	}
+	if err != nil {
+		a.rollBack(r, pod)
+		return err
+	}
+	a.mu.Lock()
+	delete(a.pending, r.Endpoint.ID)
+	a.mu.Unlock()
+	return nil
+}
+
+// rollBack removes what make has made; what cannot be removed now stays
+// recorded as an intent, for the next start or gc.
+func (a *Agent) rollBack(r record, pod *kernel.Netns) {
+	a.unwant(r)
+	if err := a.kernel.Remove(r.Plan, pod, a.isWanted); err != nil {
+		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
+		return
+	}
+	if err := a.ledger.drop(r.Endpoint, time.Time{}); err != nil {
+		a.log.Error("undo of an attach not recorded", "endpoint", r.Endpoint.ID, "error", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.endpoints, r.Endpoint.ID)
+	delete(a.pending, r.Endpoint.ID)
+}
+
+func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
+	r := heddle.AttachReply{Endpoint: e}
+	if !n.Internal && e.DefaultRoute {
+		r.Gateways = n.Gateways
+	}
+	if e.MAC != "" {
+		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
+	}
+	return r
+}
+
+// remember, unwant and erase keep the tables in memory.
+func (a *Agent) remember(r record, op string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.endpoints[r.Endpoint.ID] = r
+	a.pending[r.Endpoint.ID] = op
+	a.wanted.add(r.Plan.Host)
+}
+
+func (a *Agent) unwant(r record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wanted.remove(r.Plan.Host)
+}
+
+func (a *Agent) erase(r record) {
+	a.unwant(r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.endpoints, r.Endpoint.ID)
+	delete(a.pending, r.Endpoint.ID)
+}
+
+func (a *Agent) isWanted(key string) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.wanted[key] > 0
+}
+
+// portFree reports whether nobody on the host listens on the port.
+func portFree(p heddle.PortMapping) error {
+	host := ""
+	if p.HostIP.IsValid() {
+		host = p.HostIP.String()
+	}
+	address := net.JoinHostPort(host, fmt.Sprint(p.HostPort))
+	if p.Protocol == "udp" {
+		c, err := net.ListenPacket("udp", address)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+func collide(p, q heddle.PortMapping) bool {
+	any := func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (any(p.HostIP) || any(q.HostIP) || p.HostIP == q.HostIP)
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// Check compares an endpoint, or with a zero id everything, with the kernel.
+// It changes nothing.
+func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
+	if id != (heddle.EndpointID{}) {
+		r, known := a.lookup(id)
+		if !known {
+			return nil, noEndpoint(id)
+		}
+		return a.checkRecord(r)
+	}
+	var all []heddle.Finding
+	a.mu.RLock()
+	networks, records := make([]*network, 0), make([]record, 0)
+	for _, n := range a.networks {
+		networks = append(networks, n)
+	}
+	for _, r := range a.endpoints {
+		records = append(records, r)
+	}
+	a.mu.RUnlock()
+	for _, n := range networks {
+		drift, err := a.kernel.Diff(n.plan, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, findings("network "+n.Name, drift)...)
+	}
+	for _, r := range records {
+		found, err := a.checkRecord(r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
+	owner := r.Endpoint.ID.String()
+	if len(r.Plan.Pod.Links) == 0 {
+		return nil, nil
+	}
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err != nil {
+		return []heddle.Finding{{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: err.Error()}}, nil
+	}
+	defer pod.Close()
+	drift, err := a.kernel.Diff(r.Plan, pod)
+	return findings(owner, drift), err
+}
+
+func findings(owner string, drift []kernel.Difference) []heddle.Finding {
+	var all []heddle.Finding
+	for _, d := range drift {
+		all = append(all, heddle.Finding{Kind: d.Kind, Object: d.Key, Owner: owner, Detail: d.Detail})
+	}
+	return all
+}
+
+// Audit compares all that there is: what is ours in the kernel and wanted by
+// nobody, what is wanted and missing, endpoints without a container, operations
+// that are not finished.
+func (a *Agent) Audit() ([]heddle.Finding, error) {
+	owned, err := a.kernel.Ours()
+	if err != nil {
+		return nil, err
+	}
+	var all []heddle.Finding
+	for _, k := range owned.Keys() {
+		// asked only now: what is made is wanted before it is made
+		if !a.isWanted(k) {
+			all = append(all, heddle.Finding{Kind: "leftover", Object: k})
+		}
+	}
+	unsettled := a.unsettled()
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(unsettled...)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, findings("", drift)...)
+	return append(all, unsettled...), nil
+}
+
+// unsettled lists endpoints without a container and operations not finished.
+func (a *Agent) unsettled() []heddle.Finding {
+	a.mu.RLock()
+	records, pending := []record{}, map[heddle.EndpointID]string{}
+	for id, r := range a.endpoints {
+		records = append(records, r)
+		pending[id] = a.pending[id]
+	}
+	a.mu.RUnlock()
+	var all []heddle.Finding
+	for _, r := range records {
+		owner := r.Endpoint.ID.String()
+		switch op := pending[r.Endpoint.ID]; {
+		case op != "":
+			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
+		case len(r.Plan.Pod.Links) > 0 && !a.podAlive(r):
+			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Owner < all[j].Owner })
+	return all
+}
+
+// GC removes what belongs to nobody: endpoints whose container is gone, and
+// objects with our mark that no plan wants. With an owner, it also removes that
+// owner's endpoints which are not in keep (the CNI verb GC).
+func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
+	defer a.metrics.observe("gc", time.Now(), &err)
+	for _, e := range a.stale(owner, keep) {
+		if _, err := a.Detach(ctx, e); err != nil {
+			return removed, err
+		}
+		removed = append(removed, "endpoint "+e.String())
+	}
+	if owner != "" {
+		return removed, nil
+	}
+	pruned, err := a.kernel.Prune(a.isWanted)
+	return append(removed, pruned...), err
+}
+
+// stale lists the endpoints to collect.
+func (a *Agent) stale(owner string, keep []heddle.EndpointID) []heddle.EndpointID {
+	a.mu.RLock()
+	var records []record
+	for id, r := range a.endpoints {
+		if a.pending[id] == "" && (owner == "" || r.Request.Owner == owner) {
+			records = append(records, r)
+		}
+	}
+	a.mu.RUnlock()
+	var all []heddle.EndpointID
+	for _, r := range records {
+		id := r.Endpoint.ID
+		unlisted := owner != "" && !slices.Contains(keep, id)
+		gone := owner == "" && len(r.Plan.Pod.Links) > 0 && !a.podAlive(r)
+		if unlisted || gone {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// Explain prints an endpoint as the commands that would make it, with what the
+// kernel has otherwise.
+func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
+	r, known := a.lookup(id)
+	if !known {
+		return heddle.Explained{}, noEndpoint(id)
+	}
+	drift, err := a.checkRecord(r)
+	if err != nil {
+		return heddle.Explained{}, fmt.Errorf("explain %s: %w", id, err)
+	}
+	return heddle.Explained{Endpoint: r.Endpoint, Commands: r.Plan.Commands(r.Endpoint.Netns), Drift: drift}, nil
+}

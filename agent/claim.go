@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
+// a slot. It touches memory only; release gives all of it back.
+func (a *Agent) claim(n *network, req heddle.AttachRequest) (heddle.Endpoint, error) {
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
+	if n.pool == nil {
+		return e, a.claimNothing(n, req)
+	}
+	if err := a.checkPorts(n, req); err != nil {
+		return e, err
+	}
+	take := n.pool.Take
+	if req.DryRun {
+		take = n.pool.Preview
+	}
+	addrs, err := take(req.ID, req.IPs)
+	if err != nil {
+		return e, err
+	}
+	e.Addrs, e.MTU = addrs, heddle.ResolveMTU(a.facts, n.Network)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e.MAC, err = n.takeMAC(req); err != nil {
+		n.pool.Give(req.ID)
+		return e, err
+	}
+	e.Slot = n.slots.take()
+	if _, has := a.defaults[req.ID.Container]; !has {
+		a.defaults[req.ID.Container], e.DefaultRoute = req.ID, true
+	}
+	return e, nil
+}
+
+// claimNothing refuses, on a network without addresses, what needs them.
+func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
+	if len(req.IPs) > 0 || req.MAC != "" || len(req.Ports) > 0 {
+		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
+	}
+	return nil
+}
+
+func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
+	if holder, taken := n.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
+		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of endpoint "+holder.String(), "choose another one, or leave it out")
+	}
+	mac := req.MAC
+	for salt := 0; mac == ""; salt++ {
+		if m := req.ID.DefaultMAC(n.ID, salt); n.macs[m] == (heddle.EndpointID{}) {
+			mac = m
+		}
+	}
+	n.macs[mac] = req.ID
+	return mac, nil
+}
+
+// checkPorts refuses ports that another endpoint publishes or a program on the
+// host listens on.
+func (a *Agent) checkPorts(n *network, req heddle.AttachRequest) error {
+	if len(req.Ports) == 0 {
+		return nil
+	}
+	if n.Internal {
+		return heddle.Errorf(heddle.BadPort, "network", n.Name, "an internal network publishes no ports")
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, p := range req.Ports {
+		for id, r := range a.endpoints {
+			for _, q := range r.Endpoint.Ports {
+				if id != req.ID && collide(p, q) {
+					return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+id.String(), "choose another host port")
+				}
+			}
+		}
+		if err := portFree(p); err != nil {
+			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
+		}
+	}
+	return nil
+}
+
+// release gives back what claim took; the addresses go to quarantine. After a
+// dry run there is no lease to give, and Give does nothing.
+func (a *Agent) release(n *network, e heddle.Endpoint) {
+	if n.pool == nil {
+		return
+	}
+	n.pool.Give(e.ID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.defaults[e.ID.Container] == e.ID {
+		delete(a.defaults, e.ID.Container)
+	}
+	if n.macs[e.MAC] == e.ID {
+		delete(n.macs, e.MAC)
+	}
+	n.slots.give(e.Slot)
+}
+
+// restore claims again, at start, what a recorded endpoint holds.
+func (a *Agent) restore(n *network, e heddle.Endpoint) error {
+	if n.pool == nil {
+		return nil
+	}
+	if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
+		return err
+	}
+	n.macs[e.MAC] = e.ID
+	n.slots.mark(e.Slot)
+	if e.DefaultRoute {
+		a.defaults[e.ID.Container] = e.ID
+	}
+	return nil
+}
+
+// saveCursors writes where allocation stands.
+func (a *Agent) saveCursors() {
+	a.mu.RLock()
+	cursors := map[string]map[string]netip.Addr{}
+	for _, n := range a.networks {
+		if n.pool != nil {
+			cursors[n.ID] = n.pool.Cursor()
+		}
+	}
+	a.mu.RUnlock()
+	for id, families := range cursors {
+		old, _ := a.ledger.cursors(id)
+		for family, at := range families {
+			if old[family] == at {
+				continue
+			}
+			if err := a.ledger.putCursor(id, family, at); err != nil {
+				a.log.Warn("address cursor not written", "network", id, "error", fmt.Sprint(err))
+			}
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// ledger is the host's own record, in two files:
+//
+//	STATE/heddle.db   networks and address cursors; on disk, synced
+//	RUN/ledger.db     what was made in the kernel, and intents; in memory (the
+//	                  run folder is a tmpfs), not synced: kill -9 loses nothing
+//	                  there, and a reboot loses every kernel object anyway
+//
+// An intent is written before the deed and cleared after it.
+type ledger struct {
+	disk, boot *bbolt.DB
+}
+
+// record is one endpoint with the plan by which it was made.
+type record struct {
+	Endpoint heddle.Endpoint      `json:"endpoint"`
+	Request  heddle.AttachRequest `json:"request"`
+	Plan     heddle.Plan          `json:"plan"`
+}
+
+// The operations that an intent can be about.
+const (
+	intentAttach = "attach"
+	intentDetach = "detach"
+)
+
+var (
+	bucketNetworks   = []byte("networks")   // disk: id -> Network
+	bucketCursors    = []byte("cursors")    // disk: network/family -> next address
+	bucketMeta       = []byte("meta")       // boot: "boot-id"
+	bucketEndpoints  = []byte("endpoints")  // boot: endpoint id -> record
+	bucketIntents    = []byte("intents")    // boot: endpoint id -> operation
+	bucketPlans      = []byte("plans")      // boot: network id -> Plan
+	bucketQuarantine = []byte("quarantine") // boot: network/address -> time freed
+)
+
+// openLedger opens both files, and checks them: a broken file is an error, and
+// nothing is changed.
+func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
+	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
+	if err != nil {
+		return nil, err
+	}
+	boot, err := openFile(filepath.Join(runDir, "ledger.db"), true, bucketMeta, bucketEndpoints, bucketIntents, bucketPlans, bucketQuarantine)
+	if err != nil {
+		return nil, errors.Join(err, disk.Close())
+	}
+	l := &ledger{disk, boot}
+	if err := l.forgetOtherBoot(bootID); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err error) {
+	const remedy = "restore it from a copy, or move it away and run 'heddle gc' afterwards; nothing was changed"
+	defer func() {
+		if cause := recover(); cause != nil {
+			db, err = nil, heddle.Wrap(heddle.LedgerBroken, "open ledger", path, fmt.Errorf("%v", cause), remedy)
+		}
+	}()
+	// a truncated file is read beyond its end: let that be a panic, not a crash
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true, NoGrowSync: volatile})
+	if err != nil {
+		return nil, heddle.Wrap(codeOfOpen(err), "open ledger", path, err, remedy)
+	}
+	if err := consistent(db); err != nil {
+		return nil, errors.Join(heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy), db.Close())
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(writeError(path, err), db.Close())
+	}
+	return db, nil
+}
+
+func codeOfOpen(err error) heddle.Code {
+	if errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "no space") {
+		return heddle.LedgerFull
+	}
+	return heddle.LedgerBroken
+}
+
+func consistent(db *bbolt.DB) error {
+	return db.View(func(tx *bbolt.Tx) error {
+		var first error
+		for err := range tx.Check() {
+			if first == nil {
+				first = err
+			}
+		}
+		return first
+	})
+}
+
+func writeError(object string, err error) error {
+	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err, "nothing was done; make room on the file system of the state and run folders")
+}
+
+func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close()) }
+
+// forgetOtherBoot drops the records of kernel objects of an earlier boot: they
+// went with it.
+func (l *ledger) forgetOtherBoot(bootID string) error {
+	err := l.boot.Update(func(tx *bbolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if string(meta.Get([]byte("boot-id"))) == bootID {
+			return nil
+		}
+		for _, b := range [][]byte{bucketEndpoints, bucketIntents, bucketPlans, bucketQuarantine} {
+			if err := tx.DeleteBucket(b); err != nil {
+				return err
+			}
+			if _, err := tx.CreateBucket(b); err != nil {
+				return err
+			}
+		}
+		return meta.Put([]byte("boot-id"), []byte(bootID))
+	})
+	if err != nil {
+		return writeError("boot "+bootID, err)
+	}
+	return nil
+}
+
+// putIntent records an endpoint that is about to be made or removed.
+func (l *ledger) putIntent(r record, op string) error {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	key := []byte(r.Endpoint.ID.String())
+	err = l.boot.Update(func(tx *bbolt.Tx) error {
+		if err := tx.Bucket(bucketEndpoints).Put(key, value); err != nil {
+			return err
+		}
+		for _, a := range r.Endpoint.Addrs {
+			if err := tx.Bucket(bucketQuarantine).Delete(addressKey(r.Endpoint.Network, a.Addr())); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketIntents).Put(key, []byte(op))
+	})
+	if err != nil {
+		return writeError(r.Endpoint.ID.String(), err)
+	}
+	return nil
+}
+
+// settle clears the intent: the endpoint is made.
+func (l *ledger) settle(id heddle.EndpointID) error {
+	err := l.boot.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketIntents).Delete([]byte(id.String()))
+	})
+	if err != nil {
+		return writeError(id.String(), err)
+	}
+	return nil
+}
+
+// drop forgets an endpoint; its addresses are in quarantine from freed on,
+// unless freed is zero (they were never used).
+func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
+	key := []byte(e.ID.String())
+	err := l.boot.Update(func(tx *bbolt.Tx) error {
+		for _, a := range e.Addrs {
+			if freed.IsZero() {
+				break
+			}
+			if err := tx.Bucket(bucketQuarantine).Put(addressKey(e.Network, a.Addr()), []byte(freed.Format(time.RFC3339Nano))); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket(bucketEndpoints).Delete(key); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketIntents).Delete(key)
+	})
+	if err != nil {
+		return writeError(e.ID.String(), err)
+	}
+	return nil
+}
+
+func addressKey(network string, a netip.Addr) []byte { return []byte(network + "/" + a.String()) }
+
+// endpoints reads all records and the intents among them.
+func (l *ledger) endpoints() (all []record, intents map[string]string, err error) {
+	intents = map[string]string{}
+	err = l.boot.View(func(tx *bbolt.Tx) error {
+		err := tx.Bucket(bucketIntents).ForEach(func(k, v []byte) error {
+			intents[string(k)] = string(v)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bucketEndpoints).ForEach(func(k, v []byte) error {
+			var r record
+			if err := json.Unmarshal(v, &r); err != nil {
+				return heddle.Wrap(heddle.LedgerBroken, "read record", string(k), err, "move the run folder's ledger.db away and run 'heddle gc'")
+			}
+			all = append(all, r)
+			return nil
+		})
+	})
+	return all, intents, err
+}

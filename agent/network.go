@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// CreateNetwork records a network and makes what its endpoints will share.
+// Created again with the same settings, it is returned as it is.
+func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, commands []string, err error) {
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	mode, err := a.mode(want.Mode)
+	if err != nil {
+		return made, nil, err
+	}
+	if a.facts, err = a.freshFacts(); err != nil {
+		return made, nil, err
+	}
+	n, err := a.complete(mode, want)
+	if err != nil {
+		return made, nil, err
+	}
+	if old, err := a.network(n.Name); err == nil {
+		return a.createdBefore(old, n)
+	}
+	if err := a.checkAgainstOthers(n); err != nil {
+		return made, nil, err
+	}
+	plan, err := mode.Network(a.facts, n)
+	if err != nil {
+		return made, nil, err
+	}
+	if err := a.checkPlan(n.Name, plan); err != nil {
+		return made, nil, err
+	}
+	if dryRun {
+		return n, plan.Commands(""), nil
+	}
+	return n, nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
+}
+
+// complete validates a network and fills in what was left out.
+func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+	if err := heddle.CheckNetworkName(n.Name); err != nil {
+		return n, err
+	}
+	id := make([]byte, 8)
+	rand.Read(id)
+	n.ID, n.Created, n.Allow = hex.EncodeToString(id), time.Now().UTC(), nil
+	n, err := ipam.Check(n)
+	if err != nil {
+		return n, err
+	}
+	return n, mode.Check(a.facts, n)
+}
+
+func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, []string, error) {
+	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
+	if !sameNetwork(old.Network, n) {
+		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+	}
+	return old.Network, nil, nil
+}
+
+func sameNetwork(a, b heddle.Network) bool {
+	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
+		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
+		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+}
+
+// checkAgainstOthers refuses subnets that another network or the host has. A
+// routed network may take its addresses from its parent's own subnet, as a
+// cloud's NIC with several addresses does.
+func (a *Agent) checkAgainstOthers(n heddle.Network) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, s := range n.Subnets {
+		for _, other := range a.networks {
+			for _, t := range other.Subnets {
+				if s.Overlaps(t) {
+					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")
+				}
+			}
+			if other.Group() == n.Group() {
+				return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "its number collides with that of network "+other.Name+"; create it again")
+			}
+		}
+		for _, l := range a.facts.Links {
+			for _, addr := range l.Addrs {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(l.Name == n.Parent && within(s, addr)) {
+					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func within(s, outer netip.Prefix) bool {
+	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
+}
+
+// checkPlan refuses a plan that wants an object in another way than a network
+// that is there already.
+func (a *Agent) checkPlan(name string, p heddle.Plan) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, other := range a.networks {
+		if _, conflicts := other.plan.Host.Union(p.Host); len(conflicts) > 0 {
+			return heddle.Errorf(heddle.PlanConflict, "network "+name, fmt.Sprintf("and network %s both want %s", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
+		}
+	}
+	return nil
+}
+
+func (a *Agent) makeNetwork(n *network) error {
+	if err := a.step("ledger network"); err != nil {
+		return err
+	}
+	if err := a.ledger.putPlan(n.ID, n.plan); err != nil {
+		return err
+	}
+	a.wantPlan(n.plan, true)
+	_, err := a.kernel.Apply(n.plan, nil)
+	if err == nil {
+		// on disk last: a network that is there after a crash was made whole
+		err = a.ledger.putNetwork(n.Network)
+	}
+	if err != nil {
+		a.wantPlan(n.plan, false)
+		if undo := a.kernel.Remove(n.plan, nil, a.isWanted); undo != nil {
+			a.log.Error("undo of a network failed", "network", n.Name, "error", undo)
+		}
+		a.ledger.dropPlan(n.ID)
+		return err
+	}
+	n.equip()
+	a.mu.Lock()
+	a.networks[n.Name] = n
+	a.mu.Unlock()
+	return a.admit()
+}
+
+func (n *network) equip() {
+	n.macs = map[heddle.MAC]heddle.EndpointID{}
+	if len(n.Subnets) > 0 {
+		n.pool = ipam.NewPool(n.Network)
+	}
+}
+
+func (a *Agent) wantPlan(p heddle.Plan, want bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if want {
+		a.wanted.add(p.Host)
+	} else {
+		a.wanted.remove(p.Host)
+	}
+}
+
+// DeleteNetwork removes a network without endpoints.
+func (a *Agent) DeleteNetwork(name string) error {
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	n, err := a.network(name)
+	if err != nil {
+		return err
+	}
+	if used := a.endpointsOn(n.ID); len(used) > 0 {
+		return heddle.Errorf(heddle.NetworkInUse, "network", fmt.Sprintf("%s with %d endpoints, such as %s", name, len(used), used[0].ID), "detach them first")
+	}
+	for _, other := range a.Networks() {
+		if slices.Contains(other.Allow, n.ID) {
+			if err := a.join(other.Name, n.ID, false); err != nil {
+				return err
+			}
+		}
+	}
+	// from the disk first: what is left after a crash is pruned at the start
+	if err := a.ledger.dropNetwork(n.Network); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	delete(a.networks, name)
+	a.wanted.remove(n.plan.Host)
+	last := len(a.networks) == 0
+	a.mu.Unlock()
+	if err := a.kernel.Remove(n.plan, nil, a.isWanted); err != nil {
+		return err
+	}
+	if last {
+		if err := a.coexist.Withdraw(); err != nil {
+			return err
+		}
+	}
+	return a.ledger.dropPlan(n.ID)
+}
+
+func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var all []heddle.Endpoint
+	for _, r := range a.endpoints {
+		if id == "" || r.Endpoint.Network == id {
+			all = append(all, r.Endpoint)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
+	return all
+}
+
+// Networks lists all networks, by name.
+func (a *Agent) Networks() []heddle.Network {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	all := make([]heddle.Network, 0, len(a.networks))
+	for _, n := range a.networks {
+		all = append(all, n.Network)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// Network returns one network.
+func (a *Agent) Network(name string) (heddle.Network, error) {
+	n, err := a.network(name)
+	if err != nil {
+		return heddle.Network{}, err
+	}
+	return n.Network, nil
+}
+
+// Endpoints lists all endpoints, by id.
+func (a *Agent) Endpoints() []heddle.Endpoint { return a.endpointsOn("") }
+
+// Endpoint returns one endpoint.
+func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
+	r, ok := a.lookup(id)
+	if !ok {
+		return heddle.Endpoint{}, noEndpoint(id)
+	}
+	return r.Endpoint, nil
+}
+
+func noEndpoint(id heddle.EndpointID) error {
+	return heddle.Errorf(heddle.NoEndpoint, "endpoint", id.String(), "'heddle endpoint list' shows those there are")
+}

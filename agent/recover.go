@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// recover reads the record, undoes what was in the middle, makes whole what is
+// recorded as made, and prunes what nobody wants. Traffic of endpoints that are
+// whole is not touched: applying a plan again changes nothing.
+func (a *Agent) recover() error {
+	if err := a.loadNetworks(); err != nil {
+		return err
+	}
+	records, intents, err := a.ledger.endpoints()
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		a.remember(r, intents[r.Endpoint.ID.String()])
+	}
+	for _, r := range records {
+		if err := a.settleRecord(r, intents[r.Endpoint.ID.String()]); err != nil {
+			return err
+		}
+	}
+	removed, err := a.kernel.Prune(a.isWanted)
+	if err != nil {
+		return err
+	}
+	if err := a.ledger.forgetPlans(a.networkIDs()); err != nil {
+		return err
+	}
+	if len(removed) > 0 {
+		a.log.Info("removed what nobody wants", "objects", removed)
+	}
+	if len(a.networks) == 0 {
+		return a.coexist.Withdraw()
+	}
+	return a.admit()
+}
+
+func (a *Agent) networkIDs() map[string]bool {
+	ids := map[string]bool{}
+	for _, n := range a.Networks() {
+		ids[n.ID] = true
+	}
+	return ids
+}
+
+func (a *Agent) loadNetworks() error {
+	recorded, err := a.ledger.networks()
+	if err != nil {
+		return err
+	}
+	for _, n := range recorded {
+		mode, err := a.mode(n.Mode)
+		if err != nil {
+			return err
+		}
+		loaded := &network{Network: n, mode: mode}
+		loaded.equip()
+		if err := a.replay(loaded); err != nil {
+			return err
+		}
+		a.networks[n.Name] = loaded
+	}
+	return nil
+}
+
+// replay restores a network's addresses and plan. The plan is computed anew,
+// since the host may have changed; one that cannot be made (its parent is gone)
+// is reported and does not keep the agent from starting.
+func (a *Agent) replay(n *network) error {
+	if n.pool != nil {
+		cursors, err := a.ledger.cursors(n.ID)
+		if err != nil {
+			return err
+		}
+		n.pool.SetCursor(cursors)
+		freed, err := a.ledger.quarantined(n.ID)
+		if err != nil {
+			return err
+		}
+		for address, since := range freed {
+			n.pool.RestoreQuarantine(address, since)
+		}
+	}
+	plan, err := n.mode.Network(a.facts, n.Network)
+	if err != nil {
+		a.log.Error("network cannot be planned", "network", n.Name, "error", err)
+		plan, _, err = a.ledger.plan(n.ID)
+		if err != nil {
+			return err
+		}
+	}
+	n.plan = plan
+	a.wanted.add(plan.Host)
+	if err := a.ledger.putPlan(n.ID, plan); err != nil {
+		return err
+	}
+	if _, err := a.kernel.Apply(plan, nil); err != nil {
+		a.log.Error("network cannot be made", "network", n.Name, "error", err)
+	}
+	return nil
+}
+
+// settleRecord undoes an endpoint with an open intent: an attach that nobody
+// got an answer to, or a detach that has begun. Others are made whole, unless
+// their container has gone meanwhile.
+func (a *Agent) settleRecord(r record, intent string) error {
+	if intent != "" {
+		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
+		freed := time.Now()
+		if err := a.undo(r); err != nil {
+			return err
+		}
+		a.mu.Lock()
+		delete(a.pending, r.Endpoint.ID)
+		a.mu.Unlock()
+		return a.ledger.drop(r.Endpoint, freed)
+	}
+	a.mu.Lock()
+	delete(a.pending, r.Endpoint.ID)
+	a.mu.Unlock()
+	n, err := a.network(r.Endpoint.NetworkName)
+	if err != nil {
+		a.log.Error("endpoint of a network that is not recorded", "endpoint", r.Endpoint.ID, "network", r.Endpoint.NetworkName)
+		return nil
+	}
+	if err := a.restore(n, r.Endpoint); err != nil {
+		return err
+	}
+	if _, err := a.repair(r); err != nil {
+		a.log.Error("endpoint cannot be made whole", "endpoint", r.Endpoint.ID, "error", err)
+	}
+	return nil
+}
+
+// repair applies a recorded plan again if the container is still there.
+func (a *Agent) repair(r record) (made []string, err error) {
+	if len(r.Plan.Pod.Links) == 0 {
+		return nil, nil
+	}
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err != nil {
+		return nil, nil
+	}
+	defer pod.Close()
+	if a.kernel.IsOwn(pod) || (!a.inPod(r, pod) && a.foreign(r, pod)) {
+		return nil, nil
+	}
+	defer a.sharing(r)()
+	return a.kernel.Apply(r.Plan, pod)
+}
+
+// foreign reports whether the path leads to a namespace that has another
+// interface of the endpoint's name: the container is not the one recorded.
+func (a *Agent) foreign(r record, pod *kernel.Netns) bool {
+	_, err := pod.Alias(r.Endpoint.ID.IfName)
+	return err == nil
+}
+
+// union is the host's wanted state: all networks' and endpoints' plans, without
+// those of the endpoints that the findings name as owners.
+func (a *Agent) union(without ...heddle.Finding) heddle.State {
+	skip := map[string]bool{}
+	for _, f := range without {
+		skip[f.Owner] = true
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var u unionBuilder
+	for _, n := range a.networks {
+		u.add(n.plan.Host)
+	}
+	for id, r := range a.endpoints {
+		if !skip[id.String()] {
+			u.add(r.Plan.Host)
+		}
+	}
+	return u.state
+}
+
+// unionBuilder adds states up without comparing: where two plans want one
+// object, they want it the same way, since conflicts were refused before.
+type unionBuilder struct {
+	state heddle.State
+	seen  map[string]bool
+}
+
+func (u *unionBuilder) add(s heddle.State) {
+	if u.seen == nil {
+		u.seen = map[string]bool{}
+	}
+	more := s.Filter(func(o heddle.Object) bool {
+		known := u.seen[o.Key()]
+		u.seen[o.Key()] = true
+		return !known
+	})
+	u.state = heddle.Append(u.state, more)
+}

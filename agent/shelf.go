@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The part of the ledger about networks.
+
+func (l *ledger) networks() ([]heddle.Network, error) {
+	var all []heddle.Network
+	err := l.disk.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketNetworks).ForEach(func(k, v []byte) error {
+			var n heddle.Network
+			if err := json.Unmarshal(v, &n); err != nil {
+				return heddle.Wrap(heddle.LedgerBroken, "read network", string(k), err, "restore the state folder's heddle.db from a copy")
+			}
+			all = append(all, n)
+			return nil
+		})
+	})
+	return all, err
+}
+
+func (l *ledger) putNetwork(n heddle.Network) error {
+	return put(l.disk, bucketNetworks, n.ID, n, "network "+n.Name)
+}
+
+func (l *ledger) dropNetwork(n heddle.Network) error {
+	err := l.disk.Update(func(tx *bbolt.Tx) error {
+		for _, family := range []string{"4", "6"} {
+			if err := tx.Bucket(bucketCursors).Delete([]byte(n.ID + "/" + family)); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketNetworks).Delete([]byte(n.ID))
+	})
+	if err != nil {
+		return writeError("network "+n.Name, err)
+	}
+	return nil
+}
+
+// plan returns the recorded plan of a network, and whether there is one.
+func (l *ledger) plan(network string) (heddle.Plan, bool, error) {
+	var p heddle.Plan
+	var value []byte
+	err := l.boot.View(func(tx *bbolt.Tx) error {
+		value = append(value, tx.Bucket(bucketPlans).Get([]byte(network))...)
+		return nil
+	})
+	if err != nil || value == nil {
+		return p, false, err
+	}
+	return p, true, json.Unmarshal(value, &p)
+}
+
+func (l *ledger) putPlan(network string, p heddle.Plan) error {
+	return put(l.boot, bucketPlans, network, p, "plan of network "+network)
+}
+
+func (l *ledger) dropPlan(network string) error {
+	err := l.boot.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketPlans).Delete([]byte(network))
+	})
+	if err != nil {
+		return writeError("plan of network "+network, err)
+	}
+	return nil
+}
+
+// forgetPlans drops the plans of all networks but those to keep: what a crash
+// left between a network's plan and the network.
+func (l *ledger) forgetPlans(keep map[string]bool) error {
+	err := l.boot.Update(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucketPlans).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			if keep[string(k)] {
+				continue
+			}
+			if err := c.Delete(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return writeError("plans", err)
+	}
+	return nil
+}
+
+// putCursor records where allocation stands, so that after a reboot it goes on
+// with the addresses that were used longest ago. It is written now and then, off
+// the attach path: to be a little behind does no harm.
+func (l *ledger) putCursor(network, family string, a netip.Addr) error {
+	return put(l.disk, bucketCursors, network+"/"+family, a, "address cursor")
+}
+
+func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
+	all := map[string]netip.Addr{}
+	err := l.disk.View(func(tx *bbolt.Tx) error {
+		for _, family := range []string{"4", "6"} {
+			var a netip.Addr
+			if v := tx.Bucket(bucketCursors).Get([]byte(network + "/" + family)); v != nil {
+				if err := json.Unmarshal(v, &a); err != nil {
+					return err
+				}
+				all[family] = a
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
+	if err != nil {
+		return writeError(object, err)
+	}
+	return nil
+}
+
+// quarantined lists the addresses freed on a network and when.
+func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
+	all := map[netip.Addr]time.Time{}
+	err := l.boot.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketQuarantine).ForEach(func(k, v []byte) error {
+			id, address, _ := strings.Cut(string(k), "/")
+			if id != network {
+				return nil
+			}
+			a, err := netip.ParseAddr(address)
+			if err != nil {
+				return err
+			}
+			since, err := time.Parse(time.RFC3339Nano, string(v))
+			all[a] = since
+			return err
+		})
+	})
+	return all, err
+}

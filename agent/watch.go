@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// How often the host is compared with the plans when no event came, and how
+// long events are collected before it is compared because of them.
+const (
+	patrolEvery   = 5 * time.Second
+	settleAfter   = 100 * time.Millisecond
+	cursorsEvery  = 5 * time.Second
+	fullCheckRest = 10 // pause after a full comparison, in multiples of its length
+)
+
+// watch starts the patrol: whatever somebody else removes of ours is put back
+// within a second.
+func (a *Agent) watch(ctx context.Context) error {
+	events, err := a.kernel.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	a.finished.Add(1)
+	go func() {
+		defer a.finished.Done()
+		a.patrol(ctx, events)
+	}()
+	return nil
+}
+
+func (a *Agent) patrol(ctx context.Context, events <-chan struct{}) {
+	tick := time.NewTicker(patrolEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-events:
+			if !pause(ctx, settleAfter) {
+				return
+			}
+		case <-tick.C:
+			a.saveCursors()
+		}
+		began := time.Now()
+		a.reconcile()
+		if !pause(ctx, min(time.Since(began)*fullCheckRest, time.Second/2)) {
+			return
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// reconcile compares the whole host with the plans, and repairs.
+func (a *Agent) reconcile() {
+	if err := a.admit(); err != nil {
+		a.log.Error("other firewalls not opened for our traffic", "error", err)
+	}
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
+	if err != nil {
+		a.log.Error("host not compared with its plans", "error", err)
+		return
+	}
+	broken := a.ownersOf(drift)
+	for _, n := range broken.networks {
+		a.putBack(n.Name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+	}
+	for _, r := range broken.endpoints {
+		unlock := a.ids.lock(r.Endpoint.ID)
+		if now, known := a.lookup(r.Endpoint.ID); known && a.isSettled(now) {
+			a.putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
+		}
+		unlock()
+	}
+}
+
+func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
+	made, err := apply()
+	if err != nil {
+		a.log.Error("drift not repaired", "owner", owner, "error", err)
+	}
+	if len(made) > 0 {
+		a.repairs.Add(uint64(len(made)))
+		a.log.Warn("put back what somebody removed or changed", "owner", owner, "objects", made)
+	}
+}
+
+func (a *Agent) isSettled(r record) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.pending[r.Endpoint.ID] == ""
+}
+
+type owners struct {
+	networks  []*network
+	endpoints []record
+}
+
+// ownersOf finds the networks and endpoints that want the drifted objects.
+func (a *Agent) ownersOf(drift []kernel.Difference) owners {
+	if len(drift) == 0 {
+		return owners{}
+	}
+	keys := map[string]bool{}
+	for _, d := range drift {
+		keys[d.Key] = true
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var found owners
+	for _, n := range a.networks {
+		if wantsAny(n.plan.Host, keys) {
+			found.networks = append(found.networks, n)
+		}
+	}
+	for id, r := range a.endpoints {
+		if a.pending[id] == "" && wantsAny(r.Plan.Host, keys) {
+			found.endpoints = append(found.endpoints, r)
+		}
+	}
+	return found
+}
+
+func wantsAny(s heddle.State, keys map[string]bool) bool {
+	for _, o := range s.Objects() {
+		if keys[o.Key()] {
+			return true
+		}
+	}
+	return false
+}
+
+// admit lets our traffic through other firewalls' forward chains, while there
+// is a network.
+func (a *Agent) admit() error {
+	a.mu.RLock()
+	idle := len(a.networks) == 0
+	a.mu.RUnlock()
+	if idle {
+		return nil
+	}
+	changed, err := a.coexist.Admit()
+	if len(changed) > 0 {
+		a.log.Info("opened other firewalls' forward chains for our traffic", "chains", changed)
+	}
+	return err
+}
+
+func (a *Agent) freshFacts() (heddle.HostFacts, error) {
+	facts, err := a.kernel.Facts()
+	facts.Name = a.facts.Name
+	return facts, err
+}

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/sys/unix"
+)
+
+// board is the live table: for each column the latest headline figure of each
+// probe.
+type board struct {
+	m      Matrix
+	latest map[[2]string]string
+	drawn  int // lines to go back up
+}
+
+func newBoard(m Matrix) *board { return &board{m: m, latest: map[[2]string]string{}} }
+
+func (b *board) put(s Sample) {
+	latest := "failed"
+	if s.Error == "" {
+		latest = number(s.Figures[b.m.probe(s.Cell).Figures()[0].Name])
+	}
+	b.latest[[2]string{s.Mode + "/" + s.Span, s.Probe}] = latest
+}
+
+// draw overwrites the table that was drawn last.
+func (b *board) draw(w io.Writer, status string) {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	width := terminalWidth(w)
+	t.Style().Size.WidthMax = width // a line that wrapped could not be drawn over
+	head := table.Row{"latest"}
+	for _, p := range b.m.Probes {
+		head = append(head, fmt.Sprintf("%s\n%s", p.Name(), p.Figures()[0].Unit))
+	}
+	t.AppendHeader(head)
+	for _, c := range b.m.Columns {
+		row := table.Row{c.name()}
+		for _, p := range b.m.Probes {
+			row = append(row, b.latest[[2]string{c.name(), p.Name()}])
+		}
+		t.AppendRow(row)
+	}
+	picture := t.Render() + "\n" + cut(status, width) + "\n"
+	if b.drawn > 0 {
+		fmt.Fprintf(w, "\x1b[%dA\x1b[J", b.drawn)
+	}
+	fmt.Fprint(w, picture)
+	b.drawn = strings.Count(picture, "\n")
+}
+
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+			return int(size.Col)
+		}
+	}
+	return 80
+}
+
+func cut(s string, width int) string {
+	if r := []rune(s); len(r) >= width {
+		return string(r[:width-1])
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// CPU is what the whole machine spent while a figure was taken, in seconds of
+// CPU time (the kernel counts in steps of 10 ms), and as a part of the machine.
+type CPU struct {
+	User    float64 `json:"user"`
+	System  float64 `json:"system"`
+	SoftIRQ float64 `json:"softirq"` // with hardware interrupts
+	Steal   float64 `json:"steal"`
+	// Percent of all cores' time that was not idle.
+	Percent float64 `json:"percent"`
+}
+
+// Window is the part of a run that counts.
+type Window struct {
+	// Seconds is its length.
+	Seconds float64
+	CPU     CPU
+
+	opened time.Time
+	before []float64
+}
+
+// Open begins the window.
+func (w *Window) Open() { w.before, w.opened = readStat(), time.Now() }
+
+// Close ends it.
+func (w *Window) Close() {
+	w.Seconds = time.Since(w.opened).Seconds()
+	w.CPU = spent(w.before, readStat())
+}
+
+func readStat() []float64 {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return nil
+	}
+	return parseStat(string(text))
+}
+
+// parseStat reads the first line of /proc/stat: user nice system idle iowait
+// irq softirq steal, in hundredths of a second.
+func parseStat(text string) []float64 {
+	line, _, _ := strings.Cut(text, "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return nil
+	}
+	all := make([]float64, 8)
+	for i := range all {
+		v, err := strconv.ParseUint(f[i+1], 10, 64)
+		if err != nil {
+			return nil
+		}
+		all[i] = float64(v) / 100
+	}
+	return all
+}
+
+func spent(a, b []float64) CPU {
+	if a == nil || b == nil {
+		return CPU{}
+	}
+	d, total := make([]float64, 8), 0.0
+	for i := range d {
+		d[i] = max(0, b[i]-a[i])
+		total += d[i]
+	}
+	c := CPU{User: d[0] + d[1], System: d[2], SoftIRQ: d[5] + d[6], Steal: d[7]}
+	if total > 0 {
+		c.Percent = 100 * (total - d[3] - d[4]) / total
+	}
+	return c
+}
+
+// cores are the CPUs that clients and servers are pinned to.
+type cores struct{ client, server int }
+
+// chooseCores takes the first CPUs that this process may use.
+func chooseCores(placement string) (cores, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return cores{}, fail("read", "the CPU affinity", err)
+	}
+	var usable []int
+	for i := 0; len(usable) < 2 && i < 8*len(set)*8; i++ {
+		if set.IsSet(i) {
+			usable = append(usable, i)
+		}
+	}
+	if placement == SameCore {
+		return cores{usable[0], usable[0]}, nil
+	}
+	if len(usable) < 2 {
+		return cores{}, heddle.Errorf(heddle.BadArgument, "placement", placement, fmt.Sprintf("only CPU %d may be used; choose %s", usable[0], SameCore))
+	}
+	return cores{usable[0], usable[1]}, nil
+}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Environment is what the figures depend on besides the modes.
+type Environment struct {
+	Start  time.Time `json:"start"`
+	Kernel string    `json:"kernel"`
+	CPU    string    `json:"cpu"`
+	Cores  int       `json:"cores"`
+	// Load is the load average over 1, 5 and 15 minutes before the start.
+	Load string `json:"loadBefore"`
+	// BridgeNF is bridge-nf-call-iptables of the host: with 1, bridged packets
+	// walk through iptables as well.
+	BridgeNF string            `json:"bridgeNfCallIptables"`
+	Tools    map[string]string `json:"tools"`
+}
+
+// noBridgeNF is stated where the module is not loaded.
+const noBridgeNF = "no br_netfilter"
+
+func readEnvironment(ctx context.Context, m Matrix) Environment {
+	e := Environment{
+		Start: time.Now().UTC(), Cores: runtime.NumCPU(), Tools: map[string]string{}, BridgeNF: noBridgeNF,
+		Kernel: firstLine("/proc/sys/kernel/osrelease"), Load: loadAverage(firstLine("/proc/loadavg")), CPU: cpuModel(),
+	}
+	if v := firstLine("/proc/sys/net/bridge/bridge-nf-call-iptables"); v != "" {
+		e.BridgeNF = v
+	}
+	for _, p := range m.Probes {
+		if _, known := e.Tools[p.Tool()]; !known {
+			e.Tools[p.Tool()] = toolVersion(ctx, p.Tool())
+		}
+	}
+	return e
+}
+
+// Busy tells whether more than a quarter of the machine was in use before the
+// start, by the load average of the last minute.
+func (e Environment) Busy() bool {
+	var load float64
+	_, err := fmt.Sscan(e.Load, &load)
+	return err == nil && load > float64(e.Cores)/4
+}
+
+func firstLine(path string) string {
+	text, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+func loadAverage(line string) string {
+	f := strings.Fields(line)
+	return strings.Join(f[:min(3, len(f))], " ")
+}
+
+func cpuModel() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+var versionWord = regexp.MustCompile(`\d[\w.-]*`)
+
+// toolVersion asks a tool; all three know the long or the short option.
+func toolVersion(ctx context.Context, tool string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	option := "--version"
+	if tool == "ping" {
+		option = "-V"
+	}
+	out, _ := exec.CommandContext(ctx, tool, option).CombinedOutput()
+	// iperf3 prints its own name first, which holds a digit.
+	if v := versionWord.FindString(strings.Replace(plain(string(out)), "iperf3", "", 1)); v != "" {
+		return v
+	}
+	return "unknown"
+}

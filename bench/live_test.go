@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wired makes this, and runs a small matrix over it with the real tools:
+//
+//	hc ---- veth ---- hs       "host": a bare wire
+//	bc --- veth --- br0 (in bb) --- veth --- bs      "bridge"
+func wired(t *testing.T) []Column {
+	t.Helper()
+	prefix := fmt.Sprintf("hdlbench%d", os.Getpid())
+	names := map[string]string{}
+	for _, n := range []string{"hc", "hs", "bc", "bs", "bb"} {
+		names[n] = prefix + n
+		ip(t, "netns", "add", names[n])
+		t.Cleanup(func() { ip(t, "netns", "del", names[n]) })
+	}
+	ip(t, "link", "add", "eth0", "netns", names["hc"], "type", "veth", "peer", "name", "eth0", "netns", names["hs"])
+	ip(t, "-n", names["bb"], "link", "add", "br0", "type", "bridge")
+	ip(t, "-n", names["bb"], "link", "set", "br0", "up")
+	for _, n := range []string{"bc", "bs"} {
+		ip(t, "link", "add", "eth0", "netns", names[n], "type", "veth", "peer", "name", n, "netns", names["bb"])
+		ip(t, "-n", names["bb"], "link", "set", n, "master", "br0", "up")
+	}
+	at := map[string]Place{}
+	for i, n := range []string{"hc", "hs", "bc", "bs"} {
+		at[n] = inside(names[n], fmt.Sprintf("10.77.0.%d", i+1))
+		ip(t, "-n", names[n], "addr", "add", at[n].Addr.String()+"/24", "dev", "eth0")
+		ip(t, "-n", names[n], "link", "set", "eth0", "up")
+	}
+	host, bridge := Pair{at["hc"], at["hs"], 20000}, Pair{at["bc"], at["bs"], 20000}
+	second := func(p Pair) []Pair { return []Pair{p, {p.Client, p.Server, 20100}} }
+	return []Column{
+		{Mode: "host", Span: SameHost, Pairs: second(host), Notes: map[string]string{"mtu": "1500"}},
+		{Mode: "bridge", Span: SameHost, Pairs: second(bridge)},
+	}
+}
+
+func ip(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.Command("ip", argv...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %v: %v: %s", argv, err, out)
+	}
+}
+
+func inside(netns, addr string) Place {
+	return Place{Name: netns, Addr: netip.MustParseAddr(addr), Command: func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
+		return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", netns}, argv...)...), nil
+	}}
+}
+
+func needTools(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root for network namespaces")
+	}
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	if err := checkTools(Matrix{Probes: Probes()}); err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestLiveMatrix(t *testing.T) {
+	needTools(t)
+	columns := wired(t)
+	m := Matrix{Columns: columns, Probes: Probes(), Rounds: 2, Duration: 300 * time.Millisecond, Seed: 3}
+	out := t.TempDir()
+	start := time.Now()
+	var progress bytes.Buffer
+	r, err := Run(context.Background(), m, Options{Out: out, Progress: &progress})
+	t.Logf("%s (estimated %s)\n%s", time.Since(start), Estimate(m), progress.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Samples {
+		plausible(t, s)
+	}
+	if again, err := ReadReport(filepath.Join(out, "report.json")); err != nil || len(again.Samples) != 20 {
+		t.Error(err)
+	}
+	var text bytes.Buffer
+	if err := r.Text(&text); err != nil {
+		t.Error(err)
+	}
+	t.Log(text.String())
+	nothingLeft(t, columns)
+}
+
+func TestLivePairsAndFailure(t *testing.T) {
+	needTools(t)
+	columns := wired(t)
+	// Nobody has this address: the cells fail and say so, the others go on.
+	columns[1].Pairs[0].Server.Addr = netip.MustParseAddr("10.77.0.99")
+	m := Matrix{Columns: columns, Probes: []Probe{Throughput{}, Iperf3{}, Ping{}, UnderLoad{}}, PairCounts: []int{2}, Rounds: 1, Duration: 300 * time.Millisecond, Placement: SameCore}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, err := Run(ctx, m, Options{Out: t.TempDir()})
+	t.Log(err)
+	if r == nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Samples {
+		if s.Mode == "host" {
+			plausible(t, s)
+		} else if s.Error == "" {
+			t.Errorf("%s did not fail: %v", s.Cell, s.Figures)
+		} else {
+			t.Log(s.Error)
+		}
+	}
+	nothingLeft(t, columns)
+}
+
+func plausible(t *testing.T, s Sample) {
+	t.Helper()
+	f := s.Figures
+	bad := func(why string) { t.Errorf("%s: %s: %v %s", s.Cell, why, f, s.Error) }
+	switch s.Probe {
+	case "sockperf-throughput":
+		if f["received"] < 1000 || f["received"] > 1.001*f["sent"] || f["lost"] > 95 {
+			bad("implausible")
+		}
+	case "iperf3":
+		if f["received"] < 0.1 || f["received"] > 1000 {
+			bad("implausible")
+		}
+	case "ping":
+		if f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] {
+			bad("implausible")
+		}
+	default:
+		if f["p50"] <= 0 || f["p50"] > f["p99"] || f["p99"] > 1e6 || f["observations"] < 100 {
+			bad("implausible")
+		}
+	}
+	if s.Seconds < 0.25 || s.CPU.Percent <= 0 {
+		bad(fmt.Sprintf("window of %v s, CPU %+v", s.Seconds, s.CPU))
+	}
+}
+
+// nothingLeft looks for processes in the namespaces.
+func nothingLeft(t *testing.T, columns []Column) {
+	t.Helper()
+	for _, c := range columns {
+		for _, p := range []Place{c.Pairs[0].Client, c.Pairs[0].Server} {
+			out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
+			if err != nil || strings.TrimSpace(string(out)) != "" {
+				t.Errorf("left in %s: %s %v", p.Name, out, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The placements. On one core the rate is the CPU cost of the path; on two the
+// cost of waking the other core comes on top. They are never mixed in a report.
+const (
+	SameCore      = "same-core"
+	SeparateCores = "separate-cores"
+)
+
+// Matrix says what to measure, and how.
+type Matrix struct {
+	Columns []Column
+	Probes  []Probe
+	// Sizes are the UDP payload sizes in bytes, for the probes that have one.
+	Sizes []int
+	// PairCounts are the numbers of pairs that run at the same time.
+	PairCounts []int
+	// Rounds are measured, WarmupRounds run before them and are recorded but
+	// not counted.
+	Rounds, WarmupRounds int
+	// Duration is the measured part of one run; iperf3 rounds it up to whole
+	// seconds. Warmup is iperf3's omitted part, rounded up as well; sockperf
+	// leaves out its own first 400 ms of a latency run.
+	Duration, Warmup time.Duration
+	Placement        string
+	Seed             uint64
+	// CongestionControl is that of the TCP streams, "reno" if empty. New
+	// namespaces may inherit a pacing one (BBR), which hides the path.
+	CongestionControl string
+	// Load is the offered load of the latency-under-load probe, in messages
+	// per second over all pairs together; 10,000 if zero.
+	Load int
+	// NoControl allows a matrix without a "host" column.
+	NoControl bool
+}
+
+// Cell is one field of the matrix.
+type Cell struct {
+	Mode  string `json:"mode"`
+	Span  string `json:"span"`
+	Probe string `json:"probe"`
+	// Size is the UDP payload in bytes; 0 where the probe has none.
+	Size  int `json:"size,omitempty"`
+	Pairs int `json:"pairs"`
+}
+
+func (c Cell) String() string {
+	s := fmt.Sprintf("%s/%s %s", c.Mode, c.Span, c.Probe)
+	if c.Size > 0 {
+		s += fmt.Sprintf(" %d B", c.Size)
+	}
+	if c.Pairs > 1 {
+		s += fmt.Sprintf(" × %d", c.Pairs)
+	}
+	return s
+}
+
+func (m Matrix) withDefaults() Matrix {
+	if m.CongestionControl == "" {
+		m.CongestionControl = "reno"
+	}
+	if m.Placement == "" {
+		m.Placement = SeparateCores
+	}
+	if m.Load == 0 {
+		m.Load = 10000
+	}
+	if len(m.PairCounts) == 0 {
+		m.PairCounts = []int{1}
+	}
+	if len(m.Sizes) == 0 {
+		m.Sizes = []int{64}
+	}
+	return m
+}
+
+// Validate says what is wrong with a matrix before anything runs.
+func (m Matrix) Validate() error {
+	m = m.withDefaults()
+	bad := func(what, remedy string) error { return heddle.Errorf(heddle.BadArgument, "bench", what, remedy) }
+	seen := map[string]bool{}
+	control := false
+	for _, c := range m.Columns {
+		if err := c.check(); err != nil {
+			return err
+		}
+		if seen[c.name()] {
+			return bad("column "+c.name(), "name each column once")
+		}
+		seen[c.name()] = true
+		control = control || c.Mode == Control
+		if most := slices.Max(m.PairCounts); most > len(c.Pairs) {
+			return bad("column "+c.name(), fmt.Sprintf("it has %d pairs, %d are asked for", len(c.Pairs), most))
+		}
+	}
+	switch {
+	case len(m.Columns) == 0 || len(m.Probes) == 0:
+		return bad("matrix", "give columns and probes")
+	case !control && !m.NoControl:
+		return bad("matrix", "add the "+Control+" mode: without a control column figures of different machines cannot be compared")
+	case m.Rounds < 1 || m.WarmupRounds < 0:
+		return bad("rounds", "at least one")
+	case m.Duration < 200*time.Millisecond || m.Duration > time.Hour:
+		return bad("duration", "from 0.2 s to 1 h")
+	case m.Warmup < 0 || m.Warmup > time.Minute:
+		return bad("warm-up", "from 0 to 60 s")
+	case m.Placement != SameCore && m.Placement != SeparateCores:
+		return bad("placement "+m.Placement, SameCore+" or "+SeparateCores)
+	case slices.Min(m.Sizes) < 14 || slices.Max(m.Sizes) > 65000:
+		return bad("size", "sockperf's messages have 14 to 65,000 bytes")
+	case slices.Min(m.PairCounts) < 1:
+		return bad("pairs", "at least one")
+	case m.Load < slices.Max(m.PairCounts):
+		return bad("load", "at least one message a second for each pair")
+	}
+	return nil
+}
+
+func (m Matrix) cells() []Cell {
+	var all []Cell
+	for _, c := range m.Columns {
+		for _, p := range m.Probes {
+			sizes := m.Sizes
+			if !p.Sized() {
+				sizes = []int{0}
+			}
+			for _, size := range sizes {
+				for _, pairs := range m.PairCounts {
+					all = append(all, Cell{c.Mode, c.Span, p.Name(), size, pairs})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// order is the sequence of a round: it depends on the seed and the round only,
+// so that a resumed run goes on as the first would have.
+func (m Matrix) order(round int) []Cell {
+	all := m.cells()
+	r := rand.New(rand.NewPCG(m.Seed, uint64(round)))
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// fingerprint names what must be equal for samples of two runs to be mixed.
+// Rounds are left out: a run may be resumed with more of them.
+func (m Matrix) fingerprint() string {
+	sum := sha256.Sum256(must(json.Marshal([]any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds})))
+	return hex.EncodeToString(sum[:8])
+}
+
+// must is for the encoding of our own plain types, which cannot fail.
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func (m Matrix) column(c Cell) Column {
+	i := slices.IndexFunc(m.Columns, func(x Column) bool { return x.Mode == c.Mode && x.Span == c.Span })
+	return m.Columns[i]
+}
+
+func (m Matrix) probe(c Cell) Probe {
+	i := slices.IndexFunc(m.Probes, func(x Probe) bool { return x.Name() == c.Probe })
+	return m.Probes[i]
+}

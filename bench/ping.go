@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Ping is the round trip of ICMP echoes: no program answers, the kernel does.
+type Ping struct{}
+
+func (Ping) Name() string { return "ping" }
+func (Ping) Tool() string { return "ping" }
+func (Ping) Sized() bool  { return false }
+func (Ping) Figures() []Figure {
+	return []Figure{
+		{"rtt-avg", "µs, round trip", LowerIsBetter},
+		{"rtt-min", "µs, round trip", LowerIsBetter},
+		{"lost", "% of sent", LowerIsBetter},
+	}
+}
+
+// pingInterval is what is asked for; ping takes up to 6 ms more.
+const pingInterval = 10 * time.Millisecond
+
+func pings(m Matrix) int { return min(max(int(m.Duration/pingInterval), 10), 200) }
+
+func (Ping) Cost(m Matrix, _ Cell) time.Duration {
+	return time.Duration(pings(m)) * (pingInterval + 6*time.Millisecond)
+}
+
+// Prepare has nothing to start.
+func (Ping) Prepare(_ context.Context, s Setting) (Session, error) { return &pingRun{set: s}, nil }
+
+type pingRun struct {
+	set Setting
+	all []*child
+}
+
+func (r *pingRun) Close() {
+	for _, c := range r.all {
+		c.kill()
+	}
+}
+
+// Measure takes the median over the pairs of each pair's average and minimum.
+func (r *pingRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
+	w.Open()
+	for _, p := range r.set.Pairs {
+		c, err := r.set.client(p, "ping", "-n", "-q", "-i", fmt.Sprint(pingInterval.Seconds()),
+			"-c", strconv.Itoa(pings(r.set.Matrix)), "-W", "1", p.target())
+		if err != nil {
+			return nil, err
+		}
+		r.all = append(r.all, c)
+	}
+	for _, c := range r.all {
+		if err := c.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	w.Close()
+	var pairs []map[string]float64
+	for _, c := range r.all {
+		one, err := readPing(c.out.String())
+		if err != nil {
+			return nil, fail("read", c.what, err)
+		}
+		pairs = append(pairs, one)
+	}
+	return medianOver(pairs), nil
+}
+
+var (
+	pingSent = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
+	pingRTT  = regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/`)
+)
+
+func readPing(text string) (map[string]float64, error) {
+	n, err := numbers(pingSent, text)
+	if err != nil {
+		return nil, err
+	}
+	if n[0] == 0 || n[1] == 0 {
+		return nil, errors.New("no reply; it said: " + tail(text))
+	}
+	rtt, err := numbers(pingRTT, text)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]float64{"rtt-min": rtt[0] * 1000, "rtt-avg": rtt[1] * 1000, "lost": max(0, 100*(1-n[1]/n[0]))}, nil
+}

@@ -1,0 +1,109 @@
+// Package bench measures container networks side by side with the tools the
+// field trusts: sockperf, iperf3 and ping.
+//
+// A Matrix has columns (a mode on one host, or across two) whose endpoints the
+// caller has made and that all exist at the same time, and rows (probe, message
+// size, number of pairs). Every cell runs once per round, in a random order, so
+// that a machine that slows down slows all modes down alike; what is published
+// first is the ratio of two columns within one round.
+//
+//	columns  --\                      /--> samples.jsonl (every raw reading)
+//	probes   ---> Matrix --> Run ----+---> report.json   (medians, ratios)
+//	rounds   --/                      \--> a table for people
+//
+// The package does not know how endpoints are made: it is given places.
+package bench
+
+import (
+	"context"
+	"net/netip"
+	"os/exec"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Place is somewhere a program can run: a container's namespaces, or the host.
+type Place struct {
+	Name string
+	// Command returns a command, not yet started, that will run there. It must
+	// become the program (exec, not fork) for signals to reach it, as "ip netns
+	// exec" and "nsenter" do.
+	Command func(ctx context.Context, argv ...string) (*exec.Cmd, error)
+	// Addr is the IPv4 address at which others reach the place: of the
+	// container, or of its host where ports are published. Addr6 may be unset.
+	Addr, Addr6 netip.Addr
+}
+
+// PortsPerPair is how many consecutive ports from Pair.PortBase a server uses,
+// both TCP and UDP: several programs wait for their turn at the same time.
+const PortsPerPair = 16
+
+// Pair is a client and a server of one mode. Publish the server's ports under
+// the same numbers where Server.Addr is its host's. Servers that share a network
+// namespace, as all of the "host" mode do, need port ranges apart.
+type Pair struct {
+	Client, Server Place
+	PortBase       uint16
+}
+
+// The spans of a column.
+const (
+	SameHost = "same-host"
+	Across   = "across"
+)
+
+// The modes that the others are compared with.
+const (
+	Control   = "host"
+	Reference = "bridge"
+)
+
+// Column is one mode over one span, with its pairs; all columns exist during
+// the whole run.
+type Column struct {
+	Mode  string
+	Span  string
+	Pairs []Pair
+	// Notes are facts that explain the figures ("mtu": "1450").
+	Notes map[string]string
+}
+
+func (c Column) name() string { return c.Mode + "/" + c.Span }
+
+func (c Column) check() error {
+	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), why) }
+	if c.Mode == "" || (c.Span != SameHost && c.Span != Across) {
+		return bad("name a mode, and the span " + SameHost + " or " + Across)
+	}
+	if len(c.Pairs) == 0 {
+		return bad("make at least one pair")
+	}
+	for _, p := range c.Pairs {
+		switch {
+		case p.Client.Command == nil || p.Server.Command == nil:
+			return bad("a place has no Command")
+		case !p.Server.Addr.IsValid() && !p.Server.Addr6.IsValid():
+			return bad("a server has no address")
+		case p.PortBase == 0 || int(p.PortBase)+PortsPerPair > 65536:
+			return bad("a server has no ports")
+		}
+	}
+	return nil
+}
+
+// target is the address that clients use; IPv4 where there is one.
+func (p Pair) target() string {
+	if p.Server.Addr.IsValid() {
+		return p.Server.Addr.String()
+	}
+	return p.Server.Addr6.String()
+}
+
+// anyAddress is what the server listens on: its own address may be another
+// than the one published.
+func (p Pair) anyAddress() string {
+	if p.Server.Addr.IsValid() {
+		return "0.0.0.0"
+	}
+	return "::"
+}

@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// progress shows how far a run is: a table that is drawn again in place on a
+// terminal, plain lines elsewhere, and never nothing for two seconds.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	m        Matrix
+	board    *board
+
+	total, done int
+	estimate    time.Duration // of the whole, made before the start
+	left        time.Duration // after the runs that are done
+	started     time.Time
+	cell        string
+	cellStarted time.Time
+	printed     time.Time
+	quit, gone  chan struct{}
+}
+
+// heartbeat is the longest silence.
+const heartbeat = 1800 * time.Millisecond
+
+func startProgress(w io.Writer, m Matrix, j *journal) *progress {
+	p := &progress{w: w, m: m, started: time.Now(), cellStarted: time.Now(), quit: make(chan struct{}), gone: make(chan struct{})}
+	if w == nil {
+		p.w = io.Discard
+	}
+	for round := range m.WarmupRounds + m.Rounds {
+		cells := j.left(m.order(round), round)
+		p.total += len(cells)
+		p.estimate += m.estimate(cells)
+	}
+	p.left = p.estimate
+	p.terminal = isTerminal(p.w)
+	p.board = newBoard(m)
+	fmt.Fprintf(p.w, "bench: %d runs (%d columns, %d rounds), about %s\n", p.total, len(m.Columns), m.Rounds, short(p.left))
+	p.printed = time.Now()
+	go p.tick()
+	return p
+}
+
+func (p *progress) tick() {
+	defer close(p.gone)
+	t := time.NewTicker(300 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			p.refresh()
+		case <-p.quit:
+			return
+		}
+	}
+}
+
+func (p *progress) refresh() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.terminal:
+		p.board.draw(p.w, p.status())
+	case time.Since(p.printed) > heartbeat:
+		p.line(p.status())
+	}
+}
+
+func (p *progress) status() string {
+	left := max(0, p.left-time.Since(p.cellStarted))
+	return fmt.Sprintf("[%d/%d, about %s left] %s, %s so far", p.done, p.total, short(left), p.cell, short(time.Since(p.cellStarted)))
+}
+
+func (p *progress) line(s string) {
+	if !p.terminal {
+		fmt.Fprintln(p.w, s)
+		p.printed = time.Now()
+	}
+}
+
+// say names what is going on between runs.
+func (p *progress) say(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cell, p.cellStarted = what, time.Now()
+}
+
+func (p *progress) begin(c Cell, round int) {
+	p.say(fmt.Sprintf("round %d: %s", round+1, c))
+}
+
+// end trusts the estimate at first, and the time it really takes more and more.
+func (p *progress) end(s Sample) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	rest := float64(p.total-p.done) / float64(p.total)
+	p.left = time.Duration(rest * (rest*float64(p.estimate) + float64(time.Since(p.started))))
+	p.board.put(s)
+	p.line(fmt.Sprintf("[%d/%d, about %s left] round %d: %s: %s", p.done, p.total, short(p.left), s.Round+1, s.Cell, headline(p.m, s)))
+}
+
+func (p *progress) stop() {
+	close(p.quit)
+	<-p.gone
+	if p.terminal {
+		p.board.draw(p.w, fmt.Sprintf("%d runs in %s", p.done, short(time.Since(p.started))))
+		return
+	}
+	fmt.Fprintf(p.w, "bench: %d runs in %s\n", p.done, short(time.Since(p.started)))
+}
+
+func headline(m Matrix, s Sample) string {
+	if s.Error != "" {
+		return "failed: " + s.Error
+	}
+	f := m.probe(s.Cell).Figures()[0]
+	return fmt.Sprintf("%s %s %s", f.Name, number(s.Figures[f.Name]), f.Unit)
+}
+
+// short writes a duration with at most two units.
+func short(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}

@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	apiVersion = "heddle/v1"
+	reportKind = "BenchReport"
+)
+
+// Report is the outcome of a run, with every raw sample.
+type Report struct {
+	APIVersion  string       `json:"apiVersion"`
+	Kind        string       `json:"kind"`
+	Method      Method       `json:"method"`
+	Environment Environment  `json:"environment"`
+	Columns     []ColumnInfo `json:"columns"`
+	Probes      []ProbeInfo  `json:"probes"`
+	Cells       []CellResult `json:"cells"`
+	Samples     []Sample     `json:"samples"`
+}
+
+// Method says how the figures were taken.
+type Method struct {
+	// Wire reminds what a kernel alone cannot show.
+	Wire              string  `json:"wire"`
+	Placement         string  `json:"placement"`
+	ClientCPU         int     `json:"clientCPU"`
+	ServerCPU         int     `json:"serverCPU"`
+	CongestionControl string  `json:"congestionControl"`
+	Rounds            int     `json:"rounds"`
+	WarmupRounds      int     `json:"warmupRounds"`
+	Seconds           float64 `json:"seconds"`
+	WarmupSeconds     float64 `json:"warmupSeconds"`
+	Load              int     `json:"loadPerSecond"`
+	Seed              uint64  `json:"seed"`
+	Fingerprint       string  `json:"fingerprint"`
+}
+
+const oneKernel = "one kernel, no NIC: a veth neither cuts segments (GSO) nor loses or delays packets"
+
+// ColumnInfo is a column without its places.
+type ColumnInfo struct {
+	Mode  string            `json:"mode"`
+	Span  string            `json:"span"`
+	Notes map[string]string `json:"notes,omitempty"`
+}
+
+// ProbeInfo is a probe's name and what it reads, headline first.
+type ProbeInfo struct {
+	Name    string   `json:"name"`
+	Figures []Figure `json:"figures"`
+}
+
+// CellResult sums up the counted rounds of a cell. A ratio above 1 is worse
+// where the figure's direction is "lower is better".
+type CellResult struct {
+	Cell
+	Figures map[string]Stat `json:"figures"`
+	// Ratios to the host and the bridge column of the same span, by figure.
+	RatioHost   map[string]Ratio `json:"ratioHost,omitempty"`
+	RatioBridge map[string]Ratio `json:"ratioBridge,omitempty"`
+	// CPU is the median over the rounds of each part.
+	CPU CPU `json:"cpu"`
+	// Unstable is set if the headline's coefficient of variation exceeds 0.15.
+	Unstable bool `json:"unstable,omitempty"`
+	// Failures of single rounds, in the tools' own words.
+	Failures []string `json:"failures,omitempty"`
+}
+
+func newReport(m Matrix, pins cores, env Environment, samples []Sample) *Report {
+	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
+		Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
+		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
+	}}
+	for _, c := range m.Columns {
+		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Notes})
+	}
+	for _, p := range m.Probes {
+		r.Probes = append(r.Probes, ProbeInfo{p.Name(), p.Figures()})
+	}
+	values := collect(samples)
+	for _, c := range m.cells() {
+		r.Cells = append(r.Cells, r.result(c, values, m.Seed))
+	}
+	return r
+}
+
+// readings of one cell: by figure and round.
+type readings map[string]map[int]float64
+
+func collect(samples []Sample) map[Cell]readings {
+	all := map[Cell]readings{}
+	for _, s := range samples {
+		if s.Warmup {
+			continue
+		}
+		if all[s.Cell] == nil {
+			all[s.Cell] = readings{}
+		}
+		for name, v := range s.Figures {
+			if all[s.Cell][name] == nil {
+				all[s.Cell][name] = map[int]float64{}
+			}
+			all[s.Cell][name][s.Round] = v
+		}
+	}
+	return all
+}
+
+func (r *Report) result(c Cell, all map[Cell]readings, seed uint64) CellResult {
+	out := CellResult{Cell: c, Figures: map[string]Stat{}, RatioHost: map[string]Ratio{}, RatioBridge: map[string]Ratio{}}
+	for name, v := range all[c] {
+		out.Figures[name] = Summarise(slices.Collect(maps.Values(v)))
+		for mode, ratios := range map[string]map[string]Ratio{Control: out.RatioHost, Reference: out.RatioBridge} {
+			other := c
+			other.Mode = mode
+			if ratio, ok := PairedRatio(v, all[other][name], seed); ok && mode != c.Mode {
+				ratios[name] = ratio
+			}
+		}
+	}
+	out.Unstable = out.Figures[r.headline(c).Name].CV > Unstable
+	out.CPU, out.Failures = r.cpu(c), r.failures(c)
+	return out
+}
+
+func (r *Report) headline(c Cell) Figure { return r.figures(c)[0] }
+
+func (r *Report) figures(c Cell) []Figure {
+	i := slices.IndexFunc(r.Probes, func(p ProbeInfo) bool { return p.Name == c.Probe })
+	if i < 0 || len(r.Probes[i].Figures) == 0 {
+		return []Figure{{Name: "unknown"}}
+	}
+	return r.Probes[i].Figures
+}
+
+func (r *Report) cpu(c Cell) CPU {
+	var parts [5][]float64
+	for _, s := range r.Samples {
+		if s.Cell == c && !s.Warmup && s.Error == "" {
+			for i, v := range []float64{s.CPU.User, s.CPU.System, s.CPU.SoftIRQ, s.CPU.Steal, s.CPU.Percent} {
+				parts[i] = append(parts[i], v)
+			}
+		}
+	}
+	if parts[0] == nil {
+		return CPU{}
+	}
+	return CPU{Median(parts[0]), Median(parts[1]), Median(parts[2]), Median(parts[3]), Median(parts[4])}
+}
+
+// failures are of counted rounds and of the warm-up: both mean trouble.
+func (r *Report) failures(c Cell) []string {
+	var all []string
+	for _, s := range r.Samples {
+		if s.Cell == c && s.Error != "" {
+			all = append(all, fmt.Sprintf("round %d: %s", s.Round+1, s.Error))
+		}
+	}
+	return all
+}
+
+// failed is an error of kind Partial that names the cells with failures.
+func (r *Report) failed() error {
+	var names []string
+	for _, c := range r.Cells {
+		if len(c.Failures) > 0 {
+			names = append(names, c.Cell.String())
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	cause := fmt.Sprintf("%d of %d cells have failures: %s", len(names), len(r.Cells), strings.Join(names, ", "))
+	return &heddle.Error{Code: heddle.BenchFailed, Kind: heddle.Partial, Op: "bench", Cause: cause, Remedy: "the report says why; --resume tries them again"}
+}

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Options of a run.
+type Options struct {
+	// Out is the folder for samples.jsonl and report.json.
+	Out string
+	// Resume takes up an interrupted run in Out.
+	Resume bool
+	// Progress is where progress goes, usually stderr; nil for nowhere. A
+	// terminal shows a live table.
+	Progress io.Writer
+}
+
+// Run measures the matrix. If cells failed, the report is complete but for them
+// and the error is of kind heddle.Partial; if the context ends, the samples
+// stay in Out for Resume.
+func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
+	m = m.withDefaults()
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	if err := checkTools(m); err != nil {
+		return nil, err
+	}
+	pins, err := chooseCores(m.Placement)
+	if err != nil {
+		return nil, err
+	}
+	j, err := openJournal(o.Out, m, o.Resume)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close()
+	r := &runner{m: m, journal: j, cores: pins, spawn: newSpawner(), all: j.old}
+	defer r.spawn.close()
+	env := readEnvironment(ctx, m)
+	r.progress = startProgress(o.Progress, m, j)
+	err = r.rounds(ctx)
+	r.progress.stop()
+	if err != nil {
+		return nil, err
+	}
+	report := newReport(m, pins, env, r.all)
+	if err := report.Write(filepath.Join(o.Out, "report.json")); err != nil {
+		return nil, err
+	}
+	return report, report.failed()
+}
+
+type runner struct {
+	m        Matrix
+	journal  *journal
+	cores    cores
+	spawn    *spawner
+	progress *progress
+	all      []Sample
+}
+
+func (r *runner) rounds(ctx context.Context) error {
+	for round := range r.m.WarmupRounds + r.m.Rounds {
+		cells := r.journal.left(r.m.order(round), round)
+		for _, batch := range r.m.batches(cells) {
+			if err := r.batch(ctx, round, batch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepared is a cell with its programs waiting, or why they are not.
+type prepared struct {
+	session Session
+	err     error
+}
+
+// batch prepares all its cells at once, and then runs one after the other.
+func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
+	r.progress.say(fmt.Sprintf("round %d: preparing %d runs", round+1, len(cells)))
+	ready := r.prepare(ctx, cells)
+	defer func() {
+		for _, p := range ready {
+			if p.session != nil {
+				p.session.Close()
+			}
+		}
+	}()
+	for i, c := range cells {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		r.progress.begin(c, round)
+		s := r.measure(ctx, ready[i], Sample{Cell: c, Round: round, Warmup: round < r.m.WarmupRounds, Start: time.Now().UTC()})
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		r.all = append(r.all, s)
+		if err := r.journal.write(s); err != nil {
+			return err
+		}
+		r.progress.end(s)
+	}
+	return nil
+}
+
+func stopped(ctx context.Context) error {
+	return heddle.Wrap(heddle.BenchFailed, "bench", "run", context.Cause(ctx), "take it up again with --resume")
+}
+
+func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
+	ready := make([]prepared, len(cells))
+	slots := map[string]uint16{}
+	var wait sync.WaitGroup
+	for i, c := range cells {
+		column := r.m.column(c)
+		s := Setting{Matrix: r.m, Cell: c, Pairs: column.Pairs[:c.Pairs], Slot: slots[column.name()], cores: r.cores, spawn: r.spawn, life: ctx}
+		slots[column.name()]++
+		wait.Go(func() {
+			limit, cancel := context.WithTimeout(ctx, r.patience(cells))
+			defer cancel()
+			ready[i].session, ready[i].err = r.m.probe(c).Prepare(limit, s)
+		})
+	}
+	wait.Wait()
+	return ready
+}
+
+// patience is how long preparing may take, or one run: generous, since a
+// program that hangs is rare and a busy machine is not.
+func (r *runner) patience(cells []Cell) time.Duration {
+	return 3*r.m.prepareCost(cells) + 10*time.Second
+}
+
+func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
+	if p.err != nil {
+		s.Error = p.err.Error()
+		return s
+	}
+	defer p.session.Close()
+	limit, cancel := context.WithTimeout(ctx, 2*r.m.probe(s.Cell).Cost(r.m, s.Cell)+10*time.Second)
+	defer cancel()
+	var w Window
+	figures, err := p.session.Measure(limit, &w)
+	if err != nil {
+		s.Error = err.Error()
+		return s
+	}
+	s.Figures, s.Seconds, s.CPU = figures, w.Seconds, w.CPU
+	return s
+}

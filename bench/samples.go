@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Sample is one raw reading.
+type Sample struct {
+	Cell
+	// Round counts from 0; those of the warm-up come first and are not counted.
+	Round  int       `json:"round"`
+	Warmup bool      `json:"warmup,omitempty"`
+	Start  time.Time `json:"start"`
+	// Seconds is the length of the measured window, to which CPU belongs.
+	Seconds float64            `json:"seconds"`
+	Figures map[string]float64 `json:"figures,omitempty"`
+	CPU     CPU                `json:"cpu"`
+	// Error says why there are no figures.
+	Error string `json:"error,omitempty"`
+}
+
+// journal is OUT/samples.jsonl: a line that names the matrix, then a line for
+// each sample, written as soon as it is taken. It is not synced: what a power
+// cut loses is measured again.
+type journal struct {
+	file *os.File
+	done map[place]bool
+	old  []Sample
+}
+
+// place in the sequence of a run.
+type place struct {
+	cell  Cell
+	round int
+}
+
+type journalHead struct {
+	APIVersion  string `json:"apiVersion"`
+	Kind        string `json:"kind"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// openJournal starts a new file, or takes up the old one. A file that is not
+// resumed is kept as samples.old.jsonl.
+func openJournal(out string, m Matrix, resume bool) (*journal, error) {
+	path := filepath.Join(out, "samples.jsonl")
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fail("make the folder", out, err)
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0:
+		return newJournal(path, m)
+	case err != nil:
+		return nil, fail("read", path, err)
+	case !resume:
+		if err := os.Rename(path, filepath.Join(out, "samples.old.jsonl")); err != nil {
+			return nil, fail("keep the old", path, err)
+		}
+		return newJournal(path, m)
+	}
+	return resumeJournal(path, text, m)
+}
+
+func newJournal(path string, m Matrix) (*journal, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fail("make", path, err)
+	}
+	j := &journal{file: f, done: map[place]bool{}}
+	return j, j.write(journalHead{apiVersion, "BenchSamples", m.fingerprint()})
+}
+
+// resumeJournal counts the cells that have figures as done; failed ones are
+// tried again. A last line that was cut short is dropped.
+func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	lines := bufio.NewScanner(bytes.NewReader(whole))
+	lines.Buffer(nil, 1<<20)
+	var head journalHead
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Fingerprint != m.fingerprint() {
+		return nil, heddle.Errorf(heddle.BadArgument, "bench resume", path, "its samples are of another matrix; repeat that run's options, or choose another folder")
+	}
+	j := &journal{done: map[place]bool{}}
+	for lines.Scan() {
+		var s Sample
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return nil, fail("read", path, err)
+		}
+		if s.Error == "" {
+			j.old = append(j.old, s)
+			j.done[place{s.Cell, s.Round}] = true
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fail("read", path, err)
+	}
+	return j, j.reopen(path, len(whole))
+}
+
+func (j *journal) reopen(path string, size int) error {
+	err := os.Truncate(path, int64(size))
+	if err == nil {
+		j.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	if err != nil {
+		return fail("open", path, err)
+	}
+	return nil
+}
+
+func (j *journal) write(v any) error {
+	if _, err := j.file.Write(append(must(json.Marshal(v)), '\n')); err != nil {
+		return fail("write", j.file.Name(), err)
+	}
+	return nil
+}
+
+func (j *journal) close() { _ = j.file.Close() }
+
+// left removes the cells that are done.
+func (j *journal) left(cells []Cell, round int) []Cell {
+	var all []Cell
+	for _, c := range cells {
+		if !j.done[place{c, round}] {
+			all = append(all, c)
+		}
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// How sockperf 3.7 is driven
+//
+// Time. A client sends a few messages, sleeps two seconds, and starts; -t takes
+// whole seconds. So clients are started ahead of their turn, many at a time,
+// and stopped (SIGSTOP) in that sleep; SIGCONT starts the test at once, and
+// SIGINT ends it after exactly the time wanted, with the usual summary:
+//
+//	start  "Warmup stage"  STOP ......... CONT "Starting test"  INT  summary
+//	|--0.1 s--|----- 2 s, together -----|      |-- duration --|-0.1 s-|
+//
+// -t is set a little longer, as a second end. It must not be large: ping-pong
+// reserves memory for every message it could send in that time.
+//
+// Counts. The client's "throughput" is what it sent, lost or not. The server,
+// ended with SIGINT, prints how many messages it handled; that is exact (equal
+// to the growth of InDatagrams in its namespace) and, unlike that counter, free
+// of other programs' datagrams where the place is the host itself. Each cell
+// has a server of its own, so the total is the cell's. Neither count includes
+// the messages of the warm-up stage.
+//
+// Latency. sockperf prints half of the round trip, and leaves out the first
+// 400 ms and the last 50 ms. The under-load client's sender spins between
+// messages, so its core is always busy.
+const (
+	clientSleep   = 2 * time.Second
+	latencyWarmup = 450 * time.Millisecond
+	stopCost      = 150 * time.Millisecond
+	// drain lets the server take what is queued on its socket.
+	drain = 50 * time.Millisecond
+)
+
+// sockperfRun is a session of one server and one stopped client per pair.
+type sockperfRun struct {
+	set              Setting
+	duration         time.Duration
+	servers, clients []*child
+	startable        time.Time
+	read             func(client, server string) (map[string]float64, error)
+	combine          func([]map[string]float64) map[string]float64
+}
+
+func (r *sockperfRun) prepare(ctx context.Context, argv ...string) error {
+	n := len(r.set.Pairs)
+	r.servers, r.clients = make([]*child, n), make([]*child, n)
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	for i, p := range r.set.Pairs {
+		wait.Go(func() { errs[i] = r.preparePair(ctx, i, p, argv) })
+	}
+	wait.Wait()
+	r.startable = time.Now().Add(clientSleep)
+	if err := errors.Join(errs...); err != nil {
+		r.Close()
+		return err
+	}
+	return nil
+}
+
+func (r *sockperfRun) preparePair(ctx context.Context, i int, p Pair, argv []string) error {
+	port, size := r.set.port(p), strconv.Itoa(r.set.Cell.Size)
+	server, err := r.set.server(p, "sockperf", "server", "-i", p.anyAddress(), "-p", port)
+	if err != nil {
+		return err
+	}
+	r.servers[i] = server
+	if err := listening(ctx, r.set, p, server, "udp"); err != nil {
+		return err
+	}
+	argv = append([]string{"sockperf"}, append(argv, "-i", p.target(), "-p", port, "-m", size, "-t", strconv.Itoa(clientLimit(r.duration)))...)
+	client, err := r.set.client(p, argv...)
+	if err != nil {
+		return err
+	}
+	r.clients[i] = client
+	if err := client.says(ctx, "Warmup stage"); err != nil {
+		return err
+	}
+	// Stopped before it sleeps, it would sleep when its turn comes.
+	time.Sleep(50 * time.Millisecond)
+	client.signal(syscall.SIGSTOP)
+	return nil
+}
+
+// clientLimit is the -t of a client, in seconds.
+func clientLimit(d time.Duration) int { return wholeSeconds(d) + 1 }
+
+// Measure lets all clients go at once.
+func (r *sockperfRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
+	if err := pause(ctx, time.Until(r.startable)); err != nil {
+		return nil, err
+	}
+	for _, c := range r.clients {
+		c.signal(syscall.SIGCONT)
+	}
+	for _, c := range r.clients {
+		if err := c.says(ctx, "Starting test"); err != nil {
+			return nil, err
+		}
+	}
+	w.Open()
+	if err := pause(ctx, r.duration); err != nil {
+		return nil, err
+	}
+	w.Close()
+	if err := interrupt(ctx, r.clients, "Test end"); err != nil {
+		return nil, err
+	}
+	time.Sleep(drain)
+	if err := interrupt(ctx, r.servers, ""); err != nil {
+		return nil, err
+	}
+	return r.readings()
+}
+
+// interrupt ends programs as a person would with Ctrl-C, and lets them print
+// their summary.
+func interrupt(ctx context.Context, all []*child, expected string) error {
+	for _, c := range all {
+		c.signal(syscall.SIGINT)
+	}
+	for _, c := range all {
+		if err := c.wait(ctx); err != nil {
+			return err
+		}
+		if expected != "" {
+			if err := c.says(ctx, expected); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *sockperfRun) readings() (map[string]float64, error) {
+	var all []map[string]float64
+	for i := range r.clients {
+		one, err := r.read(r.clients[i].out.String(), r.servers[i].out.String())
+		if err != nil {
+			return nil, fail("read", r.clients[i].what, err)
+		}
+		all = append(all, one)
+	}
+	return r.combine(all), nil
+}
+
+// Close ends whatever still runs.
+func (r *sockperfRun) Close() {
+	for _, c := range append(r.clients, r.servers...) {
+		if c != nil {
+			c.kill()
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fail("measure", "sockperf", ctx.Err())
+	}
+}
+
+var (
+	sentLine     = regexp.MustCompile(`Total of (\d+) messages sent in ([\d.]+) sec`)
+	handledLine  = regexp.MustCompile(`Total (\d+) messages received and handled`)
+	percentLine  = regexp.MustCompile(`percentile\s+([\d.]+)\s*=\s*([\d.]+)`)
+	observedLine = regexp.MustCompile(`Total (\d+) observations`)
+	droppedLine  = regexp.MustCompile(`dropped messages\s*=\s*(\d+)`)
+)
+
+// numbers finds a line and reads its groups.
+func numbers(line *regexp.Regexp, text string) ([]float64, error) {
+	found := line.FindStringSubmatch(plain(text))
+	if found == nil {
+		return nil, fmt.Errorf("no %q; it said: %s", line, tail(text))
+	}
+	var all []float64
+	for _, s := range found[1:] {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w; it said: %s", err, tail(text))
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}

@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Text writes the report for people: a table for each probe, size and number of
+// pairs. Words of alarm are coloured on a terminal, unless NO_COLOR is set.
+func (r *Report) Text(w io.Writer) error {
+	colour := isTerminal(w) && os.Getenv("NO_COLOR") == ""
+	var b strings.Builder
+	fmt.Fprintln(&b, r.methodLine())
+	fmt.Fprintln(&b, r.environmentLine())
+	if r.Environment.Busy() {
+		fmt.Fprintln(&b, "Busy: other programs were using this machine before the start; trust ratios, not absolute figures")
+	}
+	for _, group := range r.groups() {
+		b.WriteString("\n" + r.table(group, colour) + "\n")
+	}
+	b.WriteString(r.notes())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) methodLine() string {
+	m := r.Method
+	placement := fmt.Sprintf("%s (client CPU %d, server CPU %d)", m.Placement, m.ClientCPU, m.ServerCPU)
+	return fmt.Sprintf("Method: %s; %s; congestion control %s; %d rounds of %gs in random order (seed %d), %d more dropped; bridge-nf-call-iptables %s; offered load %d/s",
+		m.Wire, placement, m.CongestionControl, m.Rounds, m.Seconds, m.Seed, m.WarmupRounds, r.Environment.BridgeNF, m.Load)
+}
+
+func (r *Report) environmentLine() string {
+	e := r.Environment
+	line := fmt.Sprintf("Machine: %s, %d cores, Linux %s; load before %s; %s", e.CPU, e.Cores, e.Kernel, e.Load, e.Start.Format("2006-01-02 15:04 MST"))
+	for _, tool := range sortedKeys(e.Tools) {
+		line += fmt.Sprintf("; %s %s", tool, e.Tools[tool])
+	}
+	return line
+}
+
+// groups keeps the order of the cells, with those of one table together.
+func (r *Report) groups() [][]CellResult {
+	var keys []Cell
+	groups := map[Cell][]CellResult{}
+	for _, p := range r.Probes {
+		for _, c := range r.Cells {
+			key := Cell{Probe: c.Probe, Size: c.Size, Pairs: c.Pairs}
+			if c.Probe != p.Name {
+				continue
+			}
+			if groups[key] == nil {
+				keys = append(keys, key)
+			}
+			groups[key] = append(groups[key], c)
+		}
+	}
+	var all [][]CellResult
+	for _, k := range keys {
+		all = append(all, groups[k])
+	}
+	return all
+}
+
+func (r *Report) table(group []CellResult, colour bool) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	figures := r.figures(group[0].Cell)
+	t.SetTitle("%s", title(group[0].Cell, figures[0]))
+	head := table.Row{"mode", "span", "n"}
+	for _, f := range figures {
+		if f.Better != Informative {
+			head = append(head, strings.TrimSpace(f.Name+"\n"+strings.Split(f.Unit, ",")[0]))
+		}
+	}
+	head = append(head, "IQR\nmin–max", "÷ host\n[95 %]", "÷ bridge\n[95 %]", "CPU %\nusr+sys+softirq s", "")
+	t.AppendHeader(head)
+	for _, c := range group {
+		t.AppendRow(row(c, figures, colour))
+	}
+	return t.Render()
+}
+
+func title(c Cell, f Figure) string {
+	s := c.Probe
+	if c.Size > 0 {
+		s += fmt.Sprintf(", %d B", c.Size)
+	}
+	pairs := "1 pair"
+	if c.Pairs != 1 {
+		pairs = fmt.Sprintf("%d pairs", c.Pairs)
+	}
+	return fmt.Sprintf("%s, %s: %s in %s (%s); spread and ratios are of %s", s, pairs, f.Name, f.Unit, f.Better, f.Name)
+}
+
+func row(c CellResult, figures []Figure, colour bool) table.Row {
+	head := figures[0].Name
+	stat, ok := c.Figures[head]
+	out := table.Row{c.Mode, c.Span, stat.N}
+	for _, f := range figures {
+		if f.Better == Informative {
+			continue
+		}
+		cell := "-"
+		if s, ok := c.Figures[f.Name]; ok {
+			cell = number(s.Median)
+		}
+		out = append(out, cell)
+	}
+	if !ok {
+		return append(out, "-", "-", "-", "-", remark(c, colour))
+	}
+	spread := fmt.Sprintf("%s–%s\n%s–%s", number(stat.Q1), number(stat.Q3), number(stat.Min), number(stat.Max))
+	cpu := fmt.Sprintf("%.0f\n%.2f+%.2f+%.2f", c.CPU.Percent, c.CPU.User, c.CPU.System, c.CPU.SoftIRQ)
+	return append(out, spread, ratioText(c.RatioHost, head), ratioText(c.RatioBridge, head), cpu, remark(c, colour))
+}
+
+func ratioText(ratios map[string]Ratio, name string) string {
+	r, ok := ratios[name]
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f\n[%.2f–%.2f]", r.Median, r.Low, r.High)
+}
+
+func remark(c CellResult, colour bool) string {
+	var words []string
+	if c.Unstable {
+		words = append(words, "unstable")
+	}
+	if n := len(c.Failures); n > 0 {
+		words = append(words, fmt.Sprintf("failed %d×", n))
+	}
+	s := strings.Join(words, "\n")
+	if colour && s != "" {
+		// Colours are the library's own and work line by line.
+		return text.FgYellow.EscapeSeq() + strings.ReplaceAll(s, "\n", text.Reset.EscapeSeq()+"\n"+text.FgYellow.EscapeSeq()) + text.Reset.EscapeSeq()
+	}
+	return s
+}
+
+// notes are the columns' own facts, and every failure in full.
+func (r *Report) notes() string {
+	var b strings.Builder
+	for _, c := range r.Columns {
+		for _, k := range sortedKeys(c.Notes) {
+			fmt.Fprintf(&b, "note %s/%s: %s %s\n", c.Mode, c.Span, k, c.Notes[k])
+		}
+	}
+	for _, c := range r.Cells {
+		for _, why := range c.Failures {
+			fmt.Fprintf(&b, "failed %s: %s\n", c.Cell, why)
+		}
+	}
+	if b.Len() > 0 {
+		return "\n" + b.String()
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+// Command heddle-cni is the CNI plugin: a runtime executes it once for every
+// verb, so it is a tiny client that asks the agent and prints what the agent
+// answered. It imports next to nothing, because a process start is the larger
+// part of its cost; the agent's side is package door/cni.
+//
+// While the agent is down, a DEL is queued on disk and succeeds: the container
+// goes away whether its network was undone or not, and the agent executes the
+// queue before anything else (see queue.go).
+package main
+
+import (
+	"os"
+	"strings"
+)
+
+// Version of the program, set by the linker.
+var Version = "0.1.0-dev"
+
+const versions = `"0.3.1","0.4.0","1.0.0","1.1.0"`
+
+// about is what other plugins print when they are started by hand.
+const about = "CNI plugin heddle-cni v"
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	command := os.Getenv("CNI_COMMAND")
+	switch command {
+	case "":
+		os.Stderr.WriteString(about + Version + "\nCNI protocol versions supported: " +
+			strings.ReplaceAll(strings.ReplaceAll(versions, `"`, ""), ",", ", ") + "\n")
+		return 0
+	case "VERSION":
+		return printVersions()
+	}
+	conf, err := readConf()
+	if err != nil {
+		return fail(nil, ioFailure, "read network configuration from stdin: "+err.Error(), "")
+	}
+	q, bad := readEnvironment(command)
+	if bad != "" {
+		return fail(conf, badEnvironment, bad, "see docs/guides/cni.md [HDL-1012]")
+	}
+	return ask(q, conf)
+}
+
+// ask sends the request to the agent and prints its answer.
+func ask(q request, conf []byte) int {
+	socket := setting(conf, "socket", "HEDDLE_SOCKET", "/run/heddle/heddle.sock")
+	r, err := call(socket, q.message(conf))
+	if q.command == "DEL" && (err != nil || r.status == statusUnavailable) {
+		return enqueue(q, conf)
+	}
+	if err != nil {
+		return unreachable(q, conf, socket, err)
+	}
+	if !r.cni {
+		return fail(conf, refused, "the agent at "+socket+" refused the call: HTTP "+itoa(r.status), string(r.body))
+	}
+	if _, err := os.Stdout.Write(r.body); err != nil {
+		return 1
+	}
+	return r.exit
+}
+
+// unreachable reports an agent that is down: a state that should clear up, and
+// for STATUS one in which no ADD can be served.
+func unreachable(q request, conf []byte, socket string, err error) int {
+	code := tryAgainLater
+	if q.command == "STATUS" {
+		code = notAvailable
+	}
+	return fail(conf, code, "agent unreachable at "+socket+": "+err.Error(),
+		"Start it ('systemctl start heddled'), or name its socket with the key socket or HEDDLE_SOCKET. ["+agentDown+"]")
+}
+
+// printVersions answers VERSION without the agent (CNI specification 1.1.0,
+// section 5, Version): the caller's version is echoed.
+func printVersions() int {
+	version := "1.1.0"
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+		if conf, err := readConf(); err == nil {
+			version = versionOf(conf)
+		}
+	}
+	os.Stdout.WriteString(`{"cniVersion":` + quote(version) + `,"supportedVersions":[` + versions + "]}\n")
+	return 0
+}

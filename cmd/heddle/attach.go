@@ -1,0 +1,109 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+// attachFlags are the words of attach, before they are understood.
+type attachFlags struct {
+	netns, id, ifname, mac string
+	pid                    int
+	ips, ports             []string
+	dryRun                 bool
+}
+
+func newAttach(s *session) *cobra.Command {
+	var flags attachFlags
+	cmd := &cobra.Command{
+		Use: "attach NETWORK (--netns PATH|NAME | --pid PID)", GroupID: groupNetworks,
+		Args: takes("NETWORK"), ValidArgsFunction: s.completes(s.networkNames),
+		Short: "Attach a container to a network",
+		Long: `attach makes an endpoint: one interface of one container on one network. The
+container is given by its network namespace, or by the number of a process in it.
+Attached again with the same settings, an endpoint is left as it is.
+
+On a network of mode host nothing is made, and --id is enough.`,
+		Example: `  ip netns add web
+  heddle attach front --netns web
+  ip netns add dns
+  heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
+  heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish [::1]:8081:80
+  heddle attach front --netns web --ifname eth2 --mac 0a:00:00:00:00:09 --dry-run
+  heddle attach plain --id yardstick`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := flags.request(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.working("attaching")()
+			r, err := s.client().Attach(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			return s.emitAttached(r, q.DryRun)
+		},
+	}
+	flags.define(s, cmd)
+	return cmd
+}
+
+func (s *session) emitAttached(r heddle.AttachReply, dryRun bool) error {
+	if dryRun {
+		return s.emitCommands(r.Commands)
+	}
+	if r.Existed {
+		s.note("endpoint %s was attached before", r.Endpoint.ID)
+	}
+	return s.emit("Attachment", r, func(w io.Writer) error { return s.endpointTable(w, []heddle.Endpoint{r.Endpoint}) })
+}
+
+func (x *attachFlags) define(s *session, cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&x.netns, "netns", "", "the container's network namespace: a `path`, or a name under "+netnsDir)
+	f.IntVar(&x.pid, "pid", 0, "a process in the container")
+	f.StringVar(&x.id, "id", "", "the container's id; by default the namespace's name, or pid-N")
+	f.StringVar(&x.ifname, "ifname", "eth0", "the interface's `name` in the container")
+	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
+	f.StringVar(&x.mac, "mac", "", "the MAC `address` to have")
+	f.StringArrayVar(&x.ports, "publish", nil, "publish a port of the container: `[IP:]HOST:CONTAINER[/udp]`")
+	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
+	cmd.RegisterFlagCompletionFunc("netns", s.completesOrFiles(netnsNames))
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "publish"} {
+		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
+	}
+}
+
+// request understands the words.
+func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
+	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun}
+	if err := heddle.CheckNetworkName(network); err != nil {
+		return q, err
+	}
+	if q.Netns, err = findNetns(x.netns, x.pid); err != nil {
+		return q, err
+	}
+	if x.id == "" && q.Netns == "" {
+		return q, heddle.Errorf(heddle.BadArgument, "the container is missing", "", "give --netns or --pid")
+	}
+	q.ID = heddle.EndpointID{Container: x.id, IfName: x.ifname}
+	if x.id == "" {
+		q.ID.Container = defaultID(q.Netns)
+	}
+	if err := q.ID.Check(); err != nil {
+		return q, err
+	}
+	if q.IPs, err = parseAddrs("--ip", x.ips); err != nil {
+		return q, err
+	}
+	if x.mac != "" {
+		if q.MAC, err = heddle.ParseMAC(x.mac); err != nil {
+			return q, err
+		}
+	}
+	q.Ports, err = parsePublished(x.ports)
+	return q, err
+}

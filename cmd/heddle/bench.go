@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle/bench"
+)
+
+// benchFlags are the wishes that change a preset.
+type benchFlags struct {
+	preset, out, failIf, placement, congestion string
+	modes, probes                              []string
+	sizes, pairs                               []int
+	rounds, load                               int
+	duration                                   time.Duration
+	seed                                       uint64
+	resume                                     bool
+}
+
+func newBench(s *session) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:     "bench",
+		GroupID: groupLabs,
+		Short:   "measure the modes side by side on this machine",
+		Long: `bench makes two lab hosts, connects containers in every mode through the same
+agent call as everybody's, and runs sockperf, iperf3 and ping between them: on one
+host, and from one host to the other. The runs are interleaved in random order, so
+that a machine that slows down slows all modes down alike; what counts is the ratio
+within one round. Everything is removed afterwards; the figures stay in the folder
+given with --out (samples.jsonl, report.json).
+
+A --fail-if expression such as 'ratio-host{mode=bridge,probe=iperf3} < 0.5' makes
+the command fail (exit code 1) when a figure crosses the limit.`,
+		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --rounds 3 --duration 1s --out /tmp/figures",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.bench(cmd, f) },
+	}
+	g := cmd.Flags()
+	g.StringVar(&f.preset, "preset", "quick", "quick (three minutes) or full")
+	g.StringSliceVar(&f.modes, "modes", []string{"host", "bridge", "routed"}, "the modes to measure; host is the yardstick")
+	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: all)")
+	g.IntSliceVar(&f.sizes, "sizes", nil, "UDP payloads in bytes")
+	g.IntSliceVar(&f.pairs, "pairs", nil, "numbers of pairs that run at the same time")
+	g.IntVar(&f.rounds, "rounds", 0, "rounds that count")
+	g.IntVar(&f.load, "load", 0, "messages a second of the latency-under-load probe")
+	g.DurationVar(&f.duration, "duration", 0, "length of one run")
+	g.StringVar(&f.placement, "placement", "", "same-core or separate-cores")
+	g.StringVar(&f.congestion, "congestion", "", "congestion control of the TCP streams")
+	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
+	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
+	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
+	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
+	cmd.AddCommand(newBenchCompare(s))
+	return cmd
+}
+
+func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
+	limits, err := bench.ParseLimits(f.failIf)
+	if err != nil && f.failIf != "" {
+		return err
+	}
+	if f.out == "" {
+		f.out = filepath.Join("bench-out", time.Now().Format("20060102-150405"))
+	}
+	pairs := 1
+	for _, n := range f.pairs {
+		pairs = max(pairs, n)
+	}
+	if f.preset == "full" && len(f.pairs) == 0 {
+		pairs = 10
+	}
+	if _, err := f.matrix(cmd, nil); err != nil {
+		return err
+	}
+	r, err := newRig(cmd.Context(), labName(os.Getpid()), f.modes, pairs, func(step string) { s.note("%s", step) })
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := r.close(context.WithoutCancel(cmd.Context())); err != nil {
+			s.complain(err)
+		}
+	}()
+	m, err := f.matrix(cmd, r.columns)
+	if err != nil {
+		return err
+	}
+	report, err := bench.Run(cmd.Context(), m, bench.Options{Out: f.out, Resume: f.resume, Progress: s.stderr})
+	if report == nil {
+		return err
+	}
+	if show := s.emit(report.Kind, report, report.Text); show != nil {
+		return show
+	}
+	s.note("figures in %s", f.out)
+	if err != nil || f.failIf == "" {
+		return err
+	}
+	return report.Check(limits)
+}
+
+// matrix is the preset with the flags' wishes.
+func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Matrix, error) {
+	m, err := bench.Preset(f.preset, columns)
+	if err != nil {
+		return m, err
+	}
+	if len(f.probes) > 0 {
+		if m.Probes, err = bench.ProbesNamed(f.probes...); err != nil {
+			return m, err
+		}
+	}
+	changed := cmd.Flags().Changed
+	if changed("sizes") {
+		m.Sizes = f.sizes
+	}
+	if changed("pairs") {
+		m.PairCounts = f.pairs
+	}
+	if changed("rounds") {
+		m.Rounds = f.rounds
+	}
+	if changed("duration") {
+		m.Duration = f.duration
+	}
+	if changed("load") {
+		m.Load = f.load
+	}
+	if changed("seed") {
+		m.Seed = f.seed
+	}
+	if f.placement != "" {
+		m.Placement = f.placement
+	}
+	if f.congestion != "" {
+		m.CongestionControl = f.congestion
+	}
+	return m, nil
+}
+
+func newBenchCompare(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "compare A B",
+		Short:   "compare two reports, cell by cell",
+		Long:    "compare divides the medians of report B by those of report A. A and B are folders of two runs, or their report.json files.",
+		Example: "  heddle bench compare bench-out/before bench-out/after",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var reports [2]*bench.Report
+			for i, path := range args {
+				if !strings.HasSuffix(path, ".json") {
+					path = filepath.Join(path, "report.json")
+				}
+				var err error
+				if reports[i], err = bench.ReadReport(path); err != nil {
+					return err
+				}
+			}
+			c := bench.Compare(reports[0], reports[1])
+			return s.emit(c.Kind, c, func(w io.Writer) error {
+				for _, warning := range c.Warnings {
+					fmt.Fprintln(s.stderr, "heddle: "+warning)
+				}
+				return c.Text(w)
+			})
+		},
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+func newCheck(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: takes("[ID]"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Short:   "Compare endpoints with the kernel",
+		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It changes nothing. The exit code is 1 when something differs.",
+		Example: "  heddle check\n  heddle check web",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var id heddle.EndpointID
+			var err error
+			if len(args) > 0 {
+				if id, err = heddle.ParseEndpointID(args[0]); err != nil {
+					return err
+				}
+			}
+			defer s.working("checking")()
+			all, err := s.client().Check(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			return s.emitFindings(all, heddle.Drift, "'heddle explain ID' marks what differs")
+		},
+	}
+}
+
+func newAudit(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "audit", GroupID: groupHealth, Args: takes(),
+		Short:   "Compare ledger, kernel and containers",
+		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone, and operations that are not finished. It changes\nnothing. The exit code is 1 when there is anything.",
+		Example: "  heddle audit",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer s.working("auditing")()
+			all, err := s.client().Audit(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return s.emitFindings(all, heddle.AuditFound, "'heddle gc' removes what belongs to nobody")
+		},
+	}
+}
+
+// emitFindings writes findings, and returns an error when there are some.
+func (s *session) emitFindings(all []heddle.Finding, found heddle.Code, remedy string) error {
+	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	object := fmt.Sprintf("%d objects", len(all))
+	if len(all) == 1 {
+		object = "1 object"
+	}
+	return heddle.Errorf(found, "finds", object, remedy)
+}
+
+func (s *session) findingTable(w io.Writer, all []heddle.Finding) error {
+	if len(all) == 0 {
+		s.note("all is as it should be")
+		return nil
+	}
+	var rows [][]string
+	for _, f := range all {
+		rows = append(rows, []string{f.Kind, f.Object, f.Owner, f.Detail})
+	}
+	return writeTable(w, s.width(), []string{"finding", "object", "owner", "detail"}, rows)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+// detachment is the document of a detach.
+type detachment struct {
+	ID heddle.EndpointID `json:"id"`
+	// Found says that there was an endpoint to remove.
+	Found bool `json:"found"`
+}
+
+func newDetach(s *session) *cobra.Command {
+	ifname := ""
+	cmd := &cobra.Command{
+		Use: "detach ID[/IF]", GroupID: groupNetworks, Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Short:   "Detach a container from a network",
+		Long:    "detach removes an endpoint with all that was made for it. An endpoint that is not\nthere is removed already: that is no error.",
+		Example: "  heddle detach web --ifname eth1\n  heddle detach resolver/eth0",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := endpointOf(args[0], ifname)
+			if err != nil {
+				return err
+			}
+			defer s.working("detaching")()
+			found, err := s.client().Detach(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			outcome := "detached"
+			if !found {
+				outcome = "was not attached"
+			}
+			return s.emitDone("Detachment", detachment{id, found}, "endpoint %s %s", id, outcome)
+		},
+	}
+	cmd.Flags().StringVar(&ifname, "ifname", "", "the interface's `name` in the container (default eth0)")
+	cmd.RegisterFlagCompletionFunc("ifname", cobra.NoFileCompletions)
+	return cmd
+}
+
+// endpointOf reads ID, ID/IF, or ID and the interface by itself.
+func endpointOf(word, ifname string) (heddle.EndpointID, error) {
+	if ifname == "" {
+		return heddle.ParseEndpointID(word)
+	}
+	container, own, found := strings.Cut(word, "/")
+	if found && own != ifname {
+		return heddle.EndpointID{}, heddle.Errorf(heddle.BadArgument, "two interfaces: "+word+" and --ifname", ifname, "name the interface once")
+	}
+	id := heddle.EndpointID{Container: container, IfName: ifname}
+	return id, id.Check()
+}

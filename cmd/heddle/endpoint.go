@@ -1,0 +1,83 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+func newEndpoint(s *session) *cobra.Command {
+	return newGroup(&cobra.Command{Use: "endpoint", Short: "Endpoints: interfaces of containers on networks", GroupID: groupNetworks},
+		newEndpointList(s), newEndpointShow(s))
+}
+
+func newEndpointList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Short:   "List the endpoints of this host",
+		Example: "  heddle endpoint list\n  heddle endpoint list -o yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := s.client().Endpoints(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return s.emit("EndpointList", listOf(all), func(w io.Writer) error { return s.endpointTable(w, all) })
+		},
+	}
+}
+
+func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
+	if len(all) == 0 {
+		s.note("no endpoints")
+		return nil
+	}
+	var rows [][]string
+	for _, e := range all {
+		rows = append(rows, []string{e.ID.String(), e.NetworkName, joined(e.Addrs), string(e.MAC), ports(e)})
+	}
+	return writeTable(w, s.width(), []string{"id", "network", "addresses", "mac", "ports"}, rows)
+}
+
+func newEndpointShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID[/IF]", Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Short:   "Show an endpoint",
+		Example: "  heddle endpoint show web\n  heddle endpoint show web/eth1 -o json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := heddle.ParseEndpointID(args[0])
+			if err != nil {
+				return err
+			}
+			e, err := s.client().Endpoint(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			return s.emit("Endpoint", e, func(w io.Writer) error { return s.endpointFields(w, e) })
+		},
+	}
+}
+
+func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
+	port, route := "", ""
+	if e.MAC != "" {
+		port, route = e.ID.PortName(), "through another endpoint of the container"
+	}
+	if e.DefaultRoute {
+		route = "through this endpoint"
+	}
+	return fields(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
+		[2]string{"namespace", e.Netns}, [2]string{"addresses", joined(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
+		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", port},
+		[2]string{"default route", route}, [2]string{"created", moment(e.Created)})
+}
+
+func ports(e heddle.Endpoint) string {
+	var out []string
+	for _, p := range e.Ports {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, ",")
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// runnable lists the commands that do something by themselves.
+func runnable(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, c := range cmd.Commands() {
+		if !c.HasSubCommands() && c.Name() != "help" {
+			all = append(all, c)
+		}
+		all = append(all, runnable(c)...)
+	}
+	return all
+}
+
+func testTree() *cobra.Command {
+	return newRoot(newSession(env{getenv: func(string) string { return "" }}))
+}
+
+// exampleWords returns the words of an example's line after "heddle", without
+// the redirection; nil for a line of another program.
+func exampleWords(line string) []string {
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] != "heddle" {
+		return nil
+	}
+	if i := slices.Index(words, ">"); i > 0 {
+		words = words[:i]
+	}
+	return words[1:]
+}
+
+func TestExamplesParse(t *testing.T) {
+	for _, cmd := range runnable(testTree()) {
+		own := 0
+		for line := range strings.Lines(cmd.Example) {
+			words := exampleWords(line)
+			if words == nil {
+				continue
+			}
+			found, rest, err := testTree().Find(words)
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			if found.CommandPath() == cmd.CommandPath() {
+				own++
+			}
+			if err := found.ParseFlags(rest); err != nil {
+				t.Errorf("%s: %v", line, err)
+			} else if err := found.ValidateArgs(found.Flags().Args()); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+		if own == 0 || cmd.Short == "" {
+			t.Errorf("%s has no example of its own, or no short description", cmd.CommandPath())
+		}
+	}
+}
+
+// exampleOrder is a walk through all commands in which each finds what it
+// needs.
+var exampleOrder = []string{
+	"version", "completion", "docs man", "docs markdown", "status",
+	"network create", "network list", "network show", "network allow", "network delete",
+	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "detach", "gc",
+	"lab up", "lab list", "lab exec", "lab down",
+}
+
+// TestExamplesRun runs every example as it is printed, against a new agent.
+func TestExamplesRun(t *testing.T) {
+	covered := map[string]bool{}
+	script := "set -e\nmkdir -p run state\nheddled --run-dir run --state-dir state 2> agent.log & agent=$!\n" +
+		"trap 'code=$?; kill $agent; wait $agent; test $code = 0 || cat agent.log; exit $code' EXIT\n" +
+		"export HEDDLE_SOCKET=$PWD/run/heddle.sock\nheddle status --wait\nset -x\n"
+	for _, path := range exampleOrder {
+		cmd, _, err := testTree().Find(strings.Fields(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		covered[cmd.CommandPath()] = true
+		script += strings.ReplaceAll(cmd.Example, "  ", "") + "\n"
+	}
+	for _, cmd := range runnable(testTree()) {
+		if !covered[cmd.CommandPath()] && !strings.HasPrefix(cmd.CommandPath(), "heddle bench") {
+			t.Errorf("%s is missing in exampleOrder", cmd.CommandPath())
+		}
+	}
+	if !alone(t) {
+		return
+	}
+	shell(t, script)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// complain writes an error to standard error: for people, or as a document.
+func (s *session) complain(err error) {
+	var e *heddle.Error
+	if !errors.As(err, &e) {
+		e = &heddle.Error{Kind: heddle.Failed, Op: err.Error()}
+	}
+	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
+		return
+	}
+	fmt.Fprintf(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), sentence(e))
+	if e.Remedy != "" {
+		fmt.Fprintf(s.stderr, "  hint: %s\n", e.Remedy)
+	}
+	if e.Code != "" {
+		fmt.Fprintf(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
+	}
+}
+
+// sentence is the error without what stands on lines of its own.
+func sentence(e *heddle.Error) string {
+	short := *e
+	short.Remedy, short.Code = "", ""
+	return strings.TrimSuffix(short.Error(), " []")
+}
+
+// wantedFormat looks for -o before cobra does: an error about an argument that
+// stands before it is to have the format, too.
+func wantedFormat(args []string) string {
+	for i, a := range args {
+		value, joined := strings.CutPrefix(a, "--output=")
+		switch {
+		case a == "--":
+			return formatTable
+		case joined:
+		case (a == "-o" || a == "--output") && i+1 < len(args):
+			value = args[i+1]
+		case strings.HasPrefix(a, "-o") && len(a) > 2:
+			value = strings.TrimPrefix(a[2:], "=")
+		}
+		if value == formatJSON || value == formatYAML {
+			return value
+		}
+	}
+	return formatTable
+}

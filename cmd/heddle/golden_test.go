@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heddle-network/heddle"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var born = time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+
+var front = heddle.Network{ID: "0123456789abcdef", Name: "front", Mode: "bridge", Parent: "eth0", MTU: 1500, Created: born,
+	Subnets:  []netip.Prefix{netip.MustParsePrefix("10.20.0.0/24"), netip.MustParsePrefix("fd20::/64")},
+	Gateways: []netip.Addr{netip.MustParseAddr("10.20.0.1"), netip.MustParseAddr("fd20::1")},
+	Ranges:   []netip.Prefix{netip.MustParsePrefix("10.20.0.128/25")},
+	Reserved: []netip.Addr{netip.MustParseAddr("10.20.0.200")},
+	Options:  map[string]string{"masquerade": "false", "broadcast": "true"}, Allow: []string{"fedcba9876543210"}}
+
+var back = heddle.Network{ID: "fedcba9876543210", Name: "back", Mode: "routed", Internal: true, Created: born,
+	Subnets: []netip.Prefix{netip.MustParsePrefix("10.21.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.21.0.1")}}
+
+var plain1 = heddle.Network{ID: "1111111111111111", Name: "plain", Mode: "host", Created: born}
+
+var web = heddle.Endpoint{ID: heddle.EndpointID{Container: "web", IfName: "eth0"}, Network: front.ID, NetworkName: "front",
+	Netns: "/run/netns/web", MAC: "0a:00:00:00:00:09", MTU: 1500, DefaultRoute: true, Created: born,
+	Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.0.130/24"), netip.MustParsePrefix("fd20::2/64")},
+	Ports: []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"},
+		{HostIP: netip.MustParseAddr("::1"), HostPort: 5353, ContainerPort: 53, Protocol: "udp"}}}
+
+var bare = heddle.Endpoint{ID: heddle.EndpointID{Container: "4f5c1d6a9b0e", IfName: "eth0"}, Network: plain1.ID, NetworkName: "plain", Created: born}
+
+var missing = heddle.Finding{Kind: "missing", Object: "address/eth0/10.20.0.130/24", Owner: "web/eth0", Detail: "the interface has no such address"}
+
+var status = heddle.Status{Host: "host1", Version: "0.1.0", Kernel: "6.12.0", BootID: "b", UpSeconds: 11531, Ready: true, Endpoints: 2, Repairs: 3,
+	Drops: map[string]uint64{"spoofed-ip": 12, "isolated": 3, "loopback": 0},
+	Parts: []heddle.PartStatus{{Name: "agent", State: "ok", Detail: "ready"}, {Name: "ledger", State: "bad", Detail: "stat /run/heddle: no such file or directory"},
+		{Name: "firewall", State: "warn", Detail: "15 packets dropped, 3 objects put back"}},
+	Networks: []heddle.NetworkStatus{{Name: "back", Mode: "routed", Free: 1 << 53}, {Name: "front", Mode: "bridge", Endpoints: 1, Free: 125}, {Name: "plain", Mode: "host", Endpoints: 1, Free: -1}}}
+
+var taken = &heddle.Error{Code: heddle.PortTaken, Kind: heddle.Conflict, Op: "publish port", Object: "8080:80/tcp",
+	Cause: "listen tcp :8080: bind: address already in use", Remedy: "choose another host port, or stop the program that listens there"}
+
+// TestGolden renders values as the commands do, for a terminal of 80 columns
+// and as documents.
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(*session) error{
+		"networks":     func(s *session) error { return s.networkTable(s.stdout, []heddle.Network{back, front, plain1}) },
+		"network":      func(s *session) error { return s.networkFields(s.stdout, front, []heddle.Network{back, front, plain1}) },
+		"network.json": func(s *session) error { return writeDocument(s.stdout, formatJSON, "Network", front) },
+		"networks.json": func(s *session) error {
+			return writeDocument(s.stdout, formatJSON, "NetworkList", listOf([]heddle.Network{back}))
+		},
+		"none.json": func(s *session) error {
+			return writeDocument(s.stdout, formatJSON, "NetworkList", listOf[heddle.Network](nil))
+		},
+		"endpoints":     func(s *session) error { return s.endpointTable(s.stdout, []heddle.Endpoint{bare, web}) },
+		"endpoint":      func(s *session) error { return s.endpointFields(s.stdout, web) },
+		"endpoint.yaml": func(s *session) error { return writeDocument(s.stdout, formatYAML, "Endpoint", web) },
+		"findings":      func(s *session) error { return s.findingTable(s.stdout, []heddle.Finding{missing}) },
+		"status":        func(s *session) error { return s.statusScreen(s.stdout, status) },
+		"status.json":   func(s *session) error { return writeDocument(s.stdout, formatJSON, "Status", status) },
+		"explained": func(s *session) error {
+			return s.explainedEndpoint(s.stdout, heddle.Explained{Endpoint: web, Commands: []string{"ip link add hd0 type veth", "ip link set hd0 up"}, Drift: []heddle.Finding{missing}})
+		},
+		"commands.json": func(s *session) error {
+			return writeDocument(s.stdout, formatJSON, "CommandList", listOf([]string{"nft -f - <<'EOF'\nadd table inet heddle\nEOF"}))
+		},
+		"error":      func(s *session) error { s.complain(taken); return nil },
+		"error.json": func(s *session) error { s.format = formatJSON; s.complain(taken); return nil },
+	} {
+		var out bytes.Buffer
+		e := env{stdout: &out, stderr: &out, getenv: func(k string) string { return map[string]string{"COLUMNS": "80"}[k] }}
+		if err := write(newSession(e)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		compare(t, name, out.String())
+	}
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle/lab"
+)
+
+// defaultLab is the name of a lab without one.
+const defaultLab = "lab"
+
+func newLab(s *session) *cobra.Command {
+	return newGroup(&cobra.Command{Use: "lab", Short: "Labs: several hosts on this machine", GroupID: groupLabs,
+		Long: "A lab is several hosts on this machine, joined by a switch: each has its own\nnetwork, processes, host name and folders, and an agent unless told otherwise.\nLabs need root."},
+		newLabUp(s), newLabList(s), newLabExec(s), newLabDown(s))
+}
+
+func newLabList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Short:   "List the labs",
+		Example: "  heddle lab list",
+		RunE: func(*cobra.Command, []string) error {
+			all, err := lab.List(lab.DefaultDir)
+			if err != nil {
+				return err
+			}
+			return s.emit("LabList", listOf(all), func(w io.Writer) error { return s.labTable(w, all) })
+		},
+	}
+}
+
+func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
+	if len(all) == 0 {
+		s.note("no labs")
+		return nil
+	}
+	var rows [][]string
+	for _, l := range all {
+		state := s.colour(w, green, "up")
+		if !l.Alive() {
+			state = s.colour(w, red, "broken")
+		}
+		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), size(l.Options.MTU), bitRate(l.Options.Rate), moment(l.Created)})
+	}
+	return writeTable(w, s.width(), []string{"lab", "state", "hosts", "mtu", "rate", "created"}, rows)
+}
+
+// hostTable shows the hosts of a lab.
+func (s *session) hostTable(w io.Writer, l *lab.Lab) error {
+	var rows [][]string
+	for _, h := range l.Hosts {
+		rows = append(rows, []string{h.Name, h.Addr4.String(), h.Addr6.String(), h.Socket})
+	}
+	return writeTable(w, s.width(), []string{"host", "ipv4", "ipv6", "agent's socket"}, rows)
+}
+
+func newLabDown(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "down [NAME]", Args: takes("[NAME]"), ValidArgsFunction: s.completes(s.labNames),
+		Short:   "Remove a lab",
+		Example: "  heddle lab down\n  heddle lab down small",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := defaultLab
+			if len(args) > 0 {
+				name = args[0]
+			}
+			l, err := lab.Load(lab.DefaultDir, name)
+			if err != nil {
+				return err
+			}
+			defer s.working("removing the lab")()
+			if err := l.Down(cmd.Context()); err != nil {
+				return err
+			}
+			return s.emitDone("LabRemoval", map[string]string{"name": name, "folder": filepath.Join(lab.DefaultDir, name)}, "lab %s removed", name)
+		},
+	}
+}

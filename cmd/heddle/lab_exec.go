@@ -1,0 +1,65 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lab"
+)
+
+func newLabExec(s *session) *cobra.Command {
+	name := ""
+	cmd := &cobra.Command{
+		Use: "exec HOST -- COMMAND…", Args: hostAndCommand, ValidArgsFunction: s.completesHosts(&name),
+		Short:   "Run a command in a host of a lab",
+		Long:    "exec becomes a command in all namespaces of the host. Input, output, terminal,\nsignals and exit code are the command's.",
+		Example: "  heddle lab exec host1 -- ping -c 1 host2\n  heddle lab exec --lab small host1 -- ip -brief address",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := lab.Load(lab.DefaultDir, name)
+			if err != nil {
+				return err
+			}
+			h, err := l.Host(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := h.Command(cmd.Context(), args[1:]...)
+			if err != nil {
+				return err
+			}
+			// the caller's socket is not the host's
+			environ := slices.DeleteFunc(c.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
+			if err := s.become(c.Path, c.Args, environ); err != nil {
+				return heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "lab", defaultLab, "`name` of the lab")
+	cmd.RegisterFlagCompletionFunc("lab", s.completes(s.labNames))
+	return cmd
+}
+
+// hostAndCommand wants the command after "--", so that its flags are its own.
+func hostAndCommand(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")
+	}
+	return nil
+}
+
+func (s *session) completesHosts(name *string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) (hosts []string, _ cobra.ShellCompDirective) {
+		l, err := lab.Load(lab.DefaultDir, *name)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		for _, h := range l.Hosts {
+			hosts = append(hosts, h.Name)
+		}
+		return hosts, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// netnsDir is where ip-netns(8) keeps named network namespaces.
+const netnsDir = "/run/netns"
+
+var procPath = regexp.MustCompile(`^/proc/([0-9]+)/ns/net$`)
+
+// findNetns returns the path of the namespace that --netns or --pid names. The
+// path is absolute: the agent works in another folder.
+func findNetns(netns string, pid int) (string, error) {
+	switch {
+	case netns != "" && pid != 0:
+		return "", heddle.Errorf(heddle.BadArgument, "--netns and --pid exclude each other", "", "give one of them")
+	case pid < 0:
+		return "", heddle.Errorf(heddle.BadNamespace, "--pid", fmt.Sprint(pid), "give the number of a process in the container")
+	case pid != 0:
+		return fmt.Sprintf("/proc/%d/ns/net", pid), nil
+	case netns == "":
+		return "", nil
+	case !strings.Contains(netns, "/"):
+		return filepath.Join(netnsDir, netns), nil
+	}
+	path, err := filepath.Abs(netns)
+	if err != nil {
+		return "", heddle.Wrap(heddle.BadNamespace, "find network namespace", netns, err, "give an absolute path")
+	}
+	return path, nil
+}
+
+// defaultID derives a container's id from its namespace: the name, or the
+// process in it.
+func defaultID(path string) string {
+	if m := procPath.FindStringSubmatch(path); m != nil {
+		return "pid-" + m[1]
+	}
+	return filepath.Base(path)
+}
+
+// netnsNames lists the named network namespaces.
+func netnsNames() []string {
+	entries, _ := os.ReadDir(netnsDir) // none is fine
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+func TestFindNetns(t *testing.T) {
+	here, _ := os.Getwd()
+	for _, c := range []struct {
+		netns string
+		pid   int
+		path  string
+		id    string
+	}{
+		{"web", 0, "/run/netns/web", "web"},
+		{"/run/netns/web", 0, "/run/netns/web", "web"},
+		{"/var/run/docker/netns/0a1b2c", 0, "/var/run/docker/netns/0a1b2c", "0a1b2c"},
+		{"/proc/77/ns/net", 0, "/proc/77/ns/net", "pid-77"},
+		{"", 77, "/proc/77/ns/net", "pid-77"},
+		{"./net", 0, filepath.Join(here, "net"), "net"},
+	} {
+		path, err := findNetns(c.netns, c.pid)
+		if err != nil || path != c.path || defaultID(path) != c.id {
+			t.Errorf("%q %d: %s, %s, %v", c.netns, c.pid, path, defaultID(path), err)
+		}
+	}
+}
+
+func TestEndpointOf(t *testing.T) {
+	want := heddle.EndpointID{Container: "web", IfName: "eth1"}
+	for _, c := range [][2]string{{"web/eth1", ""}, {"web", "eth1"}, {"web/eth1", "eth1"}} {
+		if id, err := endpointOf(c[0], c[1]); err != nil || id != want {
+			t.Errorf("%v: %v, %v", c, id, err)
+		}
+	}
+}

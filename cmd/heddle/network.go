@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+func newNetwork(s *session) *cobra.Command {
+	return newGroup(&cobra.Command{Use: "network", Short: "Networks: named address spaces with a mode", GroupID: groupNetworks},
+		newNetworkCreate(s), newNetworkList(s), newNetworkShow(s), newNetworkAllow(s), newNetworkDelete(s))
+}
+
+func newNetworkList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Short:   "List the networks of this host",
+		Example: "  heddle network list\n  heddle network list -o json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := s.client().Networks(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return s.emit("NetworkList", listOf(all), func(w io.Writer) error { return s.networkTable(w, all) })
+		},
+	}
+}
+
+func (s *session) networkTable(w io.Writer, all []heddle.Network) error {
+	if len(all) == 0 {
+		s.note("no networks")
+		return nil
+	}
+	var rows [][]string
+	for _, n := range all {
+		rows = append(rows, []string{n.Name, n.Mode, joined(n.Subnets), n.Parent, size(n.MTU), internal(n)})
+	}
+	return writeTable(w, s.width(), []string{"name", "mode", "subnets", "parent", "mtu", "reach"}, rows)
+}
+
+func newNetworkShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Args: takes("NAME"), ValidArgsFunction: s.completes(s.networkNames),
+		Short:   "Show a network's settings",
+		Example: "  heddle network show front",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := heddle.CheckNetworkName(args[0]); err != nil {
+				return err
+			}
+			n, err := s.client().Network(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return s.emit("Network", n, func(w io.Writer) error {
+				all, err := s.client().Networks(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return s.networkFields(w, n, all)
+			})
+		},
+	}
+}
+
+// networkFields shows one network; the others are needed for their names.
+func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Network) error {
+	var subnets, options []string
+	for i, p := range n.Subnets {
+		subnets = append(subnets, fmt.Sprintf("%s, gateway %s", p, n.Gateways[i]))
+	}
+	for k, v := range n.Options {
+		options = append(options, k+"="+v)
+	}
+	sort.Strings(options)
+	return fields(w, s.width(), [2]string{"name", n.Name}, [2]string{"id", n.ID}, [2]string{"mode", n.Mode},
+		[2]string{"subnets", strings.Join(subnets, "\n")}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
+		[2]string{"parent", n.Parent}, [2]string{"MTU", size(n.MTU)}, [2]string{"reach", internal(n)},
+		[2]string{"options", strings.Join(options, ", ")}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
+		[2]string{"created", moment(n.Created)})
+}
+
+// joinedWith names the networks with which traffic is permitted. The record is
+// kept by one of the two.
+func joinedWith(n heddle.Network, all []heddle.Network) []string {
+	var names []string
+	for _, o := range all {
+		if slices.Contains(n.Allow, o.ID) || slices.Contains(o.Allow, n.ID) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+func newNetworkDelete(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Aliases: []string{"rm"}, Args: takes("NAME"), ValidArgsFunction: s.completes(s.networkNames),
+		Short:   "Delete a network without endpoints",
+		Example: "  heddle network delete closed",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := heddle.CheckNetworkName(args[0]); err != nil {
+				return err
+			}
+			defer s.working("deleting the network")()
+			if err := s.client().DeleteNetwork(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return s.emitDone("NetworkDeletion", map[string]string{"name": args[0]}, "network %s deleted", args[0])
+		},
+	}
+}
+
+func newNetworkAllow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "allow A B", Args: takes("A", "B"), ValidArgsFunction: s.completes(s.networkNames, s.networkNames),
+		Short:   "Permit traffic between two networks, both ways",
+		Long:    "Networks are isolated from each other. allow joins two of them, both ways, until\none of them is deleted.",
+		Example: "  heddle network allow front back",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.client().Allow(cmd.Context(), args[0], args[1]); err != nil {
+				return err
+			}
+			return s.emitDone("Permission", map[string][]string{"networks": args}, "traffic between %s and %s allowed", args[0], args[1])
+		},
+	}
+}
+
+func joined[T netip.Addr | netip.Prefix](all []T) string {
+	var out []string
+	for _, a := range all {
+		out = append(out, fmt.Sprint(a))
+	}
+	return strings.Join(out, ",")
+}
+
+func internal(n heddle.Network) string {
+	if n.Internal {
+		return "internal"
+	}
+	return "outside"
+}
+
+// size writes a number of bytes, nothing for 0.
+func size(bytes int) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+)
+
+// networkFlags are the words of network create, before they are understood.
+type networkFlags struct {
+	mode, parent                        string
+	subnets, gateways, ranges, reserved []string
+	options                             []string
+	mtu                                 int
+	internal, dryRun                    bool
+}
+
+func newNetworkCreate(s *session) *cobra.Command {
+	var flags networkFlags
+	cmd := &cobra.Command{
+		Use: "create NAME --mode MODE", Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Create a network",
+		Long: `create records a network and makes what its endpoints will share. Created again
+with the same settings, it is left as it is.
+
+Modes:
+  host     the host's own stack; no subnet, nothing is made
+  bridge   a pair of interfaces into a Linux bridge, with address translation to
+           the outside and published ports.
+           --opt masquerade=false   keep the containers' addresses outside
+           --opt broadcast=true     flood broadcast and multicast to all
+  routed   a pair of interfaces and host routes, no bridge.
+           --opt masquerade=true    hide the containers behind the host
+           --opt table=auto|NUMBER  a routing table of its own, so that replies
+                                    leave by the parent they came in by
+           --opt next-hop=ADDRESS   the gateway in that table`,
+		Example: `  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
+  heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
+  heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal
+  heddle network create plain --mode host
+  heddle network create next --mode bridge --subnet 10.23.0.0/24 --reserve 10.23.0.9 --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := flags.network(args[0])
+			if err != nil {
+				return err
+			}
+			made, commands, err := s.client().CreateNetwork(cmd.Context(), n, flags.dryRun)
+			switch {
+			case err != nil:
+				return err
+			case flags.dryRun:
+				return s.emitCommands(commands)
+			}
+			return s.emit("Network", made, func(w io.Writer) error { return s.networkTable(w, []heddle.Network{made}) })
+		},
+	}
+	flags.define(s, cmd)
+	return cmd
+}
+
+func (x *networkFlags) define(s *session, cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge or routed")
+	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6")
+	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address")
+	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
+	f.StringArrayVar(&x.reserved, "reserve", nil, "`IP` to give out only on request")
+	f.StringVar(&x.parent, "parent", "", "`interface` of the host to stand on; by default that of the default route")
+	f.IntVar(&x.mtu, "mtu", 0, "largest packet in `bytes`; by default the parent's")
+	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports")
+	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
+	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
+	cmd.RegisterFlagCompletionFunc("mode", s.completes(s.modes))
+	cmd.RegisterFlagCompletionFunc("parent", s.completes(s.interfaces))
+}
+
+// network understands the words.
+func (x *networkFlags) network(name string) (n heddle.Network, err error) {
+	n = heddle.Network{Name: name, Mode: x.mode, Parent: x.parent, MTU: x.mtu, Internal: x.internal}
+	if err := heddle.CheckNetworkName(name); err != nil {
+		return n, err
+	}
+	if x.mode == "" {
+		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge or routed")
+	}
+	if x.parent != "" {
+		if err := heddle.CheckIfName(x.parent); err != nil {
+			return n, err
+		}
+	}
+	if x.mtu != 0 && (x.mtu < 576 || x.mtu > 65535) {
+		return n, heddle.Errorf(heddle.BadMTU, "network "+name, fmt.Sprint(x.mtu), "an MTU has 576 to 65535 bytes; leave --mtu out to take the parent's")
+	}
+	if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {
+		return n, err
+	}
+	if n.Ranges, err = parsePrefixes("--ip-range", x.ranges); err != nil {
+		return n, err
+	}
+	if n.Gateways, err = parseAddrs("--gateway", x.gateways); err != nil {
+		return n, err
+	}
+	if n.Reserved, err = parseAddrs("--reserve", x.reserved); err != nil {
+		return n, err
+	}
+	n.Options, err = parseOptions(x.options)
+	return n, err
+}
+
+func parsePrefixes(flag string, words []string) (all []netip.Prefix, err error) {
+	for _, w := range words {
+		p, err := netip.ParsePrefix(w)
+		if err != nil {
+			return nil, heddle.Errorf(heddle.BadSubnet, flag, fmt.Sprintf("%q", w), "give it in CIDR form, such as 10.20.0.0/24 or fd20::/64")
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func parseAddrs(flag string, words []string) (all []netip.Addr, err error) {
+	for _, w := range words {
+		a, err := netip.ParseAddr(w)
+		if err != nil || a.Zone() != "" {
+			return nil, heddle.Errorf(heddle.BadAddress, flag, fmt.Sprintf("%q", w), "give an IP address, such as 10.20.0.9 or fd20::9")
+		}
+		all = append(all, a.Unmap())
+	}
+	return all, nil
+}
+
+func parseOptions(words []string) (map[string]string, error) {
+	var all map[string]string
+	for _, w := range words {
+		k, v, found := strings.Cut(w, "=")
+		if _, twice := all[k]; !found || k == "" || twice {
+			return nil, heddle.Errorf(heddle.BadOption, "--opt", fmt.Sprintf("%q", w), "give each option once, as KEY=VALUE")
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[k] = v
+	}
+	return all, nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/heddle-network/heddle"
+)
+
+// config is the agent's configuration: flags, over the file, over the defaults.
+type config struct {
+	Name        string `json:"name,omitempty"`
+	StateDir    string `json:"stateDir,omitempty"`
+	RunDir      string `json:"runDir,omitempty"`
+	SocketGroup string `json:"socketGroup,omitempty"`
+	Metrics     string `json:"metrics,omitempty"`
+	LogLevel    string `json:"logLevel,omitempty"`
+	LogFormat   string `json:"logFormat,omitempty"`
+}
+
+func defaults() config {
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", LogLevel: "info", LogFormat: "text"}
+}
+
+func newCommand(run func(context.Context, config) error) *cobra.Command {
+	flags := defaults()
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "heddled",
+		Short: "the heddle agent of this host",
+		Long: `heddled gives the containers of this host their networks. It keeps what it made
+when it stops, and takes it up again when it starts.
+
+The configuration file is YAML with the keys name, stateDir, runDir,
+socketGroup, metrics, logLevel and logFormat; flags win over it.`,
+		Example:       "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml",
+		Version:       heddle.Version,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := load(file)
+			if err != nil {
+				return err
+			}
+			for name, value := range map[string][2]*string{
+				"name": {&c.Name, &flags.Name}, "state-dir": {&c.StateDir, &flags.StateDir}, "run-dir": {&c.RunDir, &flags.RunDir},
+				"socket-group": {&c.SocketGroup, &flags.SocketGroup}, "metrics": {&c.Metrics, &flags.Metrics},
+				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
+			} {
+				if cmd.Flags().Changed(name) {
+					*value[0] = *value[1]
+				}
+			}
+			return run(cmd.Context(), c)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&file, "config", "", "configuration file (YAML)")
+	f.StringVar(&flags.Name, "name", "", "name of this host (default: the host name)")
+	f.StringVar(&flags.StateDir, "state-dir", flags.StateDir, "folder for what survives a reboot: networks")
+	f.StringVar(&flags.RunDir, "run-dir", flags.RunDir, "folder for the socket and the record of kernel objects; a tmpfs")
+	f.StringVar(&flags.SocketGroup, "socket-group", "", "group whose members may use the socket")
+	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
+	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
+	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
+	return cmd
+}
+
+func load(file string) (config, error) {
+	c := defaults()
+	if file == "" {
+		return c, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+	}
+	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+		return c, heddle.Wrap(heddle.BadArgument, "parse configuration", file, err, "see 'heddled --help' for the keys")
+	}
+	return c, nil
+}
+
+func (c config) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return nil, heddle.Wrap(heddle.BadArgument, "read log level", c.LogLevel, err, "give debug, info, warn or error")
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	switch c.LogFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, opt)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, opt)), nil
+	}
+	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "give text or json")
+}

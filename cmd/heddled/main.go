@@ -1,0 +1,102 @@
+// Command heddled is the agent of one host: it reads its configuration, wires
+// the rooms together and serves the doors.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/door/api"
+	"github.com/heddle-network/heddle/door/cni"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/routed"
+)
+
+// modes are all the modes of this agent.
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	command := newCommand(run)
+	if err := command.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "heddled:", err)
+		code := int(heddle.KindOf(err))
+		var known *heddle.Error
+		if !errors.As(err, &known) {
+			code = int(heddle.Usage)
+		}
+		os.Exit(code)
+	}
+}
+
+// run is the agent's life: open, serve, and leave everything in place.
+func run(ctx context.Context, c config) error {
+	log, err := c.logger()
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Log: log, Tripwire: tripwire()})
+	if err != nil {
+		return err
+	}
+	server := api.NewServer(a, log)
+	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
+	socket := filepath.Join(c.RunDir, "heddle.sock")
+	l, err := api.Listen(socket, c.SocketGroup)
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	metrics, err := serveMetrics(c.Metrics, a, log)
+	if err != nil {
+		return errors.Join(err, l.Close(), a.Close())
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	daemon.SdNotify(false, daemon.SdNotifyReady)
+	log.Info("ready", "socket", socket, "version", heddle.Version)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	daemon.SdNotify(false, daemon.SdNotifyStopping)
+	log.Info("stopping; endpoints and their traffic stay")
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(grace), metrics.Shutdown(grace), a.Close())
+}
+
+// serveMetrics serves Prometheus series over TCP, if an address is given.
+func serveMetrics(address string, a *agent.Agent, log *slog.Logger) (*http.Server, error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics(), promhttp.HandlerOpts{}))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	if address == "" {
+		return s, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadArgument, "serve metrics on", address, err, "give a free address, such as --metrics 127.0.0.1:9468")
+	}
+	go func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics no longer served", "error", err)
+		}
+	}()
+	return s, nil
+}

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Client calls an agent.
+type Client struct {
+	socket string
+	http   *http.Client
+}
+
+// NewClient returns a client for the agent that listens on the socket.
+func NewClient(socket string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}
+	return &Client{socket, &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 2 * time.Minute}}
+}
+
+// Modes lists the modes the agent has.
+func (c *Client) Modes(ctx context.Context) (names []string, err error) {
+	return names, c.call(ctx, "GET", pathModes, nil, &names)
+}
+
+// CreateNetwork makes a network, or with dryRun returns the commands only.
+func (c *Client) CreateNetwork(ctx context.Context, n heddle.Network, dryRun bool) (heddle.Network, []string, error) {
+	var r createReply
+	err := c.call(ctx, "POST", pathNetworks, createRequest{n, dryRun}, &r)
+	return r.Network, r.Commands, err
+}
+
+// Networks lists all networks.
+func (c *Client) Networks(ctx context.Context) (all []heddle.Network, err error) {
+	return all, c.call(ctx, "GET", pathNetworks, nil, &all)
+}
+
+// Network returns one network.
+func (c *Client) Network(ctx context.Context, name string) (n heddle.Network, err error) {
+	return n, c.call(ctx, "GET", pathNetworks+"/"+url.PathEscape(name), nil, &n)
+}
+
+// DeleteNetwork removes a network without endpoints.
+func (c *Client) DeleteNetwork(ctx context.Context, name string) error {
+	return c.call(ctx, "DELETE", pathNetworks+"/"+url.PathEscape(name), nil, &struct{}{})
+}
+
+// Allow permits traffic between two networks.
+func (c *Client) Allow(ctx context.Context, first, second string) error {
+	return c.call(ctx, "POST", pathAllow, allowRequest{first, second}, &struct{}{})
+}
+
+// Attach makes an endpoint.
+func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.AttachReply, err error) {
+	return r, c.call(ctx, "POST", pathAttach, q, &r)
+}
+
+// Detach removes an endpoint and says whether there was one.
+func (c *Client) Detach(ctx context.Context, id heddle.EndpointID) (bool, error) {
+	var r detachReply
+	err := c.call(ctx, "POST", pathDetach, id, &r)
+	return r.Found, err
+}
+
+// Endpoints lists all endpoints.
+func (c *Client) Endpoints(ctx context.Context) (all []heddle.Endpoint, err error) {
+	return all, c.call(ctx, "GET", pathEndpoints, nil, &all)
+}
+
+// Endpoint returns one endpoint.
+func (c *Client) Endpoint(ctx context.Context, id heddle.EndpointID) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "GET", pathEndpoints+idPath(id), nil, &e)
+}
+
+// Check compares an endpoint, or all with a zero id, with the kernel.
+func (c *Client) Check(ctx context.Context, id heddle.EndpointID) (all []heddle.Finding, err error) {
+	return all, c.call(ctx, "GET", pathCheck+idPath(id), nil, &all)
+}
+
+// Explain returns an endpoint's commands and drift.
+func (c *Client) Explain(ctx context.Context, id heddle.EndpointID) (x heddle.Explained, err error) {
+	return x, c.call(ctx, "GET", pathExplain+idPath(id), nil, &x)
+}
+
+// Audit compares ledger, kernel and containers.
+func (c *Client) Audit(ctx context.Context) (all []heddle.Finding, err error) {
+	return all, c.call(ctx, "GET", pathAudit, nil, &all)
+}
+
+// GC removes what belongs to nobody; see agent.GC.
+func (c *Client) GC(ctx context.Context, owner string, keep []heddle.EndpointID) ([]string, error) {
+	var r gcReply
+	err := c.call(ctx, "POST", pathGC, gcRequest{owner, keep}, &r)
+	return r.Removed, err
+}
+
+// Status returns the agent's health.
+func (c *Client) Status(ctx context.Context) (s heddle.Status, err error) {
+	return s, c.call(ctx, "GET", pathStatus, nil, &s)
+}
+
+func idPath(id heddle.EndpointID) string {
+	if id == (heddle.EndpointID{}) {
+		return ""
+	}
+	return "/" + url.PathEscape(id.Container) + "/" + url.PathEscape(id.IfName)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://heddle"+path, body)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return heddle.Wrap(heddle.AgentDown, "call agent at", c.socket, err, "start it ('systemctl start heddled'), or name its socket with --socket")
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		e := &heddle.Error{}
+		if err := json.NewDecoder(resp.Body).Decode(e); err != nil || e.Op == "" {
+			return heddle.Wrap(heddle.AgentDown, "call agent at", c.socket+path, &statusError{resp.Status}, "is this heddled's socket, of the same version?")
+		}
+		return e
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+type statusError struct{ status string }
+
+func (e *statusError) Error() string { return "it answered " + e.status }

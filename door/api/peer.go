@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Listen makes the socket, for root and its group only (0660). A socket that a
+// dead agent left is replaced; the run folder's lock has excluded a living one.
+func Listen(path, group string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove it by hand")
+	}
+	old := unix.Umask(0o117)
+	l, err := net.Listen("unix", path)
+	unix.Umask(old)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.NoPermission, "listen on socket", path, err, "give a folder that can be written with --run-dir")
+	}
+	if group == "" {
+		return l, nil
+	}
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		l.Close()
+		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err, "create it with 'groupadd --system "+group+"', or leave --socket-group out")
+	}
+	gid, _ := strconv.Atoi(g.Gid)
+	return l, os.Chown(path, 0, gid)
+}
+
+type peerKey struct{}
+
+// withPeer asks the kernel who is at the other end (SO_PEERCRED, unix(7)).
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return ctx
+	}
+	raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			ctx = context.WithValue(ctx, peerKey{}, cred)
+		}
+	})
+	return ctx
+}
+
+// guarded refuses callers that are neither root, nor the agent's own user, nor
+// in the group of the socket: a socket that was passed on, or opened by a
+// process that has dropped its rights, is no credential.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cred, _ := r.Context().Value(peerKey{}).(*unix.Ucred)
+		if cred == nil || !s.permitted(r, cred) {
+			who := "unknown caller"
+			if cred != nil {
+				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
+			}
+			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
+			write(w, nil, heddle.Errorf(heddle.NoPermission, "call by", who, "call as root, or join the socket's group"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) permitted(r *http.Request, cred *unix.Ucred) bool {
+	if cred.Uid == 0 || int(cred.Uid) == os.Geteuid() {
+		return true
+	}
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	var st unix.Stat_t
+	if unix.Stat(address.String(), &st) != nil || st.Gid == 0 {
+		return false
+	}
+	return cred.Gid == st.Gid || inGroup(cred.Uid, st.Gid)
+}
+
+func inGroup(uid, gid uint32) bool {
+	u, err := user.LookupId(fmt.Sprint(uid))
+	if err != nil {
+		return false
+	}
+	groups, err := u.GroupIds()
+	return err == nil && slices.Contains(groups, fmt.Sprint(gid))
+}

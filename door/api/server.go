@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
+)
+
+// maxBody bounds a request's size in bytes.
+const maxBody = 1 << 20
+
+// Server serves the agent's API. Further doors hang their handlers into it.
+type Server struct {
+	agent *agent.Agent
+	log   *slog.Logger
+	mux   *http.ServeMux
+	http  *http.Server
+}
+
+// NewServer returns a server that does not listen yet.
+func NewServer(a *agent.Agent, log *slog.Logger) *Server {
+	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
+	s.http = &http.Server{Handler: s.guarded(s.mux), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
+	s.mux.HandleFunc("GET "+pathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
+	s.mux.HandleFunc("GET "+pathNetworks, reply(func(*http.Request) (any, error) { return a.Networks(), nil }))
+	s.mux.HandleFunc("GET "+pathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
+	s.mux.HandleFunc("DELETE "+pathNetworks+"/{name}", reply(func(r *http.Request) (any, error) {
+		return struct{}{}, a.DeleteNetwork(r.PathValue("name"))
+	}))
+	s.mux.HandleFunc("POST "+pathNetworks, take(func(_ context.Context, q createRequest) (any, error) {
+		n, commands, err := a.CreateNetwork(q.Network, q.DryRun)
+		return createReply{n, commands}, err
+	}))
+	s.mux.HandleFunc("POST "+pathAllow, take(func(_ context.Context, q allowRequest) (any, error) {
+		return struct{}{}, a.Allow(q.First, q.Second)
+	}))
+	s.mux.HandleFunc("GET "+pathEndpoints, reply(func(*http.Request) (any, error) { return a.Endpoints(), nil }))
+	s.mux.HandleFunc("GET "+pathEndpoints+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
+	s.mux.HandleFunc("POST "+pathAttach, take(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
+	s.mux.HandleFunc("POST "+pathDetach, take(func(ctx context.Context, id heddle.EndpointID) (any, error) {
+		found, err := a.Detach(ctx, id)
+		return detachReply{found}, err
+	}))
+	s.mux.HandleFunc("GET "+pathCheck, reply(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
+	s.mux.HandleFunc("GET "+pathCheck+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
+	s.mux.HandleFunc("GET "+pathExplain+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
+	s.mux.HandleFunc("GET "+pathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
+	s.mux.HandleFunc("GET "+pathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
+	s.mux.HandleFunc("POST "+pathGC, take(func(ctx context.Context, q gcRequest) (any, error) {
+		removed, err := a.GC(ctx, q.Owner, q.Keep)
+		return gcReply{removed}, err
+	}))
+	return s
+}
+
+// Handle adds another door's handler.
+func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
+
+// Serve answers on the listener until Shutdown.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown stops the server once its calls under way are answered.
+func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+// about serves a call that names an endpoint in its path.
+func (s *Server) about(f func(heddle.EndpointID) (any, error)) http.HandlerFunc {
+	return reply(func(r *http.Request) (any, error) {
+		id := heddle.EndpointID{Container: r.PathValue("container"), IfName: r.PathValue("ifname")}
+		if err := id.Check(); err != nil {
+			return nil, err
+		}
+		return f(id)
+	})
+}
+
+func reply(f func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := f(r)
+		write(w, v, err)
+	}
+}
+
+// take serves a call with a JSON body; fields that it does not know are
+// refused, so that a typing error is not silently ignored.
+func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&q); err != nil {
+			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields"))
+			return
+		}
+		// work begun is finished, also when the caller goes away: all or nothing
+		v, err := f(context.WithoutCancel(r.Context()), q)
+		write(w, v, err)
+	}
+}
+
+var statusOf = map[heddle.Kind]int{
+	heddle.Usage: http.StatusBadRequest, heddle.Unavailable: http.StatusNotImplemented, heddle.Conflict: http.StatusConflict,
+	heddle.Timeout: http.StatusGatewayTimeout, heddle.Unreachable: http.StatusServiceUnavailable, heddle.Partial: http.StatusInternalServerError,
+}
+
+func write(w http.ResponseWriter, v any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		status, known := statusOf[heddle.KindOf(err)]
+		if !known {
+			status = http.StatusUnprocessableEntity
+		}
+		w.WriteHeader(status)
+		var e *heddle.Error
+		if !errors.As(err, &e) {
+			e = &heddle.Error{Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+		}
+		v = e
+	}
+	json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,96 @@
+package cni
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// add attaches (specification, section 4, ADD). Called again with the same
+// configuration it gives the same result.
+func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
+	h.verbs.RLock()
+	defer h.verbs.RUnlock()
+	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner()}
+	env, err := ParseArgs(c.args)
+	if err != nil {
+		return nil, err
+	}
+	if err := conf.Wishes.request(env, &req); err != nil {
+		return nil, err
+	}
+	result, err := previous(conf)
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.network(conf)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := h.endpoints.Attach(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return render(conf, n, c.netns, reply, result)
+}
+
+// del detaches (section 4, DEL). All it needs is the id: the configuration may
+// have changed, the network and the namespace may be gone, and the ADD may
+// never have been. So it looks at the configuration only to tell a caller that
+// sends no JSON at all.
+func (h *Handler) del(ctx context.Context, c call, body []byte) error {
+	if len(body) > 0 && !json.Valid(body) {
+		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is no JSON document", "send one JSON object")
+	}
+	h.verbs.RLock()
+	defer h.verbs.RUnlock()
+	_, err := h.endpoints.Detach(ctx, c.id)
+	return err
+}
+
+// gc removes what this configuration attached and the runtime does not list
+// (section 4, GC). Without a list nothing is removed: an empty list is one.
+func (h *Handler) gc(ctx context.Context, conf Conf) error {
+	if conf.Valid == nil {
+		return wrong("cni.dev/valid-attachments", "it is missing", "list the attachments to keep")
+	}
+	keep := make([]heddle.EndpointID, 0, len(*conf.Valid))
+	for _, v := range *conf.Valid {
+		keep = append(keep, heddle.EndpointID{Container: v.ContainerID, IfName: v.IfName})
+	}
+	h.verbs.Lock()
+	defer h.verbs.Unlock()
+	removed, err := h.endpoints.GC(ctx, conf.owner(), keep)
+	if len(removed) > 0 {
+		h.log.Info("CNI garbage collected", "configuration", conf.Name, "removed", removed)
+	}
+	return err
+}
+
+// status says whether an ADD can be served (section 4, STATUS).
+func (h *Handler) status(conf Conf) error {
+	s := h.networks.Status()
+	if !s.Ready {
+		return faultf(notAvailable, heddle.Stopping, "agent", s.Host, "it is not ready", "wait until it is")
+	}
+	for _, p := range s.Parts {
+		if p.State == "bad" {
+			return faultf(limited, heddle.AuditFound, "agent's part", p.Name, p.Detail, "'heddle status' and 'heddle doctor' say more")
+		}
+	}
+	n, err := h.networks.Network(conf.Network)
+	if err != nil && conf.Definition != nil {
+		_, _, err = h.networks.CreateNetwork(*conf.Definition, true)
+	}
+	if err != nil {
+		return fault{notAvailable, err}
+	}
+	for _, u := range s.Networks {
+		if u.Name == n.Name && u.Free == 0 {
+			return faultf(notAvailable, heddle.PoolExhausted, "network", n.Name, fmt.Sprintf("no address left, %d endpoints", u.Endpoints), "detach endpoints, or use a network with a larger subnet")
+		}
+	}
+	return nil
+}

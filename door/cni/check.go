@@ -1,0 +1,69 @@
+package cni
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	current "github.com/containernetworking/cni/pkg/types/100"
+
+	"github.com/heddle-network/heddle"
+)
+
+// check compares the endpoint with the kernel, and with what the runtime
+// remembers of the ADD (specification, section 4, CHECK).
+func (h *Handler) check(c call, conf Conf) error {
+	if len(conf.PrevResult) == 0 {
+		return wrong("prevResult", "it is missing", "CHECK needs the result of the ADD")
+	}
+	result, err := previous(conf)
+	if err != nil {
+		return err
+	}
+	e, err := h.endpoints.Endpoint(c.id)
+	if err != nil {
+		return err
+	}
+	own, err := remembered(result, e, c.netns)
+	if err != nil {
+		return err
+	}
+	findings, err := h.endpoints.Check(c.id)
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, f := range findings {
+		if !tuned(f, e, own) {
+			left = append(left, strings.TrimSpace(f.Kind+" "+f.Object+" "+f.Detail))
+		}
+	}
+	if len(left) > 0 {
+		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check", c.id.String(), strings.Join(left, ", "), "'heddle explain "+c.id.String()+"' shows the difference")
+	}
+	return nil
+}
+
+// remembered finds our interface in the result, with all our addresses. Later
+// plugins may have added others.
+func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
+	if e.MAC == "" {
+		return nil, nil // nothing was made in the container
+	}
+	index := slices.IndexFunc(r.Interfaces, func(i *current.Interface) bool {
+		return i.Name == e.ID.IfName && i.Sandbox == netns
+	})
+	if index < 0 {
+		return nil, wrong("prevResult.interfaces", fmt.Sprintf("no interface %s in %s", e.ID.IfName, netns), "pass the result of the ADD on as it is")
+	}
+	for _, want := range e.Addrs {
+		if !slices.ContainsFunc(r.IPs, func(ip *current.IPConfig) bool {
+			a, _ := netip.AddrFromSlice(ip.Address.IP)
+			return a.Unmap() == want.Addr() && (ip.Interface == nil || *ip.Interface == index)
+		}) {
+			return nil, wrong("prevResult.ips", fmt.Sprintf("%s has %s, which is not among them", e.ID, want), "pass the result of the ADD on as it is")
+		}
+	}
+	return r.Interfaces[index], nil
+}

@@ -1,0 +1,115 @@
+package cni
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+)
+
+// definition is a network defined in the configuration itself.
+type definition struct {
+	mode, subnet, gateway, parent string
+	subnets, gateways, ranges     []string
+	mtu                           int
+	internal                      bool
+	options                       map[string]string
+	// present says that one of the keys is there.
+	present bool
+}
+
+func (definition) owns(key string) bool {
+	return slices.Contains([]string{"mode", "subnet", "subnets", "gateway", "gateways", "ranges", "parent", "mtu", "internal", "options"}, key)
+}
+
+func (d definition) network(name string) (n heddle.Network, err error) {
+	if d.mode == "" {
+		return n, wrong("mode", "it is missing, though other keys define the network", "give the network a mode, such as bridge, or leave out all keys but network")
+	}
+	n = heddle.Network{Name: name, Mode: d.mode, Parent: d.parent, MTU: d.mtu, Internal: d.internal, Options: d.options}
+	if n.Subnets, err = prefixes("subnets", d.subnet, d.subnets); err != nil {
+		return n, err
+	}
+	if n.Ranges, err = prefixes("ranges", "", d.ranges); err != nil {
+		return n, err
+	}
+	for _, s := range one(d.gateway, d.gateways) {
+		g, err := netip.ParseAddr(s)
+		if err != nil {
+			return n, wrong("gateways: "+clip(s), err.Error(), "give addresses such as 10.20.0.1")
+		}
+		n.Gateways = append(n.Gateways, g)
+	}
+	return n, nil
+}
+
+// one joins the singular form of a key with the plural one.
+func one(single string, several []string) []string {
+	if single == "" {
+		return several
+	}
+	return append([]string{single}, several...)
+}
+
+func prefixes(key, single string, several []string) (all []netip.Prefix, err error) {
+	for _, s := range one(single, several) {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, wrong(key+": "+clip(s), err.Error(), "give prefixes such as 10.20.0.0/24")
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// definitions remembers which definitions the agent has found to agree with the
+// networks there are. To compare them the agent reads the host's state, which
+// takes longer than an attach. There is one entry for each network.
+type definitions struct {
+	mu    sync.Mutex
+	agree map[string]agreement
+}
+
+type agreement struct {
+	id   string
+	with heddle.Network
+}
+
+func (d *definitions) knows(n, with heddle.Network) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, ok := d.agree[n.Name]
+	return ok && a.id == n.ID && reflect.DeepEqual(a.with, with)
+}
+
+func (d *definitions) learn(n, with heddle.Network) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.agree == nil {
+		d.agree = map[string]agreement{}
+	}
+	d.agree[n.Name] = agreement{n.ID, with}
+}
+
+// network returns the configuration's network, and creates it if the
+// configuration defines it.
+func (h *Handler) network(c Conf) (heddle.Network, error) {
+	n, err := h.networks.Network(c.Network)
+	if c.Definition == nil {
+		if err != nil {
+			return n, wrong("network: "+c.Network, err.Error(), fmt.Sprintf("create it ('heddle network create %s --mode bridge --subnet …'), or define it here with the keys mode and subnets", c.Network))
+		}
+		return n, nil
+	}
+	if err == nil && h.defined.knows(n, *c.Definition) {
+		return n, nil
+	}
+	n, _, err = h.networks.CreateNetwork(*c.Definition, false)
+	if err == nil {
+		h.defined.learn(n, *c.Definition)
+	}
+	return n, err
+}

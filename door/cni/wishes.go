@@ -1,0 +1,124 @@
+package cni
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Wishes is what the runtime asks for one attachment: by capabilities
+// (runtimeConfig), by the configuration's args, and by CNI_ARGS. Where several
+// say the same thing, that order decides (CONVENTIONS.md of the specification).
+type Wishes struct {
+	runtime map[string]json.RawMessage
+	args    struct {
+		CNI struct {
+			IPs []string `json:"ips"`
+			MAC string   `json:"mac"`
+		} `json:"cni"`
+	}
+}
+
+type portMapping struct {
+	HostPort      int    `json:"hostPort"`
+	ContainerPort int    `json:"containerPort"`
+	Protocol      string `json:"protocol"`
+	HostIP        string `json:"hostIP"`
+}
+
+// request fills in the attach request's addresses, MAC and ports.
+func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
+	ips, mac := w.args.CNI.IPs, w.args.CNI.MAC
+	if len(ips) == 0 {
+		ips = env.IPs
+	}
+	if mac == "" {
+		mac = env.MAC
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.runtime)) {
+		raw := w.runtime[key]
+		var err error
+		switch key {
+		case "ips":
+			err = override(key, raw, &ips)
+		case "mac":
+			err = override(key, raw, &mac)
+		case "portMappings":
+			q.Ports, err = ports(raw)
+		default:
+			if string(raw) != "null" {
+				err = unsupported("runtimeConfig."+key, raw, "the capabilities are portMappings, mac and ips; chain a plugin that serves "+clip(key))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return address(ips, mac, q)
+}
+
+// override decodes a capability over what other sources said; an empty one says
+// nothing.
+func override[T any](key string, raw json.RawMessage, value *T) error {
+	if s := string(raw); s == "null" || s == "[]" || s == `""` {
+		return nil
+	}
+	var own T
+	if err := decode("runtimeConfig."+key, raw, &own); err != nil {
+		return err
+	}
+	*value = own
+	return nil
+}
+
+func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
+	for _, s := range ips {
+		// the prefix length is the network's own: a given one says nothing more
+		bare, _, _ := strings.Cut(s, "/")
+		a, err := netip.ParseAddr(bare)
+		if p, bad := netip.ParsePrefix(s); bare != s && (bad != nil || p.Addr() != a) || err != nil || a.Zone() != "" {
+			return wrong("ips: "+clip(s), "it is no address", "give addresses such as 10.20.0.7 or 10.20.0.7/24")
+		}
+		q.IPs = append(q.IPs, a.Unmap())
+	}
+	if mac != "" {
+		q.MAC, err = heddle.ParseMAC(mac)
+	}
+	return err
+}
+
+func ports(raw json.RawMessage) (all []heddle.PortMapping, err error) {
+	var given []portMapping
+	if err := decode("runtimeConfig.portMappings", raw, &given); err != nil {
+		return nil, err
+	}
+	for i, p := range given {
+		key := fmt.Sprintf("runtimeConfig.portMappings[%d]", i)
+		m := heddle.PortMapping{Protocol: strings.ToLower(p.Protocol)}
+		if m.Protocol == "" {
+			m.Protocol = "tcp"
+		}
+		if m.Protocol != "tcp" && m.Protocol != "udp" {
+			return nil, unsupported(key+".protocol", []byte(p.Protocol), "ports are published over tcp or udp")
+		}
+		for _, n := range []int{p.HostPort, p.ContainerPort} {
+			if n < 1 || n > 65535 {
+				return nil, wrong(key, fmt.Sprintf("port %d", n), "hostPort and containerPort are from 1 to 65535")
+			}
+		}
+		m.HostPort, m.ContainerPort = uint16(p.HostPort), uint16(p.ContainerPort)
+		if p.HostIP != "" {
+			if m.HostIP, err = netip.ParseAddr(p.HostIP); err != nil {
+				return nil, wrong(key+".hostIP: "+clip(p.HostIP), err.Error(), "give one of the host's addresses, or leave it out")
+			}
+			m.HostIP = m.HostIP.Unmap()
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,69 @@
+package ipam
+
+import "net/netip"
+
+// book records who holds which address, by pages of neighbours. Addresses are
+// mostly given out in order, so the page in use is at hand, and a page has one
+// pointer per address: in a full /16 both make an entry in one large map
+// noticeably dearer.
+type book struct {
+	pages map[netip.Addr]*page // by the page's first address
+	count uint64
+}
+
+const pageBits = 6
+
+type page struct {
+	holders [1 << pageBits]*lease
+	count   int
+}
+
+func newBook() book { return book{pages: map[netip.Addr]*page{}} }
+
+// place returns where an address is recorded.
+func place(a netip.Addr) (first netip.Addr, index int) {
+	if a.Is4() {
+		b := a.As4()
+		low := b[3] % (1 << pageBits)
+		b[3] -= low
+		return netip.AddrFrom4(b), int(low)
+	}
+	b := a.As16()
+	low := b[15] % (1 << pageBits)
+	b[15] -= low
+	return netip.AddrFrom16(b), int(low)
+}
+
+// holder returns the lease that an address belongs to, or nil.
+func (b *book) holder(a netip.Addr) *lease {
+	first, i := place(a)
+	if p := b.pages[first]; p != nil {
+		return p.holders[i]
+	}
+	return nil
+}
+
+// enter records the holder of an address that has none.
+func (b *book) enter(a netip.Addr, by *lease) {
+	first, i := place(a)
+	p := b.pages[first]
+	if p == nil {
+		p = &page{}
+		b.pages[first] = p
+	}
+	p.holders[i] = by
+	p.count++
+	b.count++
+}
+
+// strike removes the record of an address that is held.
+func (b *book) strike(a netip.Addr) {
+	first, i := place(a)
+	p := b.pages[first]
+	p.holders[i] = nil
+	p.count--
+	b.count--
+	if p.count == 0 {
+		delete(b.pages, first)
+	}
+}

@@ -1,0 +1,159 @@
+// Package ipam gives out the addresses of one network on one host. Addresses
+// never used come first, in ascending order, then those freed longest ago: a
+// peer that remembers an old owner has the most time to forget it.
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Quarantine is how long a freed address is counted as resting.
+const Quarantine = 60 * time.Second
+
+// Pool holds the leases of one network. Take and Give cost the same however
+// large the network and however full the pool. It is safe for parallel use.
+type Pool struct {
+	name       string
+	quarantine time.Duration
+	now        func() time.Time
+
+	mu sync.Mutex // guards what follows
+	// lanes has one lane for each subnet, in the same order.
+	lanes  []*lane
+	leases map[heddle.EndpointID]*lease
+}
+
+// lease is what an endpoint holds: at most one address of each family.
+type lease struct {
+	id    heddle.EndpointID
+	addrs []netip.Prefix
+}
+
+// Option changes a new pool.
+type Option func(*Pool)
+
+// WithQuarantine sets how long a freed address rests.
+func WithQuarantine(d time.Duration) Option { return func(p *Pool) { p.quarantine = d } }
+
+// WithClock sets where the pool reads the time.
+func WithClock(now func() time.Time) Option { return func(p *Pool) { p.now = now } }
+
+// NewPool makes the pool of a network that Check has returned. A network
+// without subnets has a pool of empty leases.
+func NewPool(n heddle.Network, options ...Option) *Pool {
+	p := &Pool{
+		name:       n.Name,
+		quarantine: Quarantine,
+		now:        time.Now,
+		leases:     map[heddle.EndpointID]*lease{},
+	}
+	for _, s := range n.Subnets {
+		p.lanes = append(p.lanes, newLane(n, s))
+	}
+	for _, o := range options {
+		o(p)
+	}
+	return p
+}
+
+// Take leases one address of every family to id, in the subnets' order, or
+// none at all. An id that has a lease gets it again, whatever it wants now.
+//
+// want has at most one address per family. It may be reserved, in quarantine
+// or outside the ranges, but not the gateway, the network or the broadcast
+// address, and nobody else's.
+func (p *Pool) Take(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.leases[id]; known != nil {
+		return slices.Clone(known.addrs), nil
+	}
+	addrs, err := p.choose(id, want)
+	if err != nil {
+		return nil, err
+	}
+	p.record(id, addrs)
+	return slices.Clone(addrs), nil
+}
+
+// choose finds an address of every family, and leaves all of them free.
+func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
+	addrs, err := p.byLane(id, want)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range p.lanes {
+		if addrs[i].IsValid() {
+			continue
+		}
+		a, ok := l.next()
+		if !ok {
+			return nil, p.exhausted(id, l)
+		}
+		addrs[i] = netip.PrefixFrom(a, l.subnet.Bits())
+	}
+	return addrs, nil
+}
+
+// Give ends a lease and returns its addresses, which go to the end of the
+// queue. An id without a lease has nothing to give.
+func (p *Pool) Give(id heddle.EndpointID) (freed []netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ended := p.leases[id]
+	if ended == nil {
+		return nil
+	}
+	now := p.now()
+	for _, a := range ended.addrs {
+		_, l := p.laneOf(a.Addr())
+		l.release(a.Addr(), now)
+		freed = append(freed, a.Addr())
+	}
+	delete(p.leases, id)
+	return freed
+}
+
+// Held returns a copy of all leases.
+func (p *Pool) Held() map[heddle.EndpointID][]netip.Prefix {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make(map[heddle.EndpointID][]netip.Prefix, len(p.leases))
+	for id, lease := range p.leases {
+		all[id] = slices.Clone(lease.addrs)
+	}
+	return all
+}
+
+// record makes a lease of addresses that were found to be free.
+func (p *Pool) record(id heddle.EndpointID, addrs []netip.Prefix) {
+	made := &lease{id, addrs}
+	for _, a := range addrs {
+		_, l := p.laneOf(a.Addr())
+		l.claim(a.Addr(), made)
+	}
+	p.leases[id] = made
+}
+
+// laneOf returns the lane of an address's family and its index, -1 for a
+// family that the network does not have.
+func (p *Pool) laneOf(a netip.Addr) (int, *lane) {
+	for i, l := range p.lanes {
+		if family(l.subnet.Addr()) == family(a) {
+			return i, l
+		}
+	}
+	return -1, nil
+}
+
+// Preview returns what Take would lease, and leases nothing.
+func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.choose(id, want)
+}

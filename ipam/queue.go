@@ -1,0 +1,90 @@
+package ipam
+
+import (
+	"container/list"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// queue holds the addresses that were freed, in the order of time. Taking the
+// oldest, adding one, and taking one out of the middle cost the same however
+// long it is.
+type queue struct {
+	order list.List // of freed, oldest first
+	where map[netip.Addr]*list.Element
+	// jumbled says that restored entries have to be sorted before use: sorting
+	// once is cheaper than placing every one.
+	jumbled bool
+}
+
+type freed struct {
+	addr  netip.Addr
+	since time.Time
+}
+
+func newQueue() queue { return queue{where: map[netip.Addr]*list.Element{}} }
+
+func (q *queue) has(a netip.Addr) bool { return q.where[a] != nil }
+
+// add appends an address freed now. A clock that was set back does not let it
+// overtake those freed before.
+func (q *queue) add(a netip.Addr, now time.Time) {
+	q.settle()
+	if e := q.order.Back(); e != nil && now.Before(e.Value.(freed).since) {
+		now = e.Value.(freed).since
+	}
+	q.where[a] = q.order.PushBack(freed{a, now})
+}
+
+// restore adds an address at its place by time.
+func (q *queue) restore(a netip.Addr, since time.Time) {
+	q.remove(a)
+	if e := q.order.Back(); e != nil && since.Before(e.Value.(freed).since) {
+		q.jumbled = true
+	}
+	q.where[a] = q.order.PushBack(freed{a, since})
+}
+
+func (q *queue) remove(a netip.Addr) {
+	if e := q.where[a]; e != nil {
+		q.order.Remove(e)
+		delete(q.where, a)
+	}
+}
+
+// oldest returns the address that was freed first, and leaves it in place.
+func (q *queue) oldest() (netip.Addr, bool) {
+	q.settle()
+	e := q.order.Front()
+	if e == nil {
+		return netip.Addr{}, false
+	}
+	return e.Value.(freed).addr, true
+}
+
+// younger counts the addresses freed after t.
+func (q *queue) younger(t time.Time) uint64 {
+	q.settle()
+	var count uint64
+	for e := q.order.Back(); e != nil && e.Value.(freed).since.After(t); e = e.Prev() {
+		count++
+	}
+	return count
+}
+
+func (q *queue) settle() {
+	if !q.jumbled {
+		return
+	}
+	var all []freed
+	for e := q.order.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(freed))
+	}
+	slices.SortStableFunc(all, func(x, y freed) int { return x.since.Compare(y.since) })
+	q.order.Init()
+	for _, f := range all {
+		q.where[f.addr] = q.order.PushBack(f)
+	}
+	q.jumbled = false
+}

@@ -1,0 +1,84 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Restore records a lease from before the agent's start. Restoring the same
+// lease twice is no error. Like a request, it may name any address that an
+// endpoint can hold; the length is always the subnet's.
+func (p *Pool) Restore(id heddle.EndpointID, addrs []netip.Prefix) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.leases[id]; known != nil {
+		return known.differs(addrs)
+	}
+	var want []netip.Addr
+	for _, a := range addrs {
+		want = append(want, a.Addr())
+	}
+	asked, err := p.byLane(id, want)
+	if err != nil {
+		return err
+	}
+	p.record(id, slices.DeleteFunc(asked, func(a netip.Prefix) bool { return !a.IsValid() }))
+	return nil
+}
+
+// differs refuses addresses that are not of the lease.
+func (l *lease) differs(addrs []netip.Prefix) error {
+	for _, a := range addrs {
+		same := func(b netip.Prefix) bool { return a.Addr() == b.Addr() }
+		if !slices.ContainsFunc(l.addrs, same) {
+			return heddle.Errorf(heddle.EndpointDiffers, "endpoint "+l.id.String()+" with", a.String(), "it has another lease already")
+		}
+	}
+	return nil
+}
+
+// RestoreQuarantine records when an address was freed, from before the agent's
+// start, in any order. It ignores an address that is leased, or that is
+// given out on request only. A time to come, from before the clock was set
+// back, counts as now.
+func (p *Pool) RestoreQuarantine(a netip.Addr, since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(a)
+	if l == nil || !l.pooled(a) || l.isHeld(a) {
+		return
+	}
+	if now := p.now(); since.After(now) {
+		since = now
+	}
+	l.freed.restore(a, since)
+}
+
+// Cursor returns the next never-used address of each family ("4", "6"). The
+// agent keeps it, so that allocation goes on there after a restart. When there
+// is none left it is the address at which the round ended, and began.
+func (p *Pool) Cursor() map[string]netip.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]netip.Addr{}
+	for _, l := range p.lanes {
+		l.settle()
+		all[family(l.subnet.Addr())] = l.ring.at
+	}
+	return all
+}
+
+// SetCursor begins a new round at the addresses that Cursor returned. What is
+// neither leased nor known to have been freed counts as never used, and those
+// before the cursor come after those behind it. A cursor outside the ranges is
+// ignored.
+func (p *Pool) SetCursor(cursor map[string]netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lanes {
+		l.ring.restart(cursor[family(l.subnet.Addr())])
+	}
+}

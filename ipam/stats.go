@@ -1,0 +1,94 @@
+package ipam
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"net/netip"
+)
+
+// Stats counts the addresses of one family. Size is the sum of Used,
+// Quarantined and Free, except that Size and Free stop at the largest uint64,
+// which a /64 reaches.
+type Stats struct {
+	// Family is "4" or "6".
+	Family string `json:"family"`
+	// Size counts the addresses that are given out unasked.
+	Size uint64 `json:"size"`
+	Used uint64 `json:"used"`
+	// Quarantined counts those freed a short while ago; in a subnet as large
+	// as a /64 it is exact up to 65,536.
+	Quarantined uint64 `json:"quarantined"`
+	Free        uint64 `json:"free"`
+	// Aside counts the leases of addresses outside that number, which were
+	// asked for: reserved ones, and those outside the ranges.
+	Aside uint64 `json:"aside"`
+}
+
+// Stats counts the addresses of each family. It costs as much as there are
+// addresses in quarantine.
+func (p *Pool) Stats() []Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []Stats
+	for _, l := range p.lanes {
+		s := l.stats()
+		s.rest(l.freed.younger(p.now().Add(-p.quarantine)))
+		all = append(all, s)
+	}
+	return all
+}
+
+// rest moves some of the free addresses to those in quarantine.
+func (s *Stats) rest(quarantined uint64) {
+	s.Quarantined = quarantined
+	if s.Free != math.MaxUint64 {
+		s.Free -= quarantined
+	}
+}
+
+// stats counts without regard to quarantine.
+func (l *lane) stats() Stats {
+	s := Stats{Family: family(l.subnet.Addr()), Size: l.size, Aside: l.aside}
+	s.Used = l.held.count - l.aside
+	s.Free = s.Size
+	if s.Size != math.MaxUint64 {
+		s.Free -= s.Used
+	}
+	return s
+}
+
+// count returns how many addresses the lane gives out unasked.
+func (l *lane) count() uint64 {
+	var sum uint64
+	for _, s := range l.ring.spans {
+		if s.count() >= math.MaxUint64-sum {
+			return math.MaxUint64
+		}
+		sum += s.count()
+	}
+	return sum - l.countBarred()
+}
+
+func (l *lane) countBarred() uint64 {
+	barred := maps.Clone(l.reserved)
+	for _, a := range []netip.Addr{l.gateway, l.subnet.Addr(), last(l.subnet)} {
+		barred[a] = true
+	}
+	var count uint64
+	for a := range barred {
+		if l.barred(a) && l.ring.find(a) >= 0 {
+			count++
+		}
+	}
+	return count
+}
+
+func (s span) count() uint64 {
+	first, last := s.first.As16(), s.last.As16()
+	if [8]byte(first[:8]) != [8]byte(last[:8]) {
+		return math.MaxUint64
+	}
+	n := binary.BigEndian.Uint64(last[8:]) - binary.BigEndian.Uint64(first[8:])
+	return max(n, n+1)
+}

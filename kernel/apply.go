@@ -1,0 +1,97 @@
+package kernel
+
+import "github.com/heddle-network/heddle"
+
+// attempt is one call of Apply: what it has made so far and how to undo it.
+type attempt struct {
+	k         *Kernel
+	plan      heddle.Plan
+	host, pod *site
+	podNS     *Netns
+	made      []string
+	noted     map[string]bool // of made
+	undo      []undo
+	// fresh holds the links that this call made, by side and name.
+	fresh map[string]bool
+}
+
+// Apply makes what is missing of the plan and corrects what is ours and
+// different, in the order of heddle.Plan.Commands: what guards a port is there
+// before the port is up. It makes all or nothing. The keys of what it made or
+// corrected are returned, none if all was there. Pod may be nil if the plan has
+// no pod part.
+func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
+	if err := checkPlan(p, pod); err != nil {
+		return nil, err
+	}
+	inside, err := podSite(pod)
+	if err != nil {
+		return nil, err
+	}
+	defer inside.close()
+	a := &attempt{k: k, plan: p, host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}}
+	if err := a.run(); err != nil {
+		return nil, a.rollback(err)
+	}
+	return a.made, nil
+}
+
+// checkPlan refuses plans that cannot be applied, before anything is touched.
+func checkPlan(p heddle.Plan, pod *Netns) error {
+	if pod == nil && !p.Pod.Empty() {
+		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "a network namespace is needed")
+	}
+	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")
+	}
+	return nil
+}
+
+func (a *attempt) run() error {
+	host, pod := a.plan.Host, a.plan.Pod
+	for _, phase := range []func() error{
+		func() error { return a.firewall(host.Firewall) },
+		func() error { return each(host.Links, func(l heddle.Link) error { return a.link(a.host, l) }) },
+		func() error { return each(pod.Links, func(l heddle.Link) error { return a.link(a.pod, l) }) },
+		func() error { return a.sysctls(a.host, host.Sysctls) },
+		func() error { return a.elements(host.Elements) },
+		func() error { return each(host.Forwards, func(f heddle.Forward) error { return a.forward(a.host, f) }) },
+		func() error { return a.sysctls(a.pod, pod.Sysctls) },
+		func() error { return each(pod.Forwards, func(f heddle.Forward) error { return a.forward(a.pod, f) }) },
+		func() error { return each(pod.Links, func(l heddle.Link) error { return a.up(a.pod, l) }) },
+		func() error { return each(host.Links, func(l heddle.Link) error { return a.up(a.host, l) }) },
+		func() error { return a.layer3(a.host, host) },
+		func() error { return a.layer3(a.pod, pod) },
+	} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layer3 makes what IP needs, once the links are up.
+func (a *attempt) layer3(s *site, want heddle.State) error {
+	for _, phase := range []func() error{
+		func() error { return each(want.Addresses, func(x heddle.Address) error { return a.address(s, x) }) },
+		func() error {
+			return each(want.Neighbours, func(x heddle.Neighbour) error { return a.neighbour(s, x) })
+		},
+		func() error { return each(want.Routes, func(x heddle.Route) error { return a.route(s, x) }) },
+		func() error { return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) }) },
+	} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func each[T any](all []T, do func(T) error) error {
+	for _, x := range all {
+		if err := do(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+func (r *room) apply(p heddle.Plan) []string {
+	r.t.Helper()
+	pod := r.podNS
+	if p.Pod.Empty() {
+		pod = nil
+	}
+	made, err := r.k.Apply(p, pod)
+	check(r.t, err)
+	return made
+}
+
+func (r *room) clean(p heddle.Plan) {
+	r.t.Helper()
+	diff, err := r.k.Diff(p, r.podNS)
+	check(r.t, err)
+	if len(diff) > 0 {
+		r.t.Fatalf("not as planned: %v", diff)
+	}
+}
+
+// Each plan is applied twice; the second time nothing is made, and nothing that
+// the kernel tells of happens.
+func TestApplyTwice(t *testing.T) {
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting for silence
+			r := newRoom(t)
+			r.sh(uplinkScript)
+			for _, p := range []heddle.Plan{s.netPlan, s.endpoint(0)} {
+				all := len(p.Host.Objects()) + len(p.Pod.Objects())
+				if made := r.apply(p); len(made) == 0 || len(made) > all {
+					t.Errorf("made %d of %d objects", len(made), all)
+				}
+				r.clean(p)
+				events := r.events(func() {
+					if made := r.apply(p); len(made) != 0 {
+						t.Errorf("the second time made %v", made)
+					}
+				})
+				if events != "" {
+					t.Errorf("the second time changed something:\n%s", events)
+				}
+			}
+		})
+	}
+}
+
+// events are what ip monitor and nft monitor print while do runs.
+func (r *room) events(do func()) string {
+	r.t.Helper()
+	for _, args := range [][]string{{r.host, "ip", "monitor", "all"}, {r.pod, "ip", "monitor", "all"}, {r.host, "nft", "monitor"}} {
+		out, err := os.CreateTemp(r.t.TempDir(), "monitor")
+		check(r.t, err)
+		cmd := exec.Command("ip", append([]string{"netns", "exec"}, args...)...)
+		cmd.Stdout = out
+		check(r.t, cmd.Start())
+		r.monitors = append(r.monitors, monitor{cmd, out})
+	}
+	// Until the monitors listen and what came before has settled: a link that
+	// has come up is busy for some seconds.
+	time.Sleep(4 * time.Second)
+	before := r.printed()
+	do()
+	time.Sleep(300 * time.Millisecond)
+	after := r.printed()
+	all := ""
+	for i, m := range r.monitors {
+		m.cmd.Process.Kill()
+		m.cmd.Wait()
+		all += strings.TrimPrefix(after[i], before[i])
+	}
+	r.monitors = nil
+	return all
+}
+
+type monitor struct {
+	cmd *exec.Cmd
+	out *os.File
+}
+
+func (r *room) printed() (all []string) {
+	for _, m := range r.monitors {
+		b, err := os.ReadFile(m.out.Name())
+		check(r.t, err)
+		all = append(all, string(b))
+	}
+	return all
+}
+
+// The commands that a plan prints make what Apply makes, and the other way
+// round.
+func TestCommandsEqualApply(t *testing.T) {
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			typed, made := newRoom(t), newRoom(t)
+			plans := []heddle.Plan{s.netPlan, s.endpoint(0)}
+			for _, r := range []*room{typed, made} {
+				r.sh(uplinkScript)
+			}
+			for _, p := range plans {
+				typed.sh(strings.Join(p.Commands(typed.pod), "\n"))
+				made.apply(p)
+			}
+			for _, p := range plans {
+				typed.clean(p)
+				if again := typed.apply(p); len(again) != 0 {
+					t.Errorf("Apply after the commands made %v", again)
+				}
+			}
+			names := sysctlNames(plans...)
+			sameText(t, "commands and Apply", anonymous(typed, typed.dump(names...), plans), anonymous(made, made.dump(names...), plans))
+		})
+	}
+}
+
+// anonymous takes out of a dump what differs from room to room: names, numbers
+// and addresses that no plan gives.
+func anonymous(r *room, dump string, plans []heddle.Plan) string {
+	planned := fmt.Sprintf("%+v", plans)
+	dump = volatileWords.ReplaceAllString(dump, "$1-")
+	dump = macWords.ReplaceAllStringFunc(dump, func(mac string) string {
+		if strings.Contains(planned, mac) {
+			return mac
+		}
+		return "MAC"
+	})
+	return strings.NewReplacer(r.host, "HOST", r.pod, "POD").Replace(dump)
+}
+
+var macWords = regexp.MustCompile(`[0-9a-f]{2}(:[0-9a-f]{2}){5}`)
+
+var errInjected = errors.New("injected")
+
+// stepsOf counts the steps of an Apply or Remove.
+func (r *room) stepsOf(do func() error) int {
+	r.t.Helper()
+	n := 0
+	r.k.Tripwire = func(string) error { n++; return nil }
+	check(r.t, do())
+	r.k.Tripwire = nil
+	return n
+}
+
+// failAt makes the nth step fail.
+func (r *room) failAt(n int) (name *string) {
+	name = new(string)
+	r.k.Tripwire = func(step string) error {
+		if n--; n != 0 {
+			return nil
+		}
+		*name = step
+		return errInjected
+	}
+	return name
+}
+
+// A failure at any step of Apply leaves things as they were.
+func TestApplyAllOrNothing(t *testing.T) {
+	for _, s := range scenarios(t) {
+		for part, plan := range map[string]heddle.Plan{"network": s.netPlan, "endpoint": s.endpoint(0)} {
+			t.Run(s.name+"/"+part, func(t *testing.T) {
+				r, counting := newRoom(t), newRoom(t)
+				for _, r := range []*room{r, counting} {
+					r.sh(uplinkScript)
+					if part == "endpoint" {
+						r.settled(s)
+					}
+				}
+				steps := counting.stepsOf(func() error { counting.apply(plan); return nil })
+				names := sysctlNames(plan)
+				before := r.dump(names...)
+				for n := 1; n <= steps; n++ {
+					name := r.failAt(n)
+					made, err := r.k.Apply(plan, r.podNS)
+					r.k.Tripwire = nil
+					if !errors.Is(err, errInjected) || made != nil || heddle.KindOf(err) != heddle.Failed {
+						t.Fatalf("step %d (%s): made %v, error %v", n, *name, made, err)
+					}
+					sameText(t, fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, r.dump(names...))
+				}
+				t.Logf("%d steps", steps)
+			})
+		}
+	}
+}
+
+// settled applies the scenario's network. A bridge gets a port of somebody
+// else's: the kernel changes a lot about a bridge with its first port, and more
+// when the last one leaves.
+func (r *room) settled(s scenario) {
+	r.t.Helper()
+	r.apply(s.netPlan)
+	for _, l := range s.netPlan.Host.Links {
+		r.sh("ip link add other0 mtu 1400 type dummy; ip link set other0 addrgenmode none; ip link set other0 master " + l.Name + " up")
+		time.Sleep(1500 * time.Millisecond) // its carrier is noticed within a second
+	}
+}
+
+func contains(p heddle.Plan, key string) bool {
+	for _, o := range append(p.Host.Objects(), p.Pod.Objects()...) {
+		if o.Key() == key {
+			return true
+		}
+	}
+	return false
+}
+

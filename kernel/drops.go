@@ -1,0 +1,24 @@
+package kernel
+
+// Drops counts the packets that our firewall dropped, by reason, over both
+// tables.
+func (k *Kernel) Drops() (map[string]uint64, error) {
+	sum := map[string]uint64{}
+	for _, family := range []string{"inet", "bridge"} {
+		counters, err := k.nft.counters(family)
+		if err != nil {
+			return nil, refused("read", "counters", err)
+		}
+		for reason, packets := range counters {
+			sum[reason] += packets
+		}
+	}
+	return sum, nil
+}
+
+// counters reads a table's named counters only.
+func (c *conn) counters(family string) (map[string]uint64, error) {
+	t := newLiveTable()
+	err := c.tableParts(family, t, counterParts)
+	return t.counters, err
+}

@@ -1,0 +1,142 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestMain(m *testing.M) { os.Exit(m.Run()) }
+
+const netnsDir = "/run/netns"
+
+var roomCount atomic.Int32
+
+// newNetns makes a network namespace that ip-netns(8) knows by name, and that
+// goes with the test.
+func newNetns(t testing.TB, role string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("making network namespaces needs root")
+	}
+	name := fmt.Sprintf("k%s-%d-%d", role, os.Getpid(), roomCount.Add(1))
+	path := filepath.Join(netnsDir, name)
+	check(t, os.MkdirAll(netnsDir, 0o755))
+	check(t, os.WriteFile(path, nil, 0o644))
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread dies with its namespace
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			err = unix.Mount("/proc/thread-self/ns/net", path, "", unix.MS_BIND, "")
+		}
+		done <- err
+	}()
+	check(t, <-done)
+	t.Cleanup(func() {
+		unix.Unmount(path, unix.MNT_DETACH)
+		os.Remove(path)
+	})
+	return name
+}
+
+func openNetns(t testing.TB, name string) *Netns {
+	t.Helper()
+	n, err := OpenNetns(filepath.Join(netnsDir, name))
+	check(t, err)
+	t.Cleanup(n.Close)
+	return n
+}
+
+// room is a host and a container, each in a namespace of its own.
+type room struct {
+	t         testing.TB
+	host, pod string
+	k         *Kernel
+	podNS     *Netns
+	monitors  []monitor
+}
+
+func newRoom(t testing.TB) *room {
+	t.Helper()
+	r := &room{t: t, host: newNetns(t, "host"), pod: newNetns(t, "pod")}
+	r.podNS = openNetns(t, r.pod)
+	check(t, openNetns(t, r.host).Do(func() (err error) {
+		r.k, err = Open()
+		return err
+	}))
+	t.Cleanup(func() { r.k.Close() })
+	return r
+}
+
+// sh runs a script in the host's namespace and returns what it prints.
+func (r *room) sh(script string) string {
+	r.t.Helper()
+	cmd := exec.Command("ip", "netns", "exec", r.host, "sh", "-e")
+	cmd.Stdin = strings.NewReader(script)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("%s\n%s%v", script, out, err)
+	}
+	return string(out)
+}
+
+// dump is the state of both namespaces as the tools show it.
+func (r *room) dump(sysctls ...string) string {
+	r.t.Helper()
+	var script strings.Builder
+	for _, ns := range []string{r.host, r.pod} {
+		in := " -n " + ns + " "
+		for _, line := range []string{
+			"ip" + in + "-d -br link", "ip" + in + "-d link", "ip" + in + "addr", "ip" + in + "route show table all", "ip" + in + "-6 route show table all",
+			"ip" + in + "rule", "ip" + in + "-6 rule", "ip" + in + "neigh show nud permanent", "bridge" + in + "fdb", "bridge" + in + "-d link",
+		} {
+			fmt.Fprintf(&script, "echo '# %s'; %s\n", line, line)
+		}
+	}
+	script.WriteString("nft -s list ruleset\n")
+	for _, name := range sysctls {
+		fmt.Fprintf(&script, "cat /proc/sys/%s 2>/dev/null || echo none\n", name)
+	}
+	return r.sh(script.String())
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameText(t testing.TB, what, want, have string) {
+	t.Helper()
+	w, h := strings.Split(want, "\n"), strings.Split(have, "\n")
+	slices.Sort(w)
+	slices.Sort(h)
+	if slices.Equal(w, h) {
+		return
+	}
+	for _, l := range w {
+		if !slices.Contains(h, l) {
+			t.Errorf("%s: lost   %s", what, l)
+		}
+	}
+	for _, l := range h {
+		if !slices.Contains(w, l) {
+			t.Errorf("%s: gained %s", what, l)
+		}
+	}
+	t.Fatalf("%s: the state is another", what)
+}
+
+// volatileWords are numbers that the kernel hands out.
+var volatileWords = regexp.MustCompile(`(?m)(@if|link-netnsid |portid 0x|port_id 0x|port_no 0x|designated_port |root_id |bridge_id |designated_root |designated_bridge |timer +|expires |if)[0-9a-fx.:]+|^[0-9]+: `)

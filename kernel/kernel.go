@@ -1,0 +1,71 @@
+// Package kernel is the one interpreter of plans: it makes, compares and
+// removes the objects that a heddle.Plan lists. It writes over netlink from
+// sockets opened in the right namespace; only the static part of the firewall
+// goes through nft(8), and settings through /proc/sys.
+//
+//	Apply    makes what is missing, all or nothing
+//	Diff     names what is not as planned
+//	Remove   takes a plan's objects away again
+//	Ours     lists what bears our mark, Prune removes what nobody wants
+//	Watch    says when something of ours may have changed
+package kernel
+
+import (
+	"errors"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// Kernel is a handle on one network namespace: the one that the calling thread
+// was in at Open. Its methods may be called at the same time; what two plans
+// share should then be there already, because a failing Apply undoes all that
+// it made.
+type Kernel struct {
+	// Tripwire, if set, is called before every step of Apply and Remove with
+	// the step's name, such as "make link/hd12". An error stops the work as a
+	// refusal of the kernel would: so tests reach every half-done state.
+	Tripwire func(step string) error
+
+	home *Netns
+	rt   *conn
+	nft  *conn
+}
+
+// Open returns a handle on the calling thread's network namespace.
+func Open() (*Kernel, error) {
+	home, err := OpenNetns("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	k := &Kernel{home: home}
+	// Both sockets are dialled inside home: the goroutine may have changed
+	// threads since, and another thread may be elsewhere.
+	err = home.Do(func() (err error) {
+		if k.rt, err = dial(unix.NETLINK_ROUTE); err != nil {
+			return err
+		}
+		k.nft, err = dial(unix.NETLINK_NETFILTER)
+		return err
+	})
+	if err != nil {
+		err = heddle.Wrap(heddle.NoPermission, "open netlink sockets", "", err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+// Close lets go of the handle. Objects stay.
+func (k *Kernel) Close() error {
+	var err error
+	for _, c := range []*conn{k.rt, k.nft} {
+		if c != nil {
+			err = errors.Join(err, c.close())
+		}
+	}
+	k.home.Close()
+	return err
+}
+
+// IsOwn reports whether n is the host's own namespace.
+func (k *Kernel) IsOwn(n *Netns) bool { return k.home.Same(n) }

@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// createLink is the message that makes l; for a veth it makes the far end with
+// it, in the namespace peerNS (none: here).
+func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewIfInfomsg(unix.AF_UNSPEC))
+	for _, a := range birthAttrs(l) {
+		r.AddData(a)
+	}
+	if master != 0 {
+		r.AddData(numberAttr(unix.IFLA_MASTER, uint32(master)))
+	}
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(l.Kind))
+	data := info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
+	if l.Kind == "bridge" {
+		data.AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{0})
+	}
+	if l.Kind == "veth" {
+		peer := data.AddRtAttr(nl.VETH_INFO_PEER|unix.NLA_F_NESTED, nil)
+		nl.NewIfInfomsgChild(peer, unix.AF_UNSPEC)
+		for _, a := range birthAttrs(far) {
+			peer.AddChild(a)
+		}
+		if peerNS != nil {
+			peer.AddChild(numberAttr(unix.IFLA_NET_NS_FD, uint32(peerNS.fd)))
+		}
+	}
+	r.AddData(info)
+	return r
+}
+
+// birthAttrs are the attributes that the kernel takes when it makes a device;
+// it ignores the alias until the device is there.
+func birthAttrs(l heddle.Link) []*nl.RtAttr {
+	all := []*nl.RtAttr{textAttr(unix.IFLA_IFNAME, l.Name)}
+	if l.MTU != 0 {
+		all = append(all, numberAttr(unix.IFLA_MTU, uint32(birthMTU(l))))
+	}
+	if mac := l.MAC.Bytes(); mac != nil {
+		all = append(all, nl.NewRtAttr(unix.IFLA_ADDRESS, mac))
+	}
+	if l.Group != 0 {
+		all = append(all, numberAttr(unix.IFLA_GROUP, l.Group))
+	}
+	return all
+}
+
+// birthMTU is the MTU that a link is made with. A bridge takes the least MTU of
+// its ports, and 1500 when the last has left, unless its own was ever changed
+// (BROPT_MTU_SET_BY_USER in net/bridge/br_device.c): it is born with another
+// than it gets.
+func birthMTU(l heddle.Link) int {
+	if l.Kind == "bridge" && l.MTU != 0 {
+		return l.MTU + 1
+	}
+	return l.MTU
+}
+
+// changeLink is the messages that turn an existing link from one state into
+// another; none if nothing differs. Port switches need a message of their own,
+// for they can be set only on a link that is a port already.
+func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
+	var all []*nl.NetlinkRequest
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	if attrs := changedAttrs(from, to); len(attrs) > 0 {
+		for _, a := range attrs {
+			r.AddData(a)
+		}
+		all = append(all, r)
+	}
+	if to.kind == "bridge" && from.snooping != to.snooping {
+		all = append(all, changeSnooping(index, to.snooping))
+	}
+	if to.port != nil && to.master != 0 && (from.port == nil || *from.port != *to.port || from.master != to.master) {
+		all = append(all, changePort(index, *to.port))
+	}
+	return all
+}
+
+func indexed(index int) *nl.IfInfomsg {
+	head := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	head.Index = int32(index)
+	return head
+}
+
+func changedAttrs(from, to linkState) []*nl.RtAttr {
+	var all []*nl.RtAttr
+	if from.mtu != to.mtu {
+		all = append(all, numberAttr(unix.IFLA_MTU, uint32(to.mtu)))
+	}
+	if from.mac != to.mac {
+		all = append(all, nl.NewRtAttr(unix.IFLA_ADDRESS, to.mac.Bytes()))
+	}
+	if from.group != to.group {
+		all = append(all, numberAttr(unix.IFLA_GROUP, to.group))
+	}
+	if from.alias != to.alias {
+		all = append(all, nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(to.alias)))
+	}
+	if from.master != to.master {
+		all = append(all, numberAttr(unix.IFLA_MASTER, uint32(to.master)))
+	}
+	if from.noAuto != to.noAuto {
+		mode := byte(addrGenEUI64)
+		if to.noAuto {
+			mode = addrGenNone
+		}
+		spec := nl.NewRtAttr(unix.IFLA_AF_SPEC|unix.NLA_F_NESTED, nil)
+		spec.AddRtAttr(unix.AF_INET6|unix.NLA_F_NESTED, nil).AddRtAttr(addrGenModeAttr, []byte{mode})
+		all = append(all, spec)
+	}
+	return all
+}
+
+func changePort(index int, p heddle.BridgePort) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
+	info.AddRtAttr(nl.IFLA_INFO_SLAVE_KIND, nl.NonZeroTerminated("bridge"))
+	data := info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA|unix.NLA_F_NESTED, nil)
+	data.AddRtAttr(nl.IFLA_BRPORT_LEARNING, []byte{flag(p.Learning)})
+	data.AddRtAttr(nl.IFLA_BRPORT_UNICAST_FLOOD, []byte{flag(p.Flood)})
+	data.AddRtAttr(nl.IFLA_BRPORT_MCAST_FLOOD, []byte{flag(p.MulticastFlood)})
+	data.AddRtAttr(nl.IFLA_BRPORT_BCAST_FLOOD, []byte{flag(p.BroadcastFlood)})
+	data.AddRtAttr(nl.IFLA_BRPORT_MODE, []byte{flag(p.Hairpin)})
+	r.AddData(info)
+	return r
+}
+
+func changeSnooping(index int, on bool) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("bridge"))
+	info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil).AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{flag(on)})
+	r.AddData(info)
+	return r
+}
+
+// raiseLink brings a link up or takes it down.
+func raiseLink(index int, up bool) *nl.NetlinkRequest {
+	head := indexed(index)
+	head.Change = unix.IFF_UP
+	if up {
+		head.Flags = unix.IFF_UP
+	}
+	return request(unix.RTM_NEWLINK, 0, head)
+}
+
+func deleteLink(index int) *nl.NetlinkRequest {
+	return request(unix.RTM_DELLINK, 0, indexed(index))
+}

@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"net"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// linkState is an interface as the kernel has it.
+type linkState struct {
+	index  int
+	name   string
+	kind   string
+	alias  string
+	mtu    int
+	mac    heddle.MAC
+	group  uint32
+	master int
+	// peer is the far end's index, in whichever namespace it lies.
+	peer int
+	up   bool
+	// noAuto says that the kernel makes no link-local address.
+	noAuto bool
+	// port holds the switches of a bridge port.
+	port *heddle.BridgePort
+	// snooping is a bridge's mcast_snooping.
+	snooping bool
+}
+
+// ours reports whether the link bears our mark. A link of ours has its group
+// from the moment it is made, and its alias one message later: killed between
+// the two, the agent still knows its own work by name and group.
+func (l linkState) ours() bool {
+	return heddle.IsOurs(l.alias) || l.alias == "" && prefixed(l.name) && l.group&^0xffffff == heddle.GroupBase
+}
+
+func prefixed(name string) bool {
+	if len(name) < 2 {
+		return false
+	}
+	switch name[:2] {
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk:
+		return true
+	}
+	return false
+}
+
+// ifla_inet6 and in6_addr_gen_mode of linux/if_link.h.
+const (
+	addrGenModeAttr = 8
+	addrGenEUI64    = 0
+	addrGenNone     = 1
+)
+
+// skipStats leaves 400 bytes of counters out of each answer
+// (RTEXT_FILTER_SKIP_STATS).
+const skipStats = 1 << 3
+
+func linkQuery() *nl.NetlinkRequest {
+	r := request(unix.RTM_GETLINK, 0, nl.NewIfInfomsg(unix.AF_UNSPEC))
+	r.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
+	return r
+}
+
+// link reads one interface; a missing one gives nil.
+func (s *site) link(name string) (*linkState, error) {
+	req := linkQuery()
+	req.AddData(textAttr(unix.IFLA_IFNAME, name))
+	var found *linkState
+	err := s.rt.get(req, func(_ uint16, payload []byte) {
+		if l, ok := decodeLink(payload); ok {
+			found = &l
+			s.index[l.name] = l.index
+		}
+	})
+	if absent(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+func (s *site) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
+
+func decodeLink(b []byte) (linkState, bool) {
+	if len(b) < unix.SizeofIfInfomsg {
+		return linkState{}, false
+	}
+	head := nl.DeserializeIfInfomsg(b)
+	at := attributes(b[unix.SizeofIfInfomsg:])
+	l := linkState{
+		index: int(head.Index), up: head.Flags&unix.IFF_UP != 0,
+		name: text(at[unix.IFLA_IFNAME]), alias: text(at[unix.IFLA_IFALIAS]),
+		mtu: int(number(at[unix.IFLA_MTU])), group: number(at[unix.IFLA_GROUP]),
+		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
+	}
+	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
+		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
+	}
+	inet6 := attributes(attributes(at[unix.IFLA_AF_SPEC])[unix.AF_INET6])
+	l.noAuto = octet(inet6[addrGenModeAttr]) == addrGenNone
+	info := attributes(at[unix.IFLA_LINKINFO])
+	l.kind = text(info[nl.IFLA_INFO_KIND])
+	if l.kind == "bridge" {
+		l.snooping = octet(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_BR_MCAST_SNOOPING]) != 0
+	}
+	if text(info[nl.IFLA_INFO_SLAVE_KIND]) == "bridge" {
+		l.port = decodePort(attributes(info[nl.IFLA_INFO_SLAVE_DATA]))
+	}
+	return l, true
+}
+
+func decodePort(at map[uint16][]byte) *heddle.BridgePort {
+	on := func(kind uint16) bool { return octet(at[kind]) != 0 }
+	return &heddle.BridgePort{
+		Learning: on(nl.IFLA_BRPORT_LEARNING), Flood: on(nl.IFLA_BRPORT_UNICAST_FLOOD),
+		MulticastFlood: on(nl.IFLA_BRPORT_MCAST_FLOOD), BroadcastFlood: on(nl.IFLA_BRPORT_BCAST_FLOOD),
+		Hairpin: on(nl.IFLA_BRPORT_MODE),
+	}
+}

@@ -1,0 +1,243 @@
+package kernel
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// side tells the two namespaces apart in the keys of fresh.
+func (s *site) side() string {
+	if s.pod {
+		return "pod/"
+	}
+	return "host/"
+}
+
+// link makes an interface, or takes the one that is there if it is ours, and
+// gives it its settings. The far end of a pair was made with the near one.
+func (a *attempt) link(s *site, l heddle.Link) error {
+	if l.Kind == "" {
+		return nil
+	}
+	if far := l.Kind == "veth" && l.Peer == ""; !far {
+		if err := a.step("make", l.Key(), func() error { return a.create(s, l) }); err != nil {
+			return err
+		}
+	}
+	return a.step("set", l.Key(), func() error { return a.settle(s, l) })
+}
+
+func (a *attempt) create(s *site, l heddle.Link) error {
+	far, peerNS, farSide := a.farEnd(l)
+	master, err := s.master(l)
+	if err != nil {
+		return err
+	}
+	err = s.rt.execute(createLink(l, far, master, peerNS))
+	if exists(err) {
+		return a.adopt(s, l, farSide)
+	}
+	if err != nil {
+		return err
+	}
+	delete(s.index, l.Name)
+	a.fresh[s.side()+l.Name] = true
+	if l.Peer != "" {
+		a.fresh[farSide+l.Peer] = true
+	}
+	a.did(l.Key(), func() error {
+		index, err := s.ifindex(l.Name)
+		if err != nil {
+			return err
+		}
+		return s.rt.execute(deleteLink(index))
+	})
+	return nil
+}
+
+// farEnd finds the far end of a pair, wherever it lies.
+func (a *attempt) farEnd(l heddle.Link) (far heddle.Link, ns *Netns, side string) {
+	links, side := a.plan.Host.Links, "host/"
+	if l.PeerInPod {
+		links, side, ns = a.plan.Pod.Links, "pod/", a.podNS
+	}
+	for _, far := range links {
+		if far.Name == l.Peer {
+			return far, ns, side
+		}
+	}
+	return heddle.Link{Name: l.Peer}, ns, side
+}
+
+// master resolves the bridge that the link is to be a port of.
+func (s *site) master(l heddle.Link) (int, error) {
+	if l.Master == "" {
+		return 0, nil
+	}
+	index, err := s.ifindex(l.Master)
+	if err != nil {
+		return 0, fmt.Errorf("bridge %s: %w", l.Master, err)
+	}
+	return index, nil
+}
+
+// adopt looks at why the kernel says that the link exists: either it does, and
+// settle will judge it, or the name of its far end is taken.
+func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
+	live, err := s.link(l.Name)
+	switch {
+	case err != nil || live != nil:
+		return err
+	case farSide == "pod/":
+		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
+	}
+	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
+}
+
+// settle gives an interface the settings that are not as wanted.
+func (a *attempt) settle(s *site, l heddle.Link) error {
+	have, err := a.current(s, l)
+	if err != nil {
+		return err
+	}
+	want, err := s.wanted(l, have)
+	if err != nil {
+		return err
+	}
+	reqs := changeLink(have.index, have, want)
+	if len(reqs) == 0 {
+		return nil
+	}
+	// Noted first: some of several changes may succeed. A fresh link is undone
+	// as a whole.
+	if !a.fresh[s.side()+l.Name] {
+		a.did(l.Key(), func() error { return s.rt.execute(changeLink(have.index, want, have)...) })
+	}
+	return s.rt.execute(reqs...)
+}
+
+// wanted is what the link should be: what the plan says, and for the rest what
+// is there.
+func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
+	want := have
+	var err error
+	if want.master, err = s.master(l); err != nil {
+		return want, err
+	}
+	if l.MTU != 0 {
+		want.mtu = l.MTU
+	}
+	if l.MAC != "" {
+		want.mac = l.MAC
+	}
+	if l.Group != 0 {
+		want.group = l.Group
+	}
+	if l.Alias != "" {
+		want.alias = l.Alias
+	}
+	if l.NoAutoAddress {
+		want.noAuto = true
+	}
+	if l.Port != nil {
+		want.port = l.Port
+	}
+	want.snooping = false
+	return want, nil
+}
+
+// current is the link as it is. Of one made by this call it is known what it
+// is, which saves reading it.
+func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
+	if a.fresh[s.side()+l.Name] {
+		index, err := s.ifindex(l.Name)
+		if err != nil {
+			return linkState{}, err
+		}
+		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group}
+		if l.Peer != "" {
+			born.master, err = s.master(l)
+		}
+		return born, err
+	}
+	live, err := s.link(l.Name)
+	if err != nil {
+		return linkState{}, err
+	}
+	return a.judge(s, l, live)
+}
+
+// judge refuses links that are not ours, or cannot become what is wanted.
+func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, error) {
+	if live == nil {
+		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find the far end", l.Name, "its pair is there but the far end was moved or renamed; detach and attach again")
+	}
+	mine := live.ours() || a.pairedWith(s, l, live)
+	switch {
+	case live.alias != "" && live.alias != l.Alias, !mine:
+		code := heddle.KernelRefused
+		if s.pod {
+			code = heddle.IfNameTaken
+		}
+		return linkState{}, heddle.Errorf(code, "take over interface", l.Name, fmt.Sprintf("it is not ours (alias %q); rename or remove it, or choose another name", live.alias))
+	case live.kind != l.Kind:
+		return linkState{}, heddle.Errorf(heddle.KernelRefused, "take over interface", l.Name, fmt.Sprintf("it is of kind %q and should be %q; remove it", live.kind, l.Kind))
+	}
+	return *live, nil
+}
+
+// pairedWith reports whether an interface is the far end of a near end of ours:
+// so it is known for ours before it has its alias.
+func (a *attempt) pairedWith(s *site, l heddle.Link, live *linkState) bool {
+	if l.Peer != "" || live.kind != "veth" {
+		return false
+	}
+	for _, near := range a.plan.Host.Links {
+		if near.Peer == l.Name && near.PeerInPod == s.pod {
+			index, err := a.host.ifindex(near.Name)
+			return err == nil && index == live.peer
+		}
+	}
+	return false
+}
+
+// up brings an interface up.
+func (a *attempt) up(s *site, l heddle.Link) error {
+	return a.step("raise", l.Key(), func() error {
+		up, err := s.isUp(l.Name)
+		if err != nil || up {
+			return err
+		}
+		index, err := s.ifindex(l.Name)
+		if err != nil {
+			return err
+		}
+		back := func() error { return nil } // a fresh link goes as a whole
+		if !a.fresh[s.side()+l.Name] {
+			if back, err = s.lower(index); err != nil {
+				return err
+			}
+		}
+		if err := s.rt.execute(raiseLink(index, true)); err != nil {
+			return err
+		}
+		a.did(l.Key(), back)
+		return nil
+	})
+}
+
+// lower is how to take an interface down again: with the addresses that the
+// kernel gave it when it came up and leaves on it (127.0.0.1 of a loopback).
+func (s *site) lower(index int) (func() error, error) {
+	before, err := s.addresses(index)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := s.rt.execute(raiseLink(index, false)); err != nil {
+			return err
+		}
+		return s.dropAddresses(index, before)
+	}, nil
+}

@@ -1,0 +1,110 @@
+package kernel
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// entry is a row of a neighbour table or of a bridge's forwarding table; both
+// speak struct ndmsg (linux/neighbour.h).
+type entry struct {
+	index int
+	addr  netip.Addr
+	mac   heddle.MAC
+	state int
+	vlan  bool
+}
+
+// permanent entries of the neighbour table are made by hand.
+func (e entry) permanent() bool { return e.state&unix.NUD_PERMANENT != 0 }
+
+// static entries of the forwarding table are made by hand and not the port's
+// own address.
+func (e entry) static() bool { return e.state&unix.NUD_NOARP != 0 }
+
+const sizeofNdmsg = 12
+
+func decodeEntry(b []byte) (entry, bool) {
+	if len(b) < sizeofNdmsg {
+		return entry{}, false
+	}
+	at := attributes(b[sizeofNdmsg:])
+	e := entry{index: int(number(b[4:])), state: int(nl.NativeEndian().Uint16(b[8:])), vlan: at[netlink.NDA_VLAN] != nil}
+	e.addr, _ = netip.AddrFromSlice(at[netlink.NDA_DST])
+	if mac := at[netlink.NDA_LLADDR]; len(mac) == 6 {
+		e.mac = heddle.MAC(net.HardwareAddr(mac).String())
+	}
+	return e, true
+}
+
+// neighbourRequest is RTM_NEWNEIGH, RTM_DELNEIGH or RTM_GETNEIGH about a
+// neighbour.
+func (s *site) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.NetlinkRequest, error) {
+	index, err := s.ifindex(n.Link)
+	if err != nil {
+		return nil, err
+	}
+	head := &netlink.Ndmsg{Family: uint8(familyOf(n.Addr)), Index: uint32(index)}
+	if kind == unix.RTM_NEWNEIGH {
+		head.State = unix.NUD_PERMANENT
+	}
+	r := request(kind, flags, head)
+	r.AddData(nl.NewRtAttr(netlink.NDA_DST, n.Addr.AsSlice()))
+	if kind == unix.RTM_NEWNEIGH {
+		r.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, n.MAC.Bytes()))
+	}
+	return r, nil
+}
+
+// forwardRequest is the same about an entry of a bridge's forwarding table;
+// NTF_MASTER addresses the bridge and not the port's own table.
+func forwardRequest(kind, flags, index int, mac heddle.MAC) *nl.NetlinkRequest {
+	head := &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(index), Flags: netlink.NTF_MASTER}
+	if kind == unix.RTM_NEWNEIGH {
+		// "static" in bridge(8): not learned, and not the port's own address.
+		head.State = unix.NUD_NOARP | unix.NUD_REACHABLE
+	}
+	r := request(kind, flags, head)
+	r.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, mac.Bytes()))
+	return r
+}
+
+// one reads the entry that a request names; a missing one gives nil.
+func (s *site) one(req *nl.NetlinkRequest) (*entry, error) {
+	var found *entry
+	err := s.rt.get(req, func(_ uint16, payload []byte) {
+		if e, ok := decodeEntry(payload); ok {
+			found = &e
+		}
+	})
+	if absent(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// neighbours lists the tables of both families.
+func (s *site) neighbours() ([]entry, error) {
+	return list(s.rt, func() *nl.NetlinkRequest {
+		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{})
+	}, func(b []byte) (entry, bool) {
+		e, ok := decodeEntry(b)
+		return e, ok && b[0] != unix.AF_BRIDGE && e.addr.IsValid()
+	})
+}
+
+// forwards lists the static entries of all bridges. A bridge keeps one for
+// each of its VLANs beside the one that was asked for; those are left out.
+func (s *site) forwards() ([]entry, error) {
+	return list(s.rt, func() *nl.NetlinkRequest {
+		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE})
+	}, func(b []byte) (entry, bool) {
+		e, ok := decodeEntry(b)
+		return e, ok && e.static() && !e.vlan && b[10]&netlink.NTF_SELF == 0
+	})
+}

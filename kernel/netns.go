@@ -1,0 +1,133 @@
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// Netns is an opened network namespace. It holds the namespace alive.
+type Netns struct {
+	fd       int
+	path     string
+	dev, ino uint64
+}
+
+const namespaceRemedy = "give /proc/PID/ns/net of a running container, or a file under /run/netns"
+
+// OpenNetns opens the network namespace that path leads to. Anything else, such
+// as the file that is left under /run/netns when a namespace's mount is gone,
+// or another kind of namespace, is refused: entering it would fail late, or
+// work on the host's own interfaces.
+func OpenNetns(path string) (*Netns, error) {
+	// O_NONBLOCK: a FIFO of that name must not hang the caller.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", path, err, namespaceRemedy)
+	}
+	n := &Netns{fd: fd, path: path}
+	if err := n.verify(); err != nil {
+		n.Close()
+		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", path, err, namespaceRemedy)
+	}
+	return n, nil
+}
+
+// verify checks that the file is a network namespace (ioctl_ns(2)).
+func (n *Netns) verify() error {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(n.fd, &fs); err != nil {
+		return err
+	}
+	if fs.Type != unix.NSFS_MAGIC {
+		return fmt.Errorf("it is not a namespace")
+	}
+	kind, err := unix.IoctlRetInt(n.fd, unix.NS_GET_NSTYPE)
+	if err != nil {
+		return err
+	}
+	if kind != unix.CLONE_NEWNET {
+		return fmt.Errorf("it is a namespace of another kind (%#x)", kind)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(n.fd, &st); err != nil {
+		return err
+	}
+	n.dev, n.ino = uint64(st.Dev), st.Ino
+	return nil
+}
+
+// Inode identifies the namespace as long as it lives.
+func (n *Netns) Inode() uint64 { return n.ino }
+
+// Same reports whether both are the same namespace.
+func (n *Netns) Same(o *Netns) bool { return n.dev == o.dev && n.ino == o.ino }
+
+// Close lets go of the namespace.
+func (n *Netns) Close() { unix.Close(n.fd) }
+
+// Alias reads the alias of an interface in the namespace: by it an endpoint is
+// recognised. It fails if there is no such interface.
+func (n *Netns) Alias(ifname string) (string, error) {
+	s, err := podSite(n)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	l, err := s.link(ifname)
+	if err == nil && l == nil {
+		err = unix.ENODEV
+	}
+	if err != nil {
+		return "", heddle.Wrap(heddle.KernelRefused, "read interface "+ifname+" in", n.path, err, "")
+	}
+	return l.alias, nil
+}
+
+// Do runs fn inside the namespace and waits for it. It has a thread of its own
+// meanwhile; if the thread cannot be brought back it is left to die, for a
+// thread in the wrong namespace would later serve any goroutine.
+func (n *Netns) Do(fn func() error) error {
+	// The answer also comes if fn never returns (runtime.Goexit).
+	err := fmt.Errorf("the work in namespace %s was abandoned", n.path)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		home, errHome := enter(n.fd)
+		if errHome != nil {
+			err = heddle.Wrap(heddle.BadNamespace, "enter network namespace", n.path, errHome, "the agent needs CAP_SYS_ADMIN")
+			return
+		}
+		defer leave(home)
+		err = fn()
+	}()
+	<-done
+	return err
+}
+
+// enter locks the thread and moves it; home is where it was.
+func enter(fd int) (home int, err error) {
+	runtime.LockOSThread()
+	home, err = unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		runtime.UnlockOSThread()
+		return -1, err
+	}
+	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+		unix.Close(home)
+		runtime.UnlockOSThread()
+		return -1, err
+	}
+	return home, nil
+}
+
+// leave moves the thread back. A goroutine that ends while its thread is
+// locked takes the thread with it: this is how a stray thread dies.
+func leave(home int) {
+	if unix.Setns(home, unix.CLONE_NEWNET) == nil {
+		runtime.UnlockOSThread()
+	}
+	unix.Close(home)
+}

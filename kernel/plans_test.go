@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/routed"
+)
+
+// scenario is a network and its endpoints, as the modes plan them.
+type scenario struct {
+	name     string
+	mode     heddle.Mode
+	network  heddle.Network
+	facts    heddle.HostFacts
+	netPlan  heddle.Plan
+	endpoint func(i int) heddle.Plan
+}
+
+func scenarios(t testing.TB) []scenario {
+	return []scenario{
+		newScenario(t, "bridge", bridge.Mode{}, nil, 0),
+		newScenario(t, "shard", bridge.Mode{}, nil, 768),
+		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1"}, 0),
+	}
+}
+
+func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot int) scenario {
+	t.Helper()
+	s := scenario{name: name, mode: mode}
+	s.network = heddle.Network{ID: "00000000000000aa", Name: "demo", Mode: mode.Name(), MTU: 1400, Parent: "up0", Options: options,
+		Subnets:  []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("fd20::/64")},
+		Gateways: []netip.Addr{netip.MustParseAddr("10.20.0.1"), netip.MustParseAddr("fd20::1")}}
+	s.facts = heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{{Name: "up0", MTU: 1500,
+		Addrs: []netip.Prefix{netip.MustParsePrefix("198.51.100.2/24")}, Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}}}
+	check(t, mode.Check(s.facts, s.network))
+	var err error
+	s.netPlan, err = mode.Network(s.facts, s.network)
+	check(t, err)
+	s.endpoint = func(i int) heddle.Plan {
+		id := heddle.EndpointID{Container: fmt.Sprintf("c%d", i), IfName: "eth0"}
+		four := netip.AddrFrom4([4]byte{10, 20, byte((i + 2) >> 8), byte(i + 2)})
+		six := netip.MustParseAddr(fmt.Sprintf("fd20::%x", i+2))
+		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, Network: s.network.ID, NetworkName: "demo", MTU: 1400,
+			MAC: id.DefaultMAC(s.network.ID, 0), Addrs: []netip.Prefix{netip.PrefixFrom(four, 16), netip.PrefixFrom(six, 64)},
+			Slot: firstSlot + i, DefaultRoute: true, Ports: []heddle.PortMapping{
+				{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"},
+				{HostIP: netip.MustParseAddr("198.51.100.2"), HostPort: uint16(10000 + i), ContainerPort: 53, Protocol: "udp"}}})
+		check(t, err)
+		return p
+	}
+	return s
+}
+
+// uplink gives the host the parent that the scenarios stand on.
+const uplinkScript = `ip link add up0 address 02:00:00:00:00:01 type veth peer name wire0 address 02:00:00:00:00:02
+ip link set up0 addrgenmode none
+ip link set wire0 addrgenmode none
+ip address add 198.51.100.2/24 dev up0
+ip link set up0 up
+ip link set wire0 up
+ip route add default via 198.51.100.1 dev up0
+`
+
+func sysctlNames(plans ...heddle.Plan) []string {
+	var names []string
+	for _, p := range plans {
+		for _, c := range append(p.Host.Sysctls, p.Pod.Sysctls...) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,70 @@
+package kernel
+
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// fr_act of linux/fib_rules.h: look the destination up in a table.
+const actionTable = 1
+
+// ruleRequest is RTM_NEWRULE or RTM_DELRULE about a rule of ours; struct
+// fib_rule_hdr has the layout of struct rtmsg, with the action for the type.
+func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
+	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET, Type: actionTable}}
+	if r.Table < 256 {
+		head.Table = uint8(r.Table)
+	}
+	if r.From.Addr().Is6() || r.To.Addr().Is6() {
+		head.Family = unix.AF_INET6
+	}
+	req := request(kind, flags, head)
+	if r.From.IsValid() {
+		head.Src_len = uint8(r.From.Bits())
+		req.AddData(nl.NewRtAttr(nl.FRA_SRC, r.From.Masked().Addr().AsSlice()))
+	}
+	if r.To.IsValid() {
+		head.Dst_len = uint8(r.To.Bits())
+		req.AddData(nl.NewRtAttr(nl.FRA_DST, r.To.Masked().Addr().AsSlice()))
+	}
+	req.AddData(numberAttr(nl.FRA_PRIORITY, uint32(r.Priority)))
+	req.AddData(numberAttr(nl.FRA_TABLE, uint32(r.Table)))
+	req.AddData(octetAttr(nl.FRA_PROTOCOL, heddle.RouteProtocol))
+	return req
+}
+
+// rules lists our rules of both families.
+func (s *site) rules() ([]heddle.Rule, error) {
+	var all []heddle.Rule
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		some, err := list(s.rt, func() *nl.NetlinkRequest {
+			return request(unix.RTM_GETRULE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+		}, decodeRule)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func decodeRule(b []byte) (heddle.Rule, bool) {
+	if len(b) < unix.SizeofRtMsg {
+		return heddle.Rule{}, false
+	}
+	head, at := nl.DeserializeRtMsg(b), attributes(b[unix.SizeofRtMsg:])
+	if octet(at[nl.FRA_PROTOCOL]) != heddle.RouteProtocol {
+		return heddle.Rule{}, false
+	}
+	r := heddle.Rule{Priority: int(number(at[nl.FRA_PRIORITY])), Table: int(number(at[nl.FRA_TABLE]))}
+	if from, ok := netip.AddrFromSlice(at[nl.FRA_SRC]); ok {
+		r.From = netip.PrefixFrom(from, int(head.Src_len))
+	}
+	if to, ok := netip.AddrFromSlice(at[nl.FRA_DST]); ok {
+		r.To = netip.PrefixFrom(to, int(head.Dst_len))
+	}
+	return r, true
+}

@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// conn is a netlink socket in one network namespace. It is ours and not the
+// library's because an attach needs what the library hides: several messages
+// in one send, the kernel's extended acknowledgement, and NLM_F_EXCL with the
+// errno of each nftables message. Messages are built and taken apart with the
+// library's package nl.
+type conn struct {
+	mu   sync.Mutex
+	fd   int
+	next uint32 // sequence number of the next request
+	buf  []byte
+}
+
+// The kernel fills at most 32 KiB of a dump at once, however large the buffer.
+const receiveSize = 32 << 10
+
+// dial opens a socket in the calling thread's namespace.
+func dial(protocol int) (*conn, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, protocol)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{fd: fd, next: 1}
+	// An answer is queued before sendto returns; the time limit is there so
+	// that a lost one is an error and not a hanging agent.
+	limit := unix.Timeval{Sec: 30}
+	err = errors.Join(
+		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
+		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1),
+		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1),
+		// Dumps are filtered in the kernel (by protocol, by interface) only
+		// for sockets that promise well-formed requests.
+		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_GET_STRICT_CHK, 1))
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) close() error { return unix.Close(c.fd) }
+
+// refusal is the kernel's answer to a request it did not take: an errno and,
+// where it gives them, its own words (NLMSGERR_ATTR_MSG).
+type refusal struct {
+	errno unix.Errno
+	words string
+}
+
+func (r *refusal) Error() string {
+	if r.words == "" {
+		return r.errno.Error()
+	}
+	return r.errno.Error() + ": " + r.words
+}
+
+func (r *refusal) Unwrap() error { return r.errno }
+
+// execute sends the requests in one go and waits for an acknowledgement of
+// each. The kernel works on all of them in turn, also after one failed; the
+// first failure is returned.
+func (c *conn) execute(reqs ...*nl.NetlinkRequest) error {
+	_, err := c.exchange(nil, reqs...)
+	return err
+}
+
+// get sends a request for one object and hands its answer to each.
+func (c *conn) get(req *nl.NetlinkRequest, each func(kind uint16, payload []byte)) error {
+	_, err := c.exchange(each, req)
+	return err
+}
+
+// exchange is execute that also passes on messages that are not
+// acknowledgements; interrupted says that a dump met a change underway.
+func (c *conn) exchange(each func(uint16, []byte), reqs ...*nl.NetlinkRequest) (interrupted bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.next
+	if err := c.send(reqs); err != nil {
+		return false, err
+	}
+	for open := len(reqs); open > 0; {
+		msgs, errRead := c.receive(0)
+		if errRead != nil {
+			return false, errRead
+		}
+		for _, m := range msgs {
+			if m.Header.Seq < first {
+				continue // a late answer to an exchange that was given up
+			}
+			interrupted = interrupted || m.Header.Flags&unix.NLM_F_DUMP_INTR != 0
+			switch m.Header.Type {
+			case unix.NLMSG_DONE, unix.NLMSG_ERROR:
+				open--
+				if r := parseAck(m); r != nil && err == nil {
+					err = r
+				}
+			default:
+				if each != nil {
+					each(m.Header.Type, m.Data)
+				}
+			}
+		}
+	}
+	return interrupted, err
+}
+
+func (c *conn) send(reqs []*nl.NetlinkRequest) error {
+	var out []byte
+	for _, r := range reqs {
+		r.Seq = c.next
+		c.next++
+		out = append(out, r.Serialize()...)
+	}
+	return unix.Sendto(c.fd, out, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+}
+
+// errShort says that the kernel's answer did not fit the buffer.
+var errShort = errors.New("truncated netlink message")
+
+func (c *conn) receive(flags int) ([]message, error) {
+	if c.buf == nil {
+		c.buf = make([]byte, receiveSize)
+	}
+	for {
+		n, _, err := unix.Recvfrom(c.fd, c.buf, flags|unix.MSG_TRUNC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("netlink answer: %w", err)
+		case n > len(c.buf):
+			return nil, errShort
+		}
+		return split(c.buf[:n])
+	}
+}

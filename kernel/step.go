@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// trip asks the tripwire, if there is one.
+func (k *Kernel) trip(verb, key string) error {
+	if k.Tripwire == nil {
+		return nil
+	}
+	if err := k.Tripwire(verb + " " + key); err != nil {
+		return heddle.Wrap(heddle.KernelRefused, verb, key, err, "")
+	}
+	return nil
+}
+
+// refused words an error of the kernel. A setting that is not there is a kernel
+// without the feature.
+func refused(verb, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrPermission):
+		return heddle.Wrap(heddle.NoPermission, verb, key, err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
+	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):
+		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "the kernel was built or started without it")
+	}
+	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
+}
+
+// undo takes one change back.
+type undo struct {
+	key string
+	do  func() error
+}
+
+// step does one thing that may change the kernel.
+func (a *attempt) step(verb, key string, do func() error) error {
+	if err := a.k.trip(verb, key); err != nil {
+		return err
+	}
+	return refused(verb, key, do())
+}
+
+// did notes that an object was made or changed, and how to take it back.
+func (a *attempt) did(key string, back func() error) {
+	if !a.noted[key] {
+		a.noted[key] = true
+		a.made = append(a.made, key)
+	}
+	a.undo = append(a.undo, undo{key, back})
+}
+
+// rollback takes back what was done, the last first. What is gone already, with
+// its interface or its namespace, needs no undoing.
+func (a *attempt) rollback(cause error) error {
+	var left []string
+	var last error
+	for _, u := range slices.Backward(a.undo) {
+		if err := u.do(); err != nil && !absent(err) && !errors.Is(err, os.ErrNotExist) {
+			left, last = append(left, u.key), err
+		}
+	}
+	if left == nil {
+		return cause
+	}
+	e := heddle.Errorf(heddle.UndoFailed, "apply", strings.Join(left, ", "), "'heddle gc' removes what is left")
+	e.Cause = cause.Error() + "; undoing it: " + last.Error()
+	return e
+}

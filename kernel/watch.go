@@ -1,0 +1,132 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Groups of rtnetlink that tell of changes to what plans are made of; settings
+// are told of by the netconf groups, as far as the kernel does.
+var watchedGroups = []int{
+	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH,
+	unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
+	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
+	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE,
+	unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
+}
+
+const (
+	// nftablesGroup is NFNLGRP_NFTABLES of linux/netfilter/nfnetlink.h.
+	nftablesGroup = 7
+	// watchBuffer takes a burst of some thousand messages.
+	watchBuffer = 4 << 20
+)
+
+// Watch signals when something of ours may have changed: it looks at each
+// message's header and little more, and signals coalesce, so that a busy agent
+// hears its own changes cheaply. A lost message (ENOBUFS) is a signal too. It
+// ends with the context; the channel is not closed.
+func (k *Kernel) Watch(ctx context.Context) (<-chan struct{}, error) {
+	changed := make(chan struct{}, 1)
+	for _, w := range []struct {
+		protocol int
+		groups   []int
+		concerns func(message) bool
+	}{
+		{unix.NETLINK_ROUTE, watchedGroups, concernsLinks},
+		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables},
+	} {
+		f, err := k.subscribe(w.protocol, w.groups)
+		if err != nil {
+			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
+		}
+		context.AfterFunc(ctx, func() { f.Close() })
+		go pump(f, w.concerns, changed)
+	}
+	return changed, nil
+}
+
+// subscribe opens a socket in our namespace that hears the groups. As a file
+// it can be closed under a waiting reader.
+func (k *Kernel) subscribe(protocol int, groups []int) (f *os.File, err error) {
+	err = k.home.Do(func() error {
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
+		if err != nil {
+			return err
+		}
+		f = os.NewFile(uintptr(fd), "netlink")
+		err = errors.Join(unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}),
+			unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, watchBuffer))
+		for _, g := range groups {
+			err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_ADD_MEMBERSHIP, g))
+		}
+		return err
+	})
+	if err != nil && f != nil {
+		f.Close()
+	}
+	return f, err
+}
+
+func pump(f *os.File, concerns func(message) bool, changed chan<- struct{}) {
+	defer f.Close()
+	buf := make([]byte, receiveSize)
+	for {
+		n, err := f.Read(buf)
+		lost := errors.Is(err, unix.ENOBUFS)
+		if err != nil && !lost {
+			return
+		}
+		if lost || len(changed) == 0 && anyConcerns(buf[:n], concerns) {
+			select {
+			case changed <- struct{}{}:
+			default: // one is pending
+			}
+		}
+	}
+}
+
+func anyConcerns(b []byte, concerns func(message) bool) bool {
+	msgs, err := split(b)
+	for _, m := range msgs {
+		if concerns(m) {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// concernsLinks tells of rtnetlink messages that may be about an object of
+// ours. Addresses do not say whose interface they are on, so that all count;
+// neighbours come and go by themselves, except the permanent and static.
+func concernsLinks(m message) bool {
+	switch m.Header.Type {
+	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+		return prefixed(text(after(unix.SizeofIfInfomsg, m.Data)[unix.IFLA_IFNAME]))
+	case unix.RTM_DELADDR, unix.RTM_NEWNETCONF:
+		return true
+	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
+		e, ok := decodeEntry(m.Data)
+		return ok && (e.permanent() || e.static())
+	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
+		return len(m.Data) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(m.Data).Protocol == heddle.RouteProtocol
+	case unix.RTM_NEWRULE, unix.RTM_DELRULE:
+		_, ours := decodeRule(m.Data)
+		return ours
+	}
+	return false
+}
+
+// concernsTables tells of nftables messages about our tables. In all of them
+// the first attribute is the table's name.
+func concernsTables(m message) bool {
+	if m.Header.Type>>8 != unix.NFNL_SUBSYS_NFTABLES || m.Header.Type&0xff == unix.NFT_MSG_NEWGEN {
+		return false
+	}
+	return text(after(nl.SizeofNfgenmsg, m.Data)[unix.NFTA_TABLE_NAME]) == heddle.Mark
+}

@@ -1,0 +1,174 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// leaf is where a host's own processes live on cgroup v2: a group with
+// controllers for its children may hold no process itself, and the host's root
+// will have them as soon as a container daemon runs.
+const leaf = "init"
+
+// groupName is the lab's folder in every cgroup hierarchy; two labs of one name
+// in different folders have different ones.
+func groupName(folder string) string {
+	h := sha256.Sum256([]byte(folder))
+	return heddle.Mark + "-lab-" + filepath.Base(folder) + "-" + hex.EncodeToString(h[:3])
+}
+
+// hierarchies lists the mounted cgroup hierarchies; none is fine.
+func hierarchies() []mounted {
+	mounts, _ := readMounts()
+	seen := map[string]bool{}
+	var all []mounted
+	for _, m := range mounts {
+		if strings.HasPrefix(m.kind, "cgroup") && !seen[m.point] {
+			seen[m.point] = true
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// makeGroups makes a group for each host in each hierarchy that can be written.
+func makeGroups(lab string, hosts []string) error {
+	for _, h := range hierarchies() {
+		for _, group := range append([]string{""}, hosts...) {
+			dir := filepath.Join(h.point, lab, group)
+			err := os.Mkdir(dir, 0o755)
+			if errors.Is(err, unix.EROFS) || errors.Is(err, unix.EACCES) {
+				break
+			}
+			if err != nil && !os.IsExist(err) {
+				return err
+			}
+			inherit(dir)
+			if group == "" {
+				passOn(dir)
+			}
+		}
+	}
+	return nil
+}
+
+// inherit copies the processors and memory nodes of the group above: a new
+// cpuset of cgroup v1 has none, and takes no process until it has.
+func inherit(dir string) {
+	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
+		above, err := os.ReadFile(filepath.Join(filepath.Dir(dir), name))
+		if err == nil && strings.TrimSpace(string(above)) != "" {
+			os.WriteFile(filepath.Join(dir, name), above, 0o644)
+		}
+	}
+}
+
+// passOn lets the groups below have all controllers that this one has (v2).
+// Each that the machine holds back is simply missing in the hosts.
+func passOn(dir string) {
+	have, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	for _, c := range strings.Fields(string(have)) {
+		os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
+	}
+}
+
+// joinGroup moves this process into its host's group.
+func joinGroup(group string) error {
+	for _, h := range hierarchies() {
+		dir := filepath.Join(h.point, group)
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			continue
+		}
+		if err := join(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join moves this process, with all its threads, into the group.
+func join(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0o644)
+}
+
+// coverGroups makes the host's group the root of each hierarchy it sees.
+func coverGroups(group string) error {
+	for _, h := range hierarchies() {
+		dir := filepath.Join(h.point, group)
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			continue
+		}
+		if h.kind == "cgroup2" {
+			makeLeaf(dir)
+		}
+		if err := unix.Mount(dir, h.point, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeLeaf(dir string) {
+	if os.Mkdir(filepath.Join(dir, leaf), 0o755) == nil && join(filepath.Join(dir, leaf)) == nil {
+		passOn(dir)
+	}
+}
+
+// joinRoot moves a process that came in from outside into the host's group. A
+// hierarchy that refuses it keeps the process where it was, which does no harm
+// but to the accounts.
+func joinRoot() {
+	for _, h := range hierarchies() {
+		if join(filepath.Join(h.point, leaf)) != nil {
+			join(h.point)
+		}
+	}
+}
+
+// removeGroups removes the lab's groups with all that daemons made below them.
+func removeGroups(ctx context.Context, lab string) error {
+	ctx, cancel := context.WithTimeout(ctx, strayTime)
+	defer cancel()
+	for _, h := range hierarchies() {
+		for {
+			err := removeTree(filepath.Join(h.point, lab))
+			if err == nil {
+				break
+			}
+			// The last process leaves its group a little after it is gone.
+			if pause(ctx, 10*time.Millisecond) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeTree removes a group and those below it, deepest first. The files in
+// them are the kernel's and go along.
+func removeTree(dir string) error {
+	var groups []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			groups = append(groups, p)
+		}
+		return nil
+	})
+	for i := len(groups) - 1; i >= 0 && err == nil; i-- {
+		if err = os.Remove(groups[i]); os.IsNotExist(err) {
+			err = nil
+		}
+	}
+	return err
+}

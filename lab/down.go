@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	deathTime = 15 * time.Second // a host full of containers takes a while
+	strayTime = 3 * time.Second  // for what ends with the last process, but later
+)
+
+// Down removes the lab, whatever state it is in. A lab that is gone already is
+// no error.
+func (l *Lab) Down(ctx context.Context) error {
+	lock, err := takeLock(ctx, l.folder)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+	}
+	defer lock.Close()
+	*l = *read(l.folder)
+	return l.remove(ctx)
+}
+
+// remove takes everything away; the caller holds the lock.
+func (l *Lab) remove(ctx context.Context) error {
+	stacks := l.hold()
+	err := l.kill(ctx)
+	strays := stacks.awaitEmpty(ctx)
+	if err != nil {
+		return err
+	}
+	if err := removeGroups(ctx, groupName(l.folder)); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "remove the cgroups of", l.Name, err, "")
+	}
+	if err := l.removeFolders(); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "remove the folder of", l.Name, err, "")
+	}
+	if len(strays) > 0 {
+		return heddle.Wrap(heddle.LabFailed, "remove lab", l.Name,
+			errors.New("processes of the machine keep network namespaces of its hosts: "+strings.Join(strays, ", ")), "end them")
+	}
+	return nil
+}
+
+// kill ends the inits. The kernel kills everything else in a PID namespace
+// before its init is gone, so waiting for the inits is waiting for all.
+func (l *Lab) kill(ctx context.Context) error {
+	for _, h := range l.everyone() {
+		if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && h.Alive() {
+			return heddle.Wrap(heddle.LabFailed, "end the host", h.Name, err, "")
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, deathTime)
+	defer cancel()
+	for l.anyAlive() || unrecorded(l.folder) {
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return heddle.Wrap(heddle.LabFailed, "wait for the end of", l.Name, err, "call again")
+		}
+	}
+	return nil
+}
+
+func (l *Lab) anyAlive() bool {
+	for _, h := range l.everyone() {
+		if h.Alive() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+const specName = "spec.json"
+
+// ownFolders are the folders that every host has for itself, on the disk that
+// holds the lab's folder.
+var ownFolders = []string{stateDir, "/etc/heddle", "/var/lib/docker", "/var/lib/containerd"}
+
+// below is where a host's own folder lies in the lab's: host1/var-lib-docker.
+func below(hostFolder, own string) string {
+	return filepath.Join(hostFolder, strings.ReplaceAll(strings.Trim(own, "/"), "/", "-"))
+}
+
+// makeFolders makes all that the lab has on the file system.
+func (l *Lab) makeFolders() error {
+	names := []string{SwitchName}
+	for i := range l.Options.Hosts {
+		names = append(names, hostName(i))
+	}
+	for _, name := range names {
+		for _, own := range ownFolders {
+			if err := os.MkdirAll(below(filepath.Join(l.folder, name), own), 0o711); err != nil {
+				return heddle.Wrap(heddle.LabFailed, "make a folder of", name, err, "")
+			}
+		}
+	}
+	if err := makeGroups(groupName(l.folder), names); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "make the cgroups of", l.Name, err, "")
+	}
+	return nil
+}
+
+// removeFolders removes all that the lab has on the file system. The default
+// parent goes with the last lab; a parent that the user named is his.
+func (l *Lab) removeFolders() error {
+	if err := unmountBelow(l.folder); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(l.folder); err != nil {
+		return err
+	}
+	if filepath.Dir(l.folder) == DefaultDir {
+		os.Remove(DefaultDir) // refused while it holds another lab
+	}
+	return nil
+}

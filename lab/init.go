@@ -1,0 +1,133 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The hidden first arguments of a program that makes labs.
+const (
+	argInit = "lab-init" // FOLDER HOST: the init, waiting to be recorded
+	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
+	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
+)
+
+// The init's two pipes.
+const (
+	hearFD   = 3
+	reportFD = 4
+)
+
+// Dispatch must be called first in main, with the arguments after the
+// program's name: a lab's hosts are run by the program that made them. It does
+// not return when the arguments are the lab's own, and false for all others.
+func Dispatch(args []string) bool {
+	switch {
+	case len(args) == 3 && args[0] == argInit:
+		exit(joinGroupAndGoOn(args[1], args[2]))
+	case len(args) == 3 && args[0] == argHost:
+		exit(serve(args[1], args[2]))
+	case len(args) >= 2 && args[0] == argRun:
+		os.Exit(run(args[1:]))
+	}
+	return false
+}
+
+func exit(err error) {
+	if err == nil {
+		os.Exit(0)
+	}
+	fmt.Fprintln(os.NewFile(reportFD, "report"), err)
+	os.Exit(1)
+}
+
+// joinGroupAndGoOn is the init's first half. A cgroup namespace shows its
+// maker's cgroup as the root, so the cgroup comes first; and it is a thread's,
+// so the program starts over from that thread to have it everywhere.
+func joinGroupAndGoOn(lab, host string) error {
+	if hear() != wordGo {
+		return nil
+	}
+	s, err := readSpec(lab, host)
+	if err != nil {
+		return err
+	}
+	if err := joinGroup(s.Group); err != nil {
+		return fmt.Errorf("join the cgroup: %w", err)
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil && err != unix.EINVAL {
+		return fmt.Errorf("make a cgroup namespace: %w", err)
+	}
+	return syscall.Exec("/proc/self/exe", []string{os.Args[0], argHost, lab, host}, os.Environ())
+}
+
+// serve is the init's second half: it furnishes the host and keeps it.
+func serve(lab, host string) error {
+	unix.CloseOnExec(hearFD)
+	unix.CloseOnExec(reportFD)
+	s, err := readSpec(lab, host)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(lab, host, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := s.furnish(filepath.Join(lab, host)); err != nil {
+		return err
+	}
+	k := newKeeper(s.Agent, log)
+	if err := k.start(); err != nil {
+		return err
+	}
+	fmt.Fprintln(k.report, reportReady)
+	k.keep()
+	return nil
+}
+
+func (s spec) furnish(folder string) error {
+	if err := unix.Sethostname([]byte(s.Name)); err != nil {
+		return fmt.Errorf("set the host name: %w", err)
+	}
+	if err := s.mount(folder); err != nil {
+		return err
+	}
+	for key, value := range s.Sysctls {
+		if err := os.WriteFile(sysctlPath(key), []byte(value), 0o644); err != nil {
+			return fmt.Errorf("set %s=%s: %w", key, value, err)
+		}
+	}
+	return nil
+}
+
+// hear returns the next word, 0 when the maker is gone. It reads byte by byte:
+// what it does not read is for the second half.
+func hear() byte {
+	var word [1]byte
+	for {
+		n, err := unix.Read(hearFD, word[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if n != 1 {
+			return 0
+		}
+		return word[0]
+	}
+}
+
+func readSpec(lab, host string) (spec, error) {
+	var s spec
+	b, err := os.ReadFile(filepath.Join(lab, host, specName))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(b, &s)
+}

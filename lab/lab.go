@@ -1,0 +1,136 @@
+// Package lab makes several hosts on one machine. A host is a set of
+// namespaces (network, mount, UTS, PID, cgroup) with folders of its own, held
+// by one small init process; a switch, held the same way, joins them:
+//
+//	    host1             host2                 host16
+//	  eth0 .11          eth0 .12              eth0 .26      MTU and rate per host
+//	     |                 |                     |
+//	  [host1]           [host2]      ...     [host16]       ports
+//	==+=================+====================+==== bridge "switch" .1
+//
+// Nothing is made in the machine's own network or mount namespace: all that a
+// host has dies with its init, and the rest is one folder for each lab and one
+// cgroup folder. So taking a lab down is killing its inits and removing these.
+package lab
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// DefaultDir holds one folder for each lab that is up.
+const DefaultDir = "/run/heddle-lab"
+
+// SwitchName names the host that holds the switch, and the bridge in it.
+const SwitchName = "switch"
+
+// Lab is a set of hosts and their switch.
+type Lab struct {
+	Name string `json:"name"`
+	// Boot is the machine's boot id; process numbers of another boot are void.
+	Boot string `json:"boot"`
+	// Ready is set when the last step of Up was done.
+	Ready   bool      `json:"ready"`
+	Created time.Time `json:"created"`
+	Options Options   `json:"options"`
+	Switch  *Host     `json:"switch,omitempty"`
+	Hosts   []*Host   `json:"hosts,omitempty"`
+
+	folder string
+}
+
+// Host is one host of a lab.
+type Host struct {
+	Name string `json:"name"`
+	// Pid is the host's init as the machine sees it, Started its start time in
+	// clock ticks since boot: together they name a process for good.
+	Pid     int    `json:"pid"`
+	Started uint64 `json:"started"`
+	// Addr4 and Addr6 are the addresses of eth0.
+	Addr4 netip.Addr `json:"addr4"`
+	Addr6 netip.Addr `json:"addr6"`
+	// Socket is the agent's socket and Netns the network namespace, as paths
+	// that hold outside of the host.
+	Socket string `json:"socket,omitempty"`
+	Netns  string `json:"netns"`
+	// Log is where the agent writes.
+	Log string `json:"log,omitempty"`
+}
+
+// Load reads the lab of that name. A lab that was never finished is returned
+// too, so that Down can remove it; Alive tells.
+func Load(dir, name string) (*Lab, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	folder := labFolder(dir, name)
+	if _, err := os.Stat(folder); err != nil {
+		return nil, heddle.Errorf(heddle.NoLab, "find the lab", name, "'heddle lab up' makes one")
+	}
+	return read(folder), nil
+}
+
+// List reads all labs of the folder.
+func List(dir string) ([]*Lab, error) {
+	if dir == "" {
+		dir = DefaultDir
+	}
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LabFailed, "list labs in", dir, err, "")
+	}
+	var all []*Lab
+	for _, e := range entries {
+		if e.IsDir() && checkName(e.Name()) == nil {
+			all = append(all, read(filepath.Join(dir, e.Name())))
+		}
+	}
+	return all, nil
+}
+
+// Host returns the host of that name; SwitchName is the switch.
+func (l *Lab) Host(name string) (*Host, error) {
+	for _, h := range l.everyone() {
+		if h.Name == name {
+			return h, nil
+		}
+	}
+	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "hosts are named host1, host2, …")
+}
+
+// Alive reports whether the lab was made to the end and all its hosts live.
+func (l *Lab) Alive() bool {
+	if !l.Ready || l.Boot != bootID() {
+		return false
+	}
+	for _, h := range l.everyone() {
+		if !h.Alive() {
+			return false
+		}
+	}
+	return true
+}
+
+// Folder is where the lab keeps its record, logs and the hosts' folders.
+func (l *Lab) Folder() string { return l.folder }
+
+func (l *Lab) everyone() []*Host {
+	if l.Switch == nil {
+		return l.Hosts
+	}
+	return append([]*Host{l.Switch}, l.Hosts...)
+}
+
+func labFolder(dir, name string) string {
+	if dir == "" {
+		dir = DefaultDir
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,176 @@
+package lab_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/lab"
+)
+
+// The test binary plays three more parts: the lab's own, a program that holds a
+// socket as the agent does, and one that makes a lab and can be killed.
+func TestMain(m *testing.M) {
+	args := os.Args[1:]
+	lab.Dispatch(args)
+	switch {
+	case len(args) > 0 && args[0] == "test-agent":
+		listen(args[1:])
+	case len(args) == 2 && args[0] == "test-up":
+		makeLab(args[1])
+	case os.Geteuid() == 0 && os.Getenv(quiet) == "":
+		os.Exit(onQuietMachine())
+	default:
+		if os.Getenv(quiet) != "" {
+			if err := clearRun(); err != nil {
+				panic(err)
+			}
+		}
+		os.Exit(m.Run())
+	}
+}
+
+// quiet is set in the environment of tests that have a machine to themselves.
+const quiet = "HEDDLE_LAB_QUIET"
+
+// onQuietMachine runs the tests again in network and mount namespaces of their
+// own. The tests compare surveys of the whole machine, which nobody else may
+// change meanwhile; and they change nothing of the real one.
+func onQuietMachine() int {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), quiet+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Unshareflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// clearRun gives the quiet machine a /run of its own, in memory as usual, and
+// mounts that are shared, as systemd makes them: a host's must not get out.
+func clearRun() error {
+	// Copies of others' namespace mounts would vanish while we look.
+	for syscall.Unmount("/run/netns", syscall.MNT_DETACH) == nil {
+	}
+	if err := syscall.Mount("", "/", "", syscall.MS_SHARED|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("tmpfs", "/run", "tmpfs", 0, "mode=755")
+}
+
+func listen(args []string) {
+	f := flag.NewFlagSet("test-agent", flag.ExitOnError)
+	run, state := f.String("run-dir", "", ""), f.String("state-dir", "", "")
+	name, fail := f.String("name", "", ""), f.Bool("fail", false, "")
+	f.Parse(args)
+	fmt.Println("agent", *name, "starts")
+	if *fail {
+		fmt.Println("cannot weave")
+		os.Exit(4)
+	}
+	for _, err := range []error{
+		os.MkdirAll(*run, 0o755),
+		os.WriteFile(filepath.Join(*state, "name"), []byte(*name), 0o644),
+	} {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	os.Remove(filepath.Join(*run, "heddle.sock"))
+	l, err := net.Listen("unix", filepath.Join(*run, "heddle.sock"))
+	for err == nil {
+		var c net.Conn
+		if c, err = l.Accept(); err == nil {
+			fmt.Fprint(c, *name)
+			c.Close()
+		}
+	}
+	fmt.Println(err)
+}
+
+func makeLab(options string) {
+	var o lab.Options
+	if err := json.Unmarshal([]byte(options), &o); err != nil {
+		panic(err)
+	}
+	o.Progress = func(s string) { fmt.Println(s) }
+	if _, err := lab.Up(context.Background(), o); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+func testAgent(t testing.TB) []string {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{self, "test-agent"}
+}
+
+func needRoot(t testing.TB) {
+	if os.Geteuid() != 0 {
+		t.Skip("making namespaces needs root")
+	}
+}
+
+// up makes a lab that is taken down, without a trace, when the test ends.
+func up(t testing.TB, o lab.Options) *lab.Lab {
+	t.Helper()
+	needRoot(t)
+	before := survey(t)
+	o.Dir = t.TempDir()
+	l, err := lab.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		noTrace(t, before, o.Dir)
+	})
+	return l
+}
+
+// in runs a command in a host and returns what it prints.
+func in(t testing.TB, l *lab.Lab, host string, argv ...string) string {
+	t.Helper()
+	out, err := try(t, l, host, argv...)
+	if err != nil {
+		t.Fatalf("%s: %v: %v\n%s", host, argv, err, out)
+	}
+	return out
+}
+
+func try(t testing.TB, l *lab.Lab, host string, argv ...string) (string, error) {
+	t.Helper()
+	h, err := l.Host(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd, err := h.Command(ctx, argv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}

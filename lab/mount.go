@@ -1,0 +1,141 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// scratch holds the layers of the folders a host may write to without the
+// machine noticing. It lies in the host's own /run, in memory.
+const scratch = "/run/.lab"
+
+// covered are the machine's folders that a host sees through a layer of its
+// own, so that mount points and settings can be made in them.
+var covered = []string{"/etc", "/var/lib"}
+
+// mount gives the host its own view of the file system:
+//
+//	/run                   an empty tmpfs (so /run/netns, /run/docker, … are its own)
+//	/etc, /var/lib         the machine's, under a layer in memory
+//	ownFolders             on the lab's disk
+//	/sys/fs/cgroup/*       its own cgroup as the root
+//	/proc                  that of its PID namespace
+//
+// /sys stays as it is: a fresh sysfs would hide the cgroups mounted below it,
+// without which no container daemon starts.
+func (s spec) mount(folder string) error {
+	// A slave sees the machine's later mounts vanish too, and so keeps no disk
+	// of the machine busy, while nothing of its own gets out.
+	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("part from the machine's mounts: %w", err)
+	}
+	own, err := cloneFolders(folder)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return coverGroups(s.Group) },
+		func() error { return detachBelow(append(covered, "/run")) },
+		mountRun, coverFolders,
+		func() error { return placeFolders(own) },
+		mountProc, s.writeNames,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cloneFolders takes hold of the host's folders: /run, below which they lie as
+// a rule, is about to be covered.
+func cloneFolders(folder string) (map[string]int, error) {
+	own := map[string]int{}
+	for _, target := range ownFolders {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, below(folder, target), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+		if err != nil {
+			return nil, fmt.Errorf("take hold of %s: %w", below(folder, target), err)
+		}
+		own[target] = fd
+	}
+	return own, nil
+}
+
+func placeFolders(own map[string]int) error {
+	for target, fd := range own {
+		if err := os.MkdirAll(target, 0o711); err != nil {
+			return err
+		}
+		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("mount %s: %w", target, err)
+		}
+		unix.Close(fd)
+	}
+	return nil
+}
+
+// detachBelow drops the machine's mounts inside folders that are about to be
+// covered. Unseen, they would keep its containers and namespaces from going
+// away as long as the lab is up.
+func detachBelow(folders []string) error {
+	mounts, err := readMounts()
+	if err != nil {
+		return err
+	}
+	for i := len(mounts) - 1; i >= 0; i-- {
+		for _, folder := range folders {
+			if strings.HasPrefix(mounts[i].point, folder+"/") {
+				unix.Unmount(mounts[i].point, unix.MNT_DETACH)
+			}
+		}
+	}
+	return nil
+}
+
+func mountRun() error {
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return fmt.Errorf("mount /run: %w", err)
+	}
+	if err := os.Mkdir("/run/lock", 0o777); err != nil {
+		return err
+	}
+	return os.Chmod("/run/lock", 0o777|os.ModeSticky)
+}
+
+func coverFolders() error {
+	for _, lower := range covered {
+		layer := filepath.Join(scratch, strings.ReplaceAll(lower[1:], "/", "-"))
+		upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
+		for _, d := range []string{upper, work} {
+			if err := os.MkdirAll(d, 0o755); err != nil {
+				return err
+			}
+		}
+		options := "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work
+		if err := unix.Mount("overlay", lower, "overlay", 0, options); err != nil {
+			return fmt.Errorf("cover %s with an overlay: %w", lower, err)
+		}
+	}
+	return os.Chmod(scratch, 0o700)
+}
+
+func mountProc() error {
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	return nil
+}
+
+// writeNames lets hosts call each other by name.
+func (s spec) writeNames() error {
+	names, _ := os.ReadFile("/etc/hosts")
+	names = append(names, "\n"+strings.Join(s.Names, "\n")+"\n"...)
+	if err := os.WriteFile("/etc/hosts", names, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile("/etc/hostname", []byte(s.Name+"\n"), 0o644)
+}

@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// stat reads a process' state letter and its start time in clock ticks since
+// boot. The command's name in between may hold anything, so fields are counted
+// from its closing parenthesis.
+func stat(pid int) (state string, started uint64, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", 0, err
+	}
+	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 {
+		return "", 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	started, err = strconv.ParseUint(fields[19], 10, 64)
+	return fields[0], started, err
+}
+
+// Alive reports whether the host's init lives. A process that was given the
+// same number later has another start time; a zombie has let go of everything.
+func (h *Host) Alive() bool {
+	state, started, err := stat(h.Pid)
+	return err == nil && started == h.Started && state != "Z" && state != "X"
+}
+
+// signal reaches the host's init and no other process: the handle pins the
+// process before its start time is compared.
+func (h *Host) signal(s syscall.Signal) error {
+	p, err := os.FindProcess(h.Pid)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if !h.Alive() {
+		return os.ErrProcessDone
+	}
+	return p.Signal(s)
+}
+
+// processes lists all process numbers of the machine.
+func processes() []int {
+	var all []int
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(filepath.Base(e)); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// unrecorded reports whether an init of the lab's folder is on its way out: one
+// whose maker died before it could write the number down ends by itself.
+func unrecorded(folder string) bool {
+	for _, pid := range processes() {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		args := strings.Split(string(b), "\x00")
+		if err == nil && len(args) > 2 && (args[1] == argInit || args[1] == argHost) && args[2] == folder {
+			return true
+		}
+	}
+	return false
+}

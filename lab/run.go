@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Command returns a command that runs in all the host's namespaces, in the
+// caller's folder (which the host shares, unless it lies below /run, /etc or
+// /var/lib). Exit codes, terminals and signals pass through; when the context
+// ends, the command is killed, but what it left behind as a daemon stays.
+//
+// nsenter brings it in, since a program of several threads cannot change its
+// mount namespace, and the host's init, run once more, does the rest.
+func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
+	if len(argv) == 0 {
+		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "name a command")
+	}
+	if !h.Alive() {
+		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "its init is gone; 'heddle lab down' and 'up' make the lab anew")
+	}
+	args := []string{"--target", strconv.Itoa(h.Pid), "--mount", "--net", "--uts", "--pid"}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/ns/cgroup", h.Pid)); err == nil {
+		args = append(args, "--cgroup")
+	}
+	tool, err := exec.LookPath("nsenter")
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+	}
+	args = append(args, "--", "/proc/1/exe", argRun)
+	return exec.CommandContext(ctx, tool, append(args, argv...)...), nil
+}
+
+// The exit codes by which shells say that a command could not be started.
+const (
+	notExecutable = 126
+	notFound      = 127
+)
+
+// run becomes the command, once it is in the right folder and cgroup.
+func run(argv []string) int {
+	joinRoot()
+	os.Chdir(os.Getenv("PWD")) // nsenter left us in /, which is where we stay if there is no such folder here
+	file, err := exec.LookPath(argv[0])
+	if err == nil {
+		// Killing nsenter, all that the caller has a hold of, kills the command.
+		runtime.LockOSThread()
+		err = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	}
+	if err == nil && os.Getppid() != 0 { // nsenter, from outside, is 0; it died meanwhile
+		return notExecutable
+	}
+	if err == nil {
+		err = syscall.Exec(file, argv, os.Environ())
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", argv[0], err)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return notFound
+	}
+	return notExecutable
+}

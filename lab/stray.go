@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// held is the network namespaces of a lab that goes down, by the names of
+// their hosts. They are held open while they are watched: the kernel gives the
+// number of a namespace that is gone to the next one made, and a stranger's
+// process would seem to stand in a host.
+type held map[string]*os.File
+
+func (l *Lab) hold() held {
+	all := held{}
+	for _, h := range l.everyone() {
+		if !h.Alive() {
+			continue
+		}
+		if f, err := os.Open(h.Netns); err == nil {
+			all[h.Name] = f
+		}
+	}
+	return all
+}
+
+// awaitEmpty waits until no process stands in one of the namespaces, lets go of
+// them, and returns the processes that stay. One that entered a network
+// namespace alone (nsenter --net) does not die with the host, and it is not
+// ours to kill.
+func (s held) awaitEmpty(ctx context.Context) []string {
+	defer s.close()
+	ctx, cancel := context.WithTimeout(ctx, strayTime)
+	defer cancel()
+	for {
+		strays := s.standing()
+		if len(strays) == 0 || pause(ctx, 20*time.Millisecond) != nil {
+			return strays
+		}
+	}
+}
+
+func (s held) close() {
+	for _, f := range s {
+		f.Close()
+	}
+}
+
+// standing lists, as text, the processes that are in one of the namespaces.
+func (s held) standing() []string {
+	hosts := map[string]string{}
+	for name, f := range s {
+		if inode, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil {
+			hosts[inode] = name
+		}
+	}
+	var found []string
+	for _, pid := range processes() {
+		inode, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+		if host, ok := hosts[inode]; ok && err == nil {
+			comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+			found = append(found, fmt.Sprintf("%d (%s) in %s", pid, strings.TrimSpace(string(comm)), host))
+		}
+	}
+	return found
+}

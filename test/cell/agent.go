@@ -1,0 +1,145 @@
+package cell
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/door/api"
+)
+
+var builds sync.Map // name -> path, so that a binary is built once a process
+
+// Build builds one of the commands and returns the binary's path.
+func Build(t testing.TB, name string) string {
+	t.Helper()
+	if path, ok := builds.Load(name); ok {
+		return path.(string)
+	}
+	dir, err := os.MkdirTemp("", "heddle-bin-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", name, err, out)
+	}
+	builds.Store(name, path)
+	return path
+}
+
+// Agent is a running heddled.
+type Agent struct {
+	*api.Client
+	// Dir holds its state and run folders; Log is its log file.
+	Dir, Socket, Log string
+	cmd              *exec.Cmd
+	done             chan struct{}
+}
+
+// Start runs heddled with its folders under dir and waits until it answers.
+func Start(t testing.TB, dir string, env ...string) *Agent {
+	t.Helper()
+	a, err := TryStart(t, dir, env...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TryStart is Start for an agent that may refuse to run.
+func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
+	t.Helper()
+	a := &Agent{Dir: dir, Socket: filepath.Join(dir, "run", "heddle.sock"), Log: filepath.Join(dir, "heddled.log"), done: make(chan struct{})}
+	a.Client = api.NewClient(a.Socket)
+	log, err := os.OpenFile(a.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	a.cmd = exec.Command(Build(t, "heddled"), "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
+	a.cmd.Env = append(os.Environ(), env...)
+	a.cmd.Stdout, a.cmd.Stderr = log, log
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := a.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		a.cmd.Wait()
+		close(a.done)
+	}()
+	t.Cleanup(a.Kill)
+	return a, a.wait()
+}
+
+func (a *Agent) wait() error {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if s, err := a.Status(context.Background()); err == nil && s.Ready {
+			return nil
+		}
+		if a.Dead() {
+			break
+		}
+	}
+	text, _ := os.ReadFile(a.Log)
+	a.Kill()
+	return fmt.Errorf("heddled does not answer (exit %d):\n%s", a.cmd.ProcessState.ExitCode(), text)
+}
+
+// Dead reports whether the process has ended.
+func (a *Agent) Dead() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill ends the agent as a crash does, and waits.
+func (a *Agent) Kill() { a.end(syscall.SIGKILL) }
+
+// Stop ends the agent in order, and waits.
+func (a *Agent) Stop() { a.end(syscall.SIGTERM) }
+
+func (a *Agent) end(sig syscall.Signal) {
+	if !a.Dead() {
+		a.cmd.Process.Signal(sig)
+	}
+	<-a.done
+}
+
+// ExitCode is the ended agent's exit code.
+func (a *Agent) ExitCode() int { return a.cmd.ProcessState.ExitCode() }
+
+// WaitDead waits until the agent has ended by itself.
+func (a *Agent) WaitDead(t testing.TB) {
+	t.Helper()
+	select {
+	case <-a.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the agent lives on")
+	}
+}
+
+// Pid is the agent's process id.
+func (a *Agent) Pid() int { return a.cmd.Process.Pid }
+
+// AuditEmpty fails the test if anything is left over, missing or half done.
+func (a *Agent) AuditEmpty(t testing.TB) {
+	t.Helper()
+	found, err := a.Audit(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		t.Errorf("audit: %+v", f)
+	}
+}

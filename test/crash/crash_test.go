@@ -1,0 +1,129 @@
+// Package crash_test kills the agent before every step of every operation: the
+// agent itself counts the steps, none are listed here. After each restart the
+// audit is empty and the operation was done whole or not at all.
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+var ctx = context.Background()
+
+func network(mode string) heddle.Network {
+	return heddle.Network{Name: "net", Mode: mode, Subnets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/24"), netip.MustParsePrefix("fd20::/64")}}
+}
+
+func request(pod string) heddle.AttachRequest {
+	return heddle.AttachRequest{Network: "net", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}, Netns: pod,
+		Ports: []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}}
+}
+
+// operation is something an agent does, from a state that prepare makes. After
+// the crash, absent or present says whether it was done; nothing in between.
+type operation struct {
+	name    string
+	prepare func(t *testing.T, a *cell.Agent, pod string)
+	run     func(a *cell.Agent, pod string) error
+	clear   func(t *testing.T, a *cell.Agent)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func operations(mode string) []operation {
+	create := func(t *testing.T, a *cell.Agent, _ string) {
+		_, _, err := a.CreateNetwork(ctx, network(mode), false)
+		must(t, err)
+	}
+	attach := func(a *cell.Agent, pod string) error {
+		_, err := a.Attach(ctx, request(pod))
+		return err
+	}
+	detach := func(a *cell.Agent) error {
+		_, err := a.Detach(ctx, request("").ID)
+		return err
+	}
+	clearAll := func(t *testing.T, a *cell.Agent) {
+		must(t, detach(a))
+		if all, err := a.Networks(ctx); err == nil && len(all) > 0 {
+			must(t, a.DeleteNetwork(ctx, "net"))
+		}
+	}
+	return []operation{
+		{"network create", func(*testing.T, *cell.Agent, string) {}, func(a *cell.Agent, _ string) error {
+			_, _, err := a.CreateNetwork(ctx, network(mode), false)
+			return err
+		}, clearAll},
+		{"network delete", create, func(a *cell.Agent, _ string) error { return a.DeleteNetwork(ctx, "net") }, clearAll},
+		{"attach", create, attach, clearAll},
+		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
+			create(t, a, pod)
+			must(t, attach(a, pod))
+		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll},
+	}
+}
+
+func TestKillAtEveryStep(t *testing.T) {
+	cell.Need(t)
+	for _, mode := range []string{"bridge", "routed"} {
+		for _, op := range operations(mode) {
+			t.Run(mode+"/"+op.name, func(t *testing.T) { killAtEveryStep(t, op) })
+		}
+	}
+}
+
+func killAtEveryStep(t *testing.T, op operation) {
+	dir := t.TempDir()
+	pod := cell.Netns(t, "pod")
+	armed := filepath.Join(dir, "armed")
+	for step := 1; ; step++ {
+		os.Remove(armed)
+		a := cell.Start(t, dir, fmt.Sprintf("HEDDLE_CRASH_AT=%d", step), "HEDDLE_CRASH_AFTER="+armed)
+		op.prepare(t, a, pod)
+		must(t, os.WriteFile(armed, nil, 0o600))
+		err := op.run(a, pod)
+		if err == nil && !a.Dead() {
+			os.Remove(armed)
+			t.Logf("%d steps", step-1)
+			if step < 5 {
+				t.Errorf("only %d steps: the agent does not count them", step-1)
+			}
+			a.AuditEmpty(t)
+			op.clear(t, a)
+			a.AuditEmpty(t)
+			return
+		}
+		a.WaitDead(t)
+		os.Remove(armed)
+		a = cell.Start(t, dir)
+		a.AuditEmpty(t)
+		op.clear(t, a)
+		a.AuditEmpty(t)
+		noTrace(t, step)
+		a.Stop()
+	}
+}
+
+// noTrace looks with the system's own tools, not the agent's.
+func noTrace(t *testing.T, step int) {
+	t.Helper()
+	out := cell.Sh(t, `ip -br link | grep -E '^h[bds]' || true; ip route show table all proto 104; ip -6 route show table all proto 104
+		nft list tables | grep heddle || true; ip -n pod -br link | grep -v ^lo || true`)
+	if out != "" {
+		t.Errorf("left after a crash at step %d:\n%s", step, out)
+	}
+}

@@ -1,0 +1,136 @@
+package world
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"golang.org/x/sys/unix"
+)
+
+// Frame is an Ethernet frame that was seen on a link.
+type Frame struct {
+	Data []byte
+	// Out says that the place itself sent it.
+	Out bool
+}
+
+// Packet decodes the frame.
+func (f Frame) Packet() gopacket.Packet {
+	return gopacket.NewPacket(f.Data, layers.LayerTypeEthernet, gopacket.Default)
+}
+
+// Capture records the frames of one link.
+type Capture struct {
+	fd     int
+	frames []Frame
+	ending atomic.Bool
+	done   chan struct{}
+}
+
+// networkOrder is htons(ETH_P_ALL).
+const networkOrder = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8
+
+// Capture starts recording in the place.
+func (p Place) Capture(t testing.TB, link string) *Capture {
+	t.Helper()
+	c := &Capture{fd: -1, done: make(chan struct{})}
+	if err := p.packetSocket(link, &c.fd); err != nil {
+		t.Fatalf("capture on %s in %s: %v", link, p.Name, err)
+	}
+	unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 8<<20)
+	unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20000})
+	go c.run()
+	t.Cleanup(func() { c.Stop() })
+	return c
+}
+
+// packetSocket opens a raw socket on a link of the place.
+func (p Place) packetSocket(link string, fd *int) error {
+	return p.Do(func() error {
+		l, err := net.InterfaceByName(link)
+		if err != nil {
+			return err
+		}
+		if *fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, networkOrder); err != nil {
+			return err
+		}
+		return unix.Bind(*fd, &unix.SockaddrLinklayer{Protocol: networkOrder, Ifindex: l.Index})
+	})
+}
+
+func (c *Capture) run() {
+	defer close(c.done)
+	buffer := make([]byte, 65536)
+	for {
+		ending := c.ending.Load()
+		n, from, err := unix.Recvfrom(c.fd, buffer, unix.MSG_TRUNC)
+		if err != nil {
+			if ending {
+				return
+			}
+			continue
+		}
+		at, ok := from.(*unix.SockaddrLinklayer)
+		c.frames = append(c.frames, Frame{bytes.Clone(buffer[:min(n, len(buffer))]), ok && at.Pkttype == unix.PACKET_OUTGOING})
+	}
+}
+
+// Stop waits for what is on its way, and returns all frames.
+func (c *Capture) Stop() []Frame {
+	if !c.ending.Swap(true) {
+		time.Sleep(Quiet)
+		<-c.done
+		unix.Close(c.fd)
+	}
+	<-c.done
+	return c.frames
+}
+
+// Count counts the recorded frames for which is is true.
+func Count(frames []Frame, is func(Frame) bool) int {
+	n := 0
+	for _, f := range frames {
+		if is(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// Contains matches frames with a text in them.
+func Contains(text string) func(Frame) bool {
+	return func(f Frame) bool { return bytes.Contains(f.Data, []byte(text)) }
+}
+
+// Send sends frames as they are on a link of the place.
+func (p Place) Send(t testing.TB, link string, frames ...[]byte) {
+	t.Helper()
+	fd := -1
+	err := p.packetSocket(link, &fd)
+	defer unix.Close(fd)
+	for i := 0; i < len(frames) && err == nil; i++ {
+		if _, err = unix.Write(fd, frames[i]); err != nil {
+			err = fmt.Errorf("frame %d of %d: %w", i+1, len(frames), err)
+		}
+	}
+	if err != nil {
+		t.Fatalf("send on %s in %s: %v", link, p.Name, err)
+	}
+}
+
+// Build makes a frame of its layers, with lengths and checksums.
+func Build(t testing.TB, all ...gopacket.SerializableLayer) []byte {
+	t.Helper()
+	b := gopacket.NewSerializeBuffer()
+	options := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	if err := gopacket.SerializeLayers(b, options, all...); err != nil {
+		t.Fatalf("build a frame: %v", err)
+	}
+	return bytes.Clone(b.Bytes())
+}

@@ -1,0 +1,150 @@
+package world
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// Place is a network namespace: the host's own if Path is empty.
+type Place struct{ Name, Path string }
+
+// Namespace makes a named network namespace for the length of the test, without
+// starting a program: tests make hundreds.
+func Namespace(t testing.TB, name string) Place {
+	t.Helper()
+	p := Place{Name: name, Path: "/run/netns/" + name}
+	if err := p.create(); err != nil {
+		t.Fatalf("make namespace %s: %v", name, err)
+	}
+	t.Cleanup(p.Delete)
+	p.furnish(t)
+	return p
+}
+
+// create mounts a new namespace at the path, as ip-netns(8) does.
+func (p Place) create() error {
+	if err := os.MkdirAll(filepath.Dir(p.Path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.Path, nil, 0o444); err != nil {
+		return err
+	}
+	done := make(chan error)
+	go func() { done <- p.unshare() }()
+	return <-done
+}
+
+// unshare moves its thread to a new namespace, mounts that, and moves back. A
+// thread that cannot come back ends with the goroutine.
+func (p Place) unshare() error {
+	runtime.LockOSThread()
+	home, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return err
+	}
+	mounted := unix.Mount("/proc/thread-self/ns/net", p.Path, "", unix.MS_BIND, "")
+	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err == nil {
+		runtime.UnlockOSThread()
+	}
+	return mounted
+}
+
+// Delete removes the namespace's name; the namespace goes with the last that
+// holds it.
+func (p Place) Delete() {
+	unix.Unmount(p.Path, unix.MNT_DETACH)
+	os.Remove(p.Path)
+}
+
+// furnish turns off what would make tests wait: duplicate address detection of
+// the links to come.
+func (p Place) furnish(t testing.TB) {
+	t.Helper()
+	err := p.Do(func() error {
+		return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Do runs f in the place.
+func (p Place) Do(f func() error) error {
+	if p.Path == "" {
+		return f()
+	}
+	ns, err := kernel.OpenNetns(p.Path)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	return ns.Do(f)
+}
+
+// Sh runs a shell script in the place and returns what it printed.
+func (p Place) Sh(t testing.TB, script string, args ...any) string {
+	t.Helper()
+	out, err := p.TrySh(script, args...)
+	if err != nil {
+		t.Fatalf("in %s: %s\n%v\n%s", p.Name, fmt.Sprintf(script, args...), err, out)
+	}
+	return out
+}
+
+// TrySh is Sh for a script that may fail.
+func (p Place) TrySh(script string, args ...any) (out string, err error) {
+	failed := p.Do(func() error {
+		out, err = cell.TrySh(script, args...)
+		return nil
+	})
+	if failed != nil {
+		return "", failed
+	}
+	return out, err
+}
+
+
+// Ping sends one echo request, with further flags of ping(8).
+func (p Place) Ping(to netip.Addr, flags ...string) error {
+	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)
+	return p.Do(func() error {
+		out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	})
+}
+
+// Silent pings an address that must not answer.
+func (p Place) Silent(t testing.TB, to netip.Addr) {
+	t.Helper()
+	if p.Ping(to, fmt.Sprintf("-W%.1f", Refusal.Seconds())) == nil {
+		t.Errorf("%s reaches %s", p.Name, to)
+	}
+}
+
+// Reaches pings addresses that must answer at once.
+func (p Place) Reaches(t testing.TB, to ...netip.Addr) {
+	t.Helper()
+	for _, a := range to {
+		if err := p.Ping(a); err != nil {
+			t.Error(err)
+		}
+	}
+}

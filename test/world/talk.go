@@ -1,0 +1,170 @@
+package world
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A server says who it is and whom it sees. Over TCP it then sends back what it
+// is sent; over UDP it answers every datagram.
+
+// Answer is what a server said.
+type Answer struct {
+	Server string
+	// Seen is the address from which the server was called.
+	Seen netip.Addr
+}
+
+// Listen runs a server in the place for the length of the test. Sockets stay in
+// the namespace in which they were made.
+func (p Place) Listen(t testing.TB, proto string, at netip.AddrPort) {
+	t.Helper()
+	err := p.Do(func() error {
+		if proto == "udp" {
+			c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+			if err == nil {
+				t.Cleanup(func() { c.Close() })
+				go p.answerUDP(c)
+			}
+			return err
+		}
+		l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+		if err == nil {
+			t.Cleanup(func() { l.Close() })
+			go p.answerTCP(l)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("listen on %s %s in %s: %v", proto, at, p.Name, err)
+	}
+}
+
+// Serve runs servers of both protocols at a port of each address.
+func (p Place) Serve(t testing.TB, port uint16, at ...netip.Addr) {
+	t.Helper()
+	for _, a := range at {
+		p.Listen(t, "tcp", netip.AddrPortFrom(a, port))
+		p.Listen(t, "udp", netip.AddrPortFrom(a, port))
+	}
+}
+
+func (p Place) answerUDP(c *net.UDPConn) {
+	buffer := make([]byte, 2048)
+	for {
+		_, from, err := c.ReadFromUDPAddrPort(buffer)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			c.WriteToUDPAddrPort(p.greeting(from), from)
+		}
+	}
+}
+
+func (p Place) answerTCP(l *net.TCPListener) {
+	for {
+		c, err := l.AcceptTCP()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			c.Write(p.greeting(c.RemoteAddr().(*net.TCPAddr).AddrPort()))
+			io.Copy(c, c)
+		}()
+	}
+}
+
+func (p Place) greeting(to netip.AddrPort) []byte {
+	return fmt.Appendf(nil, "%s %s\n", p.Name, to.Addr().Unmap().WithZone(""))
+}
+
+// Ask calls a server and returns its answer.
+func (p Place) Ask(proto string, to netip.AddrPort) (Answer, error) {
+	return p.AskFrom(proto, netip.AddrPort{}, to, Patience)
+}
+
+// AskFrom is Ask from a given address and port.
+func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duration) (a Answer, err error) {
+	c, err := p.Dial(proto, from, to, limit)
+	if err != nil {
+		return a, err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(limit))
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return a, fmt.Errorf("no answer from %s %s to %s: %w", proto, to, p.Name, err)
+	}
+	server, seen, _ := strings.Cut(strings.TrimSpace(line), " ")
+	a.Server = server
+	a.Seen, err = netip.ParseAddr(seen)
+	return a, err
+}
+
+// Dial connects to a server; over UDP it says a word first, or nobody would
+// know.
+func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
+	d := net.Dialer{Timeout: limit, KeepAlive: -1}
+	if from.IsValid() {
+		d.LocalAddr = net.TCPAddrFromAddrPort(from)
+		if proto == "udp" {
+			d.LocalAddr = net.UDPAddrFromAddrPort(from)
+		}
+	}
+	err = p.Do(func() error {
+		c, err = d.Dial(proto, to.String())
+		return err
+	})
+	if err == nil && proto == "udp" {
+		_, err = c.Write([]byte("hello"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s from %s to %s: %w", proto, p.Name, to, err)
+	}
+	return c, nil
+}
+
+// Gets calls a server that must answer as the one named, over both protocols.
+func (p Place) Gets(t testing.TB, server string, port uint16, at ...netip.Addr) {
+	t.Helper()
+	for _, a := range at {
+		for _, proto := range []string{"tcp", "udp"} {
+			if got, err := p.Ask(proto, netip.AddrPortFrom(a, port)); err != nil {
+				t.Error(err)
+			} else if got.Server != server {
+				t.Errorf("%s at %s answers %s over %s as %s, want %s", p.Name, a, p.Name, proto, got.Server, server)
+			}
+		}
+	}
+}
+
+// GetsNothing calls servers that must not answer, all at once.
+func (p Place) GetsNothing(t testing.TB, port uint16, at ...netip.Addr) {
+	t.Helper()
+	answers := make(chan string)
+	for _, a := range at {
+		for _, proto := range []string{"tcp", "udp"} {
+			go func() {
+				got, err := p.AskFrom(proto, netip.AddrPort{}, netip.AddrPortFrom(a, port), Refusal)
+				if err != nil {
+					got.Server = ""
+				}
+				answers <- strings.TrimPrefix(fmt.Sprintf("%s %s %s", got.Server, proto, a), " ")
+			}()
+		}
+	}
+	for range 2 * len(at) {
+		if s := <-answers; !strings.HasPrefix(s, "tcp ") && !strings.HasPrefix(s, "udp ") {
+			t.Errorf("%s is answered at port %d by %s", p.Name, port, s)
+		}
+	}
+}

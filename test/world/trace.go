@@ -1,0 +1,78 @@
+package world
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// What the system's own tools say, which know nothing of the agent.
+
+// dumpCommands list all kinds of objects that plans have.
+var dumpCommands = []string{
+	"ip -o link", "ip -o address", "ip -4 route show table all", "ip -6 route show table all",
+	"ip -4 rule", "ip -6 rule", "ip -4 neigh show nud permanent", "ip -6 neigh show nud permanent",
+}
+
+// hostCommands list what only the host has.
+var hostCommands = []string{"bridge fdb", "bridge -d link", "nft -s list ruleset"}
+
+// changing is what differs from one look to the next.
+var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
+
+// Dump lists all links, addresses, routes, rules, permanent neighbours and, on
+// the host, the forwarding tables and the firewall.
+func (p Place) Dump(t testing.TB) string {
+	t.Helper()
+	commands := dumpCommands
+	if p.Path == "" {
+		commands = append(append([]string{}, commands...), hostCommands...)
+	}
+	var all strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&all, "# %s: %s\n%s\n", p.Name, c, p.Sh(t, "%s", c))
+	}
+	return changing.ReplaceAllString(all.String(), "")
+}
+
+// NoTrace fails the test if the host has anything that bears our mark.
+func NoTrace(t testing.TB) {
+	t.Helper()
+	for _, line := range Traces(t) {
+		t.Errorf("left on the host: %s", line)
+	}
+}
+
+// Traces lists what bears our mark: links by name, routes and rules by protocol
+// number, tables and rules of the firewall by name and comment.
+func Traces(t testing.TB) []string {
+	t.Helper()
+	host := Place{Name: "host"}
+	protocol := fmt.Sprintf("proto %d", heddle.RouteProtocol)
+	looks := []struct {
+		command string
+		marks   []string
+	}{
+		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk}},
+		{"ip -4 route show table all", []string{protocol}},
+		{"ip -6 route show table all", []string{protocol}},
+		{"ip -4 rule", []string{protocol}},
+		{"ip -6 rule", []string{protocol}},
+		{"nft list ruleset", []string{" " + heddle.Mark + " {", heddle.Mark + ":"}},
+	}
+	var found []string
+	for _, look := range looks {
+		for line := range strings.Lines(host.Sh(t, "%s", look.command)) {
+			for _, mark := range look.marks {
+				if strings.Contains(line, mark) {
+					found = append(found, strings.TrimSpace(line))
+					break
+				}
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,53 @@
+package world
+
+import (
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+// Slowness stretches limits of time where the processor is emulated.
+var Slowness = slowness()
+
+func slowness() time.Duration {
+	if vm.InGuest() {
+		return 10
+	}
+	return 1
+}
+
+var (
+	// Patience is how long an answer may take.
+	Patience = 2 * time.Second * Slowness
+	// Refusal is how long to wait for an answer that must not come.
+	Refusal = 200 * time.Millisecond * min(Slowness, 7)
+	// Quiet is how long a frame may be on its way.
+	Quiet = 30 * time.Millisecond * Slowness
+	// RepairTime is how long the agent may take to put an object back.
+	RepairTime = time.Second * min(Slowness, 3)
+)
+
+// Soon waits until try succeeds, and fails the test after Patience.
+func Soon(t testing.TB, what string, try func() error) {
+	t.Helper()
+	Within(t, Patience, what, try)
+}
+
+// Within waits until try succeeds, and returns how long that took.
+func Within(t testing.TB, limit time.Duration, what string, try func() error) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for {
+		err := try()
+		took := time.Since(begin)
+		if err == nil && took <= limit {
+			return took
+		}
+		if took > limit {
+			t.Errorf("%s: not within %v (waited %v): %v", what, limit, took.Round(time.Millisecond), err)
+			return took
+		}
+		time.Sleep(5 * time.Millisecond * Slowness)
+	}
+}

@@ -1,0 +1,189 @@
+// Package world makes the cell's own host look like a host with an uplink, a
+// world outside, and containers, and runs an agent on it. Nothing is faked: the
+// outside and the containers are network namespaces, and all that is said
+// between them goes through the kernel.
+//
+//	pod ═══ hd… ── host ── up0 (MTU 1400) ═══ eth0 ── outside
+//	               192.0.2.1, 2001:db8::1    192.0.2.2, 2001:db8::2
+//	                                         203.0.113.9 and 2001:db8:f::9 beyond
+package world
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// UplinkMTU is the uplink's, which networks take over.
+const UplinkMTU = 1400
+
+// The addresses of the host's uplink, of the outside at its other end, and of
+// a place beyond that only the default route leads to.
+var (
+	Host4, Host6       = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
+	Outside4, Outside6 = netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")
+	Beyond4, Beyond6   = netip.MustParseAddr("203.0.113.9"), netip.MustParseAddr("2001:db8:f::9")
+)
+
+// World is a host with its surroundings and its agent.
+type World struct {
+	*agent.Agent
+	Host, Outside Place
+	options       agent.Options
+	log           logBook
+	subnets       int
+	mu            sync.Mutex
+	tripwire      func(step string) error
+}
+
+// New makes a world for the length of the test. At its end everything is
+// detached and deleted, and neither the agent nor the system's own tools may
+// find anything left.
+func New(t testing.TB) *World {
+	t.Helper()
+	cell.Need(t)
+	w := &World{Host: Place{Name: "host"}, Outside: Namespace(t, "outside")}
+	w.Host.furnish(t)
+	w.wire(t)
+	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
+		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}},
+		Log:   slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
+	w.Start(t)
+	t.Cleanup(func() { w.end(t) })
+	return w
+}
+
+// wire joins the outside to the host's uplink and gives both their routes.
+func (w *World) wire(t testing.TB) {
+	t.Helper()
+	cell.Sh(t, `ip link add up0 mtu %d type veth peer name eth0 mtu %[1]d netns outside
+		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad
+		ip -n outside address add %s/24 dev eth0; ip -n outside address add %s/64 dev eth0 nodad
+		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo
+		ip link set up0 up; ip -n outside link set eth0 up
+		ip route add default via %[4]s; ip -6 route add default via %[5]s`,
+		UplinkMTU, Host4, Host6, Outside4, Outside6, Beyond4, Beyond6)
+	t.Cleanup(func() { cell.TrySh("ip link del up0") })
+	for _, a := range []netip.Addr{Outside4, Outside6} {
+		Soon(t, "the host reaches "+a.String(), func() error { return w.Host.Ping(a) })
+	}
+}
+
+// RouteToPods gives the outside routes to the network's subnets by the host, as
+// a neighbour on the LAN could set.
+func (w *World) RouteToPods(t testing.TB, n heddle.Network) {
+	t.Helper()
+	for _, s := range n.Subnets {
+		w.Outside.Sh(t, "ip route add %s via %s", s, pick(s.Addr(), Host4, Host6))
+	}
+}
+
+// pick chooses the address of the family that like has.
+func pick(like, v4, v6 netip.Addr) netip.Addr {
+	if like.Is4() {
+		return v4
+	}
+	return v6
+}
+
+// Start starts an agent on the world's folders.
+func (w *World) Start(t testing.TB) {
+	t.Helper()
+	a, err := agent.New(w.options)
+	if err != nil {
+		t.Fatalf("start the agent: %v", err)
+	}
+	w.Agent = a
+}
+
+// Restart ends the agent, lets meanwhile do what it wants, and starts another.
+func (w *World) Restart(t testing.TB, meanwhile func()) {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Errorf("close the agent: %v", err)
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	w.Start(t)
+}
+
+// TripAt sets what the agent asks before every step; nil lets all pass.
+func (w *World) TripAt(f func(step string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tripwire = f
+}
+
+func (w *World) step(name string) error {
+	w.mu.Lock()
+	f := w.tripwire
+	w.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f(name)
+}
+
+// end takes everything down again and looks for what is left.
+func (w *World) end(t testing.TB) {
+	w.TripAt(nil)
+	var errs []error
+	for _, e := range w.Endpoints() {
+		_, err := w.Detach(context.Background(), e.ID)
+		errs = append(errs, err)
+	}
+	for _, n := range w.Networks() {
+		errs = append(errs, w.DeleteNetwork(n.Name))
+	}
+	w.AuditEmpty(t)
+	NoTrace(t)
+	if err := errors.Join(append(errs, w.Close())...); err != nil {
+		t.Errorf("take the world down: %v", err)
+	}
+	if t.Failed() {
+		t.Logf("the agent's log:\n%s", w.log.String())
+	}
+}
+
+// AuditEmpty fails the test if the agent finds anything left over, missing or
+// half done.
+func (w *World) AuditEmpty(t testing.TB) {
+	t.Helper()
+	found, err := w.Audit()
+	if err != nil {
+		t.Errorf("audit: %v", err)
+	}
+	for _, f := range found {
+		t.Errorf("audit: %+v", f)
+	}
+}
+
+// logBook collects the agent's log.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
