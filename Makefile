@@ -54,7 +54,7 @@ demo: deps build ## connect containers in every mode on one host and on two, and
 	bin/heddle demo
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
-	$(GO) run ./test/attachbench
+	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
 
 man: build ## man pages into bin/man
 	@mkdir -p bin/man && bin/heddle docs man bin/man

@@ -44,9 +44,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		return made, nil, err
 	}
 	if dryRun {
-		return n, plan.Commands(""), nil
+		return a.shown(n), plan.Commands(""), nil
 	}
-	return n, nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
+	return a.shown(n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
 // complete validates a network and fills in what was left out.
@@ -69,7 +69,7 @@ func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, [
 	if !sameNetwork(old.Network, n) {
 		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
-	return old.Network, nil, nil
+	return a.shown(old.Network), nil, nil
 }
 
 func sameNetwork(a, b heddle.Network) bool {
@@ -225,7 +225,7 @@ func (a *Agent) Networks() []heddle.Network {
 	defer a.mu.RUnlock()
 	all := make([]heddle.Network, 0, len(a.networks))
 	for _, n := range a.networks {
-		all = append(all, n.Network)
+		all = append(all, a.shown(n.Network))
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
@@ -237,7 +237,15 @@ func (a *Agent) Network(name string) (heddle.Network, error) {
 	if err != nil {
 		return heddle.Network{}, err
 	}
-	return n.Network, nil
+	return a.shown(n.Network), nil
+}
+
+// shown is a network as callers see it: with the MTU that its endpoints get.
+func (a *Agent) shown(n heddle.Network) heddle.Network {
+	if len(n.Subnets) > 0 {
+		n.MTU = heddle.ResolveMTU(a.facts, n)
+	}
+	return n
 }
 
 // Endpoints lists all endpoints, by id.

@@ -93,7 +93,7 @@ func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 	}
 	if len(made) > 0 {
 		a.repairs.Add(uint64(len(made)))
-		a.log.Warn("put back what somebody removed or changed", "owner", owner, "objects", made)
+		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
 	}
 }
 

@@ -28,7 +28,7 @@ func newCheck(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.Drift, "'heddle explain ID' marks what differs")
+			return s.emitFindings(all, heddle.Drift, "check finds", "'heddle explain ID' marks what differs")
 		},
 	}
 }
@@ -45,13 +45,13 @@ func newAudit(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.AuditFound, "'heddle gc' removes what belongs to nobody")
+			return s.emitFindings(all, heddle.AuditFound, "audit finds", "'heddle gc' removes what belongs to nobody")
 		},
 	}
 }
 
 // emitFindings writes findings, and returns an error when there are some.
-func (s *session) emitFindings(all []heddle.Finding, found heddle.Code, remedy string) error {
+func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, verdict, remedy string) error {
 	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
 	if err != nil || len(all) == 0 {
 		return err
@@ -60,7 +60,7 @@ func (s *session) emitFindings(all []heddle.Finding, found heddle.Code, remedy s
 	if len(all) == 1 {
 		object = "1 object"
 	}
-	return heddle.Errorf(found, "finds", object, remedy)
+	return &heddle.Error{Code: code, Kind: heddle.Failed, Op: verdict, Object: object, Remedy: remedy}
 }
 
 func (s *session) findingTable(w io.Writer, all []heddle.Finding) error {

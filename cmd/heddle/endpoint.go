@@ -36,9 +36,9 @@ func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
 	}
 	var rows [][]string
 	for _, e := range all {
-		rows = append(rows, []string{e.ID.String(), e.NetworkName, joined(e.Addrs), string(e.MAC), ports(e)})
+		rows = append(rows, []string{e.ID.String(), e.NetworkName, joined(e.Addrs), ports(e)})
 	}
-	return writeTable(w, s.width(), []string{"id", "network", "addresses", "mac", "ports"}, rows)
+	return writeTable(w, s.width(), []string{"id", "network", "addresses", "ports"}, rows)
 }
 
 func newEndpointShow(s *session) *cobra.Command {
