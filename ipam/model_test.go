@@ -77,7 +77,11 @@ func drawNetwork(t *rapid.T) heddle.Network {
 
 func (m *machine) take(t *rapid.T, id heddle.EndpointID, want []netip.Addr) heddle.Code {
 	expected, code := m.oracle.take(id, want)
+	preview, refusal := m.pool.Preview(id, want)
 	lease, err := m.pool.Take(id, want)
+	if a, b := outcome(preview, refusal), outcome(lease, err); a != b {
+		t.Fatalf("%s wants %v and gets %s, after a preview of %s", id, want, b, a)
+	}
 	text := string(code)
 	if code == "" {
 		text = outcome(m.withLength(expected), nil)

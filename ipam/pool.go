@@ -81,6 +81,16 @@ func (p *Pool) Take(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, er
 	return slices.Clone(addrs), nil
 }
 
+// Preview returns what Take would, and leases nothing.
+func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.leases[id]; known != nil {
+		return slices.Clone(known.addrs), nil
+	}
+	return p.choose(id, want)
+}
+
 // choose finds an address of every family, and leaves all of them free.
 func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
 	addrs, err := p.byLane(id, want)
@@ -149,11 +159,4 @@ func (p *Pool) laneOf(a netip.Addr) (int, *lane) {
 		}
 	}
 	return -1, nil
-}
-
-// Preview returns what Take would lease, and leases nothing.
-func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.choose(id, want)
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runnable lists the commands that do something by themselves.
+// runnable lists the commands that do something by themselves. A group that only
+// holds others has no example.
 func runnable(cmd *cobra.Command) (all []*cobra.Command) {
 	for _, c := range cmd.Commands() {
-		if !c.HasSubCommands() && c.Name() != "help" {
+		if (!c.HasSubCommands() || c.Example != "") && c.Name() != "help" {
 			all = append(all, c)
 		}
 		all = append(all, runnable(c)...)

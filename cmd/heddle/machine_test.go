@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if programsDir != "" {
+		os.RemoveAll(programsDir)
+	}
+	os.Exit(code)
 }
 
 // alone runs the calling test again in network, mount, process and host name
@@ -62,17 +66,19 @@ func alone(t *testing.T) bool {
 	return false
 }
 
+// programsDir holds the real programs, once they are built.
+var programsDir string
+
 // programs builds the real programs, once.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "heddle-programs")
-	if err != nil {
+var programs = sync.OnceValues(func() (dir string, err error) {
+	if programsDir, err = os.MkdirTemp("", "heddle-programs"); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, ".", "../heddled").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", programsDir, ".", "../heddled").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return dir, os.Chmod(dir, 0o755)
+	return programsDir, nil
 })
 
 // furnish makes the namespaces look like a machine: an own /run, an interface

@@ -40,7 +40,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 	for _, makeCommand := range []func(*session) *cobra.Command{
 		newNetwork, newAttach, newDetach, newEndpoint,
 		newStatus, newCheck, newAudit, newGC, newExplain,
-		newLab,
+		newLab, newBench,
 		newVersion, newCompletion, newDocs,
 	} {
 		root.AddCommand(makeCommand(s))

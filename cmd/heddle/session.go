@@ -58,28 +58,29 @@ func (s *session) begin(*cobra.Command, []string) error {
 
 func (s *session) client() *api.Client { return api.NewClient(s.socket) }
 
-// note tells people something that is no data.
+// note tells people something that is no data. Programs that asked for
+// documents find nothing but those, on standard error too.
 func (s *session) note(format string, args ...any) {
-	fmt.Fprintf(s.stderr, "heddle: "+format+"\n", args...)
+	if s.format == formatTable || isTerminal(s.stderr) {
+		fmt.Fprintf(s.stderr, "heddle: "+format+"\n", args...)
+	}
 }
 
 // patience is how long a command may be silent.
 const patience = 2 * time.Second
 
-// working says every now and then that the work goes on, until done is called.
+// working says every now and then, and ever more seldom, that the work goes on,
+// until done is called.
 func (s *session) working(what string) (done func()) {
-	if !isTerminal(s.stderr) {
-		return func() {}
-	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	start := time.Now()
 	go func() {
 		defer close(stopped)
-		for {
+		for silence := patience; ; silence *= 2 {
 			select {
 			case <-stop:
 				return
-			case <-time.After(patience):
+			case <-time.After(silence):
 				s.note("%s (%s)", what, time.Since(start).Round(time.Second))
 			}
 		}

@@ -131,7 +131,7 @@ func prefix(rest []rune, width int) int {
 	if n == len(rest) {
 		return n
 	}
-	for i := n; i > n/2; i-- {
+	for i := n; i > 0; i-- {
 		if rest[i-1] == ',' || rest[i-1] == ' ' {
 			return i
 		}

@@ -238,8 +238,9 @@ func TestCheckAcceptsTuning(t *testing.T) {
 	}{
 		{"nothing", body, "", 0},
 		{"mac and mtu as remembered", edited, "want mtu 1500, have 1400; want mac 0a:00:00:00:00:07, have 0a:00:00:00:00:aa", 0},
-		{"mtu not remembered", body, "want mtu 1500, have 1400", 101},
-		{"another mtu", edited, "want mtu 1500, have 1300", 101},
+		{"mtu not remembered", body, "want mtu 1500, have 1400", 0},
+		{"mac not remembered", body, "want mac 0a:00:00:00:00:07, have 0a:00:00:00:00:aa", 101},
+		{"another mac", edited, "want mtu 1500, have 1400; want mac 0a:00:00:00:00:07, have 0a:00:00:00:00:bb", 101},
 		{"down", edited, "want mtu 1500, have 1400; want up, have down", 101},
 	} {
 		d.agent.findings = nil

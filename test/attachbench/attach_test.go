@@ -93,7 +93,7 @@ func cniWay(b *testing.B, a *cell.Agent, dir string) *way {
 }
 
 func referenceWay(b *testing.B, dir string) *way {
-	plugins := filepath.Join(os.Getenv("HEDDLE_CACHE"), "cni-plugins")
+	plugins := filepath.Join(os.Getenv("HEDDLE_CACHE"), "cni-plugins", "v1.9.1")
 	if _, err := os.Stat(filepath.Join(plugins, "bridge")); err != nil {
 		b.Fatalf("%v; run 'make cni-plugins'", err)
 	}

@@ -168,3 +168,11 @@ func (p *Pod) V6() netip.Addr { return p.Addr(Host6) }
 
 // Port is the host's end of the link.
 func (p *Pod) Port() string { return p.Endpoint.ID.PortName() }
+
+// PodIn is Pod in a namespace that is there already.
+func (w *World) PodIn(t testing.TB, place Place, network string, options ...PodOption) *Pod {
+	t.Helper()
+	p := &Pod{Place: place, w: w}
+	p.Join(t, network, options...)
+	return p
+}

@@ -67,7 +67,8 @@ func New(t testing.TB) *World {
 // wire joins the outside to the host's uplink and gives both their routes.
 func (w *World) wire(t testing.TB) {
 	t.Helper()
-	cell.Sh(t, `ip link add up0 mtu %d type veth peer name eth0 mtu %[1]d netns outside
+	cell.Sh(t, `ip -n outside link set lo up
+		ip link add up0 mtu %d type veth peer name eth0 mtu %[1]d netns outside
 		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad
 		ip -n outside address add %s/24 dev eth0; ip -n outside address add %s/64 dev eth0 nodad
 		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo
@@ -76,7 +77,7 @@ func (w *World) wire(t testing.TB) {
 		UplinkMTU, Host4, Host6, Outside4, Outside6, Beyond4, Beyond6)
 	t.Cleanup(func() { cell.TrySh("ip link del up0") })
 	for _, a := range []netip.Addr{Outside4, Outside6} {
-		Soon(t, "the host reaches "+a.String(), func() error { return w.Host.Ping(a) })
+		Soon(t, "the host reaches "+a.String(), func() error { return w.Host.Ping(a, "-W0.2") })
 	}
 }
 

@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/routed"
+)
+
+// BenchmarkAttach applies one more endpoint's plan beside 10 and 1,000 others,
+// in a container's namespace that is there already and that is opened for it,
+// as the agent does. Nothing is removed within the measured time.
+func BenchmarkAttach(b *testing.B) {
+	for _, s := range []scenario{
+		newScenario(b, "bridge", bridge.Mode{}, nil, 0),
+		newScenario(b, "routed", routed.Mode{}, nil, 0),
+	} {
+		for _, others := range []int{10, 1000} {
+			b.Run(fmt.Sprintf("%s-%d", s.name, others), func(b *testing.B) {
+				r := newRoom(b)
+				r.apply(s.netPlan)
+				for i := range others {
+					r.apply(s.hostPart(i))
+				}
+				measureAttach(b, r, s, others)
+			})
+		}
+	}
+}
+
+// hostPart is an endpoint whose container is the host itself: as costly to the
+// host as any, and without a namespace for each.
+func (s scenario) hostPart(i int) heddle.Plan {
+	p := s.endpoint(i)
+	for j, l := range p.Host.Links {
+		if l.PeerInPod {
+			p.Host.Links[j].PeerInPod, p.Host.Links[j].Peer = false, fmt.Sprintf("far%d", i)
+		}
+	}
+	p.Pod = heddle.State{}
+	return p
+}
+
+func measureAttach(b *testing.B, r *room, s scenario, i int) {
+	plan := s.endpoint(i)
+	var times []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		pod, err := OpenNetns(r.podNS.path)
+		check(b, err)
+		_, err = r.k.Apply(plan, pod)
+		check(b, err)
+		pod.Close()
+		times = append(times, time.Since(start))
+		b.StopTimer()
+		check(b, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) }))
+		b.StartTimer()
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+}

@@ -1,0 +1,61 @@
+// Package modes_test proves what the modes promise, packet by packet: who
+// reaches whom, by which ports, with which addresses, and that nothing is left
+// or lost when things go wrong. The agent runs in the test's own process, on a
+// host that package world makes; the same tests run inside virtual machines
+// under other kernels.
+package modes_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// TestInGuests repeats the tests that look at each mode's core under the
+// kernels of Debian.
+func TestInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^Test(Reach|MTU|Inside|Ports|PortOfHost|Isolation|Internal|Quiet|Broadcast|PolicyTable|Floor|Drift|Flush|SecondNetwork)$")
+}
+
+var ctx = context.Background()
+
+// modes are those in which containers have a stack of their own.
+var modes = []string{"bridge", "routed"}
+
+// each runs a test in every mode.
+func each(t *testing.T, test func(t *testing.T, mode string)) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) { test(t, mode) })
+	}
+}
+
+// wantCode fails the test unless the error has the code.
+func wantCode(t *testing.T, err error, code heddle.Code) {
+	t.Helper()
+	if !errors.Is(err, code.Sentinel()) {
+		t.Errorf("got error %v, want %s", err, code)
+	}
+}
+
+// all joins addresses.
+func all(some ...[]netip.Addr) (joined []netip.Addr) {
+	for _, s := range some {
+		joined = append(joined, s...)
+	}
+	return joined
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
