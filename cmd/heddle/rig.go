@@ -26,9 +26,12 @@ type rig struct {
 	say     func(string)
 }
 
-// portBase is the first port of a server; a pair's servers use
-// bench.PortsPerPair ports from there.
-const portBase = 20000
+// portOf is the first port of a pair's far server; the near one's follow. No two
+// servers of a lab host share a port: some are published on the host, some
+// listen there.
+func portOf(mode, pair int) uint16 {
+	return uint16(10000 + mode*4000 + pair*2*bench.PortsPerPair)
+}
 
 // newRig makes the lab and its endpoints. The lab of the name must not exist.
 func newRig(ctx context.Context, name string, modes []string, pairs int, say func(string)) (*rig, error) {
@@ -81,7 +84,7 @@ func (r *rig) addMode(ctx context.Context, number int, mode string) error {
 		if err != nil {
 			return err
 		}
-		base := uint16(portBase + i*2*bench.PortsPerPair)
+		base := portOf(number, i)
 		same.Pairs = append(same.Pairs, bench.Pair{Client: client, Server: near, PortBase: base + bench.PortsPerPair})
 		across.Pairs = append(across.Pairs, bench.Pair{Client: client, Server: far, PortBase: base})
 	}
@@ -128,19 +131,17 @@ func (r *rig) linkHosts(ctx context.Context, number int, mode string) error {
 func (r *rig) container(ctx context.Context, host, number int, mode string, i int, publish bool) (bench.Place, error) {
 	h := r.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
-	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: h.Command}
+	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
 	if mode != "host" {
 		request.Netns = "/run/netns/" + id.Container
 		if err := makeNamespace(ctx, h, id.Container); err != nil {
 			return place, err
 		}
-		place.Command = func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
-			return h.Command(ctx, append([]string{"nsenter", "--net=" + request.Netns, "--"}, argv...)...)
-		}
+		place.Command = inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, request.Netns))
 	}
 	if publish {
-		request.Ports = publishedPorts(uint16(portBase + i*2*bench.PortsPerPair))
+		request.Ports = publishedPorts(portOf(number, i))
 	}
 	reply, err := r.agents[host].Attach(ctx, request)
 	if err != nil {
@@ -150,6 +151,14 @@ func (r *rig) container(ctx context.Context, host, number int, mode string, i in
 		place.Addr, place.Addr6 = addrs[0].Addr(), addrs[1].Addr()
 	}
 	return place, nil
+}
+
+// inNetns runs programs in a network namespace and nothing else of the host: it
+// becomes the program, which so gets the probes' signals.
+func inNetns(path string) func(context.Context, ...string) (*exec.Cmd, error) {
+	return func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
+		return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + path, "--"}, argv...)...), nil
+	}
 }
 
 func publishedPorts(base uint16) (all []heddle.PortMapping) {
