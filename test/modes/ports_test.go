@@ -2,6 +2,7 @@ package modes_test
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -13,23 +14,31 @@ var loopback4 = netip.MustParseAddr("127.0.0.1")
 // TestPorts: a published port is reached from outside, from the host by any of
 // its addresses, from other containers and from the container itself.
 func TestPorts(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
-		w := world.New(t)
-		n := w.Network(t, "net", mode)
-		w.Network(t, "other", mode)
-		a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"), world.Publish("8080:80/udp"))
-		b, c := w.Pod(t, "b", "net"), w.Pod(t, "c", "other")
-		a.Serve(t, 80, a.Addrs()...)
-		w.Outside.Gets(t, "a", 8080, hostAddrs...)
-		w.Host.Gets(t, "a", 8080, all(hostAddrs, n.Gateways, []netip.Addr{loopback4})...)
-		b.Gets(t, "a", 8080, all(hostAddrs, n.Gateways)...)
-		c.Gets(t, "a", 8080, hostAddrs...)
-		a.Gets(t, "a", 8080, hostAddrs...)
-		w.Outside.GetsNothing(t, 80, hostAddrs...)
-		a.Leave(t)
-		w.Outside.GetsNothing(t, 8080, hostAddrs...)
-		w.Host.GetsNothing(t, 8080, all(hostAddrs, []netip.Addr{loopback4})...)
-	})
+	for _, setting := range []string{"bridge", "bridge nf", "routed"} {
+		t.Run(setting, func(t *testing.T) { ports(t, setting) })
+	}
+}
+
+func ports(t *testing.T, setting string) {
+	w := world.New(t)
+	mode, nf, _ := strings.Cut(setting, " ")
+	if !w.BridgeNF(t, nf != "") {
+		t.Skip("this kernel has no br_netfilter")
+	}
+	n := w.Network(t, "net", mode)
+	w.Network(t, "other", mode)
+	a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"), world.Publish("8080:80/udp"))
+	b, c := w.Pod(t, "b", "net"), w.Pod(t, "c", "other")
+	a.Serve(t, 80, a.Addrs()...)
+	w.Outside.Gets(t, "a", 8080, hostAddrs...)
+	w.Host.Gets(t, "a", 8080, all(hostAddrs, n.Gateways, []netip.Addr{loopback4})...)
+	b.Gets(t, "a", 8080, all(hostAddrs, n.Gateways)...)
+	c.Gets(t, "a", 8080, hostAddrs...)
+	a.Gets(t, "a", 8080, hostAddrs...)
+	w.Outside.GetsNothing(t, 80, hostAddrs...)
+	a.Leave(t)
+	w.Outside.GetsNothing(t, 8080, hostAddrs...)
+	w.Host.GetsNothing(t, 8080, all(hostAddrs, []netip.Addr{loopback4})...)
 }
 
 // TestPortMixedModes: a container on a network of another mode reaches a

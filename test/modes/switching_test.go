@@ -12,13 +12,20 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
+// heard says that the place did not send the frame itself, nor the host: what a
+// bridge says on its own behalf (multicast reports) goes to all ports.
+func heard(f world.Frame) bool {
+	const hostMAC = 0x0e // the first byte of bridges' and ports' addresses
+	return !f.Out && f.Data[6] != hostMAC
+}
+
 // TestQuiet: nobody overhears two containers that find each other and talk, not
 // even their first packets and requests.
 func TestQuiet(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge")
 	listener := w.Pod(t, "listener", "net")
-	heard := listener.Capture(t, "eth0")
+	overheard := listener.Capture(t, "eth0")
 	a, b := w.Pod(t, "a", "net"), w.Pod(t, "b", "net")
 	at := b.Capture(t, "eth0")
 	for _, to := range b.Addrs() {
@@ -26,16 +33,18 @@ func TestQuiet(t *testing.T) {
 	}
 	b.Reaches(t, a.Addrs()...)
 	a.Reaches(t, all(hostAddrs, outsideAddrs)...)
-	for _, f := range heard.Stop() {
-		if !f.Out {
+	for _, f := range overheard.Stop() {
+		if heard(f) {
 			t.Errorf("overheard: %s", f.Packet())
 		}
 	}
 	frames := at.Stop()
-	if n := world.Count(frames, func(f world.Frame) bool { return f.Packet().Layer(layers.LayerTypeARP) != nil }); n < 2 {
+	if n := world.Count(frames, func(f world.Frame) bool { return heard(f) && f.Packet().Layer(layers.LayerTypeARP) != nil }); n < 1 {
 		t.Errorf("b saw %d ARP frames: the test proves nothing", n)
 	}
-	if n := world.Count(frames, func(f world.Frame) bool { return f.Packet().Layer(layers.LayerTypeICMPv6NeighborSolicitation) != nil }); n < 2 {
+	if n := world.Count(frames, func(f world.Frame) bool {
+		return heard(f) && f.Packet().Layer(layers.LayerTypeICMPv6NeighborSolicitation) != nil
+	}); n < 1 {
 		t.Errorf("b saw %d neighbour solicitations: the test proves nothing", n)
 	}
 }
@@ -44,7 +53,7 @@ func TestQuiet(t *testing.T) {
 // without ARP or neighbour discovery.
 func TestNoNeighbourTraffic(t *testing.T) {
 	w := world.New(t)
-	n := w.Network(t, "net", "routed")
+	n := w.Network(t, "net", "routed", world.With("masquerade=true"))
 	a, b := w.Pod(t, "a", "net"), w.Pod(t, "b", "net")
 	at := w.Host.Capture(t, a.Port())
 	for _, to := range all(b.Addrs(), n.Gateways, outsideAddrs, hostAddrs) {

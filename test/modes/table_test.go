@@ -28,9 +28,8 @@ func secondUplink(t *testing.T) world.Place {
 		ip link set up1 up; ip -n second link set eth0 up`,
 		secondHost[0], secondHost[1], secondOutside[0], secondOutside[1], world.Beyond4, world.Beyond6)
 	t.Cleanup(func() { cell.TrySh("ip link del up1") })
-	for _, a := range secondOutside {
-		world.Soon(t, "the host reaches "+a.String(), func() error { return world.Place{}.Ping(a, "-W0.2") })
-	}
+	world.Ready(t, "up1", p)
+	world.Place{Name: "host"}.Reaches(t, secondOutside...)
 	return p
 }
 

@@ -118,7 +118,6 @@ func (p Place) TrySh(script string, args ...any) (out string, err error) {
 	return out, err
 }
 
-
 // Ping sends one echo request, with further flags of ping(8).
 func (p Place) Ping(to netip.Addr, flags ...string) error {
 	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -24,8 +25,22 @@ var hostCommands = []string{"bridge fdb", "bridge -d link", "nft -s list ruleset
 var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
 
 // Dump lists all links, addresses, routes, rules, permanent neighbours and, on
-// the host, the forwarding tables and the firewall.
+// the host, the forwarding tables and the firewall, once they change no more.
 func (p Place) Dump(t testing.TB) string {
+	t.Helper()
+	last := p.dump(t)
+	for range 50 {
+		time.Sleep(20 * time.Millisecond)
+		next := p.dump(t)
+		if next == last {
+			break
+		}
+		last = next
+	}
+	return last
+}
+
+func (p Place) dump(t testing.TB) string {
 	t.Helper()
 	commands := dumpCommands
 	if p.Path == "" {

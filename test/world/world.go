@@ -14,6 +14,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -76,9 +78,40 @@ func (w *World) wire(t testing.TB) {
 		ip route add default via %[4]s; ip -6 route add default via %[5]s`,
 		UplinkMTU, Host4, Host6, Outside4, Outside6, Beyond4, Beyond6)
 	t.Cleanup(func() { cell.TrySh("ip link del up0") })
-	for _, a := range []netip.Addr{Outside4, Outside6} {
-		Soon(t, "the host reaches "+a.String(), func() error { return w.Host.Ping(a, "-W0.2") })
+	Ready(t, "up0", w.Outside)
+	w.Host.Reaches(t, Outside4, Outside6)
+}
+
+// Ready waits until a pair carries packets: the kernel gives a link its queue a
+// moment after its carrier. The far end is eth0 of the place.
+func Ready(t testing.TB, link string, far Place) {
+	t.Helper()
+	Soon(t, link+" carries packets", func() error {
+		state := cell.Sh(t, "ip -o link show dev %s", link) + far.Sh(t, "ip -o link show dev eth0")
+		if strings.Contains(state, "qdisc noop ") || strings.Count(state, "state UP") < 2 {
+			return errors.New(state)
+		}
+		return nil
+	})
+}
+
+// BridgeNF says whether bridged frames pass the IP firewall too, as they do where
+// docker is installed. It reports whether this kernel can.
+func (w *World) BridgeNF(t testing.TB, on bool) bool {
+	t.Helper()
+	value := map[bool]string{true: "1", false: "0"}[on]
+	for _, name := range []string{"iptables", "ip6tables"} {
+		path := "/proc/sys/net/bridge/bridge-nf-call-" + name
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return !on
+		}
+		if err := os.WriteFile(path, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.WriteFile(path, old, 0) })
 	}
+	return true
 }
 
 // RouteToPods gives the outside routes to the network's subnets by the host, as

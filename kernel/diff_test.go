@@ -1,0 +1,214 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// damage takes one object away, as somebody with a shell would; collateral says
+// that others go with it.
+func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
+	in := " -n " + ns + " "
+	switch x := o.(type) {
+	case heddle.Link:
+		if x.Kind == "" {
+			r.sh("ip" + in + "link set " + x.Name + " down")
+			return false
+		}
+		r.sh("ip" + in + "link delete " + x.Name)
+		return true
+	case heddle.Sysctl:
+		value := "0"
+		if x.Value == "0" {
+			value = "1"
+		}
+		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
+	case heddle.Element:
+		check(r.t, r.k.nft.deleteElements([]heddle.Element{x}))
+	case heddle.Forward:
+		r.sh(fmt.Sprintf("bridge%sfdb del %s dev %s master", in, x.MAC, x.Link))
+	case heddle.Address:
+		r.sh(fmt.Sprintf("ip%saddress delete %s dev %s", in, x.Prefix, x.Link))
+		return true
+	case heddle.Neighbour:
+		r.sh(fmt.Sprintf("ip%sneighbour delete %s dev %s", in, x.Addr, x.Link))
+	case heddle.Route:
+		x = filled(x)
+		r.sh(fmt.Sprintf("ip%sroute delete %s %s table %d proto 104 metric %d", in, x.Type, x.Dst, x.Table, x.Metric))
+	case heddle.Rule:
+		from, to, six := "", "", ""
+		if x.From.IsValid() {
+			from = " from " + x.From.String()
+		}
+		if x.To.IsValid() {
+			to = " to " + x.To.String()
+		}
+		if x.From.Addr().Is6() || x.To.Addr().Is6() {
+			six = "-6 "
+		}
+		r.sh(fmt.Sprintf("ip%s%srule delete priority %d%s%s lookup %d", in, six, x.Priority, from, to, x.Table))
+	case heddle.Firewall:
+		return r.damageFirewall(x)
+	}
+	return false
+}
+
+// damageFirewall flushes chains, and drops the whole table for what is in use.
+func (r *room) damageFirewall(x heddle.Firewall) (collateral bool) {
+	if x.Kind == "chain" && len(x.Rules) > 0 {
+		r.sh("nft flush chain " + x.Family + " heddle " + x.Name)
+		return false
+	}
+	r.sh("nft delete table " + x.Family + " heddle")
+	return true
+}
+
+// Every single object that somebody takes away is reported, and Apply makes it
+// again.
+func TestDiffFindsEachObject(t *testing.T) {
+	for _, s := range scenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			r := newRoom(t)
+			r.sh(uplinkScript)
+			plan := s.endpoint(0)
+			r.apply(s.netPlan)
+			r.apply(plan)
+			union, conflicts := s.netPlan.Host.Union(plan.Host)
+			if len(conflicts) > 0 {
+				t.Fatal(conflicts)
+			}
+			all := heddle.Plan{Host: union, Pod: plan.Pod}
+			for ns, state := range map[string]heddle.State{r.host: all.Host, r.pod: all.Pod} {
+				for _, o := range state.Objects() {
+					collateral := r.damage(ns, o)
+					diff, err := r.k.Diff(all, r.podNS)
+					check(t, err)
+					found := false
+					for _, d := range diff {
+						found = found || d.Key == o.Key()
+					}
+					if !found || len(diff) > 1 && !collateral {
+						t.Fatalf("without %s: %v", o.Key(), diff)
+					}
+					made := r.apply(all)
+					if len(made) < len(diff) {
+						t.Errorf("without %s: repaired %v of %v", o.Key(), made, diff)
+					}
+					r.clean(all)
+				}
+			}
+		})
+	}
+}
+
+// drifts are changes to what is there, with the keys that they concern.
+func drifts(r *room, bridged bool) map[string]string {
+	all := map[string]string{
+		"ip link set PORT mtu 1300":                                                     "link/PORT",
+		"ip link set PORT address 02:00:00:00:00:99":                                    "link/PORT",
+		"ip link set PORT group 7":                                                      "link/PORT",
+		"ip link set PORT addrgenmode eui64":                                            "link/PORT",
+		"ip link set PORT alias ''":                                                     "link/PORT",
+		"ip -n POD link set eth0 mtu 1300":                                              "link/eth0",
+		"ip -n POD link set eth0 alias ''":                                              "link/eth0",
+		"sysctl -qw net/ipv6/conf/PORT/accept_ra=1":                                     "sysctl/net/ipv6/conf/PORT/accept_ra",
+		"ip route change unreachable 10.20.0.0/16 metric 4294967295 mtu 1300 proto 104": "route/0/10.20.0.0/16/4294967295/",
+		"ip -n POD -6 route change default via fd20::9 dev eth0 proto 104":              "route/0/::/0/0/eth0",
+		"ip -n POD route change default via 10.20.0.1 dev eth0 mtu 1000 proto 104":      "route/0/0.0.0.0/0/0/eth0",
+		"nft delete element inet heddle any4 '{ tcp . 10000 }'; nft add element inet heddle any4 '{ tcp . 10000 : 10.20.9.9 . 80 }'": "element/inet/any4/tcp.10000",
+		"nft add rule inet heddle guard accept":      "firewall/inet/chain/guard",
+		"nft insert rule bridge heddle guard accept": "firewall/bridge/chain/guard",
+		"nft flush chain inet heddle forward; nft delete chain inet heddle forward; nft add chain inet heddle forward '{ type filter hook input priority 0; }'": "firewall/inet/chain/forward",
+		"nft chain inet heddle forward '{ policy drop; }'": "firewall/inet/chain/forward",
+	}
+	if bridged {
+		all["ip link set PORT nomaster"] = "link/PORT"
+		all["bridge link set dev PORT learning on"] = "link/PORT"
+		all["bridge link set dev PORT bcast_flood on"] = "link/PORT"
+		all["ip link set BRIDGE type bridge mcast_snooping 1"] = "link/BRIDGE"
+		all["ip link set BRIDGE down"] = "link/BRIDGE"
+		all["ip neighbour replace 10.20.0.2 lladdr 02:00:00:00:00:99 dev BRIDGE nud permanent"] = "neighbour/BRIDGE/10.20.0.2"
+		all["ip neighbour replace 10.20.0.2 lladdr MAC dev BRIDGE nud stale"] = "neighbour/BRIDGE/10.20.0.2"
+		all["bridge fdb replace MAC dev other0 master static"] = "forward/PORT/MAC"
+		all["bridge fdb replace MAC dev PORT master dynamic"] = "forward/PORT/MAC"
+		all["ip address delete fd20::1/64 dev BRIDGE; ip address add fd20::1/128 dev BRIDGE nodad"] = "address/BRIDGE/fd20::1/64"
+		all["nft delete element bridge heddle who4 '{ GROUP . 10.20.0.2 }'; nft add element bridge heddle who4 '{ GROUP . 10.20.0.2 : 02:00:00:00:00:99 }'"] = "element/bridge/who4/GROUP.10.20.0.2"
+	} else {
+		all["ip rule add priority 26880 from 10.20.0.0/16 lookup 77 protocol 104"] = "rule/26880/10.20.0.0/16/all"
+		all["ip rule delete priority 26880 from 10.20.0.0/16; ip rule add priority 26880 from 10.20.0.0/16 lookup 77 protocol 104"] = "rule/26880/10.20.0.0/16/all"
+	}
+	return all
+}
+
+// Whatever is ours and was changed is reported and corrected; a failure at any
+// step of the correction puts the changed values back.
+func TestDrift(t *testing.T) {
+	for _, s := range scenarios(t) {
+		if s.name == "shard" {
+			continue // made of the same objects
+		}
+		t.Run(s.name, func(t *testing.T) {
+			r := newRoom(t)
+			r.sh(uplinkScript)
+			plan := s.endpoint(0)
+			r.settled(s)
+			r.apply(plan)
+			union, _ := s.netPlan.Host.Union(plan.Host)
+			all := heddle.Plan{Host: union, Pod: plan.Pod}
+			port := plan.Host.Links[len(plan.Host.Links)-1]
+			words := strings.NewReplacer("PORT", port.Name, "BRIDGE", s.network.BridgeName(0), "POD", r.pod,
+				"MAC", string(plan.Pod.Links[len(plan.Pod.Links)-1].MAC), "GROUP", fmt.Sprintf("%#x", s.network.Group()))
+			for script, key := range drifts(r, s.name == "bridge") {
+				script, key = words.Replace(script), words.Replace(key)
+				r.sh(script)
+				diff, err := r.k.Diff(all, r.podNS)
+				check(t, err)
+				if len(diff) == 0 || !hasKey(diff, key) {
+					t.Fatalf("%s: found %v", script, diff)
+				}
+				if !strings.HasPrefix(key, "firewall/") {
+					r.putsBack(t, script, all)
+				}
+				if made := r.apply(all); len(made) == 0 {
+					t.Errorf("%s: nothing repaired", script)
+				}
+				if diff, _ := r.k.Diff(all, r.podNS); len(diff) > 0 {
+					t.Fatalf("%s: after the repair %v", script, diff)
+				}
+			}
+		})
+	}
+}
+
+func hasKey(diff []Difference, key string) bool {
+	for _, d := range diff {
+		if d.Key == key && d.Kind == "differs" || strings.HasPrefix(key, "address/") && d.Key == key || strings.HasPrefix(key, "forward/") && d.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// putsBack fails the last steps of a repair, which come after the correction.
+func (r *room) putsBack(t *testing.T, what string, all heddle.Plan) {
+	t.Helper()
+	names := sysctlNames(all)
+	before := r.dump(names...)
+	last := all.Pod.Routes[len(all.Pod.Routes)-1].Key()
+	r.k.Tripwire = func(step string) error {
+		if step == "make "+last {
+			return errInjected
+		}
+		return nil
+	}
+	_, err := r.k.Apply(all, r.podNS)
+	r.k.Tripwire = nil
+	if !errors.Is(err, errInjected) {
+		t.Fatalf("%s: %v", what, err)
+	}
+	sameText(t, "a failure after the repair of: "+what, before, r.dump(names...))
+}
