@@ -4,7 +4,7 @@ GO       ?= go
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
-LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION)
+LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION) -X main.Version=$(VERSION)
 PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev
 

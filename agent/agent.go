@@ -40,17 +40,21 @@ type Options struct {
 
 // Agent is one host's agent.
 type Agent struct {
-	opt      Options
-	log      *slog.Logger
-	kernel   *kernel.Kernel
-	coexist  *kernel.Coexist
-	ledger   *ledger
-	lock     *os.File
-	started  time.Time
-	facts    heddle.HostFacts
-	ids      keyedLocks
-	ready    atomic.Bool
-	repairs  atomic.Uint64
+	opt     Options
+	log     *slog.Logger
+	kernel  *kernel.Kernel
+	coexist *kernel.Coexist
+	ledger  *ledger
+	lock    *os.File
+	started time.Time
+	facts   heddle.HostFacts
+	ids     keyedLocks
+	ready   atomic.Bool
+	repairs atomic.Uint64
+	// working counts our own operations under way, worked is when the last one
+	// ended (Unix nanoseconds).
+	working  atomic.Int64
+	worked   atomic.Int64
 	metrics  *metrics
 	stop     context.CancelFunc
 	finished sync.WaitGroup
@@ -68,8 +72,9 @@ type Agent struct {
 	endpoints map[heddle.EndpointID]record
 	pending   map[heddle.EndpointID]string
 	wanted    wanted
-	// defaults names, for each container, the endpoint with its default route.
-	defaults map[string]heddle.EndpointID
+	// defaults names, for each container's namespace (by inode), the endpoint
+	// with its default route.
+	defaults map[uint64]heddle.EndpointID
 }
 
 // network is a network with what belongs to it on this host.
@@ -88,7 +93,7 @@ type network struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		wanted: wanted{}, defaults: map[string]heddle.EndpointID{}}
+		wanted: wanted{}, defaults: map[uint64]heddle.EndpointID{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -32,6 +32,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 		defer pod.Close()
 	}
 	defer a.ids.lock(req.ID)()
+	defer a.work()()
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old.Endpoint)
@@ -139,7 +140,7 @@ func (a *Agent) podAlive(r record) bool {
 }
 
 func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
-	e, err := a.claim(n, req)
+	e, err := a.claim(n, req, pod)
 	if err != nil {
 		return reply, err
 	}

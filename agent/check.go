@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -122,17 +123,19 @@ func (a *Agent) unsettled() []heddle.Finding {
 // owner's endpoints which are not in keep (the CNI verb GC).
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
+	var errs []error
 	for _, e := range a.stale(owner, keep) {
 		if _, err := a.Detach(ctx, e); err != nil {
-			return removed, err
+			errs = append(errs, err) // the others are collected all the same
+			continue
 		}
 		removed = append(removed, "endpoint "+e.String())
 	}
 	if owner != "" {
-		return removed, nil
+		return removed, errors.Join(errs...)
 	}
 	pruned, err := a.kernel.Prune(a.isWanted)
-	return append(removed, pruned...), err
+	return append(removed, pruned...), errors.Join(append(errs, err)...)
 }
 
 // stale lists the endpoints to collect.

@@ -2,15 +2,17 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
 // a slot. It touches memory only; release gives all of it back.
-func (a *Agent) claim(n *network, req heddle.AttachRequest) (heddle.Endpoint, error) {
+func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
@@ -27,6 +29,7 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest) (heddle.Endpoint, er
 		return e, err
 	}
 	e.Addrs, e.MTU = addrs, heddle.ResolveMTU(a.facts, n.Network)
+	a.forgetStaleDefault(pod)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e.MAC, err = n.takeMAC(req); err != nil {
@@ -34,8 +37,8 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest) (heddle.Endpoint, er
 		return e, err
 	}
 	e.Slot = n.slots.take()
-	if _, has := a.defaults[req.ID.Container]; !has {
-		a.defaults[req.ID.Container], e.DefaultRoute = req.ID, true
+	if _, held := a.defaults[pod.Inode()]; !held {
+		a.defaults[pod.Inode()], e.DefaultRoute = req.ID, true
 	}
 	return e, nil
 }
@@ -60,6 +63,23 @@ func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
 	}
 	n.macs[mac] = req.ID
 	return mac, nil
+}
+
+// forgetStaleDefault drops the record of who has the namespace's default route
+// if that endpoint is not in it: an inode number may be used again.
+func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
+	a.mu.RLock()
+	holder, recorded := a.defaults[pod.Inode()]
+	r, made := a.endpoints[holder]
+	a.mu.RUnlock()
+	if !recorded || !made || a.inPod(r, pod) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.defaults[pod.Inode()] == holder {
+		delete(a.defaults, pod.Inode())
+	}
 }
 
 // checkPorts refuses ports that another endpoint publishes or a program on the
@@ -97,8 +117,8 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 	n.pool.Give(e.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.defaults[e.ID.Container] == e.ID {
-		delete(a.defaults, e.ID.Container)
+	if e.DefaultRoute {
+		maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
 	}
 	if n.macs[e.MAC] == e.ID {
 		delete(n.macs, e.MAC)
@@ -116,8 +136,11 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	}
 	n.macs[e.MAC] = e.ID
 	n.slots.mark(e.Slot)
-	if e.DefaultRoute {
-		a.defaults[e.ID.Container] = e.ID
+	if pod, err := kernel.OpenNetns(e.Netns); err == nil {
+		if e.DefaultRoute {
+			a.defaults[pod.Inode()] = e.ID
+		}
+		pod.Close()
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 		return false, heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
 	}
 	defer a.ids.lock(id)()
+	defer a.work()()
 	r, known := a.lookup(id)
 	if !known {
 		return false, nil

@@ -26,6 +26,8 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
+	// one comparison of the whole host finds what has to be repaired
+	a.reconcile()
 	removed, err := a.kernel.Prune(a.isWanted)
 	if err != nil {
 		return err
@@ -39,7 +41,7 @@ func (a *Agent) recover() error {
 	if len(a.networks) == 0 {
 		return a.coexist.Withdraw()
 	}
-	return a.admit()
+	return nil
 }
 
 func (a *Agent) networkIDs() map[string]bool {
@@ -108,8 +110,7 @@ func (a *Agent) replay(n *network) error {
 }
 
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
-// got an answer to, or a detach that has begun. Others are made whole, unless
-// their container has gone meanwhile.
+// got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
@@ -130,13 +131,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 		a.log.Error("endpoint of a network that is not recorded", "endpoint", r.Endpoint.ID, "network", r.Endpoint.NetworkName)
 		return nil
 	}
-	if err := a.restore(n, r.Endpoint); err != nil {
-		return err
-	}
-	if _, err := a.repair(r); err != nil {
-		a.log.Error("endpoint cannot be made whole", "endpoint", r.Endpoint.ID, "error", err)
-	}
-	return nil
+	return a.restore(n, r.Endpoint)
 }
 
 // repair applies a recorded plan again if the container is still there.

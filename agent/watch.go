@@ -8,13 +8,18 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// How often the host is compared with the plans when no event came, and how
-// long events are collected before it is compared because of them.
 const (
-	patrolEvery   = 5 * time.Second
-	settleAfter   = 100 * time.Millisecond
-	cursorsEvery  = 5 * time.Second
-	fullCheckRest = 10 // pause after a full comparison, in multiples of its length
+	// patrolEvery is how often the host is compared with the plans when no
+	// event came; with very many endpoints less often, so that comparing takes
+	// no more than a fiftieth of the time.
+	patrolEvery = 5 * time.Second
+	patrolShare = 50
+	// settleAfter is how long events are collected before they are looked at.
+	settleAfter = 100 * time.Millisecond
+	// ownNoise is how long after an operation of our own its events are taken
+	// for echoes: then only the firewall's frame is compared, which is what
+	// reloads of others take away, and which costs the same at any size.
+	ownNoise = 500 * time.Millisecond
 )
 
 // watch starts the patrol: whatever somebody else removes of ours is put back
@@ -33,8 +38,9 @@ func (a *Agent) watch(ctx context.Context) error {
 }
 
 func (a *Agent) patrol(ctx context.Context, events <-chan struct{}) {
-	tick := time.NewTicker(patrolEvery)
+	tick := time.NewTicker(ownNoise)
 	defer tick.Stop()
+	var due, soonest time.Time // of the next full comparison: without an event, and with one
 	for {
 		select {
 		case <-ctx.Done():
@@ -43,15 +49,47 @@ func (a *Agent) patrol(ctx context.Context, events <-chan struct{}) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
+			if !a.busy() || a.frameBroken() {
+				due = soonest
+			}
 		case <-tick.C:
-			a.saveCursors()
+		}
+		if time.Now().Before(due) {
+			continue
 		}
 		began := time.Now()
+		a.saveCursors()
 		a.reconcile()
-		if !pause(ctx, min(time.Since(began)*fullCheckRest, time.Second/2)) {
-			return
-		}
+		took, now := time.Since(began), time.Now()
+		due, soonest = now.Add(max(patrolEvery, took*patrolShare)), now.Add(took*2)
 	}
+}
+
+// busy reports whether an operation of our own has just ended or is under way.
+func (a *Agent) busy() bool {
+	return a.working.Load() > 0 || time.Since(time.Unix(0, a.worked.Load())) < ownNoise
+}
+
+// work marks an operation that changes the kernel; call what it returns at its
+// end.
+func (a *Agent) work() func() {
+	a.working.Add(1)
+	return func() {
+		a.worked.Store(time.Now().UnixNano())
+		a.working.Add(-1)
+	}
+}
+
+// frameBroken compares the static part of the firewall only.
+func (a *Agent) frameBroken() bool {
+	a.mu.RLock()
+	var u unionBuilder
+	for _, n := range a.networks {
+		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
+	}
+	a.mu.RUnlock()
+	drift, err := a.kernel.Diff(heddle.Plan{Host: u.state}, nil)
+	return err != nil || len(drift) > 0
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

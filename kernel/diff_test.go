@@ -117,7 +117,7 @@ func drifts(r *room, bridged bool) map[string]string {
 		"ip -n POD link set eth0 alias ''":                                              "link/eth0",
 		"sysctl -qw net/ipv6/conf/PORT/accept_ra=1":                                     "sysctl/net/ipv6/conf/PORT/accept_ra",
 		"ip route change unreachable 10.20.0.0/16 metric 4294967295 mtu 1300 proto 104": "route/0/10.20.0.0/16/4294967295/",
-		"ip -n POD -6 route change default via fd20::9 dev eth0 proto 104":              "route/0/::/0/0/eth0",
+		"ip -n POD -6 route change default via fd20::1 dev eth0 mtu 1300 proto 104":     "route/0/::/0/0/eth0",
 		"ip -n POD route change default via 10.20.0.1 dev eth0 mtu 1000 proto 104":      "route/0/0.0.0.0/0/0/eth0",
 		"nft delete element inet heddle any4 '{ tcp . 10000 }'; nft add element inet heddle any4 '{ tcp . 10000 : 10.20.9.9 . 80 }'": "element/inet/any4/tcp.10000",
 		"nft add rule inet heddle guard accept":      "firewall/inet/chain/guard",

@@ -146,29 +146,42 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 		if err != nil {
 			return err
 		}
-		remove := func() error { return s.rt.execute(forwardRequest(unix.RTM_DELNEIGH, 0, index, x.MAC)) }
-		err = s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, excl, index, x.MAC))
-		if !exists(err) {
-			if err == nil {
-				a.did(x.Key(), remove)
-			}
-			return err
+		err = s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, excl, index, x.MAC, staticForward))
+		if exists(err) {
+			return a.sameForward(s, x, index)
 		}
-		old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x.MAC))
-		if err != nil || old != nil && old.static() && old.index == index {
-			return err
+		if err == nil {
+			a.did(x.Key(), func() error { return s.deleteForward(x) })
 		}
-		replace := func(index int) error {
-			return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, x.MAC))
-		}
-		a.did(x.Key(), func() error {
-			if old != nil && old.static() {
-				return replace(old.index)
-			}
-			return remove() // it had been learned, and will be again
-		})
-		return replace(index)
+		return err
 	})
+}
+
+// sameForward takes an entry over that leads to another port or was learned.
+func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
+	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x.MAC, 0))
+	if err != nil || old != nil && old.static() && old.index == index {
+		return err
+	}
+	replace := func(index, state int) error {
+		return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, x.MAC, state))
+	}
+	a.did(x.Key(), func() error {
+		if old == nil {
+			return s.deleteForward(x)
+		}
+		// The kernel shows states that it does not take, such as stale.
+		return replace(old.index, old.state|unix.NUD_REACHABLE)
+	})
+	return replace(index, staticForward)
+}
+
+func (s *site) deleteForward(x heddle.Forward) error {
+	index, err := s.ifindex(x.Link)
+	if err != nil {
+		return err
+	}
+	return s.rt.execute(forwardRequest(unix.RTM_DELNEIGH, 0, index, x.MAC, 0))
 }
 
 func (a *attempt) route(s *site, x heddle.Route) error {

@@ -61,13 +61,16 @@ func (s *site) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.Netlin
 	return r, nil
 }
 
+// staticForward is the state of what bridge(8) calls static: not learned, and
+// not the port's own address.
+const staticForward = unix.NUD_NOARP | unix.NUD_REACHABLE
+
 // forwardRequest is the same about an entry of a bridge's forwarding table;
 // NTF_MASTER addresses the bridge and not the port's own table.
-func forwardRequest(kind, flags, index int, mac heddle.MAC) *nl.NetlinkRequest {
+func forwardRequest(kind, flags, index int, mac heddle.MAC, state int) *nl.NetlinkRequest {
 	head := &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(index), Flags: netlink.NTF_MASTER}
 	if kind == unix.RTM_NEWNEIGH {
-		// "static" in bridge(8): not learned, and not the port's own address.
-		head.State = unix.NUD_NOARP | unix.NUD_REACHABLE
+		head.State = uint16(state)
 	}
 	r := request(kind, flags, head)
 	r.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, mac.Bytes()))

@@ -104,13 +104,7 @@ func (r *removal) layer3(s *site, p heddle.State) {
 		r.step(s, x.Key(), x.Link, func() error { return s.deleteAddress(x) })
 	}
 	for _, x := range slices.Backward(p.Forwards) {
-		r.step(s, x.Key(), x.Link, func() error {
-			index, err := s.ifindex(x.Link)
-			if err != nil {
-				return err
-			}
-			return s.rt.execute(forwardRequest(unix.RTM_DELNEIGH, 0, index, x.MAC))
-		})
+		r.step(s, x.Key(), x.Link, func() error { return s.deleteForward(x) })
 	}
 }
 

@@ -32,6 +32,7 @@ const perBridge = 768
 
 func large(t *testing.T, size int) {
 	w := world.New(t)
+	w.BridgeNF(t, os.Getenv("NF")=="1")
 	n := w.Network(t, "net", "bridge")
 	pods := crowd(t, w, size)
 	last := (size - 1) / perBridge

@@ -72,6 +72,7 @@ func TestFirstPacket(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		w := world.New(t)
 		n := w.Network(t, "net", mode)
+		defer busy()()
 		for i := range 15 {
 			a := w.Pod(t, fmt.Sprint("a", i), "net")
 			quick := fmt.Sprintf("-W%.1f", world.Refusal.Seconds())
@@ -95,6 +96,24 @@ func TestFirstPacket(t *testing.T) {
 			b.Leave(t)
 		}
 	})
+}
+
+// busy keeps the kernel's lock of the interfaces busy, as other containers that
+// come and go do, until the returned function is called.
+func busy() (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				world.Churn(fmt.Sprint("churn", i%4))
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
 
 func seenAs(t *testing.T, from world.Place, to, want netip.Addr) {

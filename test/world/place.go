@@ -71,6 +71,13 @@ func (p Place) Delete() {
 	os.Remove(p.Path)
 }
 
+// Churn makes a namespace and deletes it.
+func Churn(name string) error {
+	p := Place{Name: name, Path: "/run/netns/" + name}
+	defer p.Delete()
+	return p.create()
+}
+
 // furnish turns off what would make tests wait: duplicate address detection of
 // the links to come.
 func (p Place) furnish(t testing.TB) {
