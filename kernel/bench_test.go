@@ -65,3 +65,30 @@ func measureAttach(b *testing.B, r *room, s scenario, i int) {
 	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
 }
+
+// BenchmarkDiff compares the union of 2,000 endpoints' plans.
+func BenchmarkDiff(b *testing.B) {
+	r := newRoom(b)
+	s := newScenario(b, "routed", routed.Mode{}, nil, 0)
+	r.apply(s.netPlan)
+	var all heddle.Plan
+	all.Host, _ = all.Host.Union(s.netPlan.Host)
+	for i := range 2000 {
+		p := s.hostPart(i)
+		r.apply(p)
+		all.Host.Links = append(all.Host.Links, p.Host.Links...)
+		all.Host.Sysctls = append(all.Host.Sysctls, p.Host.Sysctls...)
+		all.Host.Elements = append(all.Host.Elements, p.Host.Elements...)
+		all.Host.Addresses = append(all.Host.Addresses, p.Host.Addresses...)
+		all.Host.Neighbours = append(all.Host.Neighbours, p.Host.Neighbours...)
+		all.Host.Routes = append(all.Host.Routes, p.Host.Routes...)
+	}
+	for b.Loop() {
+		diff, err := r.k.Diff(all, nil)
+		check(b, err)
+		if len(diff) > 0 {
+			b.Fatal(diff[0])
+		}
+	}
+	b.ReportMetric(float64(len(all.Host.Objects())), "objects")
+}

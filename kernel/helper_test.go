@@ -101,7 +101,7 @@ func (r *room) dump(sysctls ...string) string {
 	for _, ns := range []string{r.host, r.pod} {
 		in := " -n " + ns + " "
 		for _, line := range []string{
-			"ip" + in + "-d -br link", "ip" + in + "-d link", "ip" + in + "addr", "ip" + in + "route show table all", "ip" + in + "-6 route show table all",
+			"ip" + in + "-d link", "ip" + in + "addr", "ip" + in + "route show table all", "ip" + in + "-6 route show table all",
 			"ip" + in + "rule", "ip" + in + "-6 rule", "ip" + in + "neigh show nud permanent", "bridge" + in + "fdb", "bridge" + in + "-d link",
 		} {
 			fmt.Fprintf(&script, "echo '# %s'; %s\n", line, line)
@@ -111,14 +111,13 @@ func (r *room) dump(sysctls ...string) string {
 	for _, name := range sysctls {
 		fmt.Fprintf(&script, "cat /proc/sys/%s 2>/dev/null || echo none\n", name)
 	}
-	return multicast.ReplaceAllString(timers.ReplaceAllString(r.sh(script.String()), "$1 -"), "")
+	return volatile.ReplaceAllString(r.sh(script.String()), "")
 }
 
-// multicast addresses that an interface listens to stay after it was up once.
-var multicast = regexp.MustCompile(`(?m)^33:33:.* self permanent\n`)
-
-// timers run while we look.
-var timers = regexp.MustCompile(`(_timer) +[0-9.]+`)
+// volatile is what moves by itself while we look: timers, carriers (noticed up
+// to a second late), and the multicast addresses that an interface listens to
+// for good once it was up.
+var volatile = regexp.MustCompile(`(?m)_timer +[0-9.]+|NO-CARRIER,|,LOWER_UP|,M-DOWN| linkdown| state (UP|DOWN|UNKNOWN|LOWERLAYERDOWN)|^33:33:.* self permanent\n`)
 
 func check(t testing.TB, err error) {
 	t.Helper()

@@ -23,6 +23,8 @@ var watchedGroups = []int{
 const (
 	// nftablesGroup is NFNLGRP_NFTABLES of linux/netfilter/nfnetlink.h.
 	nftablesGroup = 7
+	// sizeofNetconfmsg is a family and padding (linux/netconf.h).
+	sizeofNetconfmsg = 4
 	// watchBuffer takes a burst of some thousand messages.
 	watchBuffer = 4 << 20
 )
@@ -103,13 +105,17 @@ func anyConcerns(b []byte, concerns func(message) bool) bool {
 
 // concernsLinks tells of rtnetlink messages that may be about an object of
 // ours. Addresses do not say whose interface they are on, so that all count;
-// neighbours come and go by themselves, except the permanent and static.
+// neighbours come and go by themselves, except the permanent and static. A
+// setting that was changed comes alone with the interface's index; of a new
+// interface all come.
 func concernsLinks(m message) bool {
 	switch m.Header.Type {
 	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
 		return prefixed(text(after(unix.SizeofIfInfomsg, m.Data)[unix.IFLA_IFNAME]))
-	case unix.RTM_DELADDR, unix.RTM_NEWNETCONF:
+	case unix.RTM_DELADDR:
 		return true
+	case unix.RTM_NEWNETCONF:
+		return len(after(sizeofNetconfmsg, m.Data)) <= 2
 	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
 		e, ok := decodeEntry(m.Data)
 		return ok && (e.permanent() || e.static())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
-	"github.com/heddle-network/heddle/door/api"
+	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 )
 
@@ -20,7 +20,7 @@ import (
 //	same-host pairs a(2i-1) -> a(2i); pairs across a(2i-1) -> b(i)
 type rig struct {
 	lab     *lab.Lab
-	agents  [2]*api.Client
+	agents  [2]*client.Client
 	pairs   int
 	columns []bench.Column
 	say     func(string)
@@ -42,7 +42,7 @@ func newRig(ctx context.Context, name string, modes []string, pairs int, say fun
 	}
 	r := &rig{lab: l, pairs: pairs, say: say}
 	for i := range r.agents {
-		r.agents[i] = api.NewClient(l.Hosts[i].Socket)
+		r.agents[i] = client.New(l.Hosts[i].Socket)
 	}
 	for i, mode := range modes {
 		if err := r.addMode(ctx, i, mode); err != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door/api"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 // The groups in which the help lists the commands.
@@ -51,7 +51,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 func (s *session) globalFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&s.socket, "socket", s.socket, "`path` of the agent's socket (environment: HEDDLE_SOCKET)")
-	f.Lookup("socket").DefValue = api.DefaultSocket // the same text in every environment
+	f.Lookup("socket").DefValue = client.DefaultSocket // the same text in every environment
 	f.StringVarP(&s.format, "output", "o", s.format, "output `format`: table, json or yaml")
 	f.Lookup("output").DefValue = formatTable
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatTable, formatJSON, formatYAML}, cobra.ShellCompDirectiveNoFileComp))

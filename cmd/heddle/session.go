@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door/api"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 // env is what the program takes from the process it runs in.
@@ -39,7 +39,7 @@ const (
 func newSession(e env) *session {
 	s := &session{env: e, socket: e.getenv("HEDDLE_SOCKET"), format: wantedFormat(e.args)}
 	if s.socket == "" {
-		s.socket = api.DefaultSocket
+		s.socket = client.DefaultSocket
 	}
 	return s
 }
@@ -56,7 +56,7 @@ func (s *session) begin(*cobra.Command, []string) error {
 	return heddle.Errorf(heddle.BadArgument, "output format", format, "give table, json or yaml")
 }
 
-func (s *session) client() *api.Client { return api.NewClient(s.socket) }
+func (s *session) client() *client.Client { return client.New(s.socket) }
 
 // note tells people something that is no data. Programs that asked for
 // documents find nothing but those, on standard error too.

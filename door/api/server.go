@@ -1,3 +1,6 @@
+// Package api is the agent's local door: HTTP and JSON on a unix socket. Callers
+// are known by the kernel (SO_PEERCRED), so there are no passwords; the socket
+// belongs to root and its group. Package client is the other end.
 package api
 
 import (
@@ -13,6 +16,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 // maxBody bounds a request's size in bytes.
@@ -30,34 +34,34 @@ type Server struct {
 func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
 	s.http = &http.Server{Handler: s.guarded(s.mux), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
-	s.mux.HandleFunc("GET "+pathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
-	s.mux.HandleFunc("GET "+pathNetworks, reply(func(*http.Request) (any, error) { return a.Networks(), nil }))
-	s.mux.HandleFunc("GET "+pathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
-	s.mux.HandleFunc("DELETE "+pathNetworks+"/{name}", reply(func(r *http.Request) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
+	s.mux.HandleFunc("GET "+client.PathNetworks, reply(func(*http.Request) (any, error) { return a.Networks(), nil }))
+	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
+	s.mux.HandleFunc("DELETE "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) {
 		return struct{}{}, a.DeleteNetwork(r.PathValue("name"))
 	}))
-	s.mux.HandleFunc("POST "+pathNetworks, take(func(_ context.Context, q createRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathNetworks, take(func(_ context.Context, q client.CreateRequest) (any, error) {
 		n, commands, err := a.CreateNetwork(q.Network, q.DryRun)
-		return createReply{n, commands}, err
+		return client.CreateReply{Network: n, Commands: commands}, err
 	}))
-	s.mux.HandleFunc("POST "+pathAllow, take(func(_ context.Context, q allowRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathAllow, take(func(_ context.Context, q client.AllowRequest) (any, error) {
 		return struct{}{}, a.Allow(q.First, q.Second)
 	}))
-	s.mux.HandleFunc("GET "+pathEndpoints, reply(func(*http.Request) (any, error) { return a.Endpoints(), nil }))
-	s.mux.HandleFunc("GET "+pathEndpoints+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
-	s.mux.HandleFunc("POST "+pathAttach, take(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
-	s.mux.HandleFunc("POST "+pathDetach, take(func(ctx context.Context, id heddle.EndpointID) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathEndpoints, reply(func(*http.Request) (any, error) { return a.Endpoints(), nil }))
+	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
+	s.mux.HandleFunc("POST "+client.PathAttach, take(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
+	s.mux.HandleFunc("POST "+client.PathDetach, take(func(ctx context.Context, id heddle.EndpointID) (any, error) {
 		found, err := a.Detach(ctx, id)
-		return detachReply{found}, err
+		return client.DetachReply{Found: found}, err
 	}))
-	s.mux.HandleFunc("GET "+pathCheck, reply(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
-	s.mux.HandleFunc("GET "+pathCheck+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
-	s.mux.HandleFunc("GET "+pathExplain+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
-	s.mux.HandleFunc("GET "+pathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
-	s.mux.HandleFunc("GET "+pathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
-	s.mux.HandleFunc("POST "+pathGC, take(func(ctx context.Context, q gcRequest) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathCheck, reply(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
+	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
+	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
+	s.mux.HandleFunc("GET "+client.PathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
+	s.mux.HandleFunc("GET "+client.PathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
+	s.mux.HandleFunc("POST "+client.PathGC, take(func(ctx context.Context, q client.GCRequest) (any, error) {
 		removed, err := a.GC(ctx, q.Owner, q.Keep)
-		return gcReply{removed}, err
+		return client.GCReply{Removed: removed}, err
 	}))
 	return s
 }

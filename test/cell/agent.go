@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle/door/api"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 var builds sync.Map // name -> path, so that a binary is built once a process
@@ -37,7 +37,7 @@ func Build(t testing.TB, name string) string {
 
 // Agent is a running heddled.
 type Agent struct {
-	*api.Client
+	*client.Client
 	// Dir holds its state and run folders; Log is its log file.
 	Dir, Socket, Log string
 	cmd              *exec.Cmd
@@ -58,7 +58,7 @@ func Start(t testing.TB, dir string, env ...string) *Agent {
 func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 	t.Helper()
 	a := &Agent{Dir: dir, Socket: filepath.Join(dir, "run", "heddle.sock"), Log: filepath.Join(dir, "heddled.log"), done: make(chan struct{})}
-	a.Client = api.NewClient(a.Socket)
+	a.Client = client.New(a.Socket)
 	log, err := os.OpenFile(a.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package api
+package client
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ type Client struct {
 	http   *http.Client
 }
 
-// NewClient returns a client for the agent that listens on the socket.
-func NewClient(socket string) *Client {
+// New returns a client for the agent that listens on the socket.
+func New(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
@@ -30,83 +30,83 @@ func NewClient(socket string) *Client {
 
 // Modes lists the modes the agent has.
 func (c *Client) Modes(ctx context.Context) (names []string, err error) {
-	return names, c.call(ctx, "GET", pathModes, nil, &names)
+	return names, c.call(ctx, "GET", PathModes, nil, &names)
 }
 
 // CreateNetwork makes a network, or with dryRun returns the commands only.
 func (c *Client) CreateNetwork(ctx context.Context, n heddle.Network, dryRun bool) (heddle.Network, []string, error) {
-	var r createReply
-	err := c.call(ctx, "POST", pathNetworks, createRequest{n, dryRun}, &r)
+	var r CreateReply
+	err := c.call(ctx, "POST", PathNetworks, CreateRequest{n, dryRun}, &r)
 	return r.Network, r.Commands, err
 }
 
 // Networks lists all networks.
 func (c *Client) Networks(ctx context.Context) (all []heddle.Network, err error) {
-	return all, c.call(ctx, "GET", pathNetworks, nil, &all)
+	return all, c.call(ctx, "GET", PathNetworks, nil, &all)
 }
 
 // Network returns one network.
 func (c *Client) Network(ctx context.Context, name string) (n heddle.Network, err error) {
-	return n, c.call(ctx, "GET", pathNetworks+"/"+url.PathEscape(name), nil, &n)
+	return n, c.call(ctx, "GET", PathNetworks+"/"+url.PathEscape(name), nil, &n)
 }
 
 // DeleteNetwork removes a network without endpoints.
 func (c *Client) DeleteNetwork(ctx context.Context, name string) error {
-	return c.call(ctx, "DELETE", pathNetworks+"/"+url.PathEscape(name), nil, &struct{}{})
+	return c.call(ctx, "DELETE", PathNetworks+"/"+url.PathEscape(name), nil, &struct{}{})
 }
 
 // Allow permits traffic between two networks.
 func (c *Client) Allow(ctx context.Context, first, second string) error {
-	return c.call(ctx, "POST", pathAllow, allowRequest{first, second}, &struct{}{})
+	return c.call(ctx, "POST", PathAllow, AllowRequest{first, second}, &struct{}{})
 }
 
 // Attach makes an endpoint.
 func (c *Client) Attach(ctx context.Context, q heddle.AttachRequest) (r heddle.AttachReply, err error) {
-	return r, c.call(ctx, "POST", pathAttach, q, &r)
+	return r, c.call(ctx, "POST", PathAttach, q, &r)
 }
 
 // Detach removes an endpoint and says whether there was one.
 func (c *Client) Detach(ctx context.Context, id heddle.EndpointID) (bool, error) {
-	var r detachReply
-	err := c.call(ctx, "POST", pathDetach, id, &r)
+	var r DetachReply
+	err := c.call(ctx, "POST", PathDetach, id, &r)
 	return r.Found, err
 }
 
 // Endpoints lists all endpoints.
 func (c *Client) Endpoints(ctx context.Context) (all []heddle.Endpoint, err error) {
-	return all, c.call(ctx, "GET", pathEndpoints, nil, &all)
+	return all, c.call(ctx, "GET", PathEndpoints, nil, &all)
 }
 
 // Endpoint returns one endpoint.
 func (c *Client) Endpoint(ctx context.Context, id heddle.EndpointID) (e heddle.Endpoint, err error) {
-	return e, c.call(ctx, "GET", pathEndpoints+idPath(id), nil, &e)
+	return e, c.call(ctx, "GET", PathEndpoints+idPath(id), nil, &e)
 }
 
 // Check compares an endpoint, or all with a zero id, with the kernel.
 func (c *Client) Check(ctx context.Context, id heddle.EndpointID) (all []heddle.Finding, err error) {
-	return all, c.call(ctx, "GET", pathCheck+idPath(id), nil, &all)
+	return all, c.call(ctx, "GET", PathCheck+idPath(id), nil, &all)
 }
 
 // Explain returns an endpoint's commands and drift.
 func (c *Client) Explain(ctx context.Context, id heddle.EndpointID) (x heddle.Explained, err error) {
-	return x, c.call(ctx, "GET", pathExplain+idPath(id), nil, &x)
+	return x, c.call(ctx, "GET", PathExplain+idPath(id), nil, &x)
 }
 
 // Audit compares ledger, kernel and containers.
 func (c *Client) Audit(ctx context.Context) (all []heddle.Finding, err error) {
-	return all, c.call(ctx, "GET", pathAudit, nil, &all)
+	return all, c.call(ctx, "GET", PathAudit, nil, &all)
 }
 
 // GC removes what belongs to nobody; see agent.GC.
 func (c *Client) GC(ctx context.Context, owner string, keep []heddle.EndpointID) ([]string, error) {
-	var r gcReply
-	err := c.call(ctx, "POST", pathGC, gcRequest{owner, keep}, &r)
+	var r GCReply
+	err := c.call(ctx, "POST", PathGC, GCRequest{owner, keep}, &r)
 	return r.Removed, err
 }
 
 // Status returns the agent's health.
 func (c *Client) Status(ctx context.Context) (s heddle.Status, err error) {
-	return s, c.call(ctx, "GET", pathStatus, nil, &s)
+	return s, c.call(ctx, "GET", PathStatus, nil, &s)
 }
 
 func idPath(id heddle.EndpointID) string {

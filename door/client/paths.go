@@ -1,0 +1,59 @@
+// Package client is the Go client of an agent: HTTP and JSON on a unix socket.
+// It also holds what both ends of the socket must agree on, so that a program
+// that calls an agent need not contain one.
+package client
+
+import "github.com/heddle-network/heddle"
+
+// DefaultSocket is where the agent listens.
+const DefaultSocket = "/run/heddle/heddle.sock"
+
+// Paths of the API; all bodies are JSON. An error has the body of a
+// heddle.Error and a status that follows its kind.
+const (
+	PathNetworks  = "/v1/networks"
+	PathAllow     = "/v1/allow"
+	PathEndpoints = "/v1/endpoints"
+	PathAttach    = "/v1/attach"
+	PathDetach    = "/v1/detach"
+	PathCheck     = "/v1/check"
+	PathAudit     = "/v1/audit"
+	PathGC        = "/v1/gc"
+	PathStatus    = "/v1/status"
+	PathExplain   = "/v1/explain"
+	PathModes     = "/v1/modes"
+)
+
+// CreateRequest is the body of a POST to PathNetworks.
+type CreateRequest struct {
+	Network heddle.Network `json:"network"`
+	DryRun  bool           `json:"dryRun,omitempty"`
+}
+
+// CreateReply answers it; Commands are those of a dry run.
+type CreateReply struct {
+	Network  heddle.Network `json:"network"`
+	Commands []string       `json:"commands,omitempty"`
+}
+
+// AllowRequest is the body of a POST to PathAllow.
+type AllowRequest struct {
+	First  string `json:"first"`
+	Second string `json:"second"`
+}
+
+// DetachReply answers a POST to PathDetach.
+type DetachReply struct {
+	Found bool `json:"found"`
+}
+
+// GCRequest is the body of a POST to PathGC; see agent.GC.
+type GCRequest struct {
+	Owner string              `json:"owner,omitempty"`
+	Keep  []heddle.EndpointID `json:"keep,omitempty"`
+}
+
+// GCReply lists what was removed.
+type GCReply struct {
+	Removed []string `json:"removed"`
+}

@@ -1,0 +1,159 @@
+package modes_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+var errFault = errors.New("a fault made by the test")
+
+// fault is an operation that is made to fail at each of its steps in turn.
+type fault struct {
+	name string
+	// do is the operation, undo its opposite.
+	do, undo func(s *stage) error
+	// start brings the stage to where do can begin.
+	start func(t *testing.T, s *stage)
+	// mayFinish says that a failure may leave less than before instead of the
+	// same: a detach goes on when it is called again.
+	mayFinish bool
+}
+
+// stage is what the operations work on.
+type stage struct {
+	w    *world.World
+	net  heddle.Network
+	pod  world.Place
+	want heddle.AttachRequest
+}
+
+func (s *stage) create() error {
+	_, _, err := s.w.CreateNetwork(s.net, false)
+	return err
+}
+
+func (s *stage) delete() error { return s.w.DeleteNetwork(s.net.Name) }
+
+func (s *stage) attach() error {
+	_, err := s.w.Attach(ctx, s.want)
+	return err
+}
+
+func (s *stage) detach() error {
+	_, err := s.w.Detach(ctx, s.want.ID)
+	return err
+}
+
+func nothing(*testing.T, *stage) {}
+
+func faults() []fault {
+	create := func(t *testing.T, s *stage) { must(t, s.create()) }
+	attach := func(t *testing.T, s *stage) {
+		create(t, s)
+		must(t, s.attach())
+	}
+	return []fault{
+		{"network create", (*stage).create, (*stage).delete, nothing, false},
+		{"network delete", (*stage).delete, (*stage).create, create, true},
+		{"attach", (*stage).attach, (*stage).detach, create, false},
+		{"detach", (*stage).detach, (*stage).attach, attach, true},
+	}
+}
+
+// TestFaultAtEveryStep: an operation that fails at a step leaves everything as
+// it was, or can be called again; no address is lost.
+func TestFaultAtEveryStep(t *testing.T) {
+	each(t, func(t *testing.T, mode string) {
+		for _, f := range faults() {
+			t.Run(f.name, func(t *testing.T) { faultAtEveryStep(t, mode, f) })
+		}
+	})
+}
+
+func faultAtEveryStep(t *testing.T, mode string, f fault) {
+	w := world.New(t)
+	pod := world.Namespace(t, "pod")
+	s := &stage{w: w, net: w.Plan("net", mode), pod: pod,
+		want: w.Request(pod, "net", world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))}
+	f.start(t, s)
+	// once to and fro: what settings outlive their plan is set from now on
+	must(t, f.do(s))
+	must(t, f.undo(s))
+	steps := 0
+	for at := 1; ; at++ {
+		before, free := s.dump(t), s.free()
+		name, err := s.failAt(at, f.do)
+		if name == "" {
+			must(t, err)
+			must(t, f.undo(s))
+			break
+		}
+		steps++
+		where := fmt.Sprintf("failed at step %d (%s)", at, name)
+		if !errors.Is(err, errFault) {
+			t.Errorf("%s, the error is %v", where, err)
+		}
+		if f.mayFinish {
+			s.goOn(t, f, where)
+		} else {
+			same(t, where, before, s.dump(t))
+			w.AuditEmpty(t)
+		}
+		if got := s.free(); got != free {
+			t.Errorf("%s: %d addresses free, were %d", where, got, free)
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	if t.Logf("%d steps", steps); steps < 3 {
+		t.Errorf("%d steps: the agent does not count them", steps)
+	}
+	w.AuditEmpty(t)
+}
+
+// failAt lets the operation fail at a step, and names the step; empty if there
+// are not so many.
+func (s *stage) failAt(at int, do func(*stage) error) (name string, err error) {
+	count := 0
+	s.w.TripAt(func(step string) error {
+		if count++; count == at {
+			name = step
+			return fmt.Errorf("at %s: %w", step, errFault)
+		}
+		return nil
+	})
+	err = do(s)
+	s.w.TripAt(nil)
+	return name, err
+}
+
+// goOn calls a removal again after its failure, which must then end it, and
+// makes again what was removed.
+func (s *stage) goOn(t *testing.T, f fault, where string) {
+	t.Helper()
+	if err := f.do(s); err != nil {
+		t.Errorf("%s, called again: %v", where, err)
+	}
+	s.w.AuditEmpty(t)
+	if err := f.undo(s); err != nil {
+		t.Errorf("%s, called again and undone: %v", where, err)
+	}
+	s.w.AuditEmpty(t)
+}
+
+func (s *stage) dump(t *testing.T) string { return s.w.Host.Dump(t) + s.pod.Dump(t) }
+
+// free is the number of addresses left on the network.
+func (s *stage) free() int64 {
+	for _, n := range s.w.Status().Networks {
+		if n.Name == s.net.Name {
+			return n.Free
+		}
+	}
+	return -1
+}
