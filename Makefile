@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: help build generate deps vm-kernels cni-plugins test test-pure lint demo bench-attach soak man install uninstall clean
+.PHONY: help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -47,11 +47,14 @@ test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@$(GO) test -json -timeout 20m ./... | $(GO) run ./test/report
 
+race: ## the race detector over what runs in parallel (needs gcc)
+	CGO_ENABLED=1 $(GO) test -race -short ./ipam ./bench ./kernel ./door/...
+
 soak: build ## the full-scale forms: hours
 	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run Soak ./...
 
 demo: deps build ## connect containers in every mode on one host and on two, and measure
-	bin/heddle demo
+	bin/heddle bench --preset quick
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
 	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
