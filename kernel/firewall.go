@@ -99,7 +99,10 @@ func compareChain(live *liveChain, f heddle.Firewall) drift {
 		spec, have.kind, have.policy = baseSpec{hook: -1}, "", 0
 	}
 	if have != spec {
-		return drift{kind: "differs", detail: fmt.Sprintf("want %+v, have %+v", spec, have), rebuild: true}
+		d := drift{kind: "differs", detail: fmt.Sprintf("want %+v, have %+v", spec, have)}
+		have.policy = spec.policy // which can be changed
+		d.rebuild = have != spec
+		return d
 	}
 	want := make([]string, len(f.Rules))
 	for i, r := range f.Rules {
@@ -116,40 +119,27 @@ func compareChain(live *liveChain, f heddle.Firewall) drift {
 // hook, is in use by rules and elements: its whole table is made anew, and the
 // elements that went with it are missing until their own plans are applied.
 func repairScript(drifts []drift, objects []heddle.Firewall) string {
-	var flush strings.Builder
-	rebuilt := map[string]bool{}
+	rebuilt, drifted := map[string]bool{}, map[string]bool{}
+	var script strings.Builder
 	for _, d := range drifts {
-		f := d.want
-		switch {
-		case d.rebuild && !rebuilt[f.Family]:
-			rebuilt[f.Family] = true
-			fmt.Fprintf(&flush, "delete table %s %s\n", f.Family, heddle.Mark)
-		case d.kind == "differs" && f.Kind == "chain" && !d.rebuild:
-			fmt.Fprintf(&flush, "flush chain %s %s %s\n", f.Family, heddle.Mark, f.Name)
+		drifted[d.want.Key()] = true
+		if d.rebuild && !rebuilt[d.want.Family] {
+			rebuilt[d.want.Family] = true
+			fmt.Fprintf(&script, "delete table %s %s\n", d.want.Family, heddle.Mark)
 		}
 	}
-	wanted := func(f heddle.Firewall) bool {
-		return rebuilt[f.Family] || slices.ContainsFunc(drifts, func(d drift) bool { return d.want.Key() == f.Key() })
+	for _, d := range drifts {
+		if d.kind == "differs" && !rebuilt[d.want.Family] {
+			fmt.Fprintf(&script, "flush chain %s %s %s\n", d.want.Family, heddle.Mark, d.want.Name)
+		}
 	}
-	var make []heddle.Firewall
+	var wanted []heddle.Firewall
 	for _, f := range objects {
-		if wanted(f) {
-			make = append(make, f)
+		if rebuilt[f.Family] || drifted[f.Key()] {
+			wanted = append(wanted, f)
 		}
 	}
-	return withoutFlushes(flush.String(), rebuilt) + heddle.Ruleset(make)
-}
-
-// withoutFlushes drops what concerns chains of tables that are deleted anyway.
-func withoutFlushes(script string, rebuilt map[string]bool) string {
-	var out strings.Builder
-	for line := range strings.Lines(script) {
-		words := strings.Fields(line)
-		if words[0] == "delete" || !rebuilt[words[2]] {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
+	return script.String() + heddle.Ruleset(wanted)
 }
 
 // runNft executes an nft script, which takes effect as a whole or not at all.
