@@ -37,7 +37,7 @@ func (a *Agent) watch(ctx context.Context) error {
 	return nil
 }
 
-func (a *Agent) patrol(ctx context.Context, events <-chan struct{}) {
+func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	tick := time.NewTicker(ownNoise)
 	defer tick.Stop()
 	var due, soonest time.Time // of the next full comparison: without an event, and with one
@@ -45,11 +45,12 @@ func (a *Agent) patrol(ctx context.Context, events <-chan struct{}) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-events:
+		case change := <-events:
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			if !a.busy() || a.frameBroken() {
+			echo := a.busy() && (change == kernel.Faint || !a.frameBroken())
+			if !echo {
 				due = soonest
 			}
 		case <-tick.C:

@@ -5,7 +5,7 @@ package kernel
 func (k *Kernel) Drops() (map[string]uint64, error) {
 	sum := map[string]uint64{}
 	for _, family := range []string{"inet", "bridge"} {
-		counters, err := k.nft.counters(family)
+		counters, err := k.listNft.counters(family)
 		if err != nil {
 			return nil, refused("read", "counters", err)
 		}

@@ -44,11 +44,11 @@ type uplink struct {
 }
 
 func (k *Kernel) linkFacts() ([]heddle.LinkFact, error) {
-	links, err := k.hostSite().links()
+	links, err := k.listing().links()
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := k.hostSite().addresses(0)
+	addrs, err := k.listing().addresses(0)
 	if err != nil {
 		return nil, err
 	}

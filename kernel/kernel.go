@@ -28,8 +28,10 @@ type Kernel struct {
 	Tripwire func(step string) error
 
 	home *Netns
-	rt   *conn
-	nft  *conn
+	// rt and nft change things and read single objects; a listing takes long on
+	// a full host, and has sockets of its own, so that no attach waits for it.
+	rt, nft         *conn
+	listRt, listNft *conn
 }
 
 // Open returns a handle on the calling thread's network namespace.
@@ -42,11 +44,18 @@ func Open() (*Kernel, error) {
 	// Both sockets are dialled inside home: the goroutine may have changed
 	// threads since, and another thread may be elsewhere.
 	err = home.Do(func() (err error) {
-		if k.rt, err = dial(unix.NETLINK_ROUTE); err != nil {
-			return err
+		for _, s := range []struct {
+			conn     **conn
+			protocol int
+		}{
+			{&k.rt, unix.NETLINK_ROUTE}, {&k.listRt, unix.NETLINK_ROUTE},
+			{&k.nft, unix.NETLINK_NETFILTER}, {&k.listNft, unix.NETLINK_NETFILTER},
+		} {
+			if *s.conn, err = dial(s.protocol); err != nil {
+				return err
+			}
 		}
-		k.nft, err = dial(unix.NETLINK_NETFILTER)
-		return err
+		return nil
 	})
 	if err != nil {
 		err = heddle.Wrap(heddle.NoPermission, "open netlink sockets", "", err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
@@ -58,7 +67,7 @@ func Open() (*Kernel, error) {
 // Close lets go of the handle. Objects stay.
 func (k *Kernel) Close() error {
 	var err error
-	for _, c := range []*conn{k.rt, k.nft} {
+	for _, c := range []*conn{k.rt, k.nft, k.listRt, k.listNft} {
 		if c != nil {
 			err = errors.Join(err, c.close())
 		}

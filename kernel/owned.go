@@ -32,7 +32,7 @@ func (k *Kernel) Ours() (Owned, error) {
 		err = k.ownRoutes(&o.State, names)
 	}
 	if err == nil {
-		o.State.Rules, err = k.hostSite().rules()
+		o.State.Rules, err = k.listing().rules()
 	}
 	for _, family := range []string{"inet", "bridge"} {
 		if err == nil {
@@ -44,7 +44,7 @@ func (k *Kernel) Ours() (Owned, error) {
 
 // ownLinks also returns the names of all interfaces by index.
 func (k *Kernel) ownLinks(s *heddle.State) (map[int]string, error) {
-	live, err := k.hostSite().links()
+	live, err := k.listing().links()
 	names := map[int]string{}
 	for _, l := range live {
 		names[l.index] = l.name
@@ -56,7 +56,7 @@ func (k *Kernel) ownLinks(s *heddle.State) (map[int]string, error) {
 }
 
 func (k *Kernel) ownRoutes(s *heddle.State, names map[int]string) error {
-	live, err := k.hostSite().routes()
+	live, err := k.listing().routes()
 	for _, r := range live {
 		r.Link = names[r.index]
 		s.Routes = append(s.Routes, plain(r.Route))
@@ -67,7 +67,7 @@ func (k *Kernel) ownRoutes(s *heddle.State, names map[int]string) error {
 // ownTable lists a table, its chains, sets and counters, and the members of
 // the sets whose type is known.
 func (k *Kernel) ownTable(s *heddle.State, family string) error {
-	t, err := k.nft.table(family)
+	t, err := k.listNft.table(family)
 	if err != nil || !t.exists {
 		return err
 	}
@@ -91,7 +91,7 @@ func (k *Kernel) ownTable(s *heddle.State, family string) error {
 		if _, known := heddle.TypeOf(family, name); !known {
 			continue
 		}
-		members, err := k.nft.elements(family, name)
+		members, err := k.listNft.elements(family, name)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,11 @@ func (k *Kernel) hostSite() *site {
 	return &site{ns: k.home, rt: k.rt, nft: k.nft, index: map[string]int{}}
 }
 
+// listing is hostSite with the sockets for listings.
+func (k *Kernel) listing() *site {
+	return &site{ns: k.home, rt: k.listRt, nft: k.listNft, index: map[string]int{}}
+}
+
 // podSite opens a socket inside the container's namespace; nil gives nil.
 func podSite(pod *Netns) (*site, error) {
 	if pod == nil {

@@ -29,13 +29,28 @@ const (
 	watchBuffer = 4 << 20
 )
 
+// Change says how sure it is that somebody else changed something of ours.
+type Change uint8
+
+const (
+	// Faint: the kernel names no author; it may be an echo of our own work.
+	Faint Change = 1 + iota
+	// Firm: somebody else asked for it.
+	Firm
+)
+
 // Watch signals when something of ours may have changed: it looks at each
-// message's header and little more, and signals coalesce, so that a busy agent
-// hears its own changes cheaply. A lost message (ENOBUFS) is a signal too. It
-// ends with the context; the channel is not closed.
-func (k *Kernel) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changed := make(chan struct{}, 1)
-	for _, w := range []struct {
+// message's header and little more. What our own sockets asked for is left out,
+// as far as the kernel names the author (nlmsg_pid; for links since Linux 6.2).
+// Signals coalesce; a lost message (ENOBUFS) is a firm one. It ends with the
+// context; the channel is not closed.
+func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
+	own, err := k.ports()
+	if err != nil {
+		return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
+	}
+	w := &watcher{own: own, changed: make(chan Change, 1)}
+	for _, s := range []struct {
 		protocol int
 		groups   []int
 		concerns func(message) bool
@@ -43,14 +58,33 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan struct{}, error) {
 		{unix.NETLINK_ROUTE, watchedGroups, concernsLinks},
 		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables},
 	} {
-		f, err := k.subscribe(w.protocol, w.groups)
+		f, err := k.subscribe(s.protocol, s.groups)
 		if err != nil {
 			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
 		}
 		context.AfterFunc(ctx, func() { f.Close() })
-		go pump(f, w.concerns, changed)
+		go w.pump(f, s.concerns)
 	}
-	return changed, nil
+	return w.changed, nil
+}
+
+// ports are the numbers by which the kernel knows our sockets.
+func (k *Kernel) ports() (map[uint32]bool, error) {
+	own := map[uint32]bool{}
+	for _, c := range []*conn{k.rt, k.nft} {
+		a, err := unix.Getsockname(c.fd)
+		if err != nil {
+			return nil, err
+		}
+		own[a.(*unix.SockaddrNetlink).Pid] = true
+	}
+	return own, nil
+}
+
+// watcher passes on what its sockets hear.
+type watcher struct {
+	own     map[uint32]bool
+	changed chan Change
 }
 
 // subscribe opens a socket in our namespace that hears the groups. As a file
@@ -75,32 +109,59 @@ func (k *Kernel) subscribe(protocol int, groups []int) (f *os.File, err error) {
 	return f, err
 }
 
-func pump(f *os.File, concerns func(message) bool, changed chan<- struct{}) {
+func (w *watcher) pump(f *os.File, concerns func(message) bool) {
 	defer f.Close()
 	buf := make([]byte, receiveSize)
 	for {
 		n, err := f.Read(buf)
-		lost := errors.Is(err, unix.ENOBUFS)
-		if err != nil && !lost {
+		switch {
+		case errors.Is(err, unix.ENOBUFS):
+			w.signal(Firm)
+		case err != nil:
 			return
-		}
-		if lost || len(changed) == 0 && anyConcerns(buf[:n], concerns) {
-			select {
-			case changed <- struct{}{}:
-			default: // one is pending
-			}
+		default:
+			w.signal(w.judge(buf[:n], concerns))
 		}
 	}
 }
 
-func anyConcerns(b []byte, concerns func(message) bool) bool {
+// judge returns the firmest change among the messages, 0 for none.
+func (w *watcher) judge(b []byte, concerns func(message) bool) Change {
 	msgs, err := split(b)
+	if err != nil {
+		return Firm
+	}
+	var firmest Change
 	for _, m := range msgs {
-		if concerns(m) {
-			return true
+		author := m.Header.Pid
+		if w.own[author] || !concerns(m) {
+			continue
+		}
+		if author != 0 {
+			return Firm
+		}
+		firmest = Faint
+	}
+	return firmest
+}
+
+// signal replaces a faint change that the receiver has not taken yet by a firm
+// one; otherwise what is there says enough.
+func (w *watcher) signal(c Change) {
+	for c != 0 {
+		select {
+		case w.changed <- c:
+			return
+		default:
+		}
+		if c == Faint {
+			return
+		}
+		select {
+		case <-w.changed:
+		default:
 		}
 	}
-	return err != nil
 }
 
 // concernsLinks tells of rtnetlink messages that may be about an object of
