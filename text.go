@@ -45,7 +45,14 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	case l.Kind == "veth" && l.Peer != "":
 		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
 	case l.Kind == "bridge":
+		// an MTU given at birth is forgotten when the last port leaves; one set
+		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)
+		mtu := l.MTU
+		l.MTU = 0
 		out = append(out, t.ip("link add %s%s type bridge mcast_snooping 0", l.Name, attributes(l)))
+		if mtu != 0 {
+			out = append(out, t.ip("link set %s mtu %d", l.Name, mtu))
+		}
 	}
 	if l.Group != 0 {
 		out = append(out, t.ip("link set %s group %#x", l.Name, l.Group))

@@ -110,8 +110,10 @@ func (d *differ) firewall(wanted []heddle.Firewall) error {
 
 func (d *differ) sysctls(wanted []heddle.Sysctl) error {
 	return d.s.ns.Do(func() error {
+		folder := d.s.openSettings()
+		defer folder.close()
 		for _, c := range wanted {
-			have, err := readSysctl(c.Name)
+			have, err := folder.read(c.Name)
 			switch {
 			case os.IsNotExist(err):
 				d.missing(c)

@@ -107,9 +107,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	host.Elements = append(host.Elements, guard(n, e)...)
 	host.Elements = append(host.Elements, heddle.Publish(e)...)
 	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
-	if n.HasFamily(false) {
-		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
-	}
+	// a port needs no IPv6 of its own; with it, the kernel would give each port a
+	// route to ff00::/8 and search them in line (fib6_add_rt2node)
+	host.Sysctls = append(host.Sysctls,
+		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
+		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}

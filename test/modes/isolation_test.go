@@ -46,9 +46,7 @@ func apart(t *testing.T, a, b *world.Pod) {
 	t.Helper()
 	for _, way := range [][2]*world.Pod{{a, b}, {b, a}} {
 		way[0].GetsNothing(t, 7000, way[1].Addrs()...)
-		for _, to := range way[1].Addrs() {
-			way[0].Silent(t, to)
-		}
+		way[0].Silent(t, way[1].Addrs()...)
 	}
 }
 
@@ -85,9 +83,7 @@ func TestInternal(t *testing.T) {
 		a.GetsNothing(t, 7000, all(outsideAddrs, c.Addrs())...)
 		w.Outside.GetsNothing(t, 7000, a.Addrs()...)
 		c.GetsNothing(t, 7000, a.Addrs()...)
-		for _, to := range outsideAddrs {
-			a.Silent(t, to)
-		}
+		a.Silent(t, outsideAddrs...)
 	})
 }
 
@@ -109,9 +105,7 @@ func TestUnpublished(t *testing.T) {
 		}
 		w.Outside.GetsNothing(t, 7000, a.Addrs()...)
 		w.Outside.GetsNothing(t, 80, a.Addrs()...)
-		for _, to := range a.Addrs() {
-			w.Outside.Silent(t, to)
-		}
+		w.Outside.Silent(t, a.Addrs()...)
 	})
 }
 

@@ -19,10 +19,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestInGuests repeats the tests that look at each mode's core under the
-// kernels of Debian.
+// TestInGuests repeats what looks at each mode's core under the kernels of
+// Debian.
 func TestInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^Test(Reach|MTU|Inside|Ports|PortOfHost|Isolation|Internal|Quiet|Broadcast|PolicyTable|Floor|Drift|Flush|SecondNetwork)$")
+	vm.RunInGuests(t, "^Test(Reach|MTU|Inside|SecondNetwork|Ports|PortOfHost|Isolation|Internal|Floor|Quiet|NoNeighbourTraffic|Broadcast|PolicyTable)$")
+}
+
+// TestRepairInGuests repeats what looks at the agent's care for its objects.
+func TestRepairInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^Test(Drift|DriftInside|Flush|Restart|Reboot|Gone|ComesBack|FirstPacket)$")
 }
 
 var ctx = context.Background()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -137,12 +138,18 @@ func (p Place) Ping(to netip.Addr, flags ...string) error {
 	})
 }
 
-// Silent pings an address that must not answer.
-func (p Place) Silent(t testing.TB, to netip.Addr) {
+// Silent pings addresses that must not answer, all at once.
+func (p Place) Silent(t testing.TB, to ...netip.Addr) {
 	t.Helper()
-	if p.Ping(to, fmt.Sprintf("-W%.1f", Refusal.Seconds())) == nil {
-		t.Errorf("%s reaches %s", p.Name, to)
+	var wait sync.WaitGroup
+	for _, a := range to {
+		wait.Go(func() {
+			if p.Ping(a, fmt.Sprintf("-W%.1f", Refusal.Seconds())) == nil {
+				t.Errorf("%s reaches %s", p.Name, a)
+			}
+		})
 	}
+	wait.Wait()
 }
 
 // Reaches pings addresses that must answer at once.

@@ -91,3 +91,9 @@ func Traces(t testing.TB) []string {
 	}
 	return found
 }
+
+// numbers are what a device made anew has of its own.
+var numbers = regexp.MustCompile(`(?m)^\d+: |: <|@\w+|\blink-netns\S* \S+|\bstate \w+|NO-CARRIER,|,LOWER_UP|,M-DOWN|\bqdisc \w+| linkdown| pref \w+|\bhandle \d+`)
+
+// Unnumbered takes from a dump what differs when an object is made anew.
+func Unnumbered(dump string) string { return numbers.ReplaceAllString(dump, "") }

@@ -19,9 +19,9 @@ func slowness() time.Duration {
 
 var (
 	// Patience is how long an answer may take.
-	Patience = 2 * time.Second * Slowness
+	Patience = 2 * time.Second * min(Slowness, 5)
 	// Refusal is how long to wait for an answer that must not come.
-	Refusal = 200 * time.Millisecond * min(Slowness, 7)
+	Refusal = 200 * time.Millisecond * min(Slowness, 4)
 	// Quiet is how long a frame may be on its way.
 	Quiet = 30 * time.Millisecond * Slowness
 	// RepairTime is how long the agent may take to put an object back.

@@ -1,0 +1,18 @@
+// Package attack_test lets a container with raw sockets attack its neighbours
+// and its host. Every attack is shown twice: it fails against the guard, and a
+// counter says why; and it works when the guard's rules are taken away, or the
+// test would prove nothing.
+package attack_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// TestInGuests repeats all attacks under the kernels of Debian.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^TestAttacks$") }

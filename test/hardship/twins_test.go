@@ -1,0 +1,72 @@
+package hardship_test
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// TestSecondAgent: one run folder has one agent; the second goes and the first
+// does not notice.
+func TestSecondAgent(t *testing.T) {
+	cell.Need(t)
+	dir := folder(t)
+	first := newDaemon(t, dir).ready(t)
+	code, words := newDaemon(t, dir).exit(t)
+	if code != 5 || !strings.Contains(words, "[HDL-4007]") {
+		t.Errorf("exit code %d: %s", code, words)
+	}
+	if _, err := first.Status(ctx); err != nil {
+		t.Errorf("the first agent is disturbed: %v", err)
+	}
+}
+
+// TestStaleSocket: the socket of a dead agent is replaced.
+func TestStaleSocket(t *testing.T) {
+	cell.Need(t)
+	dir := folder(t)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "run", "heddle.sock"), Net: "unix"})
+	must(t, err)
+	l.SetUnlinkOnClose(false)
+	must(t, l.Close())
+	newDaemon(t, dir).ready(t)
+}
+
+// TestStopped: an agent that hangs holds up nobody's traffic; the command line
+// says in time that it waits in vain, and all goes on afterwards.
+func TestStopped(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		a := cell.Start(t, folder(t))
+		createNetwork(t, a, mode, 0)
+		attach(t, a, 0, "one")
+		end := startPing(t, "one", attach(t, a, 0, "two"))
+		must(t, syscall.Kill(a.Pid(), syscall.SIGSTOP))
+		woken := time.AfterFunc(3*time.Second, func() { syscall.Kill(a.Pid(), syscall.SIGCONT) })
+		code, words, took := runHeddle(t, a.Socket, "status", "--wait", "--timeout", "1s")
+		if code != 6 || !strings.Contains(words, "HDL-4006") || took > 2*time.Second {
+			t.Errorf("exit code %d after %v: %s", code, took, words)
+		}
+		time.Sleep(2 * time.Second)
+		woken.Stop()
+		syscall.Kill(a.Pid(), syscall.SIGCONT)
+		if code, words, _ = runHeddle(t, a.Socket, "status"); code != 0 {
+			t.Errorf("exit code %d: %s", code, words)
+		}
+		end()
+		a.AuditEmpty(t)
+	})
+}
+
+// TestNoAgent: without an agent the command line says so at once.
+func TestNoAgent(t *testing.T) {
+	cell.Need(t)
+	code, words, took := runHeddle(t, filepath.Join(t.TempDir(), "none.sock"), "status")
+	if code != 3 || !strings.Contains(words, "HDL-4001") || took > time.Second {
+		t.Errorf("exit code %d after %v: %s", code, took, words)
+	}
+}

@@ -1,0 +1,163 @@
+package modes_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// stream is a ping that runs beside a test.
+type stream struct {
+	cmd *exec.Cmd
+	out strings.Builder
+}
+
+// flow starts a ping every 10 ms.
+func flow(t *testing.T, from world.Place, to netip.Addr) *stream {
+	t.Helper()
+	s := &stream{cmd: exec.Command("ping", "-n", "-q", "-i0.01", "-W1", to.String())}
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	must(t, from.Do(s.cmd.Start))
+	t.Cleanup(func() { s.cmd.Process.Kill() })
+	return s
+}
+
+// lost ends the ping and returns how many it sent and how many were lost.
+func (s *stream) lost(t *testing.T) (sent, lost int) {
+	t.Helper()
+	s.cmd.Process.Signal(os.Interrupt)
+	s.cmd.Wait()
+	for line := range strings.Lines(s.out.String()) {
+		var received int
+		if n, _ := fmt.Sscanf(line, "%d packets transmitted, %d received", &sent, &received); n == 2 {
+			return sent, max(sent-received, 0)
+		}
+	}
+	t.Errorf("ping said: %s", s.out.String())
+	return 0, 0
+}
+
+// TestRestart: an agent that ends and starts anew loses no packet, breaks no
+// connection, and knows its endpoints.
+func TestRestart(t *testing.T) {
+	each(t, func(t *testing.T, mode string) {
+		w := world.New(t)
+		w.Network(t, "net", mode, world.With("masquerade=true"))
+		a, b := w.Pod(t, "a", "net", world.Publish("8080:80/tcp")), w.Pod(t, "b", "net")
+		a.Serve(t, 80, a.Addrs()...)
+		w.Outside.Serve(t, 7000, outsideAddrs...)
+		talk := conversation(t, w.Outside, netip.AddrPortFrom(world.Host4, 8080))
+		out := conversation(t, b.Place, netip.AddrPortFrom(world.Outside6, 7000))
+		whole := w.Host.Dump(t) + a.Dump(t)
+		flows := []*stream{}
+		for _, to := range all(b.Addrs(), outsideAddrs) {
+			flows = append(flows, flow(t, a.Place, to))
+		}
+		before := w.Endpoints()
+		for range 3 {
+			time.Sleep(200 * time.Millisecond)
+			w.Restart(t, func() { time.Sleep(50 * time.Millisecond) })
+			talk("again")
+			out("again")
+		}
+		for i, f := range flows {
+			if sent, lost := f.lost(t); lost > 1 || sent < 10 {
+				t.Errorf("flow %d: %d of %d lost", i, lost, sent)
+			}
+		}
+		if after := w.Endpoints(); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("endpoints before %v, after %v", before, after)
+		}
+		same(t, "after restarts", whole, w.Host.Dump(t)+a.Dump(t))
+		w.AuditEmpty(t)
+		if c := w.Pod(t, "c", "net"); c.V4() == a.V4() || c.V4() == b.V4() {
+			t.Errorf("an address is given twice: %s", c.V4())
+		}
+	})
+}
+
+// conversation keeps a TCP connection, and says something over it.
+func conversation(t *testing.T, from world.Place, to netip.AddrPort) func(word string) {
+	t.Helper()
+	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	r := bufio.NewReader(c)
+	if _, err := r.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	return func(word string) {
+		t.Helper()
+		c.SetDeadline(time.Now().Add(world.Patience))
+		fmt.Fprintln(c, word)
+		if got, err := r.ReadString('\n'); err != nil || got != word+"\n" {
+			t.Errorf("over a kept connection: %q, %v", got, err)
+		}
+	}
+}
+
+// reboot lets the system say that it has been started anew.
+func reboot(t *testing.T) {
+	t.Helper()
+	const bootID = "/proc/sys/kernel/random/boot_id"
+	file := filepath.Join(t.TempDir(), "boot_id")
+	must(t, os.WriteFile(file, []byte("11111111-2222-3333-4444-555555555555\n"), 0o444))
+	must(t, unix.Mount(file, bootID, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { unix.Unmount(bootID, unix.MNT_DETACH) })
+}
+
+// TestReboot: after a reboot networks are back, endpoints are forgotten, and
+// addresses go on where they were.
+func TestReboot(t *testing.T) {
+	each(t, func(t *testing.T, mode string) {
+		w := world.New(t)
+		n := w.Network(t, "net", mode)
+		a := w.Pod(t, "a", "net", world.Publish("8080:80/tcp"))
+		last := w.Pod(t, "b", "net").V4()
+		w.Restart(t, func() {
+			reboot(t)
+			a.Delete()
+			wipe(t)
+		})
+		if got := w.Endpoints(); len(got) > 0 {
+			t.Errorf("endpoints after a reboot: %v", got)
+		}
+		if got, err := w.Agent.Network("net"); err != nil || got.ID != n.ID {
+			t.Errorf("network after a reboot: %+v, %v", got, err)
+		}
+		w.AuditEmpty(t)
+		c, d := w.Pod(t, "c", "net", world.Publish("8080:80/tcp")), w.Pod(t, "d", "net")
+		if c.V4() != last.Next() {
+			t.Errorf("the first address after a reboot is %s, the last before was %s", c.V4(), last)
+		}
+		c.Reaches(t, all(d.Addrs(), n.Gateways)...)
+	})
+}
+
+// wipe removes from the kernel whatever is ours, as a reboot does.
+func wipe(t *testing.T) {
+	t.Helper()
+	cell.Sh(t, "nft flush ruleset; ip route flush proto %d; ip -6 route flush proto %[1]d", heddle.RouteProtocol)
+	for line := range strings.Lines(cell.Sh(t, "ip -o link")) {
+		name, _, _ := strings.Cut(strings.Fields(line)[1], "@")
+		name = strings.TrimSuffix(name, ":")
+		if strings.HasPrefix(name, heddle.PrefixBridge) || strings.HasPrefix(name, heddle.PrefixPort) {
+			cell.TrySh("ip link del %s", name)
+		}
+	}
+	for _, where := range world.Traces(t) {
+		t.Logf("not wiped: %s", where)
+	}
+}
