@@ -145,10 +145,10 @@ func (t typist) layer3(s State) []string {
 		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
 	}
 	for _, r := range s.Routes {
-		out = append(out, t.ip("%sroute add %s", family(r.Dst.Addr().Is6()), r.text()))
+		out = append(out, t.ip("%sroute add %s", family(r.Dst.Addr().Is6()), r.String()))
 	}
 	for _, r := range s.Rules {
-		out = append(out, t.ip("%srule add %s", family(r.isIPv6()), r.text()))
+		out = append(out, t.ip("%srule add %s", family(r.isIPv6()), r.String()))
 	}
 	return out
 }
@@ -160,7 +160,8 @@ func family(v6 bool) string {
 	return ""
 }
 
-func (r Route) text() string {
+// String writes the route as ip-route(8) takes it.
+func (r Route) String() string {
 	s := r.Dst.String()
 	if r.Type != "" {
 		s = r.Type + " " + s
@@ -191,7 +192,8 @@ func (r Route) text() string {
 
 func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }
 
-func (r Rule) text() string {
+// String writes the rule as ip-rule(8) takes it.
+func (r Rule) String() string {
 	s := fmt.Sprintf("priority %d", r.Priority)
 	if r.From.IsValid() {
 		s += " from " + r.From.String()

@@ -151,7 +151,7 @@ func (d *differ) elements(wanted []heddle.Element) error {
 		case !there:
 			d.missing(e)
 		case !heddle.Same(have, want):
-			d.differs(e, "want %v, have %v", want.Value, have.Value)
+			d.differs(e, "want %s, have %s", strings.Join(want.Value, " . "), strings.Join(have.Value, " . "))
 		}
 	}
 	return nil

@@ -89,7 +89,7 @@ func (d *differ) routes(wanted []heddle.Route) error {
 			return d.missing(x)
 		case !have.same(want):
 			have.Link = d.nameOf(have.index)
-			return d.differs(x, "want %+v, have %+v", x, plain(have.Route))
+			return d.differs(x, "want %s, have %s", x, plain(have.Route))
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func (d *differ) rules(wanted []heddle.Rule) error {
 		case len(have) == 0:
 			return d.missing(r)
 		case len(have) > 1 || have[0] != r:
-			return d.differs(r, "want table %d, have %+v", r.Table, have)
+			return d.differs(r, "want table %d, have %s", r.Table, have)
 		}
 		return nil
 	})
