@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/heddle-network/heddle/test/vm"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +20,7 @@ import (
 // ends on it in another namespace would leave it there for good.
 func init() { runtime.LockOSThread() }
 
-func TestMain(m *testing.M) { os.Exit(m.Run()) }
+func TestMain(m *testing.M) { os.Exit(vm.Main(m)) }
 
 const netnsDir = "/run/netns"
 

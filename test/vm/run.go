@@ -30,6 +30,7 @@ func RunInGuests(t *testing.T, pattern string) {
 	present := Kernels()
 	for _, v := range Versions() {
 		t.Run("linux-"+v, func(t *testing.T) {
+			t.Parallel()
 			i := slices.IndexFunc(present, func(k Kernel) bool { return k.Version == v })
 			if i < 0 {
 				skip(t, missingKernel(v))
