@@ -145,7 +145,14 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, heddle.Wrap(heddle.LedgerFull, "open lock", path, err, "give a folder that can be written with --run-dir")
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	// a child that a killed agent had just forked (iptables-legacy) holds the
+	// lock until it has become that program
+	for end := time.Now().Add(time.Second); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
 		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock", path, err, "stop the other agent, or use other folders"), f.Close())
 	}
 	return f, nil

@@ -135,6 +135,9 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 		return removed, errors.Join(errs...)
 	}
 	pruned, err := a.kernel.Prune(a.isWanted)
+	if err == nil {
+		err = a.ledger.setUnclaimed(false)
+	}
 	return append(removed, pruned...), errors.Join(append(errs, err)...)
 }
 

@@ -26,6 +26,8 @@ import (
 // An intent is written before the deed and cleared after it.
 type ledger struct {
 	disk, boot *bbolt.DB
+	// fresh says that there was no record of kernel objects at all.
+	fresh bool
 }
 
 // record is one endpoint with the plan by which it was made.
@@ -62,7 +64,7 @@ func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, disk.Close())
 	}
-	l := &ledger{disk, boot}
+	l := &ledger{disk: disk, boot: boot}
 	if err := l.forgetOtherBoot(bootID); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -78,6 +80,9 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 	}()
 	// a truncated file is read beyond its end: let that be a panic, not a crash
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	if err := sound(path, volatile, buckets...); err != nil {
+		return nil, heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy)
+	}
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: volatile, NoFreelistSync: true, NoGrowSync: volatile})
 	if err != nil {
 		return nil, heddle.Wrap(codeOfOpen(err), "open ledger", path, err, remedy)
@@ -128,9 +133,17 @@ func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close
 // went with it.
 func (l *ledger) forgetOtherBoot(bootID string) error {
 	err := l.boot.Update(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if string(meta.Get([]byte("boot-id"))) == bootID {
-			return nil
+		meta, key := tx.Bucket(bucketMeta), []byte("boot-id")
+		if sealed := meta.Get(key); sealed != nil {
+			recorded, err := unseal(key, sealed)
+			if err != nil {
+				return heddle.Wrap(heddle.LedgerBroken, "read", "boot id", err, "move the run folder's ledger.db away and run 'heddle gc'")
+			}
+			if string(recorded) == bootID {
+				return nil
+			}
+		} else {
+			l.fresh = true
 		}
 		for _, b := range [][]byte{bucketEndpoints, bucketIntents, bucketPlans, bucketQuarantine} {
 			if err := tx.DeleteBucket(b); err != nil {
@@ -140,7 +153,7 @@ func (l *ledger) forgetOtherBoot(bootID string) error {
 				return err
 			}
 		}
-		return meta.Put([]byte("boot-id"), []byte(bootID))
+		return meta.Put(key, seal(key, []byte(bootID)))
 	})
 	if err != nil {
 		return writeError("boot "+bootID, err)
@@ -154,9 +167,14 @@ func (l *ledger) putIntent(r record, op string) error {
 	if err != nil {
 		return err
 	}
+	if op == intentAttach {
+		if err := l.reserve(); err != nil {
+			return err
+		}
+	}
 	key := []byte(r.Endpoint.ID.String())
 	err = l.boot.Update(func(tx *bbolt.Tx) error {
-		if err := tx.Bucket(bucketEndpoints).Put(key, value); err != nil {
+		if err := tx.Bucket(bucketEndpoints).Put(key, seal(key, value)); err != nil {
 			return err
 		}
 		for _, a := range r.Endpoint.Addrs {
@@ -164,7 +182,7 @@ func (l *ledger) putIntent(r record, op string) error {
 				return err
 			}
 		}
-		return tx.Bucket(bucketIntents).Put(key, []byte(op))
+		return tx.Bucket(bucketIntents).Put(key, seal(key, []byte(op)))
 	})
 	if err != nil {
 		return writeError(r.Endpoint.ID.String(), err)
@@ -192,7 +210,8 @@ func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 			if freed.IsZero() {
 				break
 			}
-			if err := tx.Bucket(bucketQuarantine).Put(addressKey(e.Network, a.Addr()), []byte(freed.Format(time.RFC3339Nano))); err != nil {
+			k := addressKey(e.Network, a.Addr())
+			if err := tx.Bucket(bucketQuarantine).Put(k, seal(k, []byte(freed.Format(time.RFC3339Nano)))); err != nil {
 				return err
 			}
 		}
@@ -209,24 +228,34 @@ func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 
 func addressKey(network string, a netip.Addr) []byte { return []byte(network + "/" + a.String()) }
 
+// broken is the error about a record that cannot be read.
+func broken(key []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err, "restore the ledger from a copy, or move it away and run 'heddle gc' afterwards; nothing was changed")
+}
+
 // endpoints reads all records and the intents among them.
 func (l *ledger) endpoints() (all []record, intents map[string]string, err error) {
 	intents = map[string]string{}
 	err = l.boot.View(func(tx *bbolt.Tx) error {
 		err := tx.Bucket(bucketIntents).ForEach(func(k, v []byte) error {
-			intents[string(k)] = string(v)
-			return nil
+			op, err := unseal(k, v)
+			intents[string(k)] = string(op)
+			return broken(k, err)
 		})
 		if err != nil {
 			return err
 		}
 		return tx.Bucket(bucketEndpoints).ForEach(func(k, v []byte) error {
 			var r record
-			if err := json.Unmarshal(v, &r); err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read record", string(k), err, "move the run folder's ledger.db away and run 'heddle gc'")
+			value, err := unseal(k, v)
+			if err == nil {
+				err = json.Unmarshal(value, &r)
 			}
 			all = append(all, r)
-			return nil
+			return broken(k, err)
 		})
 	})
 	return all, intents, err

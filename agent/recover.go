@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -11,11 +13,19 @@ import (
 // recorded as made, and prunes what nobody wants. Traffic of endpoints that are
 // whole is not touched: applying a plan again changes nothing.
 func (a *Agent) recover() error {
-	if err := a.loadNetworks(); err != nil {
-		return err
-	}
+	// all is read before anything is changed
 	records, intents, err := a.ledger.endpoints()
 	if err != nil {
+		return err
+	}
+	networks, err := a.ledger.networks()
+	if err != nil {
+		return err
+	}
+	if err := allKnown(records, networks); err != nil {
+		return err
+	}
+	if err := a.loadNetworks(networks); err != nil {
 		return err
 	}
 	for _, r := range records {
@@ -28,7 +38,7 @@ func (a *Agent) recover() error {
 	}
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
-	removed, err := a.kernel.Prune(a.isWanted)
+	removed, err := a.prune()
 	if err != nil {
 		return err
 	}
@@ -39,7 +49,10 @@ func (a *Agent) recover() error {
 		a.log.Info("removed what nobody wants", "objects", removed)
 	}
 	if len(a.networks) == 0 {
-		return a.coexist.Withdraw()
+		// another firewall that does not answer must not keep the agent away
+		if err := a.coexist.Withdraw(); err != nil {
+			a.log.Error("rules in other firewalls not withdrawn", "error", err)
+		}
 	}
 	return nil
 }
@@ -52,11 +65,51 @@ func (a *Agent) networkIDs() map[string]bool {
 	return ids
 }
 
-func (a *Agent) loadNetworks() error {
-	recorded, err := a.ledger.networks()
-	if err != nil {
-		return err
+// allKnown refuses a state folder that does not know the networks of endpoints
+// that are made: it is not the one they were made with, and going on would take
+// their networks for leftovers.
+func allKnown(records []record, networks []heddle.Network) error {
+	for _, r := range records {
+		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
+		if !slices.ContainsFunc(networks, known) {
+			return heddle.Errorf(heddle.LedgerBroken, "network "+r.Endpoint.NetworkName+" of endpoint", r.Endpoint.ID.String(),
+				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well; nothing was changed")
+		}
 	}
+	return nil
+}
+
+// prune removes what nobody wants, unless the records of living endpoints are
+// lost.
+func (a *Agent) prune() (removed []string, err error) {
+	unclaimed, err := a.ledger.unclaimed()
+	if err != nil {
+		return nil, err
+	}
+	if a.ledger.fresh && !unclaimed {
+		if unclaimed, err = a.hasPorts(); err != nil {
+			return nil, err
+		}
+		if unclaimed {
+			if err := a.ledger.setUnclaimed(true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if unclaimed {
+		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
+		return nil, nil
+	}
+	return a.kernel.Prune(a.isWanted)
+}
+
+// hasPorts reports whether the kernel has a container's link of ours.
+func (a *Agent) hasPorts() (bool, error) {
+	owned, err := a.kernel.Ours()
+	return slices.ContainsFunc(owned.State.Links, func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }), err
+}
+
+func (a *Agent) loadNetworks(recorded []heddle.Network) error {
 	for _, n := range recorded {
 		mode, err := a.mode(n.Mode)
 		if err != nil {
@@ -101,7 +154,8 @@ func (a *Agent) replay(n *network) error {
 	n.plan = plan
 	a.wanted.add(plan.Host)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
-		return err
+		// a full disk must not keep the agent from coming back
+		a.log.Warn("plan not recorded", "network", n.Name, "error", err)
 	}
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)

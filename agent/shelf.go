@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/netip"
 	"strings"
@@ -18,11 +19,12 @@ func (l *ledger) networks() ([]heddle.Network, error) {
 	err := l.disk.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketNetworks).ForEach(func(k, v []byte) error {
 			var n heddle.Network
-			if err := json.Unmarshal(v, &n); err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read network", string(k), err, "restore the state folder's heddle.db from a copy")
+			value, err := unseal(k, v)
+			if err == nil {
+				err = json.Unmarshal(value, &n)
 			}
 			all = append(all, n)
-			return nil
+			return broken(k, err)
 		})
 	})
 	return all, err
@@ -58,10 +60,17 @@ func (l *ledger) plan(network string) (heddle.Plan, bool, error) {
 	if err != nil || value == nil {
 		return p, false, err
 	}
-	return p, true, json.Unmarshal(value, &p)
+	value, err = unseal([]byte(network), value)
+	if err == nil {
+		err = json.Unmarshal(value, &p)
+	}
+	return p, true, broken([]byte(network), err)
 }
 
 func (l *ledger) putPlan(network string, p heddle.Plan) error {
+	if err := l.reserve(); err != nil {
+		return err
+	}
 	return put(l.boot, bucketPlans, network, p, "plan of network "+network)
 }
 
@@ -73,6 +82,27 @@ func (l *ledger) dropPlan(network string) error {
 		return writeError("plan of network "+network, err)
 	}
 	return nil
+}
+
+// setUnclaimed records that the kernel holds objects of endpoints whose records
+// are lost: they may be alive, so nothing is pruned until gc is called.
+func (l *ledger) setUnclaimed(on bool) error {
+	if on {
+		return put(l.boot, bucketMeta, "unclaimed", true, "unclaimed endpoints")
+	}
+	err := l.boot.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete([]byte("unclaimed")) })
+	if err != nil {
+		return writeError("unclaimed endpoints", err)
+	}
+	return nil
+}
+
+func (l *ledger) unclaimed() (on bool, err error) {
+	err = l.boot.View(func(tx *bbolt.Tx) error {
+		on = tx.Bucket(bucketMeta).Get([]byte("unclaimed")) != nil
+		return nil
+	})
+	return on, err
 }
 
 // forgetPlans drops the plans of all networks but those to keep: what a crash
@@ -109,8 +139,12 @@ func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
 		for _, family := range []string{"4", "6"} {
 			var a netip.Addr
 			if v := tx.Bucket(bucketCursors).Get([]byte(network + "/" + family)); v != nil {
-				if err := json.Unmarshal(v, &a); err != nil {
-					return err
+				value, err := unseal([]byte(network+"/"+family), v)
+				if err == nil {
+					err = json.Unmarshal(value, &a)
+				}
+				if err != nil {
+					return broken([]byte("cursor of "+network), err)
 				}
 				all[family] = a
 			}
@@ -123,6 +157,15 @@ func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
 func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {
 	data, err := json.Marshal(value)
 	if err != nil {
+		return err
+	}
+	data = seal([]byte(key), data)
+	same := false
+	err = db.View(func(tx *bbolt.Tx) error {
+		same = bytes.Equal(tx.Bucket(bucket).Get([]byte(key)), data)
+		return nil
+	})
+	if err != nil || same { // what is written already needs no room on the disk
 		return err
 	}
 	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
@@ -141,13 +184,17 @@ func (l *ledger) quarantined(network string) (map[netip.Addr]time.Time, error) {
 			if id != network {
 				return nil
 			}
+			value, err := unseal(k, v)
+			if err != nil {
+				return broken(k, err)
+			}
 			a, err := netip.ParseAddr(address)
 			if err != nil {
-				return err
+				return broken(k, err)
 			}
-			since, err := time.Parse(time.RFC3339Nano, string(v))
+			since, err := time.Parse(time.RFC3339Nano, string(value))
 			all[a] = since
-			return err
+			return broken(k, err)
 		})
 	})
 	return all, err

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -41,6 +42,24 @@ func Listen(path, group string) (net.Listener, error) {
 
 type peerKey struct{}
 
+// peer is who is at the other end.
+type peer struct {
+	*unix.Ucred
+	groups []uint32
+}
+
+// peerGroups asks for the caller's supplementary groups (SO_PEERGROUPS).
+func peerGroups(fd uintptr) []uint32 {
+	groups := make([]uint32, 1<<10)
+	size := uint32(len(groups) * 4)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+		uintptr(unsafe.Pointer(&groups[0])), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return nil
+	}
+	return groups[:size/4]
+}
+
 // withPeer asks the kernel who is at the other end (SO_PEERCRED, unix(7)).
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
@@ -53,7 +72,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	}
 	raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, peerKey{}, cred)
+			ctx = context.WithValue(ctx, peerKey{}, &peer{cred, peerGroups(fd)})
 		}
 	})
 	return ctx
@@ -64,7 +83,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 // process that has dropped its rights, is no credential.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cred, _ := r.Context().Value(peerKey{}).(*unix.Ucred)
+		cred, _ := r.Context().Value(peerKey{}).(*peer)
 		if cred == nil || !s.permitted(r, cred) {
 			who := "unknown caller"
 			if cred != nil {
@@ -78,7 +97,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) permitted(r *http.Request, cred *unix.Ucred) bool {
+func (s *Server) permitted(r *http.Request, cred *peer) bool {
 	if cred.Uid == 0 || int(cred.Uid) == os.Geteuid() {
 		return true
 	}
@@ -90,14 +109,5 @@ func (s *Server) permitted(r *http.Request, cred *unix.Ucred) bool {
 	if unix.Stat(address.String(), &st) != nil || st.Gid == 0 {
 		return false
 	}
-	return cred.Gid == st.Gid || inGroup(cred.Uid, st.Gid)
-}
-
-func inGroup(uid, gid uint32) bool {
-	u, err := user.LookupId(fmt.Sprint(uid))
-	if err != nil {
-		return false
-	}
-	groups, err := u.GroupIds()
-	return err == nil && slices.Contains(groups, fmt.Sprint(gid))
+	return cred.Gid == st.Gid || slices.Contains(cred.groups, st.Gid)
 }

@@ -33,7 +33,7 @@ type Server struct {
 // NewServer returns a server that does not listen yet.
 func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
-	s.http = &http.Server{Handler: s.guarded(s.mux), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: s.guarded(s.routed()), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
 	s.mux.HandleFunc("GET "+client.PathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNetworks, reply(func(*http.Request) (any, error) { return a.Networks(), nil }))
 	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
@@ -65,6 +65,29 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	}))
 	return s
 }
+
+// routed answers in JSON what no handler takes: unknown paths and methods.
+func (s *Server) routed() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, pattern := s.mux.Handler(r); pattern == "" {
+			code := &statusOnly{header: w.Header()}
+			h.ServeHTTP(code, r)
+			write(w, nil, heddle.Errorf(heddle.BadArgument, "no such call", r.Method+" "+r.URL.Path, "is this program of the agent's version?"), code.status)
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// statusOnly keeps of an answer its status and headers (Allow).
+type statusOnly struct {
+	header http.Header
+	status int
+}
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) WriteHeader(status int)      { s.status = status }
+func (s *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // Handle adds another door's handler.
 func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
@@ -105,7 +128,13 @@ func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		var q Q
 		d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&q); err != nil {
+		err := d.Decode(&q)
+		if _, more := d.Token(); err == nil && more != io.EOF {
+			err = errors.New("more than one document")
+		}
+		if err != nil {
+			// read on for a while: a caller that is still writing gets the answer
+			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
 			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields"))
 			return
 		}
@@ -120,12 +149,16 @@ var statusOf = map[heddle.Kind]int{
 	heddle.Timeout: http.StatusGatewayTimeout, heddle.Unreachable: http.StatusServiceUnavailable, heddle.Partial: http.StatusInternalServerError,
 }
 
-func write(w http.ResponseWriter, v any, err error) {
+// write answers; a status that is given goes before the one of the error's kind.
+func write(w http.ResponseWriter, v any, err error, given ...int) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		status, known := statusOf[heddle.KindOf(err)]
 		if !known {
 			status = http.StatusUnprocessableEntity
+		}
+		if len(given) > 0 {
+			status = given[0]
 		}
 		w.WriteHeader(status)
 		var e *heddle.Error

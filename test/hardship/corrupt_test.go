@@ -129,21 +129,6 @@ func TestLedgerBroken(t *testing.T) {
 	})
 }
 
-// TestLedgerLost: a file that is missing or empty is a new ledger. The agent may
-// begin one, but not take living containers for leftovers: without their
-// records it refuses to start, or leaves their objects until gc is called.
-func TestLedgerLost(t *testing.T) {
-	eachMode(t, func(t *testing.T, mode string) {
-		p, end := newPatient(t, mode)
-		for _, name := range ledgerFiles {
-			p.each(t, name+" empty", func(t *testing.T) { must(t, os.Truncate(p.path(name), 0)) }, name == ledgerFiles[0])
-			p.each(t, name+" missing", func(t *testing.T) { must(t, os.Remove(p.path(name))) }, name == ledgerFiles[0])
-		}
-		p.cure(t)
-		end()
-	})
-}
-
 // TestBitFlips: a flipped bit is found, or harmless.
 func TestBitFlips(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {

@@ -137,6 +137,30 @@ func TestGoneWhileFull(t *testing.T) {
 	}
 }
 
+// TestAllGoWhileFull: on a full disk every container can go, and none comes back.
+func TestAllGoWhileFull(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		dir := folder(t)
+		smallDisks(t, dir)
+		a := cell.Start(t, dir)
+		createNetwork(t, a, mode, 0)
+		for i := range 40 {
+			attach(t, a, 0, fmt.Sprint("goes", i))
+		}
+		fill(t, filepath.Join(dir, "state"))
+		fill(t, filepath.Join(dir, "run"))
+		extra := attachUntilFull(t, a)
+		for i := range 40 {
+			detach(t, a, fmt.Sprint("goes", i))
+		}
+		wantEndpoints(t, a, extra)
+		a.Kill()
+		a = cell.Start(t, dir)
+		a.AuditEmpty(t)
+		wantEndpoints(t, a, extra)
+	})
+}
+
 // TestStartOnFullDisk: a full disk does not keep the agent from coming back.
 func TestStartOnFullDisk(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {

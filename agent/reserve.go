@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"os"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// reserved is the room that stays free inside the run ledger's file, for the
+// detaches: a full disk must not keep a container from going. reservedMore is
+// what is taken beyond it, so that not every attach asks the kernel.
+const reserved, reservedMore = 256 << 10, 64 << 10
+
+// reserve takes room on the file system before something new is recorded, or
+// refuses: what is inside the file already needs none when it is written.
+func (l *ledger) reserve() error {
+	var used int64
+	err := l.boot.View(func(tx *bbolt.Tx) error { used = tx.Size(); return nil })
+	if err != nil {
+		return writeError("reserve", err)
+	}
+	info, err := os.Stat(l.boot.Path())
+	if err != nil || info.Size()-used >= reserved {
+		return err
+	}
+	f, err := os.OpenFile(l.boot.Path(), os.O_RDWR, 0)
+	if err != nil {
+		return writeError("reserve", err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, used+reserved+reservedMore); err != nil {
+		return writeError("reserve", err)
+	}
+	return nil
+}
