@@ -82,7 +82,7 @@ var explanations = map[Code]Explanation{
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode needs.", "Choose another mode, or a kernel with the feature."},
-	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what is missing; the agent repairs it within a second when it runs."},
+	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what differs. On the host's side the agent puts it back, within a second when it is not busy; in a container, detach and attach again."},
 	UndoFailed:      {Partial, "undo failed", "An operation failed, and undoing what it had done failed too.", "'heddle gc' removes what is left, 'heddle audit' shows it."},
 	NoPermission:    {Failed, "not permitted", "The caller is neither root nor in the group of the agent's socket, or the agent lacks a capability.", "Call as root; the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN."},
 	AgentDown:       {Unreachable, "agent unreachable", "Nothing answers on the agent's socket.", "Start it ('systemctl start heddled'), or name its socket with --socket."},

@@ -20,7 +20,7 @@ const (
 	Partial     Kind = 7 // some of it was done
 )
 
-// Code is a stable error id ("HDL-0101"); Explain has its story.
+// Code is a stable error id ("HDL-2009"); Explain has its story.
 type Code string
 
 // Error says what failed, on which object, in whose words, and what to do.

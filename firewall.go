@@ -114,10 +114,10 @@ func inetBase() []Firewall {
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
 			"meta nfproto ipv4 iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
-			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 ip6 saddr != :: "+drop("spoofed-ip")),
+			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
+			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip")),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
-			`iifname "`+PrefixBridge+`*" jump guard`,
-			`iifname "`+PrefixPort+`*" jump guard`,
+			`iifname != "lo" jump guard`,
 			`iifname "`+PrefixPort+`*" jump guard-port`),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
 			"meta iifgroup vmap @from",
@@ -129,7 +129,8 @@ func inetBase() []Firewall {
 		chain("inet", "postrouting", "type nat hook postrouting priority srcnat - 5; policy accept;",
 			`oifname "`+PrefixBridge+`*" ip saddr 127.0.0.0/8 masquerade`,
 			`oifname "`+PrefixPort+`*" ip saddr 127.0.0.0/8 masquerade`,
-			"meta iifgroup vmap @masq"))
+			"meta iifgroup vmap @masq",
+			"meta oifgroup vmap @masq"))
 }
 
 func bridgeBase() []Firewall {
@@ -145,7 +146,8 @@ func bridgeBase() []Firewall {
 			"ether type ip iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 != @nd "+drop("spoofed-nd"),
-			"ether type ip6 iifname . ip6 saddr != @addrs6 ip6 saddr != :: "+drop("spoofed-ip")),
+			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
+			"ether type ip6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip")),
 		chain("bridge", "prerouting", "type filter hook prerouting priority -300; policy accept;",
 			`iifname "`+PrefixPort+`*" jump guard`,
 			"ether daddr ff:ff:ff:ff:ff:ff arp operation request ether daddr set meta iifgroup . arp daddr ip map @who4",

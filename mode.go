@@ -19,6 +19,12 @@ type Sharer interface {
 	NeedsNamespace() bool
 }
 
+// SubnetSharer is an optional interface of modes whose networks may lie within
+// their parent's own subnet.
+type SubnetSharer interface {
+	SharesParentSubnet() bool
+}
+
 // CheckOptions refuses options that are not among the known ones.
 func CheckOptions(n Network, known ...string) error {
 	for k := range n.Options {

@@ -32,6 +32,9 @@ func CheckMTU(h HostFacts, n Network) error {
 	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
 		return Errorf(BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to 65535, or leave it out to take the parent's", least))
 	}
+	if up, ok := h.Uplink(n); ok && up.MTU > 0 && n.MTU > up.MTU {
+		return Errorf(BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("its parent %s carries %d; leave --mtu out to take that", up.Name, up.MTU))
+	}
 	return nil
 }
 
@@ -109,7 +112,14 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 	} else {
 		to = append(to, drop("isolated"))
 	}
-	snat := []string{"oifgroup " + group + " ct status dnat masquerade"}
+	snat := []string{}
+	for _, p := range n.Subnets {
+		ip := "ip"
+		if p.Addr().Is6() {
+			ip = "ip6"
+		}
+		snat = append(snat, ip+" saddr "+p.String()+" oifgroup "+group+" ct status dnat masquerade")
+	}
 	if masquerade && !n.Internal {
 		snat = append(snat, "oifgroup != "+group+" iifgroup . oifgroup != @allowed masquerade")
 	}
@@ -137,7 +147,7 @@ func Publish(e Endpoint) []Element {
 	for _, p := range e.Ports {
 		for _, a := range e.Addrs {
 			ip := a.Addr()
-			if p.HostIP.IsValid() && !p.HostIP.IsUnspecified() && p.HostIP.Is4() != ip.Is4() {
+			if p.HostIP.IsValid() && p.HostIP.Is4() != ip.Is4() {
 				continue
 			}
 			version := "4"
@@ -147,8 +157,6 @@ func Publish(e Endpoint) []Element {
 			el := Element{Family: "inet", Value: []string{ip.String(), fmt.Sprint(p.ContainerPort)}}
 			if p.HostIP.IsValid() && !p.HostIP.IsUnspecified() {
 				el.Set, el.Match = "ports"+version, []string{p.HostIP.String(), p.Protocol, fmt.Sprint(p.HostPort)}
-			} else if p.HostIP.IsValid() && p.HostIP.Is4() != ip.Is4() {
-				continue
 			} else {
 				el.Set, el.Match = "any"+version, []string{p.Protocol, fmt.Sprint(p.HostPort)}
 			}

@@ -2,8 +2,8 @@
 // plans say. It is the only orchestrator: doors call it, and it calls the rooms
 // below (ipam, modes, kernel), which know nothing of each other.
 //
-// Every operation is straight: validate, lock the id, record the intent, take
-// addresses, plan, make, record the outcome. After a crash the intents left
+// Every operation is straight: validate, lock the id, take addresses, plan,
+// record the intent, make, record the outcome. After a crash the intents left
 // over are undone, since nobody got an answer.
 package agent
 
@@ -47,7 +47,6 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
-	facts   heddle.HostFacts
 	ids     keyedLocks
 	ready   atomic.Bool
 	repairs atomic.Uint64
@@ -68,24 +67,39 @@ type Agent struct {
 
 	// mu guards the tables below; it is never held while the kernel works.
 	mu        sync.RWMutex
+	facts     heddle.HostFacts
 	networks  map[string]*network // by name
 	endpoints map[heddle.EndpointID]record
 	pending   map[heddle.EndpointID]string
 	wanted    wanted
+	// counted says whose plans wanted counts, so that none counts twice.
+	counted map[heddle.EndpointID]bool
+	ports   portTable
 	// defaults names, for each container's namespace (by inode), the endpoint
 	// with its default route.
 	defaults map[uint64]heddle.EndpointID
 }
 
-// network is a network with what belongs to it on this host.
+// network is a network with what belongs to it on this host. Readers get copies
+// of it; what changes with every endpoint is behind pointers.
 type network struct {
 	heddle.Network
 	mode heddle.Mode
-	pool *ipam.Pool
 	plan heddle.Plan
+	// unplanned is why the network has no plan: its parent is not there (yet).
+	unplanned error
+	pool      *ipam.Pool
 	// slots marks the ordinals in use.
-	slots slots
+	slots *slots
 	macs  map[heddle.MAC]heddle.EndpointID
+	life  *life
+}
+
+// life is held for reading while endpoints are made, for writing while their
+// network is deleted.
+type life struct {
+	sync.RWMutex
+	gone bool
 }
 
 // New opens the ledger, finishes what an earlier life left undone, and brings
@@ -93,7 +107,7 @@ type network struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		wanted: wanted{}, defaults: map[uint64]heddle.EndpointID{}}
+		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -170,6 +184,9 @@ func (a *Agent) Close() error {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())
 	}
+	if a.coexist != nil {
+		errs = append(errs, a.coexist.Close())
+	}
 	if a.kernel != nil {
 		errs = append(errs, a.kernel.Close())
 	}
@@ -206,13 +223,25 @@ func (a *Agent) Modes() []string {
 	return names
 }
 
-// network returns a copy of the pointer under the lock.
+// network returns a copy of a network's record.
 func (a *Agent) network(name string) (*network, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	n, ok := a.networks[name]
 	if !ok {
-		return nil, heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
+		return nil, noNetwork(name)
 	}
-	return n, nil
+	c := *n
+	return &c, nil
+}
+
+func noNetwork(name string) error {
+	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
+}
+
+// host returns what is known about the host.
+func (a *Agent) host() heddle.HostFacts {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.facts
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -13,6 +14,9 @@ func (a *Agent) Allow(first, second string) error {
 	n, err := a.network(second)
 	if err != nil {
 		return err
+	}
+	if n.pool == nil {
+		return heddle.Errorf(heddle.BadArgument, "allow", second, "name two different networks that have subnets")
 	}
 	return a.join(first, n.ID, true)
 }
@@ -35,7 +39,7 @@ func (a *Agent) join(name, otherID string, on bool) error {
 	} else {
 		next.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == otherID })
 	}
-	plan, err := n.mode.Network(a.facts, next)
+	plan, err := n.mode.Network(a.host(), next)
 	if err != nil {
 		return err
 	}
@@ -49,18 +53,21 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		return err
 	}
 	a.wantPlan(plan, true)
-	if _, err := a.kernel.Apply(plan, nil); err != nil {
-		a.wantPlan(plan, false)
-		a.ledger.putPlan(n.ID, n.plan)
-		return err
+	_, err := a.kernel.Apply(plan, nil)
+	if err == nil {
+		err = a.step("ledger network change")
 	}
-	if err := a.ledger.putNetwork(next); err != nil {
-		return err
+	if err == nil {
+		err = a.ledger.putNetwork(next)
+	}
+	if err != nil {
+		a.wantPlan(plan, false)
+		return errors.Join(err, a.kernel.Remove(plan, nil, a.isWanted), a.ledger.putPlan(n.ID, n.plan))
 	}
 	a.wantPlan(n.plan, false)
-	old := n.plan
 	a.mu.Lock()
-	n.Network, n.plan = next, plan
+	stored := a.networks[n.Name]
+	stored.Network, stored.plan, stored.unplanned = next, plan, nil
 	a.mu.Unlock()
-	return a.kernel.Remove(old, nil, a.isWanted)
+	return a.kernel.Remove(n.plan, nil, a.isWanted)
 }

@@ -17,12 +17,20 @@ import (
 // endpoint anew, with the addresses it had if it asked for them.
 func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply heddle.AttachReply, err error) {
 	defer a.metrics.observe("attach", time.Now(), &err)
-	if err := a.accept(ctx, req); err != nil {
+	if err := a.accept(ctx, &req); err != nil {
 		return reply, err
 	}
 	n, err := a.network(req.Network)
 	if err != nil {
 		return reply, err
+	}
+	n.life.RLock()
+	defer n.life.RUnlock()
+	switch {
+	case n.life.gone:
+		return reply, noNetwork(req.Network)
+	case n.unplanned != nil:
+		return reply, n.unplanned
 	}
 	pod, err := a.openPod(n, req.Netns)
 	if err != nil {
@@ -47,7 +55,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 }
 
 // accept checks what can be checked without looking at anything else.
-func (a *Agent) accept(ctx context.Context, req heddle.AttachRequest) error {
+func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := ctx.Err(); err != nil {
 		return heddle.Wrap(heddle.Waited, "attach", req.ID.String(), err, "call again")
 	}
@@ -61,18 +69,21 @@ func (a *Agent) accept(ctx context.Context, req heddle.AttachRequest) error {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
 			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
 		}
+		if p.HostIP == netip.IPv6Loopback() {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
+		}
 		for _, q := range req.Ports[:i] {
 			if collide(p, q) {
 				return heddle.Errorf(heddle.PortTaken, "endpoint "+req.ID.String(), p.String(), "it is published twice")
 			}
 		}
 	}
-	if req.MAC != "" {
-		if _, err := heddle.ParseMAC(string(req.MAC)); err != nil {
-			return err
-		}
+	if req.MAC == "" {
+		return nil
 	}
-	return nil
+	mac, err := heddle.ParseMAC(string(req.MAC))
+	req.MAC = mac
+	return err
 }
 
 func (a *Agent) openPod(n *network, path string) (*kernel.Netns, error) {
@@ -101,26 +112,37 @@ func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
 // endpoint is there (made whole again if something was missing) or asked for
 // differently; not done when the container's namespace is a new one.
 func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
-	alive := pod == nil || a.inPod(old, pod)
+	if a.pendingOf(req.ID) != "" {
+		return false, reply, a.remove(old) // what an earlier call could not finish
+	}
+	alive := pod == nil || a.isPodOf(old, pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && slices.Equal(old.Request.Ports, req.Ports)
 	switch {
 	case alive && same:
+		defer a.sharing(old)()
 		_, err := a.kernel.Apply(old.Plan, pod)
 		reply := a.reply(n, old.Endpoint)
 		reply.Existed = true
 		return true, reply, err
-	case alive || a.podAlive(old):
+	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
 		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
 	}
-	if err := a.undo(old); err != nil {
-		return true, reply, err
-	}
-	return false, reply, a.forget(old, time.Now())
+	return false, reply, a.remove(old)
 }
 
-// inPod reports whether the namespace is the one in which the endpoint was
-// made: its interface there bears the endpoint's alias.
+// isPodOf reports whether the namespace is the one in which the endpoint was
+// made: its interface there bears the endpoint's alias, or is gone from a
+// namespace with the recorded number.
+func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
+	alias, err := pod.Alias(r.Endpoint.ID.IfName)
+	if err != nil {
+		return r.Inode == pod.Inode()
+	}
+	return alias == r.Endpoint.ID.Alias()
+}
+
+// inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 	alias, err := pod.Alias(r.Endpoint.ID.IfName)
 	return err == nil && alias == r.Endpoint.ID.Alias()
@@ -144,27 +166,25 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if err != nil {
 		return reply, err
 	}
-	committed := false
-	defer func() {
-		if !committed {
-			a.release(n, e)
-		}
-	}()
-	plan, err := n.mode.Endpoint(a.facts, n.Network, e)
+	r := record{Endpoint: e, Request: req}
+	if pod != nil {
+		r.Inode = pod.Inode()
+	}
+	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil && !req.DryRun {
+		err = a.make(r, pod)
+	}
+	if _, recorded := a.lookup(req.ID); !recorded {
+		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+	}
 	if err != nil {
-		return reply, err
+		return heddle.AttachReply{}, err
 	}
 	reply = a.reply(n, e)
 	if req.DryRun {
-		reply.Commands = plan.Commands(req.Netns)
-		return reply, nil
+		reply.Commands = r.Plan.Commands(req.Netns)
+	} else {
+		a.metrics.attached(n.Mode)
 	}
-	r := record{Endpoint: e, Request: req, Plan: plan}
-	if err := a.make(r, pod); err != nil {
-		return heddle.AttachReply{}, err
-	}
-	committed = true
-	a.metrics.attached(n.Mode)
 	return reply, nil
 }
 
@@ -188,30 +208,40 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		err = a.ledger.settle(r.Endpoint.ID)
 	}
 	if err != nil {
-		a.rollBack(r, pod)
-		return err
+		return a.rollBack(r, pod, err)
 	}
 	a.mu.Lock()
-	delete(a.pending, r.Endpoint.ID)
+	a.setPending(r.Endpoint.ID, "")
 	a.mu.Unlock()
+	a.forgetFlows(r.Endpoint)
 	return nil
 }
 
-// rollBack removes what make has made; what cannot be removed now stays
-// recorded as an intent, for the next start or gc.
-func (a *Agent) rollBack(r record, pod *kernel.Netns) {
+// forgetFlows lets clients of published ports find the endpoint that has them
+// now. The endpoint is made or gone by then, so a failure is only told.
+func (a *Agent) forgetFlows(e heddle.Endpoint) {
+	if err := a.kernel.ForgetFlows(e); err != nil {
+		a.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
+	}
+}
+
+// rollBack removes what make has made, and returns why. What cannot be removed
+// now keeps its record, addresses and intent, until it is attached or detached
+// again, collected, or the agent starts anew.
+func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	a.unwant(r)
-	if err := a.kernel.Remove(r.Plan, pod, a.isWanted); err != nil {
+	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
+	if err == nil {
+		err = a.ledger.drop(r.Endpoint, time.Time{})
+	}
+	if err != nil {
+		a.want(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
-		return
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo attach of", Object: r.Endpoint.ID.String(),
+			Cause: err.Error(), Remedy: "the attach failed before: " + why.Error() + "; detach the endpoint, or 'heddle gc'"}
 	}
-	if err := a.ledger.drop(r.Endpoint, time.Time{}); err != nil {
-		a.log.Error("undo of an attach not recorded", "endpoint", r.Endpoint.ID, "error", err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.endpoints, r.Endpoint.ID)
-	delete(a.pending, r.Endpoint.ID)
+	a.erase(r)
+	return why
 }
 
 func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
@@ -223,35 +253,6 @@ func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
 		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
 	}
 	return r
-}
-
-// remember, unwant and erase keep the tables in memory.
-func (a *Agent) remember(r record, op string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.endpoints[r.Endpoint.ID] = r
-	a.pending[r.Endpoint.ID] = op
-	a.wanted.add(r.Plan.Host)
-}
-
-func (a *Agent) unwant(r record) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.wanted.remove(r.Plan.Host)
-}
-
-func (a *Agent) erase(r record) {
-	a.unwant(r)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.endpoints, r.Endpoint.ID)
-	delete(a.pending, r.Endpoint.ID)
-}
-
-func (a *Agent) isWanted(key string) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.wanted[key] > 0
 }
 
 // portFree reports whether nobody on the host listens on the port.
@@ -273,9 +274,4 @@ func portFree(p heddle.PortMapping) error {
 		return err
 	}
 	return l.Close()
-}
-
-func collide(p, q heddle.PortMapping) bool {
-	any := func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
-	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (any(p.HostIP) || any(q.HostIP) || p.HostIP == q.HostIP)
 }

@@ -24,12 +24,14 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	}
 	var all []heddle.Finding
 	a.mu.RLock()
-	networks, records := make([]*network, 0), make([]record, 0)
+	networks, records := make([]network, 0), make([]record, 0)
 	for _, n := range a.networks {
-		networks = append(networks, n)
+		networks = append(networks, *n)
 	}
-	for _, r := range a.endpoints {
-		records = append(records, r)
+	for id, r := range a.endpoints {
+		if a.pending[id] == "" {
+			records = append(records, r)
+		}
 	}
 	a.mu.RUnlock()
 	for _, n := range networks {
@@ -124,12 +126,13 @@ func (a *Agent) unsettled() []heddle.Finding {
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
 	var errs []error
-	for _, e := range a.stale(owner, keep) {
-		if _, err := a.Detach(ctx, e); err != nil {
+	for _, id := range a.Endpoints() {
+		gone, err := a.collect(id.ID, owner, keep)
+		if err != nil {
 			errs = append(errs, err) // the others are collected all the same
-			continue
+		} else if gone {
+			removed = append(removed, "endpoint "+id.ID.String())
 		}
-		removed = append(removed, "endpoint "+e.String())
 	}
 	if owner != "" {
 		return removed, errors.Join(errs...)
@@ -141,26 +144,28 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	return append(removed, pruned...), errors.Join(append(errs, err)...)
 }
 
-// stale lists the endpoints to collect.
-func (a *Agent) stale(owner string, keep []heddle.EndpointID) []heddle.EndpointID {
-	a.mu.RLock()
-	var records []record
-	for id, r := range a.endpoints {
-		if a.pending[id] == "" && (owner == "" || r.Request.Owner == owner) {
-			records = append(records, r)
-		}
+// collect removes an endpoint if it is garbage. That is judged under its lock:
+// an endpoint that is being made, or made anew, is none.
+func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.EndpointID) (bool, error) {
+	defer a.ids.lock(id)()
+	r, known := a.lookup(id)
+	if !known {
+		return false, nil
 	}
-	a.mu.RUnlock()
-	var all []heddle.EndpointID
-	for _, r := range records {
-		id := r.Endpoint.ID
-		unlisted := owner != "" && !slices.Contains(keep, id)
-		gone := owner == "" && len(r.Plan.Pod.Links) > 0 && !a.podAlive(r)
-		if unlisted || gone {
-			all = append(all, id)
-		}
+	garbage := false
+	switch {
+	case owner != "":
+		garbage = r.Request.Owner == owner && !slices.Contains(keep, id)
+	case a.pendingOf(id) != "":
+		garbage = true // left by a call that could not finish
+	default:
+		garbage = len(r.Plan.Pod.Links) > 0 && !a.podAlive(r)
 	}
-	return all
+	if !garbage {
+		return false, nil
+	}
+	defer a.work()()
+	return true, a.remove(r)
 }
 
 // Explain prints an endpoint as the commands that would make it, with what the

@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
@@ -17,7 +20,7 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
 	}
-	if err := a.checkPorts(n, req); err != nil {
+	if err := checkPorts(n, req); err != nil {
 		return e, err
 	}
 	take := n.pool.Take
@@ -28,11 +31,16 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if err != nil {
 		return e, err
 	}
-	e.Addrs, e.MTU = addrs, heddle.ResolveMTU(a.facts, n.Network)
+	e.Addrs, e.MTU = addrs, heddle.ResolveMTU(a.host(), n.Network)
 	a.forgetStaleDefault(pod)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
+		n.pool.Give(req.ID)
+		return e, err
+	}
 	if e.MAC, err = n.takeMAC(req); err != nil {
+		a.ports.free(req.ID, req.Ports)
 		n.pool.Give(req.ID)
 		return e, err
 	}
@@ -52,6 +60,9 @@ func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 }
 
 func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
+	if req.MAC != "" && req.MAC == n.GatewayMAC() {
+		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
+	}
 	if holder, taken := n.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
 		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of endpoint "+holder.String(), "choose another one, or leave it out")
 	}
@@ -82,26 +93,19 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	}
 }
 
-// checkPorts refuses ports that another endpoint publishes or a program on the
-// host listens on.
-func (a *Agent) checkPorts(n *network, req heddle.AttachRequest) error {
-	if len(req.Ports) == 0 {
-		return nil
-	}
-	if n.Internal {
+// checkPorts refuses what cannot be published, and ports on which a program of
+// the host listens.
+func checkPorts(n *network, req heddle.AttachRequest) error {
+	if n.Internal && len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadPort, "network", n.Name, "an internal network publishes no ports")
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
 	for _, p := range req.Ports {
-		for id, r := range a.endpoints {
-			for _, q := range r.Endpoint.Ports {
-				if id != req.ID && collide(p, q) {
-					return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+id.String(), "choose another host port")
-				}
-			}
+		if p.HostIP.IsValid() && !n.HasFamily(p.HostIP.Is4()) {
+			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "the network has no addresses of that family")
 		}
-		if err := portFree(p); err != nil {
+		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
+			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
+		} else if err != nil {
 			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
 		}
 	}
@@ -120,6 +124,7 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 	if e.DefaultRoute {
 		maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
 	}
+	a.ports.free(e.ID, e.Ports)
 	if n.macs[e.MAC] == e.ID {
 		delete(n.macs, e.MAC)
 	}
@@ -132,6 +137,9 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		return nil
 	}
 	if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
+		return err
+	}
+	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err
 	}
 	n.macs[e.MAC] = e.ID

@@ -27,24 +27,30 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if !known {
 		return false, nil
 	}
+	return true, a.remove(r)
+}
+
+// remove takes an endpoint away: intent, deed, record. The caller holds its
+// lock. It may be called again after a failure.
+func (a *Agent) remove(r record) error {
 	if err := a.step("ledger intent detach"); err != nil {
-		return true, err
+		return err
 	}
 	if err := a.ledger.putIntent(r, intentDetach); err != nil {
 		// a full disk must not keep a container from going: the record, when it
 		// is read again, says "made", and gc finds the namespace gone
-		a.log.Warn("detach not recorded beforehand", "endpoint", id, "error", err)
+		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	a.mu.Lock()
-	a.pending[id] = intentDetach
+	a.setPending(r.Endpoint.ID, intentDetach)
 	a.mu.Unlock()
 	if err := a.undo(r); err != nil {
-		return true, err
+		return err
 	}
 	if err := a.step("ledger forget"); err != nil {
-		return true, err
+		return err
 	}
-	return true, a.forget(r, time.Now())
+	return a.forget(r, time.Now())
 }
 
 // undo removes from the kernel what the record's plan says and no other plan
@@ -64,16 +70,11 @@ func (a *Agent) undo(r record) error {
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
-	if err := a.kernel.Remove(r.Plan, pod, a.isWanted); err != nil {
-		a.mu.Lock()
-		a.wanted.add(r.Plan.Host)
-		a.mu.Unlock()
-		return err
+	err = a.kernel.Remove(r.Plan, pod, a.isWanted)
+	if err != nil {
+		a.want(r)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.endpoints, r.Endpoint.ID)
-	return nil
+	return err
 }
 
 // sharing locks out others while objects that several endpoints want may be
@@ -86,15 +87,16 @@ func (a *Agent) sharing(r record) func() {
 	return a.shared.Unlock
 }
 
-// forget drops the record of an endpoint that undo has removed, and gives back
-// what it held.
+// forget drops the record of an endpoint that undo has removed, from the ledger
+// first, and gives back what it held.
 func (a *Agent) forget(r record, freed time.Time) error {
-	a.mu.Lock()
-	delete(a.endpoints, r.Endpoint.ID)
-	delete(a.pending, r.Endpoint.ID)
-	a.mu.Unlock()
+	if err := a.ledger.drop(r.Endpoint, freed); err != nil {
+		return err
+	}
+	a.erase(r)
+	a.forgetFlows(r.Endpoint)
 	if n, err := a.network(r.Endpoint.NetworkName); err == nil {
 		a.release(n, r.Endpoint)
 	}
-	return a.ledger.drop(r.Endpoint, freed)
+	return nil
 }

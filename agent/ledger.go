@@ -35,6 +35,8 @@ type record struct {
 	Endpoint heddle.Endpoint      `json:"endpoint"`
 	Request  heddle.AttachRequest `json:"request"`
 	Plan     heddle.Plan          `json:"plan"`
+	// Inode is the number of the container's namespace; numbers are used again.
+	Inode uint64 `json:"inode,omitempty"`
 }
 
 // The operations that an intent can be about.

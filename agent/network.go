@@ -3,6 +3,7 @@ package agent
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -23,7 +24,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if err != nil {
 		return made, nil, err
 	}
-	if a.facts, err = a.freshFacts(); err != nil {
+	if err := a.refreshFacts(); err != nil {
 		return made, nil, err
 	}
 	n, err := a.complete(mode, want)
@@ -31,12 +32,15 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		return made, nil, err
 	}
 	if old, err := a.network(n.Name); err == nil {
+		if want.MTU == 0 {
+			n.MTU = old.MTU // it was taken from the parent then
+		}
 		return a.createdBefore(old, n)
 	}
-	if err := a.checkAgainstOthers(n); err != nil {
+	if err := a.checkAgainstOthers(mode, n); err != nil {
 		return made, nil, err
 	}
-	plan, err := mode.Network(a.facts, n)
+	plan, err := mode.Network(a.host(), n)
 	if err != nil {
 		return made, nil, err
 	}
@@ -44,9 +48,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		return made, nil, err
 	}
 	if dryRun {
-		return a.shown(n), plan.Commands(""), nil
+		return n, plan.Commands(""), nil
 	}
-	return a.shown(n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
+	return n, nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
 // complete validates a network and fills in what was left out.
@@ -61,7 +65,40 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err != nil {
 		return n, err
 	}
-	return n, mode.Check(a.facts, n)
+	if err := mode.Check(a.host(), n); err != nil {
+		return n, err
+	}
+	if len(n.Subnets) > 0 {
+		n.MTU = heddle.ResolveMTU(a.host(), n)
+	}
+	return keepParentsAddresses(mode, a.host(), n)
+}
+
+// keepParentsAddresses reserves, on a network within its parent's subnet, the
+// addresses of the parent and its gateways.
+func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	parent, ok := h.Link(n.Parent)
+	if !ok || !mayShareSubnet(mode) {
+		return n, nil
+	}
+	taken := slices.Clone(parent.Gateways)
+	for _, p := range parent.Addrs {
+		taken = append(taken, p.Addr())
+	}
+	for _, t := range taken {
+		switch {
+		case slices.Contains(n.Gateways, t):
+			return n, heddle.Errorf(heddle.AddressTaken, "gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it; name another one with --gateway")
+		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
+			n.Reserved = append(n.Reserved, t)
+		}
+	}
+	return n, nil
+}
+
+func mayShareSubnet(mode heddle.Mode) bool {
+	s, ok := mode.(heddle.SubnetSharer)
+	return ok && s.SharesParentSubnet()
 }
 
 func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, []string, error) {
@@ -69,7 +106,7 @@ func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, [
 	if !sameNetwork(old.Network, n) {
 		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
-	return a.shown(old.Network), nil, nil
+	return old.Network, nil, nil
 }
 
 func sameNetwork(a, b heddle.Network) bool {
@@ -78,10 +115,11 @@ func sameNetwork(a, b heddle.Network) bool {
 		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
-// checkAgainstOthers refuses subnets that another network or the host has. A
-// routed network may take its addresses from its parent's own subnet, as a
-// cloud's NIC with several addresses does.
-func (a *Agent) checkAgainstOthers(n heddle.Network) error {
+// checkAgainstOthers refuses subnets that another network or the host has. Some
+// modes may take their addresses from the parent's own subnet, as a cloud's NIC
+// with several addresses does.
+func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
+	links := a.host().Links
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, s := range n.Subnets {
@@ -95,9 +133,9 @@ func (a *Agent) checkAgainstOthers(n heddle.Network) error {
 				return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "its number collides with that of network "+other.Name+"; create it again")
 			}
 		}
-		for _, l := range a.facts.Links {
+		for _, l := range links {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(l.Name == n.Parent && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(mayShareSubnet(mode) && l.Name == n.Parent && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
 				}
 			}
@@ -148,11 +186,14 @@ func (a *Agent) makeNetwork(n *network) error {
 	a.mu.Lock()
 	a.networks[n.Name] = n
 	a.mu.Unlock()
-	return a.admit()
+	if err := a.admit(); err != nil { // the network is there; the patrol tries again
+		a.log.Error("other firewalls not opened for our traffic", "error", err)
+	}
+	return nil
 }
 
 func (n *network) equip() {
-	n.macs = map[heddle.MAC]heddle.EndpointID{}
+	n.macs, n.slots, n.life = map[heddle.MAC]heddle.EndpointID{}, &slots{}, &life{}
 	if len(n.Subnets) > 0 {
 		n.pool = ipam.NewPool(n.Network)
 	}
@@ -176,6 +217,8 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if err != nil {
 		return err
 	}
+	n.life.Lock()
+	defer n.life.Unlock()
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return heddle.Errorf(heddle.NetworkInUse, "network", fmt.Sprintf("%s with %d endpoints, such as %s", name, len(used), used[0].ID), "detach them first")
 	}
@@ -187,20 +230,30 @@ func (a *Agent) DeleteNetwork(name string) error {
 		}
 	}
 	// from the disk first: what is left after a crash is pruned at the start
+	if err := a.step("ledger network delete"); err != nil {
+		return err
+	}
 	if err := a.ledger.dropNetwork(n.Network); err != nil {
 		return err
 	}
 	a.mu.Lock()
+	stored := a.networks[name]
 	delete(a.networks, name)
 	a.wanted.remove(n.plan.Host)
 	last := len(a.networks) == 0
 	a.mu.Unlock()
 	if err := a.kernel.Remove(n.plan, nil, a.isWanted); err != nil {
-		return err
+		// there again, as a whole: the patrol puts back what is gone already
+		a.mu.Lock()
+		a.networks[name] = stored
+		a.wanted.add(n.plan.Host)
+		a.mu.Unlock()
+		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
+	n.life.gone = true
 	if last {
 		if err := a.coexist.Withdraw(); err != nil {
-			return err
+			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
 	}
 	return a.ledger.dropPlan(n.ID)
@@ -225,7 +278,7 @@ func (a *Agent) Networks() []heddle.Network {
 	defer a.mu.RUnlock()
 	all := make([]heddle.Network, 0, len(a.networks))
 	for _, n := range a.networks {
-		all = append(all, a.shown(n.Network))
+		all = append(all, n.Network)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
@@ -237,15 +290,7 @@ func (a *Agent) Network(name string) (heddle.Network, error) {
 	if err != nil {
 		return heddle.Network{}, err
 	}
-	return a.shown(n.Network), nil
-}
-
-// shown is a network as callers see it: with the MTU that its endpoints get.
-func (a *Agent) shown(n heddle.Network) heddle.Network {
-	if len(n.Subnets) > 0 {
-		n.MTU = heddle.ResolveMTU(a.facts, n)
-	}
-	return n
+	return n.Network, nil
 }
 
 // Endpoints lists all endpoints, by id.

@@ -143,12 +143,12 @@ func (a *Agent) replay(n *network) error {
 			n.pool.RestoreQuarantine(address, since)
 		}
 	}
-	plan, err := n.mode.Network(a.facts, n.Network)
+	plan, err := n.mode.Network(a.host(), n.Network)
 	if err != nil {
-		a.log.Error("network cannot be planned", "network", n.Name, "error", err)
-		plan, _, err = a.ledger.plan(n.ID)
-		if err != nil {
-			return err
+		a.log.Error("network cannot be planned now", "network", n.Name, "error", err)
+		known := false
+		if plan, known, _ = a.ledger.plan(n.ID); !known {
+			n.unplanned = err // the patrol tries again; until then nobody attaches
 		}
 	}
 	n.plan = plan
@@ -166,24 +166,20 @@ func (a *Agent) replay(n *network) error {
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
+	n, err := a.network(r.Endpoint.NetworkName)
+	if err != nil {
+		return err
+	}
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
-		freed := time.Now()
 		if err := a.undo(r); err != nil {
 			return err
 		}
-		a.mu.Lock()
-		delete(a.pending, r.Endpoint.ID)
-		a.mu.Unlock()
-		return a.ledger.drop(r.Endpoint, freed)
-	}
-	a.mu.Lock()
-	delete(a.pending, r.Endpoint.ID)
-	a.mu.Unlock()
-	n, err := a.network(r.Endpoint.NetworkName)
-	if err != nil {
-		a.log.Error("endpoint of a network that is not recorded", "endpoint", r.Endpoint.ID, "network", r.Endpoint.NetworkName)
-		return nil
+		for _, addr := range r.Endpoint.Addrs {
+			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
+		}
+		a.erase(r)
+		return a.ledger.drop(r.Endpoint, time.Now())
 	}
 	return a.restore(n, r.Endpoint)
 }
@@ -198,18 +194,11 @@ func (a *Agent) repair(r record) (made []string, err error) {
 		return nil, nil
 	}
 	defer pod.Close()
-	if a.kernel.IsOwn(pod) || (!a.inPod(r, pod) && a.foreign(r, pod)) {
+	if a.kernel.IsOwn(pod) || !a.isPodOf(r, pod) {
 		return nil, nil
 	}
 	defer a.sharing(r)()
 	return a.kernel.Apply(r.Plan, pod)
-}
-
-// foreign reports whether the path leads to a namespace that has another
-// interface of the endpoint's name: the container is not the one recorded.
-func (a *Agent) foreign(r record, pod *kernel.Netns) bool {
-	_, err := pod.Alias(r.Endpoint.ID.IfName)
-	return err == nil
 }
 
 // union is the host's wanted state: all networks' and endpoints' plans, without

@@ -12,7 +12,7 @@ import (
 // Status is the agent's health on one screen. It reads the tables in memory and
 // a handful of counters, never all endpoints' objects.
 func (a *Agent) Status() heddle.Status {
-	s := heddle.Status{Host: a.facts.Name, Version: heddle.Version, Kernel: a.facts.Kernel, BootID: a.facts.BootID,
+	s := heddle.Status{Host: a.host().Name, Version: heddle.Version, Kernel: a.host().Kernel, BootID: a.host().BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairs.Load()}
 	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s))
 	a.mu.RLock()

@@ -60,6 +60,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		}
 		began := time.Now()
 		a.saveCursors()
+		a.planAgain()
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(max(patrolEvery, took*patrolShare)), now.Add(took*2)
@@ -114,14 +115,47 @@ func (a *Agent) reconcile() {
 	}
 	broken := a.ownersOf(drift)
 	for _, n := range broken.networks {
-		a.putBack(n.Name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+		a.repairNetwork(n.Name, n.ID)
 	}
 	for _, r := range broken.endpoints {
 		unlock := a.ids.lock(r.Endpoint.ID)
-		if now, known := a.lookup(r.Endpoint.ID); known && a.isSettled(now) {
+		if now, known := a.lookup(r.Endpoint.ID); known && a.pendingOf(r.Endpoint.ID) == "" {
 			a.putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
 		}
 		unlock()
+	}
+}
+
+// repairNetwork applies a network's plan again, unless it was deleted meanwhile.
+func (a *Agent) repairNetwork(name, id string) {
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	if n, err := a.network(name); err == nil && n.ID == id {
+		a.putBack(name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+	}
+}
+
+// planAgain looks at the host anew, and plans the networks that could not be
+// planned before: their parent may have come.
+func (a *Agent) planAgain() {
+	if err := a.refreshFacts(); err != nil {
+		a.log.Error("host not looked at", "error", err)
+		return
+	}
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	for _, shown := range a.Networks() {
+		n, err := a.network(shown.Name)
+		if err != nil || n.unplanned == nil {
+			continue
+		}
+		plan, err := n.mode.Network(a.host(), n.Network)
+		if err == nil {
+			err = a.replan(n, n.Network, plan)
+		}
+		if err != nil {
+			a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
+		}
 	}
 }
 
@@ -136,14 +170,8 @@ func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 	}
 }
 
-func (a *Agent) isSettled(r record) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.pending[r.Endpoint.ID] == ""
-}
-
 type owners struct {
-	networks  []*network
+	networks  []heddle.Network
 	endpoints []record
 }
 
@@ -161,7 +189,7 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 	var found owners
 	for _, n := range a.networks {
 		if wantsAny(n.plan.Host, keys) {
-			found.networks = append(found.networks, n)
+			found.networks = append(found.networks, n.Network)
 		}
 	}
 	for id, r := range a.endpoints {
@@ -197,8 +225,15 @@ func (a *Agent) admit() error {
 	return err
 }
 
-func (a *Agent) freshFacts() (heddle.HostFacts, error) {
+// refreshFacts looks at the host's interfaces anew.
+func (a *Agent) refreshFacts() error {
 	facts, err := a.kernel.Facts()
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	facts.Name = a.facts.Name
-	return facts, err
+	a.facts = facts
+	return nil
 }

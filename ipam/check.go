@@ -28,9 +28,6 @@ func Check(n heddle.Network) (heddle.Network, error) {
 	return n, nil
 }
 
-// Overlap tells whether two prefixes share addresses.
-func Overlap(a, b netip.Prefix) bool { return a.Overlaps(b) }
-
 func checkSubnets(n heddle.Network) ([]netip.Prefix, error) {
 	all := slices.Clone(n.Subnets)
 	for i, s := range all {

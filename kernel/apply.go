@@ -62,6 +62,8 @@ func (a *attempt) run() error {
 		func() error { return each(host.Links, func(l heddle.Link) error { return a.up(a.host, l) }) },
 		func() error { return a.layer3(a.host, host) },
 		func() error { return a.layer3(a.pod, pod) },
+		func() error { return a.carry(a.host, host.Links) },
+		func() error { return a.carry(a.pod, pod.Links) },
 	} {
 		if err := phase(); err != nil {
 			return err

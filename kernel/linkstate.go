@@ -10,6 +10,8 @@ import (
 
 // linkState is an interface as the kernel has it.
 type linkState struct {
+	// queue is the queueing discipline; "noop" drops all.
+	queue  string
 	index  int
 	name   string
 	kind   string
@@ -95,6 +97,7 @@ func decodeLink(b []byte) (linkState, bool) {
 		mtu: int(number(at[unix.IFLA_MTU])), group: number(at[unix.IFLA_GROUP]),
 		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
 	}
+	l.queue = queueOf(at)
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}

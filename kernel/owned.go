@@ -115,5 +115,5 @@ func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err erro
 	if left.Empty() {
 		return nil, nil
 	}
-	return Owned{left}.Keys(), k.Remove(heddle.Plan{Host: left}, nil, nil)
+	return Owned{left}.Keys(), k.Remove(heddle.Plan{Host: left}, nil, wanted)
 }

@@ -179,7 +179,7 @@ func concernsLinks(m message) bool {
 		return len(after(sizeofNetconfmsg, m.Data)) <= 2
 	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
 		e, ok := decodeEntry(m.Data)
-		return ok && (e.permanent() || e.static())
+		return ok && (e.permanent() || e.static() || m.Header.Type == unix.RTM_DELNEIGH)
 	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
 		return len(m.Data) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(m.Data).Protocol == heddle.RouteProtocol
 	case unix.RTM_NEWRULE, unix.RTM_DELRULE:

@@ -79,8 +79,8 @@ func variants() []variant {
 		e.Slot, e.Ports = 800, nil
 	})
 	add(routed.Mode{}, "routed", "A dual-stack network, and an endpoint with two published ports.", nil)
-	add(routed.Mode{}, "routed-table", "A network on a second NIC with a routing table of its own (`--parent lan1 --opt table=auto --opt next-hop=198.51.100.1`).", func(n *heddle.Network, e *heddle.Endpoint) {
-		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1"}
+	add(routed.Mode{}, "routed-table", "A network on a second NIC with a routing table of its own (`--parent lan1 --opt table=auto --opt next-hop=198.51.100.1+2001:db8:1::1`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}
 		e.Ports = nil
 	})
 	return all

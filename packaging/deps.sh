@@ -17,6 +17,7 @@ if [ ! -e $policy ]; then
 	printf '#!/bin/sh\nexit 101\n' >$policy
 	chmod +x $policy
 	trap 'rm -f $policy' EXIT
+	trap 'exit 130' INT TERM HUP # run the trap above also then
 fi
 log=$(mktemp)
 if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then

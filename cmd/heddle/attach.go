@@ -31,7 +31,7 @@ On a network of mode host nothing is made, and --id is enough.`,
   heddle attach front --netns web
   ip netns add dns
   heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
-  heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish [::1]:8081:80
+  heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach front --netns web --ifname eth2 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach plain --id yardstick`,
 		RunE: func(cmd *cobra.Command, args []string) error {

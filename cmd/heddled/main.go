@@ -33,12 +33,16 @@ var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}}
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	command := newCommand(run)
+	began := false
+	command := newCommand(func(ctx context.Context, c config) error {
+		began = true
+		return run(ctx, c)
+	})
 	if err := command.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "heddled:", err)
 		code := int(heddle.KindOf(err))
 		var known *heddle.Error
-		if !errors.As(err, &known) {
+		if !began && !errors.As(err, &known) {
 			code = int(heddle.Usage)
 		}
 		os.Exit(code)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -130,7 +132,12 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return err
 	}
 	resp, err := c.http.Do(req)
-	if err != nil {
+	switch {
+	case os.IsTimeout(err):
+		return heddle.Wrap(heddle.Waited, "call agent at", c.socket, err, "it is there and does not answer; see its log")
+	case errors.Is(err, os.ErrPermission):
+		return heddle.Wrap(heddle.NoPermission, "call agent at", c.socket, err, "call as root, or join the socket's group")
+	case err != nil:
 		return heddle.Wrap(heddle.AgentDown, "call agent at", c.socket, err, "start it ('systemctl start heddled'), or name its socket with --socket")
 	}
 	defer resp.Body.Close()

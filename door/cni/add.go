@@ -77,7 +77,7 @@ func (h *Handler) status(conf Conf) error {
 	}
 	for _, p := range s.Parts {
 		if p.State == "bad" {
-			return faultf(limited, heddle.AuditFound, "agent's part", p.Name, p.Detail, "'heddle status' and 'heddle doctor' say more")
+			return faultf(limited, heddle.AuditFound, "agent's part", p.Name, p.Detail, "'heddle status' says more")
 		}
 	}
 	n, err := h.networks.Network(conf.Network)

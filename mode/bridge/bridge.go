@@ -122,7 +122,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 	broadcast := n.Options["broadcast"] == "true"
 	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 		Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
-		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast}}
+		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
 }
 
 // guard lists what the port may send, and who answers for its addresses.

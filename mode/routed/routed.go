@@ -16,6 +16,7 @@ package routed
 import (
 	"hash/fnv"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,9 @@ const mainTable = 254
 type Mode struct{}
 
 func (Mode) Name() string { return "routed" }
+
+// SharesParentSubnet is true: a cloud's NIC has several addresses of one subnet.
+func (Mode) SharesParentSubnet() bool { return true }
 
 // Options of the mode: masquerade=true hides the containers behind the host's
 // address; table=auto or a number gives the parent a routing table of its own,
@@ -90,10 +94,12 @@ func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
 		return 0, nil, err
 	}
 	var routes []heddle.Route
-	for _, hop := range hops {
-		if n.HasFamily(hop.Is4()) {
-			routes = append(routes, heddle.Route{Dst: heddle.AnyPrefix(hop), Link: parent.Name, Via: hop, OnLink: true, Table: number})
+	for _, subnet := range n.Subnets {
+		i := slices.IndexFunc(hops, func(hop netip.Addr) bool { return hop.Is4() == subnet.Addr().Is4() })
+		if i < 0 {
+			return 0, nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "no next hop through "+parent.Name+" for "+subnet.String()+"; name one with --opt next-hop=A+B")
 		}
+		routes = append(routes, heddle.Route{Dst: heddle.AnyPrefix(hops[i]), Link: parent.Name, Via: hops[i], OnLink: true, Table: number})
 	}
 	return number, routes, nil
 }
@@ -119,6 +125,9 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 		a, err := netip.ParseAddr(s)
 		if err != nil {
 			return nil, heddle.Wrap(heddle.BadOption, "read next-hop of network", n.Name, err, "give one address, or two joined by '+'")
+		}
+		if slices.ContainsFunc(hops, func(hop netip.Addr) bool { return hop.Is4() == a.Is4() }) {
+			return nil, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "next-hop="+option, "give one address of each family")
 		}
 		hops = append(hops, a)
 	}

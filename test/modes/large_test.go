@@ -3,6 +3,7 @@ package modes_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,12 +45,12 @@ func large(t *testing.T, size int, nf bool) {
 	for shard := 1; shard <= last; shard++ {
 		probes = append(probes, shard*perBridge, min(shard*perBridge+7, size-1))
 	}
-	everywhere(t, w, n, pods, probes)
+	everywhere(t, w, n, pods, probes, nf)
 	w.AuditEmpty(t)
 	for shard := last; shard > 0; shard-- {
 		emptyShard(t, w, n, pods, shard)
 	}
-	everywhere(t, w, n, pods, probes[:3])
+	everywhere(t, w, n, pods, probes[:3], nf)
 }
 
 // crowd attaches many containers one after the other, as a runtime does.
@@ -72,8 +73,10 @@ func crowd(t *testing.T, w *world.World, size int) []*world.Pod {
 	return pods
 }
 
-// everywhere lets some containers reach each other and the world.
-func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Pod, probes []int) {
+// everywhere lets some containers reach each other and the world. With nf the
+// one thing left out is what docs/modes/bridge.md says does not work: the way
+// outside, over IPv6, from another bridge than the network's first.
+func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Pod, probes []int, nf bool) {
 	t.Helper()
 	for _, i := range probes {
 		for _, j := range probes {
@@ -81,7 +84,11 @@ func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Po
 				pods[i].Reaches(t, pods[j].Addrs()...)
 			}
 		}
-		pods[i].Reaches(t, all(n.Gateways, outsideAddrs)...)
+		for _, there := range all(n.Gateways, outsideAddrs) {
+			if limited := nf && i >= perBridge && there.Is6() && slices.Contains(outsideAddrs, there); !limited {
+				pods[i].Reaches(t, there)
+			}
+		}
 		w.Host.Reaches(t, pods[i].Addrs()...)
 	}
 }

@@ -66,56 +66,6 @@ func TestSourceOutside(t *testing.T) {
 	}
 }
 
-// TestFirstPacket: when attach returns, both ends and the bridge carry packets;
-// the container's first one is not lost, nor the first to it.
-func TestFirstPacket(t *testing.T) {
-	each(t, func(t *testing.T, mode string) {
-		w := world.New(t)
-		n := w.Network(t, "net", mode)
-		defer busy()()
-		for i := range 15 {
-			a := w.Pod(t, fmt.Sprint("a", i), "net")
-			quick := fmt.Sprintf("-W%.1f", world.Refusal.Seconds())
-			for _, g := range n.Gateways {
-				if err := a.Ping(g, quick); err != nil {
-					t.Errorf("attach %d: %v", i, err)
-				}
-			}
-			b := w.Pod(t, fmt.Sprint("b", i), "net")
-			for _, to := range b.Addrs() {
-				if err := a.Ping(to, quick); err != nil {
-					t.Errorf("attach %d: %v", i, err)
-				}
-			}
-			for _, link := range []string{a.Sh(t, "ip -o link show dev eth0"), b.Sh(t, "ip -o link show dev eth0"), w.Host.Sh(t, "ip -o link show dev %s", b.Port())} {
-				if strings.Contains(link, "qdisc noop ") {
-					t.Errorf("attach %d: not active: %s", i, link)
-				}
-			}
-			a.Leave(t)
-			b.Leave(t)
-		}
-	})
-}
-
-// busy keeps the kernel's lock of the interfaces busy, as other containers that
-// come and go do, until the returned function is called.
-func busy() (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			default:
-				world.Churn(fmt.Sprint("churn", i%4))
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
-}
-
 func seenAs(t *testing.T, from world.Place, to, want netip.Addr) {
 	t.Helper()
 	for _, proto := range []string{"tcp", "udp"} {

@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// ForgetFlows deletes the connection tracking entries of an endpoint's published
+// ports. A port's translation is decided once for each flow: a UDP client that
+// goes on sending from one source port would stay with a container that has
+// gone, or with the host from before the port was published.
+func (k *Kernel) ForgetFlows(e heddle.Endpoint) error {
+	if len(e.Ports) == 0 {
+		return nil
+	}
+	return k.home.Do(func() error {
+		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+		if err != nil {
+			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", e.ID.String(), err, "the agent needs CAP_NET_ADMIN")
+		}
+		defer h.Close()
+		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
+			if _, err := h.ConntrackDeleteFilter(netlink.ConntrackTable, family, flowsOf(e)); err != nil {
+				return heddle.Wrap(heddle.KernelRefused, "forget connections of", e.ID.String(), err, "'conntrack -L' shows them")
+			}
+		}
+		return nil
+	})
+}
+
+// flowsOf matches flows that are translated to the endpoint, and untranslated
+// ones to its published ports.
+type flowsOf heddle.Endpoint
+
+// MatchConntrackFlow implements netlink.CustomConntrackFilter.
+func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
+	answers, _ := netip.AddrFromSlice(f.Reverse.SrcIP)
+	asked, _ := netip.AddrFromSlice(f.Forward.DstIP)
+	if slices.ContainsFunc(e.Addrs, func(a netip.Prefix) bool { return a.Addr() == answers.Unmap() }) && answers != asked {
+		return true
+	}
+	return answers == asked && slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
+		protocol := uint8(unix.IPPROTO_TCP)
+		if p.Protocol == "udp" {
+			protocol = unix.IPPROTO_UDP
+		}
+		return p.HostPort == f.Forward.DstPort && protocol == f.Forward.Protocol
+	})
+}
