@@ -130,23 +130,6 @@ func TestCheckKeepsNothing(t *testing.T) {
 	}
 }
 
-func TestOverlap(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"10.0.0.0/8", "10.1.2.3/24", true},
-		{"10.1.2.3/24", "10.0.0.0/8", true},
-		{"10.0.0.0/24", "10.0.1.0/24", false},
-		{"fd20::/64", "fd20::1/128", true},
-		{"::/0", "10.0.0.0/8", false},
-	} {
-		if got := ipam.Overlap(netip.MustParsePrefix(c.a), netip.MustParsePrefix(c.b)); got != c.want {
-			t.Errorf("Overlap(%s, %s) = %v", c.a, c.b, got)
-		}
-	}
-}
-
 func FuzzCheck(f *testing.F) {
 	f.Add("10.1.2.3/24,fd20::5/64", "fd20::9", "10.1.2.128/25,fd20::/80", "10.1.2.200")
 	f.Add("0.0.0.0/0,::/0", "", "", "")
