@@ -25,7 +25,7 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint) error {
 		}
 		defer h.Close()
 		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
-			if _, err := h.ConntrackDeleteFilter(netlink.ConntrackTable, family, flowsOf(e)); err != nil {
+			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, flowsOf(e)); err != nil {
 				return heddle.Wrap(heddle.KernelRefused, "forget connections of", e.ID.String(), err, "'conntrack -L' shows them")
 			}
 		}
