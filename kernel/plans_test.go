@@ -24,7 +24,7 @@ func scenarios(t testing.TB) []scenario {
 	return []scenario{
 		newScenario(t, "bridge", bridge.Mode{}, nil, 0),
 		newScenario(t, "shard", bridge.Mode{}, nil, 768),
-		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1"}, 0),
+		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 0),
 	}
 }
 
