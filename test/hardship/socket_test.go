@@ -50,8 +50,8 @@ func TestCallers(t *testing.T) {
 	}{
 		{"root", "", "--reuid=0", 0, "healthy"},
 		{"root without capabilities", "", "--bounding-set=-all --inh-caps=-all", 0, "healthy"},
-		{"nobody", "", nobody, 3, "permission denied"},
-		{"nobody, with a group that it is not in", group, nobody, 3, "permission denied"},
+		{"nobody", "", nobody, 1, "permission denied"},
+		{"nobody, with a group that it is not in", group, nobody, 1, "permission denied"},
 		{"member", group, asMember, 0, "healthy"},
 		{"member by a supplementary group", group, asGuest, 0, "healthy"},
 		{"nobody past the mode", "", pastMode, 1, "HDL-3006"},
