@@ -33,7 +33,9 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 		Start: time.Now().UTC(), Cores: runtime.NumCPU(), Tools: map[string]string{}, BridgeNF: noBridgeNF,
 		Kernel: firstLine("/proc/sys/kernel/osrelease"), Load: loadAverage(firstLine("/proc/loadavg")), CPU: cpuModel(),
 	}
-	if v := firstLine("/proc/sys/net/bridge/bridge-nf-call-iptables"); v != "" {
+	if m.BridgeNF != "" {
+		e.BridgeNF = m.BridgeNF
+	} else if v := firstLine("/proc/sys/net/bridge/bridge-nf-call-iptables"); v != "" {
 		e.BridgeNF = v
 	}
 	for _, p := range m.Probes {

@@ -42,6 +42,8 @@ type Matrix struct {
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second over all pairs together; 10,000 if zero.
 	Load int
+	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
+	BridgeNF string
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
 }

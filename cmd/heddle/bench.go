@@ -22,7 +22,7 @@ type benchFlags struct {
 	rounds, load                               int
 	duration                                   time.Duration
 	seed                                       uint64
-	resume                                     bool
+	resume, bridgeNF                           bool
 }
 
 func newBench(s *session) *cobra.Command {
@@ -57,6 +57,7 @@ the command fail (exit code 1) when a figure crosses the limit.`,
 	g.StringVar(&f.congestion, "congestion", "", "congestion control of the TCP streams")
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
+	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
 	cmd.AddCommand(newBenchCompare(s))
@@ -81,7 +82,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if _, err := f.matrix(cmd, nil); err != nil {
 		return err
 	}
-	r, err := newRig(cmd.Context(), labName(os.Getpid()), f.modes, pairs, func(step string) { s.note("%s", step) })
+	r, err := newRig(cmd.Context(), labName(os.Getpid()), f.modes, pairs, f.bridgeNFValue(), func(step string) { s.note("%s", step) })
 	if err != nil {
 		return err
 	}
@@ -138,6 +139,7 @@ func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Ma
 	if changed("seed") {
 		m.Seed = f.seed
 	}
+	m.BridgeNF = f.bridgeNFValue()
 	if f.placement != "" {
 		m.Placement = f.placement
 	}
@@ -145,6 +147,18 @@ func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Ma
 		m.CongestionControl = f.congestion
 	}
 	return m, nil
+}
+
+// bridgeNFValue is what the lab hosts get; "" where the kernel has no
+// br_netfilter loaded.
+func (f benchFlags) bridgeNFValue() string {
+	if _, err := os.Stat("/proc/sys/net/bridge"); err != nil {
+		return ""
+	}
+	if f.bridgeNF {
+		return "1"
+	}
+	return "0"
 }
 
 func newBenchCompare(s *session) *cobra.Command {

@@ -34,9 +34,9 @@ func portOf(mode, pair int) uint16 {
 }
 
 // newRig makes the lab and its endpoints. The lab of the name must not exist.
-func newRig(ctx context.Context, name string, modes []string, pairs int, say func(string)) (*rig, error) {
+func newRig(ctx context.Context, name string, modes []string, pairs int, bridgeNF string, say func(string)) (*rig, error) {
 	say("making two lab hosts")
-	l, err := lab.Up(ctx, lab.Options{Name: name, Hosts: 2, Progress: func(string) {}})
+	l, err := lab.Up(ctx, lab.Options{Name: name, Hosts: 2, Sysctls: bridgeNFSysctls(bridgeNF), Progress: func(string) {}})
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +51,15 @@ func newRig(ctx context.Context, name string, modes []string, pairs int, say fun
 		}
 	}
 	return r, nil
+}
+
+// bridgeNFSysctls say whether frames within a bridge pass the hosts' IP firewall
+// too; without br_netfilter there is nothing to say.
+func bridgeNFSysctls(value string) map[string]string {
+	if value == "" {
+		return nil
+	}
+	return map[string]string{"net.bridge.bridge-nf-call-iptables": value, "net.bridge.bridge-nf-call-ip6tables": value}
 }
 
 func (r *rig) close(ctx context.Context) error { return r.lab.Down(ctx) }

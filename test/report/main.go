@@ -91,6 +91,8 @@ func (s *tally) finishPackage(e event, name, key string, out io.Writer) {
 	case "fail":
 		s.broken = append(s.broken, key)
 		fmt.Fprintf(out, "FAIL  %-28s %7.1f s\n", name, e.Elapsed)
+	case "skip": // no tests in it
+		delete(s.output, key)
 	case "pass":
 		delete(s.output, key)
 		fmt.Fprintf(out, "ok    %-28s %7.1f s\n", name, e.Elapsed)
