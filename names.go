@@ -61,6 +61,15 @@ func (n Network) TrunkNames(shard int) (root, leaf string) {
 // GatewayMAC is the address of the network's bridge, the same after a restart.
 func (n Network) GatewayMAC() MAC { return macFrom(0x0e, digest("gateway", n.ID)) }
 
+// BridgeMAC is the address of one of the network's bridges, the same after a
+// restart: without one the kernel would take the lowest of its ports'.
+func (n Network) BridgeMAC(shard int) MAC {
+	if shard == 0 {
+		return n.GatewayMAC()
+	}
+	return macFrom(0x0e, digest("bridge", n.ID, fmt.Sprint(shard)))
+}
+
 // ChainName names one of the network's nftables chains.
 func (n Network) ChainName(role string) string { return role + "-" + short("chain", n.ID) }
 

@@ -83,12 +83,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 }
 
 func bridgeLink(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
-	l := heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: heddle.ResolveMTU(h, n), Group: n.Group(),
-		Alias: n.Alias(), NoAutoAddress: true}
-	if shard == 0 {
-		l.MAC = n.GatewayMAC()
-	}
-	return l
+	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: heddle.ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
+		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
 }
 
 // Endpoint plans the pair, the port, what may be sent from it, and the
