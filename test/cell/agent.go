@@ -22,11 +22,7 @@ func Build(t testing.TB, name string) string {
 	if path, ok := builds.Load(name); ok {
 		return path.(string)
 	}
-	dir, err := os.MkdirTemp("", "heddle-bin-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, name)
+	path := filepath.Join(os.Getenv(marker), name)
 	cmd := exec.Command("go", "build", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", name, err, out)

@@ -51,10 +51,16 @@ func Need(t testing.TB) {
 func reexec() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), marker+"=1")
+	bin, err := os.MkdirTemp("", "heddle-bin-") // of Build; goes with the tests
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cell:", err)
+		return 1
+	}
+	defer os.RemoveAll(bin)
+	cmd.Env = append(os.Environ(), marker+"="+bin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL}
 	signal.Ignore(syscall.SIGINT) // the child decides
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
