@@ -54,10 +54,15 @@ var (
 	transmitted = regexp.MustCompile(`(\d+) packets transmitted`)
 )
 
-// end stops the ping and fails the test if a packet is missing between those
-// that came; the last ones may be on their way.
+// tail is how many packets may be on their way when a stream is stopped, on a
+// busy machine; the stream goes on for twice as many before, so that none sent
+// until end was called is among them.
+const tail = 10
+
+// end stops the ping and fails the test if a packet sent until now is missing.
 func (s *stream) end(t testing.TB) {
 	t.Helper()
+	time.Sleep(2 * tail * 20 * time.Millisecond)
 	s.cmd.Process.Signal(syscall.SIGINT)
 	s.cmd.Wait()
 	next := 1
@@ -70,7 +75,7 @@ func (s *stream) end(t testing.TB) {
 	}
 	if m := transmitted.FindStringSubmatch(s.out.String()); m == nil || next == 1 {
 		t.Errorf("%v: no answers:\n%s", s.cmd.Args[4:], clip(s.out.String()))
-	} else if sent, _ := strconv.Atoi(m[1]); sent > next+10 { // on a busy machine the last 0.2 s are on their way
+	} else if sent, _ := strconv.Atoi(m[1]); sent > next+tail {
 		t.Errorf("%v: %d packets sent, the last answer is %d", s.cmd.Args[4:], sent, next-1)
 	}
 }
