@@ -177,7 +177,7 @@ func TestStartOnFullDisk(t *testing.T) {
 		a.Kill()
 		a = cell.Start(t, dir)
 		unchanged(t, before)
+		end() // before its target goes
 		detach(t, a, "two")
-		end()
 	})
 }
