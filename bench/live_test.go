@@ -145,7 +145,9 @@ func plausible(t *testing.T, s Sample) {
 			bad("implausible")
 		}
 	}
-	if s.Seconds < 0.25 || s.CPU.Percent <= 0 {
+	// The kernel counts in 10 ms: a few pings on an idle machine can cost none.
+	busy := s.CPU.Percent > 0 || s.Probe == "ping"
+	if s.Seconds < 0.25 || !busy {
 		bad(fmt.Sprintf("window of %v s, CPU %+v", s.Seconds, s.CPU))
 	}
 }
