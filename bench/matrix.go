@@ -56,6 +56,9 @@ type Cell struct {
 	// Size is the UDP payload in bytes; 0 where the probe has none.
 	Size  int `json:"size,omitempty"`
 	Pairs int `json:"pairs"`
+	// Wire names the switch between the hosts if there are several to compare;
+	// "" is the plain one (segments intact, no rate limit).
+	Wire string `json:"wire,omitempty"`
 }
 
 func (c Cell) String() string {
@@ -140,7 +143,7 @@ func (m Matrix) cells() []Cell {
 			}
 			for _, size := range sizes {
 				for _, pairs := range m.PairCounts {
-					all = append(all, Cell{c.Mode, c.Span, p.Name(), size, pairs})
+					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Probe: p.Name(), Size: size, Pairs: pairs})
 				}
 			}
 		}
