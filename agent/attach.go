@@ -43,7 +43,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	defer a.work()()
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {
-			reply = a.reply(n, old.Endpoint)
+			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
 			return reply, nil
 		}
@@ -122,7 +122,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	case alive && same:
 		defer a.sharing(old)()
 		_, err := a.kernel.Apply(old.Plan, pod)
-		reply := a.reply(n, old.Endpoint)
+		reply := a.reply(n, old)
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
@@ -145,7 +145,8 @@ func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
 // inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 	alias, err := pod.Alias(r.Endpoint.ID.IfName)
-	return err == nil && alias == r.Endpoint.ID.Alias()
+	// killed just after an interface was made, the agent had not named it yet
+	return err == nil && (alias == r.Endpoint.ID.Alias() || alias == "" && r.Inode == pod.Inode())
 }
 
 // podAlive reports whether the recorded path still leads to the endpoint.
@@ -179,7 +180,7 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if err != nil {
 		return heddle.AttachReply{}, err
 	}
-	reply = a.reply(n, e)
+	reply = a.reply(n, r)
 	if req.DryRun {
 		reply.Commands = r.Plan.Commands(req.Netns)
 	} else {
@@ -214,7 +215,23 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	a.setPending(r.Endpoint.ID, "")
 	a.mu.Unlock()
 	a.forgetFlows(r.Endpoint)
+	a.announce(r.Endpoint, pod)
 	return nil
+}
+
+// announce tells a LAN who has the addresses now. The endpoint is made, so a
+// failure is only told.
+func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
+	n, err := a.network(e.NetworkName)
+	if err != nil {
+		return
+	}
+	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+		return
+	}
+	if err := kernel.Announce(pod, e.ID.IfName, e.MAC, e.Addrs); err != nil {
+		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
+	}
 }
 
 // forgetFlows lets clients of published ports find the endpoint that has them
@@ -244,12 +261,14 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	return why
 }
 
-func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
+func (a *Agent) reply(n *network, made record) heddle.AttachReply {
+	e := made.Endpoint
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 	}
-	if e.MAC != "" {
+	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
+	if slices.ContainsFunc(made.Plan.Host.Links, hasPort) {
 		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
 	}
 	return r

@@ -39,7 +39,7 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		n.pool.Give(req.ID)
 		return e, err
 	}
-	if e.MAC, err = n.takeMAC(req); err != nil {
+	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		n.pool.Give(req.ID)
 		return e, err
@@ -59,7 +59,16 @@ func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
+func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
+	if f, ok := n.mode.(heddle.FixedMAC); ok {
+		fixed := f.MAC(h, n.Network)
+		if fixed != "" && req.MAC != "" && req.MAC != fixed {
+			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
+		}
+		if fixed != "" {
+			return fixed, nil
+		}
+	}
 	if req.MAC != "" && req.MAC == n.GatewayMAC() {
 		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
 	}

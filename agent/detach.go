@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -56,25 +57,41 @@ func (a *Agent) remove(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil || !a.inPod(r, pod) {
-		// gone, or the path leads to somebody else's namespace by now; the
-		// host's end of the link takes the container's end with it
-		if pod != nil {
-			pod.Close()
-		}
-		pod = nil
-	} else {
+	pod := a.podOf(r)
+	if pod != nil {
 		defer pod.Close()
 	}
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
-	err = a.kernel.Remove(r.Plan, pod, a.isWanted)
+	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
 	if err != nil {
 		a.want(r)
 	}
 	return err
+}
+
+// podOf opens the namespace that the endpoint's interface is in. There is none
+// if it is gone, or if the path leads to somebody else's by now: then the host's
+// end of the link takes the container's end with it. An interface without an end
+// on the host is looked for, since its namespace may live on without the path.
+func (a *Agent) podOf(r record) *kernel.Netns {
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err == nil && a.inPod(r, pod) {
+		return pod
+	}
+	if err == nil {
+		pod.Close()
+	}
+	onParent := func(l heddle.Link) bool { return l.Parent != "" }
+	if !slices.ContainsFunc(r.Plan.Pod.Links, onParent) {
+		return nil
+	}
+	if pod = kernel.FindNetns(r.Inode); pod != nil && !a.inPod(r, pod) {
+		pod.Close()
+		return nil
+	}
+	return pod
 }
 
 // sharing locks out others while objects that several endpoints want may be
