@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,9 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		return e, a.claimNothing(n, req)
 	}
 	if err := checkPorts(n, req); err != nil {
+		return e, err
+	}
+	if err := a.checkLAN(n, req); err != nil {
 		return e, err
 	}
 	take := n.pool.Take
@@ -55,6 +59,20 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
+	}
+	return nil
+}
+
+// checkLAN refuses, on a parent's LAN, the addresses that the parent itself has.
+func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
+	if _, guest := n.mode.(heddle.Guest); !guest {
+		return nil
+	}
+	parent, _ := a.host().Link(n.Parent)
+	for _, p := range parent.Addrs {
+		if slices.Contains(req.IPs, p.Addr()) {
+			return heddle.Errorf(heddle.AddressTaken, "address", p.Addr().String()+" on network "+n.Name, "the host itself has it on "+parent.Name+"; choose another one")
+		}
 	}
 	return nil
 }
