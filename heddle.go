@@ -143,7 +143,7 @@ type Endpoint struct {
 	MTU   int            `json:"mtu,omitempty"`
 	Ports []PortMapping  `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
-	// endpoint: true for the first one of a container.
+	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to

@@ -38,6 +38,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	if pod != nil {
 		defer pod.Close()
+		defer a.pods.lock(pod.Inode())()
 	}
 	defer a.ids.lock(req.ID)()
 	defer a.work()()
@@ -122,6 +123,9 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	case alive && same:
 		defer a.sharing(old)()
 		_, err := a.kernel.Apply(old.Plan, pod)
+		if err == nil {
+			old, err = a.changeDefault(n, old, req, pod)
+		}
 		reply := a.reply(n, old)
 		reply.Existed = true
 		return true, reply, err
@@ -174,10 +178,16 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil && !req.DryRun {
 		err = a.make(r, pod)
 	}
-	if _, recorded := a.lookup(req.ID); !recorded {
+	now, recorded := a.lookup(req.ID)
+	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+	} else {
+		r = now
 	}
 	if err != nil {
+		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
+			a.settleDefault(pod.Inode(), req.ID) // it may have been taken from another already
+		}
 		return heddle.AttachReply{}, err
 	}
 	reply = a.reply(n, r)
@@ -202,6 +212,9 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	}
 	defer a.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
+	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
+		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
+	}
 	if err == nil {
 		err = a.step("ledger made")
 	}

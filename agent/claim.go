@@ -27,6 +27,9 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if err := a.checkLAN(n, req); err != nil {
 		return e, err
 	}
+	if err := checkDefault(n, req); err != nil {
+		return e, err
+	}
 	take := n.pool.Take
 	if req.DryRun {
 		take = n.pool.Preview
@@ -49,9 +52,7 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		return e, err
 	}
 	e.Slot = n.slots.take()
-	if _, held := a.defaults[pod.Inode()]; !held {
-		a.defaults[pod.Inode()], e.DefaultRoute = req.ID, true
-	}
+	e.DefaultRoute = a.claimDefault(n, req, pod)
 	return e, nil
 }
 

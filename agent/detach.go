@@ -22,13 +22,20 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if !a.ready.Load() {
 		return false, heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
 	}
+	r, found, err := a.detach(id)
+	if found && err == nil && r.Endpoint.DefaultRoute {
+		a.passDefault(r.Inode)
+	}
+	return found, err
+}
+
+func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	defer a.ids.lock(id)()
 	defer a.work()()
-	r, known := a.lookup(id)
-	if !known {
-		return false, nil
+	if r, found = a.lookup(id); !found {
+		return r, false, nil
 	}
-	return true, a.remove(r)
+	return r, true, a.remove(r)
 }
 
 // remove takes an endpoint away: intent, deed, record. The caller holds its
