@@ -148,7 +148,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if err := a.step("ledger default route"); err != nil {
 		return err
 	}
-	if err := a.ledger.putRecord(next); err != nil {
+	if err := a.recordDefault(next); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -159,8 +159,24 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 		delete(a.defaults, pod.Inode())
 	}
 	a.mu.Unlock()
+	if err := a.makeDefault(on, with, without, pod); err != nil || a.pendingOf(id) != "" {
+		return err
+	}
+	return a.ledger.settle(id)
+}
+
+// recordDefault writes what is about to be so. An attach that is under way has
+// an intent of its own, and is undone as a whole.
+func (a *Agent) recordDefault(next record) error {
+	if a.pendingOf(next.Endpoint.ID) != "" {
+		return a.ledger.putRecord(next)
+	}
+	return a.ledger.putIntent(next, intentDefault)
+}
+
+func (a *Agent) makeDefault(on bool, with, without []heddle.Route, pod *kernel.Netns) error {
 	if on {
-		_, err = a.kernel.Apply(heddle.Plan{Pod: heddle.State{Routes: with}}, pod)
+		_, err := a.kernel.Apply(heddle.Plan{Pod: heddle.State{Routes: with}}, pod)
 		return err
 	}
 	gone := heddle.State{Routes: with}.Filter(func(o heddle.Object) bool {
@@ -184,13 +200,16 @@ func (a *Agent) defaultRoutes(n *network, r record) (with, without []heddle.Rout
 }
 
 // settleDefaults ends, at start, what a change of a default route had begun. A
-// container whose only endpoint has it needs no look.
-func (a *Agent) settleDefaults() {
+// container whose only endpoint has it, as no intent doubts, needs no look.
+func (a *Agent) settleDefaults(intents map[string]string) {
 	a.mu.RLock()
 	var unclear []uint64
 	for inode, ids := range a.inPods {
-		holder, held := a.defaults[inode]
-		if len(ids) > 1 || !held || !ids[holder] {
+		doubtful := len(ids) > 1
+		for id := range ids {
+			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaults[inode] != id
+		}
+		if doubtful {
 			unclear = append(unclear, inode)
 		}
 	}
