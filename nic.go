@@ -3,6 +3,7 @@ package heddle
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -147,4 +148,10 @@ func (n NIC) Fact() LinkFact {
 		}
 	}
 	return f
+}
+
+// HasDefault reports whether a default route of the host's main table
+// (RT_TABLE_MAIN, 254) led through the NIC.
+func (n NIC) HasDefault() bool {
+	return slices.ContainsFunc(n.Was.Routes, func(r NICRoute) bool { return r.Dst.Bits() == 0 && r.Table == 254 })
 }

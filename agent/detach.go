@@ -56,8 +56,8 @@ func (a *Agent) remove(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil || !a.inPod(r, pod) {
+	pod, err := kernel.OpenNetns(a.wayInto(r))
+	if err != nil || r.Endpoint.NIC == nil && !a.inPod(r, pod) {
 		// gone, or the path leads to somebody else's namespace by now; the
 		// host's end of the link takes the container's end with it
 		if pod != nil {
@@ -71,6 +71,9 @@ func (a *Agent) undo(r record) error {
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
 	err = a.kernel.Remove(r.Plan, pod, a.isWanted)
+	if err == nil {
+		err = a.letGo(r)
+	}
 	if err != nil {
 		a.want(r)
 	}

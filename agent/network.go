@@ -61,6 +61,18 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	id := make([]byte, 8)
 	rand.Read(id)
 	n.ID, n.Created, n.Allow = hex.EncodeToString(id), time.Now().UTC(), nil
+	if giver, ok := mode.(interface {
+		Complete(heddle.HostFacts, heddle.Network) (heddle.Network, error)
+	}); ok {
+		if err := mode.Check(a.hostWithNICs(), n); err != nil {
+			return n, err
+		}
+		n, err := giver.Complete(a.hostWithNICs(), n)
+		if err != nil {
+			return n, err
+		}
+		return ipam.Check(n)
+	}
 	n, err := ipam.Check(n)
 	if err != nil {
 		return n, err
@@ -135,7 +147,7 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 		}
 		for _, l := range links {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(mayShareSubnet(mode) && l.Name == n.Parent && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
 				}
 			}

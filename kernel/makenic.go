@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink/nl"
@@ -73,6 +74,30 @@ func (s *site) marked(n heddle.NIC) (*linkState, error) {
 	for _, l := range all {
 		if l.alias == n.Alias {
 			return &l, err
+		}
+	}
+	return nil, err
+}
+
+// disguised finds the NIC in the container, whose administrator may have given
+// it another alias, MAC address or name: the last that it could be is the only
+// one of its kind.
+func (s *site) disguised(n heddle.NIC) (*linkState, error) {
+	if s == nil {
+		return nil, nil
+	}
+	all, err := s.links()
+	all = slices.DeleteFunc(all, func(l linkState) bool { return l.kind != n.Was.Kind || l.ours() || l.name == "lo" })
+	for _, is := range []func(linkState) bool{
+		func(l linkState) bool { return l.alias == n.Alias },
+		func(l linkState) bool { return l.mac == n.MAC || l.permanent == n.MAC },
+		func(l linkState) bool { return l.name == n.IfName },
+		func(l linkState) bool { return len(all) == 1 },
+	} {
+		for _, l := range all {
+			if _, _, marked := heddle.ParseNICAlias(l.alias); is(l) && (!marked || l.alias == n.Alias) {
+				return &l, err
+			}
 		}
 	}
 	return nil, err

@@ -93,24 +93,21 @@ func (s *site) movable(l linkState) error {
 
 // bare refuses an interface on which others of the host stand (VLANs, macvlan).
 func (s *site) bare(index int) error {
-	type upper struct {
-		name, kind string
-		lower      int
-		elsewhere  bool
-	}
-	all, err := list(s.rt, linkQuery, func(b []byte) (upper, bool) {
-		at := after(unix.SizeofIfInfomsg, b)
-		_, elsewhere := at[unix.IFLA_LINK_NETNSID]
-		kind := text(attributes(at[unix.IFLA_LINKINFO])[nl.IFLA_INFO_KIND])
-		return upper{text(at[unix.IFLA_IFNAME]), kind, int(number(at[unix.IFLA_LINK])), elsewhere}, true
-	})
-	for _, o := range all {
-		// both ends of a veth name each other
-		if o.lower == index && o.kind != "veth" && !o.elsewhere {
-			return fmt.Errorf("the interface %s stands on it", o.name)
-		}
+	all, err := s.uppers(index)
+	if len(all) > 0 {
+		err = fmt.Errorf("the interface %s stands on it", all[0].name)
 	}
 	return err
+}
+
+// uppers lists the interfaces of the namespace that stand on another. Both ends
+// of a veth name each other; one elsewhere is told by its namespace's number.
+func (s *site) uppers(index int) ([]linkState, error) {
+	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
+		_, elsewhere := after(unix.SizeofIfInfomsg, b)[unix.IFLA_LINK_NETNSID]
+		l, ok := decodeLink(b)
+		return l, ok && l.peer == index && l.kind != "veth" && !elsewhere && l.index != index
+	})
 }
 
 func (s *site) nameOf(index int) string {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -19,14 +20,25 @@ const (
 	forever = 0xffffffff
 )
 
-// nicAddresses lists an interface's addresses in their order, which decides
-// about IPv4's primary ones. Temporary ones (RFC 8981) the kernel makes anew.
+// nicAddresses lists an interface's addresses in the order in which they have
+// to be made: it decides about IPv4's primary ones, and IPv6's newest comes
+// first. Temporary ones (RFC 8981) the kernel makes anew.
 func (s *site) nicAddresses(index int) ([]heddle.NICAddress, error) {
-	return list(s.rt, func() *nl.NetlinkRequest {
+	all, err := list(s.rt, func() *nl.NetlinkRequest {
 		head := nl.NewIfAddrmsg(unix.AF_UNSPEC)
 		head.Index = uint32(index)
 		return request(unix.RTM_GETADDR, 0, head)
 	}, decodeNICAddress)
+	var four, six []heddle.NICAddress
+	for _, a := range all {
+		if a.Prefix.Addr().Is4() {
+			four = append(four, a)
+		} else {
+			six = append(six, a)
+		}
+	}
+	slices.Reverse(six)
+	return append(four, six...), err
 }
 
 func decodeNICAddress(b []byte) (heddle.NICAddress, bool) {

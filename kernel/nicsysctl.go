@@ -69,20 +69,33 @@ func last(name string) int {
 	return 0
 }
 
-// putSysctls writes what is not as it was.
-func (s *site) putSysctls(all []heddle.Sysctl) error {
+// putSysctls makes the interface's own settings what they were: those given, and
+// for the rest the defaults.
+func (s *site) putSysctls(name string, was []heddle.Sysctl) error {
 	return s.ns.Do(func() error {
 		files := s.openSettings()
 		defer files.close()
+		given := map[string]bool{}
+		for _, c := range was {
+			given[c.Name] = true
+		}
 		var errs []error
-		for _, c := range all {
+		for _, folder := range settingFolders {
+			odd, err := files.special(folder, name)
+			errs = append(errs, err)
+			for _, c := range odd {
+				usual, err := files.read(filepath.Join(folder, "default", filepath.Base(c.Name)))
+				if !given[c.Name] && err == nil {
+					errs = append(errs, refused("make", c.Key(), files.write(c.Name, usual)))
+				}
+			}
+		}
+		for _, c := range was {
 			have, err := files.read(c.Name)
 			if err == nil && have == c.Value || errors.Is(err, os.ErrNotExist) {
 				continue
 			}
-			if err := files.write(c.Name, c.Value); err != nil {
-				errs = append(errs, refused("make", c.Key(), err))
-			}
+			errs = append(errs, refused("make", c.Key(), files.write(c.Name, c.Value)))
 		}
 		return errors.Join(errs...)
 	})

@@ -21,19 +21,20 @@ type homecoming struct {
 	index     int
 	name      string
 	// failed collects what could not be put back; it does not keep the rest.
-	failed error
+	failed  error
+	tripped bool
 }
 
 func (h *homecoming) run() (err error, tripped bool) {
 	found, err := h.locate()
 	if err != nil || !found {
-		return refused("find", h.n.Key(), err), false
+		return refused("bring back", h.n.Key(), err), h.tripped
 	}
 	for _, step := range []struct {
 		what string
 		do   func() error
 	}{
-		{"name", h.rename}, {"settings", h.settings}, {"sysctls", func() error { return h.host.putSysctls(h.namedSysctls()) }},
+		{"name", h.rename}, {"settings", h.settings}, {"sysctls", func() error { return h.host.putSysctls(h.name, h.namedSysctls()) }},
 		{"addresses", h.addresses}, {"up", h.up}, {"flags", h.flags}, {"neighbours", h.neighbours}, {"routes", h.routes},
 	} {
 		if err := h.ask(step.what); err != nil {
@@ -57,19 +58,21 @@ func (h *homecoming) ask(what string) error {
 	if h.trip == nil {
 		return nil
 	}
-	return h.trip("return", h.n.Key()+"/"+what)
+	err := h.trip("return", h.n.Key()+"/"+what)
+	h.tripped = err != nil
+	return err
 }
 
 // locate finds the NIC in the container and moves it, or finds it on the host,
 // where the kernel puts a physical one whose namespace has died. One that is
 // nowhere is back already, or gone for good.
 func (h *homecoming) locate() (bool, error) {
-	inside, err := h.pod.marked(h.n)
+	inside, err := h.pod.disguised(h.n)
 	if err != nil {
 		return false, err
 	}
 	if inside != nil {
-		if err := h.moveHome(inside.index); err != nil {
+		if err := h.moveHome(*inside); err != nil {
 			return false, err
 		}
 	}
@@ -82,11 +85,20 @@ func (h *homecoming) locate() (bool, error) {
 }
 
 // moveHome asks for the index that the NIC had; another one may have it by now.
-func (h *homecoming) moveHome(index int) error {
+// What the container has built on the NIC would go on using it, and goes.
+func (h *homecoming) moveHome(l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err
 	}
-	if err := h.pod.rt.execute(raiseLink(index, false)); err != nil {
+	index := l.index
+	upper, err := h.pod.uppers(index)
+	for _, u := range upper {
+		err = errors.Join(err, ignoreAbsent(h.pod.rt.execute(deleteLink(u.index))))
+	}
+	if l.alias != h.n.Alias {
+		err = errors.Join(err, h.pod.rt.execute(aliasRequest(index, h.n.Alias)))
+	}
+	if err = errors.Join(err, h.pod.rt.execute(raiseLink(index, false))); err != nil {
 		return err
 	}
 	name, err := h.freeName()
@@ -97,6 +109,13 @@ func (h *homecoming) moveHome(index int) error {
 		return nil
 	}
 	return h.pod.rt.execute(moveRequest(index, h.host.ns, name, 0))
+}
+
+func ignoreAbsent(err error) error {
+	if absent(err) {
+		return nil
+	}
+	return err
 }
 
 // freeName is the NIC's own name, or one that says which NIC it is.
