@@ -79,28 +79,33 @@ func (s *site) marked(n heddle.NIC) (*linkState, error) {
 	return nil, err
 }
 
-// disguised finds the NIC in the container, whose administrator may have given
-// it another alias, MAC address or name: the last that it could be is the only
-// one of its kind.
+// disguised finds the NIC in a container whose administrator has given it
+// another alias: by its MAC address, or by its number, which a move keeps where
+// it can.
 func (s *site) disguised(n heddle.NIC) (*linkState, error) {
 	if s == nil {
 		return nil, nil
 	}
 	all, err := s.links()
-	all = slices.DeleteFunc(all, func(l linkState) bool { return l.kind != n.Was.Kind || l.ours() || l.name == "lo" })
 	for _, is := range []func(linkState) bool{
-		func(l linkState) bool { return l.alias == n.Alias },
 		func(l linkState) bool { return l.mac == n.MAC || l.permanent == n.MAC },
-		func(l linkState) bool { return l.name == n.IfName },
-		func(l linkState) bool { return len(all) == 1 },
+		func(l linkState) bool { return l.index == n.Was.Index },
 	} {
 		for _, l := range all {
-			if _, _, marked := heddle.ParseNICAlias(l.alias); is(l) && (!marked || l.alias == n.Alias) {
+			_, _, another := heddle.ParseNICAlias(l.alias)
+			if is(l) && !another && !l.ours() && l.kind == n.Was.Kind {
 				return &l, err
 			}
 		}
 	}
 	return nil, err
+}
+
+// home reports whether the NIC is on the host, unmarked: it never left, or is
+// back as it was.
+func (s *site) home(n heddle.NIC) (bool, error) {
+	all, err := s.links()
+	return slices.ContainsFunc(all, func(l linkState) bool { return l.mac == n.MAC && l.kind == n.Was.Kind }), err
 }
 
 // moveRequest moves an interface to another namespace and gives it a name there

@@ -77,7 +77,7 @@ func (s *site) movable(l linkState) error {
 		return fmt.Errorf("it belongs to endpoint %s, and is on its way", holder)
 	case marked:
 		return fmt.Errorf("it came back as %s because its name %s was taken; rename it and remove its alias", l.name, was)
-	case l.mac == "":
+	case !unicast(l.mac):
 		return errors.New("it has no Ethernet address")
 	case l.master != 0:
 		return fmt.Errorf("it belongs to another interface (%s)", s.nameOf(l.master))
@@ -89,6 +89,11 @@ func (s *site) movable(l linkState) error {
 		return err
 	}
 	return s.tryMove(l.index)
+}
+
+func unicast(mac heddle.MAC) bool {
+	_, err := heddle.ParseMAC(string(mac))
+	return err == nil
 }
 
 // bare refuses an interface on which others of the host stand (VLANs, macvlan).

@@ -17,12 +17,18 @@ func (h *homecoming) addresses() error {
 	return h.eachAddress(unix.IFA_F_NODAD, excl)
 }
 
+// maxName is what the kernel has room for (IFNAMSIZ), in labels too.
+const maxName = 15
+
 // eachAddress makes each address, with further flags for those of IPv6.
 func (h *homecoming) eachAddress(extra uint32, how int) error {
 	var errs []error
 	for _, a := range h.n.Was.Addrs {
 		if a.Label == h.n.Name || strings.HasPrefix(a.Label, h.n.Name+":") {
 			a.Label = h.name + strings.TrimPrefix(a.Label, h.n.Name)
+			if len(a.Label) > maxName {
+				a.Label = h.name
+			}
 		}
 		flags := uint32(0)
 		if a.Prefix.Addr().Is6() {

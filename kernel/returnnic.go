@@ -67,21 +67,36 @@ func (h *homecoming) ask(what string) error {
 // where the kernel puts a physical one whose namespace has died. One that is
 // nowhere is back already, or gone for good.
 func (h *homecoming) locate() (bool, error) {
-	inside, err := h.pod.disguised(h.n)
+	live, err := h.host.marked(h.n)
 	if err != nil {
 		return false, err
 	}
-	if inside != nil {
+	if live == nil {
+		inside, err := h.inside()
+		if err != nil || inside == nil {
+			return false, err
+		}
 		if err := h.moveHome(*inside); err != nil {
 			return false, err
 		}
-	}
-	live, err := h.host.marked(h.n)
-	if err != nil || live == nil {
-		return false, err
+		if live, err = h.host.marked(h.n); err != nil || live == nil {
+			return false, err
+		}
 	}
 	h.index, h.name = live.index, live.name
 	return true, nil
+}
+
+// inside finds the NIC in the container; nil if it is not there.
+func (h *homecoming) inside() (*linkState, error) {
+	l, err := h.pod.marked(h.n)
+	if err != nil || l != nil {
+		return l, err
+	}
+	if home, err := h.host.home(h.n); err != nil || home {
+		return nil, err
+	}
+	return h.pod.disguised(h.n)
 }
 
 // moveHome asks for the index that the NIC had; another one may have it by now.
