@@ -192,6 +192,20 @@ func (l *ledger) putIntent(r record, op string) error {
 	return nil
 }
 
+// putRecord replaces an endpoint's record; an open intent stays open.
+func (l *ledger) putRecord(r record) error {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	key := []byte(r.Endpoint.ID.String())
+	err = l.boot.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
+	if err != nil {
+		return writeError(r.Endpoint.ID.String(), err)
+	}
+	return nil
+}
+
 // settle clears the intent: the endpoint is made.
 func (l *ledger) settle(id heddle.EndpointID) error {
 	err := l.boot.Update(func(tx *bbolt.Tx) error {

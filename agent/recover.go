@@ -38,6 +38,7 @@ func (a *Agent) recover() error {
 	}
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
+	a.settleDefaults()
 	removed, err := a.prune()
 	if err != nil {
 		return err
