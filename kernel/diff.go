@@ -76,6 +76,9 @@ func (d *differ) state(p heddle.State) error {
 
 // readLinks lists the interfaces; all but a firewall refers to them.
 func (d *differ) readLinks(p heddle.State) error {
+	if len(p.Firewall) == len(p.Objects()) {
+		return nil
+	}
 	d.links = map[string]linkState{}
 	live, err := d.s.links()
 	for _, l := range live {
