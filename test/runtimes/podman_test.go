@@ -36,6 +36,7 @@ func (p podman) networks(w wiring) {
 	write(p.t, "/etc/cni/net.d/20-blue.conflist", w.conflist("blue", 20))
 	write(p.t, "/etc/cni/net.d/21-red.conflist", w.conflist("red", 21))
 	p.t.Cleanup(func() { cell.TrySh("rm -f /etc/cni/net.d/2?-*.conflist") })
+	p.routes(20, 21)
 }
 
 // clear removes all containers and waits until the agent knows.
@@ -95,9 +96,11 @@ func TestPodman(t *testing.T) {
 // story is a subtest after which no container is left, and nothing of one.
 func (p podman) story(name string, tell func()) {
 	p.sub(name, func() {
+		defer func() {
+			p.clear()
+			p.empty()
+		}()
 		tell()
-		p.clear()
-		p.empty()
 	})
 }
 
@@ -155,7 +158,7 @@ func (p podman) tellPod() {
 	if a, b := first.Sh(p.t, "readlink %s", first.Path), first.Sh(p.t, "readlink %s", second.Path); a != b {
 		p.t.Errorf("the containers of a pod are in namespaces %s and %s", a, b)
 	}
-	pod := addrs(p.endpoint(p.ask("first", "{{index .Config.Annotations \"io.podman.annotations.sandbox-id\"}}"), "eth0"))
+	pod := addrs(p.endpoint(p.do("pod inspect --format '{{.InfraContainerID}}' pod"), "eth0"))
 	other.Gets(p.t, "first", 80, pod...)
 	other.Gets(p.t, "second", 81, pod...)
 	second.Gets(p.t, "first", 80, netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback())
@@ -189,12 +192,18 @@ func (p podman) tellNetworks() {
 	if links := a.Sh(p.t, "ip -o link | grep -c ."); links != "2" {
 		p.t.Errorf("%s links are left in the container", links)
 	}
+	// the monitor of the container listens on its ports, for it
+	p.do("network disconnect blue a")
+	p.do("network connect blue a")
+	p.published("a", 8080, b)
 	p.do("network connect red a")
 	p.do("restart -t 0 a")
 	p.place("a")
 	d.Gets(p.t, "a", 80, addrs(p.endpointOn("red", p.id("a")))...)
 	b.Gets(p.t, "a", 80, addrs(p.endpointOn("blue", p.id("a")))...)
-	p.published("a", 8080, b)
+	// the port leads to the first of the two, which is podman's choice; not from
+	// a container on the other one, which the answer would reach by that
+	p.published("a", 8080)
 }
 
 // tellRestart restarts a container, by podman and after its program was killed.
@@ -221,11 +230,11 @@ func (p podman) tellCrash() {
 	a.Reaches(p.t, world.Beyond4, world.Beyond6)
 	p.do("kill -s KILL b")
 	p.do("rm -f -t 0 c")
+	p.queued(2)
 	out, err := cell.TrySh("podman run --rm --network blue box /bin/sleep 0")
 	if err == nil || !strings.Contains(out, "agent unreachable") {
 		p.t.Errorf("a container began without an agent: %v %s", err, out)
 	}
-	p.queued(2)
 	p.revive()
 	world.Within(p.t, 10*time.Second, "what ended meanwhile is detached", func() error {
 		if all, err := p.Endpoints(ctx); err != nil || len(all) != 1 {
