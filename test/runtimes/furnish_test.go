@@ -1,6 +1,7 @@
 package runtimes_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,11 +14,9 @@ import (
 )
 
 // furnish gives the cell folders of its own where runtimes and make install
-// write, so that both are used as on any machine and leave no trace. The cgroups
-// are those of Debian 12, version 2 alone: a machine that mounts others has them
-// besides.
+// write, so that both are used as on any machine and leave no trace.
 var furnish = sync.OnceValue(func() error {
-	for _, dir := range []string{"/etc", "/opt", "/usr/local"} {
+	for _, dir := range []string{"/etc", "/opt", "/usr/lib/cni", "/usr/local"} {
 		if err := overlay(dir); err != nil {
 			return err
 		}
@@ -27,7 +26,7 @@ var furnish = sync.OnceValue(func() error {
 			return fmt.Errorf("mount %s: %w", dir, err)
 		}
 	}
-	return unifyCgroups()
+	return settleCgroups()
 })
 
 // overlay lets writes to a folder go to the cell's /run.
@@ -44,17 +43,15 @@ func overlay(dir string) error {
 	return nil
 }
 
-func unifyCgroups() error {
-	const dir = "/sys/fs/cgroup"
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC {
+// settleCgroups takes the second hierarchy out of sight where both versions are
+// mounted: crun refuses such a mixture if it has controllers.
+func settleCgroups() error {
+	const second = "/sys/fs/cgroup/unified"
+	if _, err := os.Stat(second); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmount %s: %w", dir, err)
-	}
-	if err := unix.Mount("cgroup2", dir, "cgroup2", 0, ""); err != nil {
-		return fmt.Errorf("mount %s: %w", dir, err)
+	if err := unix.Unmount(second, unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmount %s: %w", second, err)
 	}
 	return nil
 }
@@ -65,7 +62,7 @@ func cgroup(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("heddle-test-%d", os.Getpid())
 	t.Cleanup(func() {
-		if out, err := cell.TrySh("test ! -e /sys/fs/cgroup/%s || find /sys/fs/cgroup/%[1]s -depth -type d -delete", name); err != nil {
+		if out, err := cell.TrySh("find /sys/fs/cgroup -depth -type d -path '*/%s*' -delete", name); err != nil {
 			t.Errorf("remove the control group: %s", out)
 		}
 	})
