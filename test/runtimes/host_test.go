@@ -34,6 +34,7 @@ type host struct {
 	// t is the test, or the subtest, that goes on; life is the whole one.
 	t, life *testing.T
 	dir     string
+	wiring  wiring
 	own     world.Place
 	outside world.Place
 }
@@ -73,15 +74,6 @@ func (h *host) wire() {
 		world.Host4, world.Host6, world.Outside4, world.Outside6, world.Beyond4, world.Beyond6)
 	h.t.Cleanup(func() { cell.TrySh("ip link del up0") })
 	world.Ready(h.t, "up0", h.outside)
-}
-
-// routes gives the outside routes to the networks of those numbers, as a
-// neighbour on the LAN would have to containers whose addresses are not hidden.
-func (h *host) routes(numbers ...int) {
-	h.t.Helper()
-	for _, n := range numbers {
-		h.outside.Sh(h.t, "ip route replace 10.%d.0.0/16 via %s; ip route replace fd%[1]d::/64 via %[3]s", n, world.Host4, world.Host6)
-	}
 }
 
 // install runs make install's script on the cell's own folders.
@@ -202,9 +194,13 @@ func place(name string, pid string) world.Place {
 }
 
 // published checks that the server answers at the host's port over TCP and UDP:
-// from the host, from outside, and from containers.
+// from the host, from outside, and from containers. On a LAN there are no such
+// ports.
 func (h *host) published(server string, port uint16, others ...world.Place) {
 	h.t.Helper()
+	if h.wiring.onLAN {
+		return
+	}
 	h.own.Gets(h.t, server, port, world.Host4, world.Host6, netip.MustParseAddr("127.0.0.1"))
 	h.outside.Gets(h.t, server, port, world.Host4, world.Host6)
 	for _, p := range others {

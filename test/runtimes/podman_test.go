@@ -36,7 +36,7 @@ func (p podman) networks(w wiring) {
 	write(p.t, "/etc/cni/net.d/20-blue.conflist", w.conflist("blue", 20))
 	write(p.t, "/etc/cni/net.d/21-red.conflist", w.conflist("red", 21))
 	p.t.Cleanup(func() { cell.TrySh("rm -f /etc/cni/net.d/2?-*.conflist") })
-	p.routes(20, 21)
+	p.surround(w, 20, 21)
 }
 
 // clear removes all containers and waits until the agent knows.
@@ -74,6 +74,14 @@ func (p podman) place(name string) world.Place {
 	return at
 }
 
+// publish are the flags that publish port 80, over TCP and UDP.
+func (p podman) publish(port int) string {
+	if p.wiring.onLAN {
+		return ""
+	}
+	return fmt.Sprintf(" -p %d:80 -p %[1]d:80/udp", port)
+}
+
 // id is the container's, as the runtime tells it to CNI.
 func (p podman) id(name string) string { return p.ask(name, "{{.Id}}") }
 
@@ -107,7 +115,7 @@ func (p podman) story(name string, tell func()) {
 // tellRun gives a container the addresses it asks for, and publishes its port.
 func (p podman) tellRun() {
 	want := at(20, 7)
-	a := p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s --mac-address 0a:00:00:00:00:07 -p 8080:80 -p 8080:80/udp", want[0], want[1]))
+	a := p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s --mac-address 0a:00:00:00:00:07", want[0], want[1])+p.publish(8080))
 	b := p.run("b", "--network blue")
 	if got := addrs(p.endpoint(p.id("a"), "eth0")); fmt.Sprint(got) != fmt.Sprint(want) {
 		p.t.Errorf("the agent gave %s, want %s", got, want)
@@ -125,7 +133,9 @@ func (p podman) tellRun() {
 	p.published("a", 8080, b)
 	p.published("a", 8080, a)
 	p.refuses("address 10.20.0.7 is taken", "--network blue --ip "+want[0].String(), "HDL-2007")
-	p.refuses("port 8080 is published", "--network blue -p 8080:80", "HDL-2010")
+	if !p.wiring.onLAN {
+		p.refuses("port 8080 is published", "--network blue -p 8080:80", "HDL-2010")
+	}
 	p.do("rm -f -t 0 a")
 	p.notPublished(8080)
 }
@@ -149,7 +159,7 @@ func (p podman) refuses(what, flags, words string) {
 
 // tellPod lets two containers share one address.
 func (p podman) tellPod() {
-	p.do("pod create --name pod --network blue -p 8081:80 -p 8081:80/udp --infra-image box --infra-command '/bin/sleep 1000'")
+	p.do("pod create --name pod --network blue --infra-image box --infra-command '/bin/sleep 1000'" + p.publish(8081))
 	p.do("run -d --pod pod --name first box /bin/serve first 80")
 	p.do("run -d --pod pod --name second box /bin/serve second 81")
 	other := p.run("other", "--network blue")
@@ -174,7 +184,7 @@ func (p podman) tellPod() {
 // tellNetworks connects a running container to a second network and takes that
 // away again; the first one's addresses and ports work throughout.
 func (p podman) tellNetworks() {
-	a := p.run("a", "--network blue -p 8080:80 -p 8080:80/udp")
+	a := p.run("a", "--network blue"+p.publish(8080))
 	b := p.run("b", "--network blue")
 	d := p.run("d", "--network red")
 	for range 2 {
@@ -210,7 +220,7 @@ func (p podman) tellNetworks() {
 func (p podman) tellRestart() {
 	want := at(20, 8)
 	b := p.run("b", "--network blue")
-	p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s -p 8080:80 -p 8080:80/udp", want[0], want[1]))
+	p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s", want[0], want[1])+p.publish(8080))
 	for _, again := range []string{"restart -t 0 a", "kill -s KILL a && podman wait a && podman start a"} {
 		p.do(again)
 		p.place("a")
@@ -222,10 +232,12 @@ func (p podman) tellRestart() {
 // tellCrash ends containers while the agent is dead: traffic goes on, what ends
 // meanwhile is cleaned up when the agent is back, and nothing can begin.
 func (p podman) tellCrash() {
-	a := p.run("a", "--network blue -p 8080:80 -p 8080:80/udp")
+	a := p.run("a", "--network blue"+p.publish(8080))
 	b := p.run("b", "--network blue")
 	p.run("c", "--network blue")
+	own := addrs(p.endpoint(p.id("a"), "eth0"))
 	p.crash()
+	b.Gets(p.t, "a", 80, own...)
 	p.published("a", 8080, b)
 	a.Reaches(p.t, world.Beyond4, world.Beyond6)
 	p.do("kill -s KILL b")
@@ -245,7 +257,9 @@ func (p podman) tellCrash() {
 	p.AuditEmpty(p.t)
 	p.published("a", 8080, a)
 	p.do("start b")
-	p.published("a", 8080, p.place("b"))
+	b = p.place("b")
+	b.Gets(p.t, "a", 80, own...)
+	p.published("a", 8080, b)
 }
 
 // endpointOn is the container's endpoint on a network: which interface it is,
