@@ -136,7 +136,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 		}
 		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
-		} else if err != nil {
+		} else if err != nil && !heldFor(req.ID.Container, p) {
 			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
 		}
 	}
