@@ -20,10 +20,11 @@ const (
 	// GroupBase is the first interface group of ours; a network's number is
 	// added to it.
 	GroupBase uint32 = 0x68000000
-	// PrefixBridge, PrefixPort and PrefixTrunk start the names of our links:
-	// bridges, the host ends of the containers' links, and the pairs that join
-	// two bridges of one network.
-	PrefixBridge, PrefixPort, PrefixTrunk = "hb", "hd", "hs"
+	// PrefixBridge, PrefixPort, PrefixTrunk and PrefixShim start the names of
+	// our links: bridges, the host ends of the containers' links, the pairs that
+	// join two bridges of one network, and the host's own ends on parents with
+	// macvlan containers.
+	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
 )
 
 func digest(parts ...string) [32]byte {
@@ -75,6 +76,19 @@ func (n Network) ChainName(role string) string { return role + "-" + short("chai
 
 // Alias is the interface alias of the network's own devices.
 func (n Network) Alias() string { return Mark + " network=" + n.Name + " id=" + n.ID }
+
+// Shim is the host's own macvlan device on a parent, by which host and
+// containers reach each other. All networks on the parent share it. Its address
+// is derived from the parent's, since it is seen on the parent's LAN.
+func Shim(parent LinkFact) Link {
+	h := digest("group", "shim", parent.Name)
+	return Link{
+		Name: PrefixShim + short("shim", parent.Name), Kind: "macvlan", Parent: parent.Name, SubMode: "bridge",
+		MTU: parent.MTU, MAC: macFrom(0x0e, digest("shim", string(parent.MAC), parent.Name)),
+		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Alias: Mark + " shim parent=" + parent.Name, NoAutoAddress: true,
+	}
+}
 
 // PortName names the host end of the endpoint's link.
 func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }

@@ -35,8 +35,8 @@ type Object interface {
 	comparable() any
 }
 
-// Link is an interface. Kind is "bridge", "veth", or "" for one that exists
-// already and is only brought up (the loopback of a container).
+// Link is an interface. Kind is "bridge", "veth", "macvlan", or "" for one that
+// exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind,omitempty"`
@@ -49,6 +49,11 @@ type Link struct {
 	// Peer.
 	Peer      string `json:"peer,omitempty"`
 	PeerInPod bool   `json:"peerInPod,omitempty"`
+	// Parent is the host's interface that a macvlan device stands on, SubMode
+	// its behaviour towards others there: "bridge", "private", "vepa" or
+	// "passthru" (ip-link(8)).
+	Parent  string `json:"parent,omitempty"`
+	SubMode string `json:"subMode,omitempty"`
 	// Master is the bridge that the link is a port of, Port how.
 	Master string      `json:"master,omitempty"`
 	Port   *BridgePort `json:"port,omitempty"`

@@ -12,6 +12,9 @@ type AttachRequest struct {
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`
 	Ports []PortMapping `json:"ports,omitempty"`
+	// DefaultRoute says whether the container's default route is to lead through
+	// this endpoint; nil leaves it to the first one that can carry it.
+	DefaultRoute *bool `json:"defaultRoute,omitempty"`
 	// Owner says through which door and for whom, such as "cli" or
 	// "cni/mynet"; garbage collection stays within one owner.
 	Owner string `json:"owner,omitempty"`

@@ -44,6 +44,13 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
 		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
+	case l.Kind == "macvlan":
+		// made from the host, where the parent is
+		netns := ""
+		if t.pod != "" {
+			netns = " netns " + t.pod
+		}
+		out = append(out, typist{}.ip("link add link %s name %s%s%s type macvlan mode %s", l.Parent, l.Name, netns, attributes(l), l.SubMode))
 	case l.Kind == "bridge":
 		// an MTU given at birth is forgotten when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)

@@ -47,7 +47,10 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
-	ids     keyedLocks
+	ids     keyedLocks[heddle.EndpointID]
+	// pods lets one container be attached to a network at a time (by the inode of
+	// its namespace); it is taken before ids.
+	pods    keyedLocks[uint64]
 	ready   atomic.Bool
 	repairs atomic.Uint64
 	// working counts our own operations under way, worked is when the last one
@@ -78,6 +81,8 @@ type Agent struct {
 	// defaults names, for each container's namespace (by inode), the endpoint
 	// with its default route.
 	defaults map[uint64]heddle.EndpointID
+	// inPods lists the endpoints in each container's namespace (by inode).
+	inPods map[uint64]map[heddle.EndpointID]bool
 }
 
 // network is a network with what belongs to it on this host. Readers get copies
@@ -107,7 +112,7 @@ type life struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{}}
+		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

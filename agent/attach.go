@@ -38,12 +38,13 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	if pod != nil {
 		defer pod.Close()
+		defer a.pods.lock(pod.Inode())()
 	}
 	defer a.ids.lock(req.ID)()
 	defer a.work()()
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {
-			reply = a.reply(n, old.Endpoint)
+			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
 			return reply, nil
 		}
@@ -122,7 +123,10 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	case alive && same:
 		defer a.sharing(old)()
 		_, err := a.kernel.Apply(old.Plan, pod)
-		reply := a.reply(n, old.Endpoint)
+		if err == nil {
+			old, err = a.changeDefault(n, old, req, pod)
+		}
+		reply := a.reply(n, old)
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
@@ -145,7 +149,8 @@ func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
 // inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 	alias, err := pod.Alias(r.Endpoint.ID.IfName)
-	return err == nil && alias == r.Endpoint.ID.Alias()
+	// killed just after an interface was made, the agent had not named it yet
+	return err == nil && (alias == r.Endpoint.ID.Alias() || alias == "" && r.Inode == pod.Inode())
 }
 
 // podAlive reports whether the recorded path still leads to the endpoint.
@@ -173,13 +178,19 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil && !req.DryRun {
 		err = a.make(r, pod)
 	}
-	if _, recorded := a.lookup(req.ID); !recorded {
+	now, recorded := a.lookup(req.ID)
+	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+	} else {
+		r = now
 	}
 	if err != nil {
+		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
+			a.settleDefault(pod.Inode(), req.ID) // it may have been taken from another already
+		}
 		return heddle.AttachReply{}, err
 	}
-	reply = a.reply(n, e)
+	reply = a.reply(n, r)
 	if req.DryRun {
 		reply.Commands = r.Plan.Commands(req.Netns)
 	} else {
@@ -201,6 +212,9 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	}
 	defer a.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
+	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
+		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
+	}
 	if err == nil {
 		err = a.step("ledger made")
 	}
@@ -214,7 +228,23 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	a.setPending(r.Endpoint.ID, "")
 	a.mu.Unlock()
 	a.forgetFlows(r.Endpoint)
+	a.announce(r.Endpoint, pod)
 	return nil
+}
+
+// announce tells a LAN who has the addresses now. The endpoint is made, so a
+// failure is only told.
+func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
+	n, err := a.network(e.NetworkName)
+	if err != nil {
+		return
+	}
+	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+		return
+	}
+	if err := kernel.Announce(pod, e.ID.IfName, e.MAC, e.Addrs); err != nil {
+		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
+	}
 }
 
 // forgetFlows lets clients of published ports find the endpoint that has them
@@ -244,12 +274,14 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	return why
 }
 
-func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
+func (a *Agent) reply(n *network, made record) heddle.AttachReply {
+	e := made.Endpoint
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 	}
-	if e.MAC != "" {
+	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
+	if slices.ContainsFunc(made.Plan.Host.Links, hasPort) {
 		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,12 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if err := checkPorts(n, req); err != nil {
 		return e, err
 	}
+	if err := a.checkLAN(n, req); err != nil {
+		return e, err
+	}
+	if err := checkDefault(n, req); err != nil {
+		return e, err
+	}
 	take := n.pool.Take
 	if req.DryRun {
 		take = n.pool.Preview
@@ -39,15 +46,13 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		n.pool.Give(req.ID)
 		return e, err
 	}
-	if e.MAC, err = n.takeMAC(req); err != nil {
+	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		n.pool.Give(req.ID)
 		return e, err
 	}
 	e.Slot = n.slots.take()
-	if _, held := a.defaults[pod.Inode()]; !held {
-		a.defaults[pod.Inode()], e.DefaultRoute = req.ID, true
-	}
+	e.DefaultRoute = a.claimDefault(n, req, pod)
 	return e, nil
 }
 
@@ -59,7 +64,30 @@ func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
+// checkLAN refuses, on a parent's LAN, the addresses that the parent itself has.
+func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
+	if _, guest := n.mode.(heddle.Guest); !guest {
+		return nil
+	}
+	parent, _ := a.host().Link(n.Parent)
+	for _, p := range parent.Addrs {
+		if slices.Contains(req.IPs, p.Addr()) {
+			return heddle.Errorf(heddle.AddressTaken, "address", p.Addr().String()+" on network "+n.Name, "the host itself has it on "+parent.Name+"; choose another one")
+		}
+	}
+	return nil
+}
+
+func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
+	if f, ok := n.mode.(heddle.FixedMAC); ok {
+		fixed := f.MAC(h, n.Network)
+		if fixed != "" && req.MAC != "" && req.MAC != fixed {
+			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
+		}
+		if fixed != "" {
+			return fixed, nil
+		}
+	}
 	if req.MAC != "" && req.MAC == n.GatewayMAC() {
 		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
 	}

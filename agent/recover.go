@@ -29,15 +29,16 @@ func (a *Agent) recover() error {
 		return err
 	}
 	for _, r := range records {
-		a.remember(r, intents[r.Endpoint.ID.String()])
+		a.remember(r, undoable(intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range records {
-		if err := a.settleRecord(r, intents[r.Endpoint.ID.String()]); err != nil {
+		if err := a.settleRecord(r, undoable(intents[r.Endpoint.ID.String()])); err != nil {
 			return err
 		}
 	}
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
+	a.settleDefaults(intents)
 	removed, err := a.prune()
 	if err != nil {
 		return err
@@ -55,6 +56,15 @@ func (a *Agent) recover() error {
 		}
 	}
 	return nil
+}
+
+// undoable is the intent of an operation that is undone after a crash, "" of one
+// that is ended.
+func undoable(intent string) string {
+	if intent == intentDefault {
+		return ""
+	}
+	return intent
 }
 
 func (a *Agent) networkIDs() map[string]bool {

@@ -29,13 +29,16 @@ type linkState struct {
 	port *heddle.BridgePort
 	// snooping is a bridge's mcast_snooping.
 	snooping bool
+	// submode is that of a macvlan device.
+	submode uint32
 }
 
 // ours reports whether the link bears our mark. A link of ours has its group
 // from the moment it is made, and its alias one message later: killed between
-// the two, the agent still knows its own work by name and group.
+// the two, the agent still knows its own work by name and group; a macvlan
+// device in a container has the name that the container wants.
 func (l linkState) ours() bool {
-	return heddle.IsOurs(l.alias) || l.alias == "" && prefixed(l.name) && l.group&^0xffffff == heddle.GroupBase
+	return heddle.IsOurs(l.alias) || l.alias == "" && (prefixed(l.name) || l.kind == "macvlan") && l.group&^0xffffff == heddle.GroupBase
 }
 
 func prefixed(name string) bool {
@@ -43,7 +46,7 @@ func prefixed(name string) bool {
 		return false
 	}
 	switch name[:2] {
-	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk:
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim:
 		return true
 	}
 	return false
@@ -107,6 +110,9 @@ func decodeLink(b []byte) (linkState, bool) {
 	l.kind = text(info[nl.IFLA_INFO_KIND])
 	if l.kind == "bridge" {
 		l.snooping = octet(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_BR_MCAST_SNOOPING]) != 0
+	}
+	if l.kind == "macvlan" {
+		l.submode = number(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_MACVLAN_MODE])
 	}
 	if text(info[nl.IFLA_INFO_SLAVE_KIND]) == "bridge" {
 		l.port = decodePort(attributes(info[nl.IFLA_INFO_SLAVE_DATA]))

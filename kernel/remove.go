@@ -51,6 +51,11 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 
 // findDying notes the near ends that go, and the far ends that go with them.
 func (r *removal) findDying(p heddle.Plan) {
+	for _, l := range p.Pod.Links {
+		if l.Parent != "" {
+			r.dying["pod/"+l.Name] = true
+		}
+	}
 	for _, l := range p.Host.Links {
 		if l.Kind == "" || r.keep(l.Key()) {
 			continue

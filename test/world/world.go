@@ -21,6 +21,7 @@ import (
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 )
@@ -57,7 +58,7 @@ func New(t testing.TB) *World {
 	w.Host.furnish(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
-		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}},
+		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}},
 		Log:   slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
 	w.Start(t)
 	t.Cleanup(func() { w.end(t) })
