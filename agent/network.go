@@ -50,6 +50,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if dryRun {
 		return n, plan.Commands(""), nil
 	}
+	if err := a.probe(mode, n); err != nil {
+		return made, nil, err
+	}
 	return n, nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
