@@ -28,7 +28,7 @@ var rules = []rule{
 		"the agent orchestrates the rooms below; doors call it, modes are passed in"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
-	{"doctor", []string{module, module + "/kernel", module + "/trial", module + "/door/client", "golang.org/x/sys"},
+	{"doctor", []string{module, module + "/kernel", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
 	{"door/client", []string{module}, "a program that calls an agent must not contain one"},
 	{"door", []string{module, module + "/agent", module + "/door", "golang.org/x/sys", "github.com/containernetworking/cni"},
