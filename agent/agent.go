@@ -23,6 +23,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/trial"
 )
 
 // Options of an agent.
@@ -70,6 +71,8 @@ type Agent struct {
 
 	// networkOps lets one network be created, joined or deleted at a time.
 	networkOps sync.Mutex
+	// tried holds what was found to work on this kernel; networkOps guards it.
+	tried map[trial.Case]bool
 
 	// mu guards the tables below; it is never held while the kernel works.
 	mu        sync.RWMutex
@@ -118,7 +121,7 @@ func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}}
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -54,6 +54,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if dryRun {
 		return withLimits(mode, n), plan.Commands(""), nil
 	}
+	if err := a.probe(mode, n); err != nil {
+		return made, nil, err
+	}
 	return withLimits(mode, n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
