@@ -260,6 +260,9 @@ func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
+		if e.NIC != nil && n.pool == nil {
+			r.Gateways = e.NIC.Fact().Gateways
+		}
 	}
 	if e.MAC != "" && e.NIC == nil {
 		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()

@@ -17,9 +17,12 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 	case heddle.Link:
 		if x.Kind == "" {
 			r.sh("ip" + in + "link set " + x.Name + " down")
-			return false
+			return x.Name != "lo"
 		}
 		r.sh("ip" + in + "link delete " + x.Name)
+		return true
+	case heddle.NIC:
+		r.sh("ip" + in + "link set " + x.IfName + " netns " + r.host + " name " + x.Name)
 		return true
 	case heddle.Sysctl:
 		value := "0"

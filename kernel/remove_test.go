@@ -58,6 +58,9 @@ func (r *room) nothingOwned() {
 // and keeps what other plans want.
 func TestRemoveAbsent(t *testing.T) {
 	for _, s := range scenarios(t) {
+		if len(s.endpoint(0).Host.Links) == 0 {
+			continue // a NIC in a lost namespace is the agent's care
+		}
 		for _, loss := range []string{"", "ip -n POD link delete eth0", "ip link delete PORT", "nft flush ruleset", "ip route flush proto 104; ip rule flush protocol 104"} {
 			t.Run(s.name+"/"+loss, func(t *testing.T) {
 				r := newRoom(t)
@@ -119,7 +122,7 @@ func TestOursAndPrune(t *testing.T) {
 			newRoomOn(r).apply(two)
 			removed, err := r.k.Prune(keep)
 			check(t, err)
-			if len(removed) == 0 {
+			if len(removed) == 0 && len(two.Host.Links) > 0 {
 				t.Error("nothing pruned")
 			}
 			again, err := r.k.Prune(keep)

@@ -35,6 +35,8 @@ type operation struct {
 	prepare func(t *testing.T, a *cell.Agent, pod string)
 	run     func(a *cell.Agent, pod string) error
 	clear   func(t *testing.T, a *cell.Agent)
+	// settle waits for what the agent does by itself after its start; nil: nothing.
+	settle func(t *testing.T, a *cell.Agent)
 }
 
 func must(t *testing.T, err error) {
@@ -67,13 +69,13 @@ func operations(mode string) []operation {
 		{"network create", func(*testing.T, *cell.Agent, string) {}, func(a *cell.Agent, _ string) error {
 			_, _, err := a.CreateNetwork(ctx, network(mode), false)
 			return err
-		}, clearAll},
-		{"network delete", create, func(a *cell.Agent, _ string) error { return a.DeleteNetwork(ctx, "net") }, clearAll},
-		{"attach", create, attach, clearAll},
+		}, clearAll, nil},
+		{"network delete", create, func(a *cell.Agent, _ string) error { return a.DeleteNetwork(ctx, "net") }, clearAll, nil},
+		{"attach", create, attach, clearAll, nil},
 		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
 			create(t, a, pod)
 			must(t, attach(a, pod))
-		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll},
+		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll, nil},
 	}
 }
 
@@ -110,6 +112,9 @@ func killAtEveryStep(t *testing.T, op operation) {
 		a.WaitDead(t)
 		os.Remove(armed)
 		a = cell.Start(t, dir)
+		if op.settle != nil {
+			op.settle(t, a)
+		}
 		a.AuditEmpty(t)
 		op.clear(t, a)
 		a.AuditEmpty(t)
