@@ -39,8 +39,8 @@ func wired(t *testing.T) []Column {
 		ip(t, "-n", names[n], "addr", "add", at[n].Addr.String()+"/24", "dev", "eth0")
 		ip(t, "-n", names[n], "link", "set", "eth0", "up")
 	}
-	host, bridge := Pair{at["hc"], at["hs"], 20000}, Pair{at["bc"], at["bs"], 20000}
-	second := func(p Pair) []Pair { return []Pair{p, {p.Client, p.Server, 20100}} }
+	host, bridge := Pair{Client: at["hc"], Server: at["hs"], PortBase: 20000}, Pair{Client: at["bc"], Server: at["bs"], PortBase: 20000}
+	second := func(p Pair) []Pair { return []Pair{p, {Client: p.Client, Server: p.Server, PortBase: 20100}} }
 	return []Column{
 		{Mode: "host", Span: SameHost, Pairs: second(host), Notes: map[string]string{"mtu": "1500"}},
 		{Mode: "bridge", Span: SameHost, Pairs: second(bridge)},
