@@ -60,22 +60,22 @@ func inside(netns, addr string) Place {
 	}}
 }
 
-func needTools(t *testing.T) {
+func needTools(t *testing.T, probes ...Probe) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root for network namespaces")
 	}
 	if testing.Short() {
-		t.Skip("takes half a minute")
+		t.Skip("takes seconds")
 	}
-	if err := checkTools(Matrix{Probes: Probes()}); err != nil {
+	if err := checkTools(Matrix{Probes: probes}); err != nil {
 		t.Skip(err)
 	}
 }
 
 func TestLiveMatrix(t *testing.T) {
-	needTools(t)
+	needTools(t, quickProbes()...)
 	columns := wired(t)
-	m := Matrix{Columns: columns, Probes: Probes(), Rounds: 2, Duration: 300 * time.Millisecond, Seed: 3}
+	m := Matrix{Columns: columns, Probes: quickProbes(), Rounds: 1, Duration: 300 * time.Millisecond, Seed: 3}
 	out := t.TempDir()
 	start := time.Now()
 	var progress bytes.Buffer
@@ -87,7 +87,7 @@ func TestLiveMatrix(t *testing.T) {
 	for _, s := range r.Samples {
 		plausible(t, s)
 	}
-	if again, err := ReadReport(filepath.Join(out, "report.json")); err != nil || len(again.Samples) != 20 {
+	if again, err := ReadReport(filepath.Join(out, "report.json")); err != nil || len(again.Samples) != 10 {
 		t.Error(err)
 	}
 	var text bytes.Buffer
@@ -98,8 +98,29 @@ func TestLiveMatrix(t *testing.T) {
 	nothingLeft(t, columns)
 }
 
+// TestLiveTools runs the other tools over a bare wire, as far as they are here,
+// and a load that is a part of the capacity.
+func TestLiveTools(t *testing.T) {
+	probes, leftOut := Present([]Probe{UnderLoad{Percent: 50}, Lossless{}, Flood{}, Netperf{"UDP_RR"}, Qperf{"tcp_lat"}, Wrk{}, Redis{"get"}})
+	t.Log("left out:", leftOut)
+	needTools(t, probes...)
+	columns := wired(t)[:1]
+	m := Matrix{Columns: columns, Probes: probes, Values: []int{1 << 10}, Rounds: 1, Duration: 300 * time.Millisecond}
+	r, err := Run(context.Background(), m, Options{Out: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Samples {
+		plausible(t, s)
+	}
+	if c := r.Method.Capacities; len(c) != 1 || c[0].Mode != Control {
+		t.Errorf("capacities: %+v", c)
+	}
+	nothingLeft(t, columns)
+}
+
 func TestLivePairsAndFailure(t *testing.T) {
-	needTools(t)
+	needTools(t, quickProbes()...)
 	columns := wired(t)
 	// Nobody has this address: the cells fail and say so, the others go on.
 	columns[1].Pairs[0].Server.Addr = netip.MustParseAddr("10.77.0.99")
@@ -140,14 +161,26 @@ func plausible(t *testing.T, s Sample) {
 		if f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] {
 			bad("implausible")
 		}
+	case "udp-lossless":
+		if f["rate"] < 100 || f["lost"] > 100*lossTolerance || f["cost"] <= 0 {
+			bad("implausible")
+		}
+	case "ping-flood", "wrk", "redis-get", "netperf-udp-rr":
+		if f["rate"] < 100 || f["rate"] > 1e7 || f["cost"] <= 0 || f["p50"] > f["p99"] || f["mean"] > 1e6 {
+			bad("implausible")
+		}
+	case "qperf-tcp-lat":
+		if f["mean"] <= 0 || f["mean"] > 1e6 || f["cost"] <= 0 {
+			bad("implausible")
+		}
 	default:
-		if f["p50"] <= 0 || f["p50"] > f["p99"] || f["p99"] > 1e6 || f["observations"] < 100 {
+		if f["p50"] <= 0 || f["p50"] > f["p99"] || f["p99"] > 1e6 || f["observations"] < 50 {
 			bad("implausible")
 		}
 	}
 	// The kernel counts in 10 ms: a few pings on an idle machine can cost none.
 	busy := s.CPU.Percent > 0 || s.Probe == "ping"
-	if s.Seconds < 0.25 || !busy {
+	if s.Seconds < 0.1 || !busy {
 		bad(fmt.Sprintf("window of %v s, CPU %+v", s.Seconds, s.CPU))
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,41 @@ func TestWires(t *testing.T) {
 	}
 }
 
+// TestCutWire counts frames: of the MTU at most on a wire that is cut, and fewer
+// and larger ones on one that is not.
+func TestCutWire(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			l := up(t, lab.Options{Name: "cut", Hosts: 2, NoAgent: true, Cut: cut})
+			count := func(what string) float64 {
+				n, err := strconv.ParseFloat(in(t, l, "host2", "cat", "/sys/class/net/eth0/statistics/rx_"+what), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			packets, bytes := count("packets"), count("bytes")
+			throughput(t, l, "host1", "host2", false)
+			if mean := (count("bytes") - bytes) / (count("packets") - packets); cut != (mean <= 1514) {
+				t.Errorf("frames of %.0f bytes on average", mean)
+			}
+		})
+	}
+}
+
+func TestSpareNICs(t *testing.T) {
+	l := up(t, lab.Options{Name: "nics", Hosts: 2, NoAgent: true, NICs: 2, Rate: 1_000_000_000})
+	// A spare NIC is on the same switch: with an address, it reaches the other host.
+	in(t, l, "host1", "ip", "netns", "add", "c")
+	in(t, l, "host1", "ip", "link", "set", lab.NICName(2), "netns", "c")
+	in(t, l, "host1", "ip", "-n", "c", "addr", "add", "172.31.240.99/24", "dev", "eth2")
+	in(t, l, "host1", "ip", "-n", "c", "link", "set", "eth2", "up")
+	in(t, l, "host1", "ip", "netns", "exec", "c", "ping", "-c1", "-W5", "172.31.240.12")
+	if qdisc := in(t, l, lab.SwitchName, "tc", "qdisc", "show", "dev", "host1-eth2", "root"); !strings.Contains(qdisc, "1Gbit") {
+		t.Error(qdisc)
+	}
+}
+
 // throughput measures TCP for two seconds, in bits a second.
 func throughput(t *testing.T, l *lab.Lab, client, server string, reverse bool) float64 {
 	if _, err := exec.LookPath("iperf3"); err != nil {
@@ -266,6 +303,7 @@ func TestBadOptions(t *testing.T) {
 		"host mtu":   {HostMTU: map[string]int{"host1": 65536}},
 		"mtu nobody": {HostMTU: map[string]int{"host3": 1500}},
 		"rate":       {Rate: 100},
+		"spare NICs": {NICs: 100},
 		"host rate":  {HostRate: map[string]uint64{"host1": 1}},
 		"sysctl":     {Sysctls: map[string]string{"kernel.hostname": "x"}},
 		"sysctl way": {Sysctls: map[string]string{"net/../kernel/hostname": "x"}},
