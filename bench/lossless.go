@@ -16,7 +16,17 @@ import (
 // and its tolerance is 0.1 % where the RFC has none: on a machine that others
 // share, not a packet lost in a minute is luck. iperf3 sends in bursts of a
 // millisecond.
-type Lossless struct{}
+type Lossless struct {
+	// Trials is the most that a search takes; 7 if zero.
+	Trials int
+}
+
+func (l Lossless) trials() int {
+	if l.Trials == 0 {
+		return losslessTrials
+	}
+	return l.Trials
+}
 
 const (
 	lossTolerance  = 0.001
@@ -49,20 +59,23 @@ func (Lossless) Figures() []Figure {
 	}
 }
 
-func (Lossless) Cost(m Matrix, _ Cell) time.Duration {
-	return losslessTrials * (wholeCost(m) + 200*time.Millisecond)
+func (l Lossless) Cost(m Matrix, _ Cell) time.Duration {
+	return time.Duration(l.trials()) * (wholeCost(m) + 200*time.Millisecond)
 }
 
 // Prepare starts a server for each pair, which serves all trials.
-func (Lossless) Prepare(ctx context.Context, s Setting) (Session, error) {
+func (l Lossless) Prepare(ctx context.Context, s Setting) (Session, error) {
 	if s.Cell.Size < leastUDP {
 		return nil, fail("prepare", "udp-lossless", fmt.Errorf("iperf3 sends no less than %d bytes", leastUDP))
 	}
 	r := &toolRun{set: s, read: readUDP, sums: []string{"sent", "lost", "seconds"}}
-	return &losslessRun{r}, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"iperf3", "-s", "-p", s.port(p)} })
+	return &losslessRun{r, l.trials()}, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"iperf3", "-s", "-p", s.port(p)} })
 }
 
-type losslessRun struct{ *toolRun }
+type losslessRun struct {
+	*toolRun
+	trials int
+}
 
 // trial is the rate of one trial over all pairs, and the part that was lost.
 type trial struct{ rate, loss float64 }
@@ -70,7 +83,7 @@ type trial struct{ rate, loss float64 }
 // Measure keeps the window of the trial that counts.
 func (r *losslessRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	var best trial
-	found, width, err := search(losslessTrials, lossTolerance, func(rate float64) (trial, error) {
+	found, width, err := search(r.trials, lossTolerance, func(rate float64) (trial, error) {
 		var own Window
 		t, err := r.trial(ctx, &own, rate)
 		if err == nil && (t.loss < lossTolerance && t.rate > best.rate || w.Seconds == 0) {

@@ -62,9 +62,9 @@ type Wire struct {
 	// Name is "" for the plain one.
 	Name string `json:"name"`
 	// Note says how it differs from a cable, Offloads and MTU are its ends'.
-	Note     string            `json:"note"`
-	MTU      int               `json:"mtu,omitempty"`
-	Offloads map[string]string `json:"offloads,omitempty"`
+	Note     string          `json:"note"`
+	MTU      int             `json:"mtu,omitempty"`
+	Offloads map[string]bool `json:"offloads,omitempty"`
 	// Rate in bits a second, each way; 0 is unlimited.
 	Rate uint64 `json:"rate,omitempty"`
 }

@@ -30,7 +30,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	if err := checkTools(m); err != nil {
+	if err := CheckTools(m.Probes); err != nil {
 		return nil, err
 	}
 	pins, err := chooseCores(m.Placement)

@@ -25,7 +25,20 @@ var (
 	toolNetserver = Tool{"netserver", "netperf, in non-free"}
 )
 
-// missing returns why the first absent tool cannot be had, or nil.
+// CheckTools is an error if a tool of the probes is absent.
+func CheckTools(probes []Probe) error {
+	if err := missing(toolTaskset); err != nil {
+		return err
+	}
+	for _, p := range probes {
+		if err := missing(p.Tools()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing names the first absent tool.
 func missing(tools ...Tool) error {
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool.Name); err != nil {
@@ -52,16 +65,4 @@ func Present(probes []Probe) (have []Probe, leftOut []string) {
 		}
 	}
 	return have, leftOut
-}
-
-func checkTools(m Matrix) error {
-	if err := missing(toolTaskset); err != nil {
-		return err
-	}
-	for _, p := range m.Probes {
-		if err := missing(p.Tools()...); err != nil {
-			return err
-		}
-	}
-	return nil
 }

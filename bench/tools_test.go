@@ -131,7 +131,7 @@ func TestPresent(t *testing.T) {
 	if len(have) != 1 || len(leftOut) != 1 || !strings.Contains(leftOut[0], "no-such-tool here (Debian: nowhere)") {
 		t.Errorf("%v, left out %v", have, leftOut)
 	}
-	if err := checkTools(Matrix{Probes: probes}); !errors.Is(err, heddle.NoTool.Sentinel()) || !strings.Contains(err.Error(), "nowhere") {
+	if err := CheckTools(probes); !errors.Is(err, heddle.NoTool.Sentinel()) || !strings.Contains(err.Error(), "nowhere") {
 		t.Error(err)
 	}
 }

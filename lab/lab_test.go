@@ -167,6 +167,9 @@ func TestCutWire(t *testing.T) {
 				}
 				return n
 			}
+			if on, err := l.Hosts[0].Offloads(); err != nil || on["tso"] == cut || on["gso"] == cut || cut && on["gro"] {
+				t.Errorf("offloads %v, %v", on, err)
+			}
 			packets, bytes := count("packets"), count("bytes")
 			throughput(t, l, "host1", "host2", false)
 			if mean := (count("bytes") - bytes) / (count("packets") - packets); cut != (mean <= 1514) {
