@@ -124,7 +124,12 @@ func (l *Lab) wireNIC(sw *stack, bridge netlink.Link, in *stack, h *Host, number
 			return fmt.Errorf("cut segments at %s: %w", port, err)
 		}
 	}
-	return limitBoth(sw, in, port, name, rate, mtu)
+	if nic > 0 {
+		// A NIC that moves takes no queueing discipline along: the port paces
+		// what comes to it, and other ports what it sends.
+		return limitPort(sw, port, rate, mtu)
+	}
+	return limitBoth(sw, in, port, rate, mtu)
 }
 
 func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu, number, nic int) error {

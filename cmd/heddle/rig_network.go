@@ -28,43 +28,44 @@ func way(same, across bench.Column) {
 	}
 }
 
-// network of a mode on a host. Those on the wire have the wire's own subnets,
-// and each host its own range of them.
+// network of a mode on a host. A mode whose containers are on the wire has one
+// subnet on both hosts, and each host its own range of it.
 func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 	n := heddle.Network{Name: "bench-" + mode, Mode: mode}
 	switch mode {
 	case bench.Control:
 	case modeMacvlan:
 		n.Parent = lab.NICName(0)
-		onWire(&n, s, 1+host)
+		onWire(&n, []netip.Prefix{s.lab.Options.Subnet4, s.lab.Options.Subnet6}, host)
 	case modeDirect:
-		onWire(&n, s, 3+host)
+		onWire(&n, subnets(number, 0), host)
 		var nics []string
 		for i := range s.lab.Options.NICs {
 			nics = append(nics, lab.NICName(1+i))
 		}
 		n.Options = map[string]string{"nics": strings.Join(nics, ",")}
 	default:
-		n.Subnets = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(200 + number), byte(host), 0}), 24),
-			netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x99, 2: byte(200 + number), 3: byte(host)}), 64)}
+		n.Subnets = subnets(number, host)
 	}
 	return n
 }
 
-// rangeBits cut the wire's /24 into ranges of 32 addresses; the first is the lab
-// hosts' own.
-const rangeBits = 27
+// subnets are a mode's own.
+func subnets(number, host int) []netip.Prefix {
+	return []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(200 + number), byte(host), 0}), 24),
+		netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x99, 2: byte(200 + number), 3: byte(host)}), 64)}
+}
 
-// onWire gives a network the wire's subnets, the switch as the gateway, and the
-// numbered range of addresses.
-func onWire(n *heddle.Network, s *stage, number int) {
-	n.Subnets = []netip.Prefix{s.lab.Options.Subnet4, s.lab.Options.Subnet6}
-	four, six := s.lab.Options.Subnet4.Addr().As4(), s.lab.Options.Subnet6.Addr().As16()
+// onWire gives a network subnets that both hosts share, with the address of the
+// lab's switch in them as the gateway, and a quarter of the addresses to each
+// host; the first quarter has the lab hosts' own.
+func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
+	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
 	gateway4, gateway6 := four, six
 	gateway4[3], gateway6[15] = 1, 1
-	n.Gateways = []netip.Addr{netip.AddrFrom4(gateway4), netip.AddrFrom16(gateway6)}
-	four[3], six[13] = byte(number<<(32-rangeBits)), byte(number)
-	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), rangeBits), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
+	n.Subnets, n.Gateways = shared, []netip.Addr{netip.AddrFrom4(gateway4), netip.AddrFrom16(gateway6)}
+	four[3], six[13] = byte(64*(1+host)), byte(1+host)
+	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 26), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
 }
 
 // linkHosts tells each host where the other's routed containers are, as the
@@ -99,7 +100,7 @@ const (
 )
 
 // shapedNote says how a wire gets its rate.
-const shapedNote = "each way at both ends (tbf: 10 ms of it may pass at once, 50 ms may wait), segments intact: modes that reach this rate compare by the CPU they need for it"
+const shapedNote = "each way (tbf: 10 ms of it may pass at once, 50 ms may wait) at both ends, of a moved NIC's wire at the switch only; segments intact: modes that reach this rate compare by the CPU they need for it"
 
 func knownWires() []bench.Wire {
 	return []bench.Wire{
