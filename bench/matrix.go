@@ -49,7 +49,7 @@ type Matrix struct {
 	// namespaces may inherit a pacing one (BBR), which hides the path.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
-	// per second over all pairs together; 10,000 if zero.
+	// per second; 10,000 if zero.
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
@@ -162,8 +162,10 @@ func (m Matrix) Validate() error {
 		return bad("clients", "from 1 to 512 connections")
 	case slices.Min(m.PairCounts) < 1:
 		return bad("pairs", "at least one")
-	case m.Load < slices.Max(m.PairCounts):
-		return bad("load", "at least one message a second for each pair")
+	case len(m.cells()) == 0:
+		return bad("matrix", "the probes take one pair only, or other sizes: add them")
+	case m.Load < 1:
+		return bad("load", "at least one message a second")
 	}
 	return nil
 }
@@ -177,10 +179,33 @@ func (m Matrix) cells() []Cell {
 				sizes = []int{0}
 			}
 			for _, size := range sizes {
-				for _, pairs := range m.PairCounts {
+				for _, pairs := range m.pairCounts(p) {
 					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Wire: c.Wire, Probe: p.Name(), Size: size, Pairs: pairs})
 				}
 			}
+		}
+	}
+	return all
+}
+
+// onePaired is a probe that is not run with several pairs, and why.
+type onePaired interface{ onePair() string }
+
+// pairCounts are those that a probe is run with.
+func (m Matrix) pairCounts(p Probe) []int {
+	if _, one := p.(onePaired); !one {
+		return m.PairCounts
+	}
+	return slices.DeleteFunc(slices.Clone(m.PairCounts), func(n int) bool { return n > 1 })
+}
+
+// leftOut adds to what the caller left out the probes that are not run with
+// several pairs.
+func (m Matrix) leftOut() []string {
+	all := slices.Clone(m.LeftOut)
+	for _, p := range m.Probes {
+		if one, is := p.(onePaired); is && slices.Max(m.PairCounts) > 1 {
+			all = append(all, p.Name()+" with several pairs: "+one.onePair())
 		}
 	}
 	return all
