@@ -23,6 +23,12 @@ type Environment struct {
 	// walk through iptables as well.
 	BridgeNF string            `json:"bridgeNfCallIptables"`
 	Tools    map[string]string `json:"tools"`
+	// Command is the command line.
+	Command string `json:"command,omitempty"`
+	// Governor is the first CPU's, where the machine lets its frequency change.
+	Governor string `json:"cpuGovernor,omitempty"`
+	// Paths are the devices that the columns' packets leave by.
+	Paths map[string]Path `json:"paths,omitempty"`
 }
 
 // noBridgeNF is stated where the module is not loaded.
@@ -43,6 +49,8 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 			e.Tools[p.Tool()] = toolVersion(ctx, p.Tool())
 		}
 	}
+	e.Command, e.Governor = commandLine(os.Args), firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	e.Paths = readPaths(ctx, m)
 	return e
 }
 

@@ -21,6 +21,8 @@ const (
 
 // Matrix says what to measure, and how.
 type Matrix struct {
+	// Preset is the name of the preset that this began as; it changes nothing.
+	Preset  string
 	Columns []Column
 	Probes  []Probe
 	// Sizes are the UDP payload sizes in bytes, for the probes that have one.

@@ -28,6 +28,8 @@ type Report struct {
 
 // Method says how the figures were taken.
 type Method struct {
+	// Preset is the name of the preset that the matrix began as.
+	Preset string `json:"preset,omitempty"`
 	// Wire reminds what a kernel alone cannot show.
 	Wire              string  `json:"wire"`
 	Placement         string  `json:"placement"`
@@ -76,7 +78,7 @@ type CellResult struct {
 
 func newReport(m Matrix, pins cores, env Environment, samples []Sample) *Report {
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
-		Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		Preset: m.Preset, Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
 	}}

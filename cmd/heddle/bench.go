@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,10 +33,10 @@ agent call as everybody's, and runs sockperf, iperf3 and ping between them: on o
 host, and from one host to the other. The runs are interleaved in random order, so
 that a machine that slows down slows all modes down alike; what counts is the ratio
 within one round. Everything is removed afterwards; the figures stay in the folder
-given with --out (samples.jsonl, report.json).
+given with --out: samples.jsonl, report.json, and made from it report.html (a page
+that opens from disk), samples.csv and report.bench (for benchstat).
 
-A --fail-if expression such as 'ratio-host{mode=bridge,probe=iperf3} < 0.5' makes
-the command fail (exit code 1) when a figure crosses the limit.`,
+` + failIfHelp,
 		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --rounds 3 --duration 1s --out /tmp/figures",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.bench(cmd, f) },
@@ -60,13 +57,13 @@ the command fail (exit code 1) when a figure crosses the limit.`,
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
-	cmd.AddCommand(newBenchCompare(s))
+	cmd.AddCommand(newBenchCompare(s), newBenchReport(s))
 	return cmd
 }
 
 func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
-	limits, err := bench.ParseLimits(f.failIf)
-	if err != nil && f.failIf != "" {
+	limits, err := failIfLimits(f.failIf)
+	if err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -102,8 +99,8 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if show := s.emit(report.Kind, report, report.Text); show != nil {
 		return show
 	}
-	s.note("figures in %s", f.out)
-	if err != nil || f.failIf == "" {
+	s.note("figures in %s, the page is report.html", f.out)
+	if err != nil {
 		return err
 	}
 	return report.Check(limits)
@@ -139,7 +136,7 @@ func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Ma
 	if changed("seed") {
 		m.Seed = f.seed
 	}
-	m.BridgeNF = f.bridgeNFValue()
+	m.Preset, m.BridgeNF = f.preset, f.bridgeNFValue()
 	if f.placement != "" {
 		m.Placement = f.placement
 	}
@@ -159,33 +156,4 @@ func (f benchFlags) bridgeNFValue() string {
 		return "1"
 	}
 	return "0"
-}
-
-func newBenchCompare(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "compare A B",
-		Short:   "compare two reports, cell by cell",
-		Long:    "compare divides the medians of report B by those of report A. A and B are folders of two runs, or their report.json files.",
-		Example: "  heddle bench compare bench-out/before bench-out/after",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var reports [2]*bench.Report
-			for i, path := range args {
-				if !strings.HasSuffix(path, ".json") {
-					path = filepath.Join(path, "report.json")
-				}
-				var err error
-				if reports[i], err = bench.ReadReport(path); err != nil {
-					return err
-				}
-			}
-			c := bench.Compare(reports[0], reports[1])
-			return s.emit(c.Kind, c, func(w io.Writer) error {
-				for _, warning := range c.Warnings {
-					fmt.Fprintln(s.stderr, "heddle: "+warning)
-				}
-				return c.Text(w)
-			})
-		},
-	}
 }

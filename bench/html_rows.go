@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"fmt"
+	"html/template"
+)
+
+// plotTable draws a figure of a group: its values, its ratios to the control,
+// and, beside the headline, what it cost.
+func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable {
+	t := plotTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Headline: headline, CPU: headline}
+	var values, ratios []float64
+	most := 0.0
+	for _, c := range cells {
+		if s, ok := c.Figures[f.Name]; ok {
+			values = append(values, s.Min, s.Max)
+		}
+		if r, ok := c.RatioHost[f.Name]; ok {
+			ratios = append(ratios, r.Low, r.High)
+		}
+		most = max(most, v.costOf(c).total())
+	}
+	s, rs := newScale(values), ratioScale(ratios)
+	t.Axis, t.RatioAxis, t.HasRatio = s.axis(""), rs.axis(" ×"), len(ratios) > 0
+	t.PerWhat = perWhat(f)
+	for _, span := range v.spans() {
+		part := plotSpan{Span: spanText(span)}
+		for _, c := range cells {
+			if c.Span == span {
+				part.Rows = append(part.Rows, v.plotRow(c, f, s, rs, most, headline))
+			}
+		}
+		if len(part.Rows) > 0 {
+			t.Spans = append(t.Spans, part)
+		}
+	}
+	return t
+}
+
+func (v *view) plotRow(c CellResult, f Figure, s, rs scale, most float64, headline bool) plotRow {
+	row := plotRow{Mode: c.Mode, Index: v.index(c.Mode) % shapes}
+	name := c.Mode + ", " + spanText(c.Span)
+	if stat, ok := c.Figures[f.Name]; ok {
+		row.Median, row.Spread = quantity(stat.Median, f), number(stat.Q1)+"–"+number(stat.Q3)
+		row.Range, row.CV = number(stat.Min)+"–"+number(stat.Max), fmt.Sprintf("%.0f %%", 100*stat.CV)
+		row.Plot = s.row(interval{
+			name: name + ": " + f.Name + " " + row.Median, mode: v.index(c.Mode), dot: stat.Median,
+			text:    fmt.Sprintf("median %s, middle half %s, range %s %s, %d rounds", row.Median, row.Spread, row.Range, unitOf(f), stat.N),
+			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3, samples: v.values[c.Cell][f.Name],
+		})
+	}
+	if r, ok := c.RatioHost[f.Name]; ok {
+		row.Host = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
+		row.RatioPlot = rs.row(interval{
+			name: fmt.Sprintf("%s: %s × host", name, number(r.Median)), mode: v.index(c.Mode), dot: r.Median, one: true,
+			text:    fmt.Sprintf("%s of the host's %s, 95 %% interval %s to %s", number(r.Median), f.Name, number(r.Low), number(r.High)),
+			wideLow: r.Low, wideHigh: r.High,
+		})
+	}
+	if r, ok := c.RatioBridge[f.Name]; ok {
+		row.Bridge = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
+	}
+	if headline {
+		row.HostMark, row.Mark = v.mark(contrast{c.Cell, Control, f.Name}), v.mark(contrast{c.Cell, Reference, f.Name})
+		row.CPU, row.CPUText, row.PerUnit = v.cpuBar(c, f, most)
+		row.Remarks = remarks(c)
+	}
+	return row
+}
+
+func remarks(c CellResult) []string {
+	var all []string
+	if c.Unstable {
+		all = append(all, "unstable")
+	}
+	if n := len(c.Failures); n > 0 {
+		all = append(all, fmt.Sprintf("failed %d×", n))
+	}
+	return all
+}
+
+// cpuBar is the split of the processor time, as a part of the costliest row.
+func (v *view) cpuBar(c CellResult, f Figure, most float64) (template.HTML, string, string) {
+	cost := v.costOf(c)
+	if cost.total() == 0 || most == 0 {
+		return "", "", ""
+	}
+	text := fmt.Sprintf("%s cores: usr %s, sys %s, softirq %s", number(cost.total()), number(cost.user), number(cost.system), number(cost.softirq))
+	bar := bars([]float64{cost.user, cost.system, cost.softirq}, most, c.Mode+", "+spanText(c.Span)+": processor time", text)
+	return bar, text, v.perUnit(c.Cell, f)
+}
