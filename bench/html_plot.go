@@ -43,11 +43,12 @@ func (s scale) row(v interval) template.HTML {
 	const height, middle = 22, 11
 	var b strings.Builder
 	openSVG(&b, height, v.name, v.text)
+	// The lines reach beyond the row, so that they meet the next row's.
 	for _, t := range s.ticks() {
-		line(&b, "g", s.percent(t), s.percent(t), 0, height)
+		line(&b, "g", s.percent(t), s.percent(t), -10, height+10)
 	}
 	if v.one {
-		line(&b, "one", s.percent(1), s.percent(1), 0, height)
+		line(&b, "one", s.percent(1), s.percent(1), -10, height+10)
 	}
 	class := fmt.Sprintf("m%d", v.mode%shapes)
 	line(&b, "w "+class, s.percent(v.wideLow), s.percent(v.wideHigh), middle, middle)
@@ -90,7 +91,7 @@ type point struct {
 
 // strip draws several modes on one line.
 func (s scale) strip(points []point, title, desc string) template.HTML {
-	const height, middle = 30, 11
+	const height, middle = 33, 11
 	var b strings.Builder
 	openSVG(&b, height, title, desc)
 	line(&b, "base", plotMargin, 100-plotMargin, middle, middle)

@@ -41,10 +41,10 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, most float64, headli
 	row := plotRow{Mode: c.Mode, Index: v.index(c.Mode) % shapes}
 	name := c.Mode + ", " + spanText(c.Span)
 	if stat, ok := c.Figures[f.Name]; ok {
-		row.Median, row.Spread = quantity(stat.Median, f), number(stat.Q1)+"–"+number(stat.Q3)
+		row.Median, row.Spread = number(stat.Median), number(stat.Q1)+"–"+number(stat.Q3)
 		row.Range, row.CV = number(stat.Min)+"–"+number(stat.Max), fmt.Sprintf("%.0f %%", 100*stat.CV)
 		row.Plot = s.row(interval{
-			name: name + ": " + f.Name + " " + row.Median, mode: v.index(c.Mode), dot: stat.Median,
+			name: name + ": " + f.Name + " " + quantity(stat.Median, f), mode: v.index(c.Mode), dot: stat.Median,
 			text:    fmt.Sprintf("median %s, middle half %s, range %s %s, %d rounds", row.Median, row.Spread, row.Range, unitOf(f), stat.N),
 			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3, samples: v.values[c.Cell][f.Name],
 		})
@@ -85,7 +85,7 @@ func (v *view) cpuBar(c CellResult, f Figure, most float64) (template.HTML, stri
 	if cost.total() == 0 || most == 0 {
 		return "", "", ""
 	}
-	text := fmt.Sprintf("%s cores: usr %s, sys %s, softirq %s", number(cost.total()), number(cost.user), number(cost.system), number(cost.softirq))
-	bar := bars([]float64{cost.user, cost.system, cost.softirq}, most, c.Mode+", "+spanText(c.Span)+": processor time", text)
-	return bar, text, v.perUnit(c.Cell, f)
+	words := fmt.Sprintf("usr %s, sys %s, softirq %s of a core", number(cost.user), number(cost.system), number(cost.softirq))
+	bar := bars([]float64{cost.user, cost.system, cost.softirq}, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(cost.total())), words)
+	return bar, fmt.Sprintf("%.2f + %.2f + %.2f", cost.user, cost.system, cost.softirq), v.perUnit(c.Cell, f)
 }
