@@ -1,20 +1,25 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"slices"
 )
 
 // comparePage is what the template of a comparison shows.
 type comparePage struct {
-	CSS       template.CSS
-	Symbols   template.HTML
-	Summary   string
-	Warnings  []string
-	Worse     []changeRow
-	Better    []changeRow
+	CSS      template.CSS
+	Symbols  template.HTML
+	Summary  string
+	Warnings []string
+	Worse    []changeRow
+	Better   []changeRow
+	// Lesser counts the clear changes of figures that are no headline.
+	Lesser    int
 	Probes    []compareProbe
 	Settings  []settingRow
 	Downloads []download
@@ -43,15 +48,7 @@ type settingRow struct{ What, A, B string }
 // HTML writes the two reports side by side, as one page that needs nothing else.
 func (c Comparison) HTML(w io.Writer) error {
 	p := comparePage{CSS: css(), Symbols: symbols(), Summary: c.summary(), Warnings: c.Warnings}
-	for _, x := range c.Cells {
-		row := changeRow{x.Cell.String(), x.Figure, betterWord(Figure{Better: x.Better}), x.ratioText(), x.hostText()}
-		switch x.Verdict {
-		case Worse:
-			p.Worse = append(p.Worse, row)
-		case Better:
-			p.Better = append(p.Better, row)
-		}
-	}
+	p.Worse, p.Better, p.Lesser = c.changes(Worse), c.changes(Better), c.lesser()
 	for _, probe := range c.b.Probes {
 		if tables := c.tables(probe); len(tables) > 0 {
 			p.Probes = append(p.Probes, compareProbe{storyOf(probe.Name).title, tables})
@@ -73,6 +70,34 @@ func (c Comparison) HTML(w io.Writer) error {
 		p.Downloads = append(p.Downloads, packed(d.name, raw))
 	}
 	return execute(w, "compare.tmpl", p)
+}
+
+// changes are the clear changes of the headlines, the largest first.
+func (c Comparison) changes(verdict string) []changeRow {
+	var cells []ComparisonCell
+	for _, x := range c.Cells {
+		if x.Headline && x.Verdict == verdict {
+			cells = append(cells, x)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b ComparisonCell) int {
+		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
+	})
+	var all []changeRow
+	for _, x := range cells {
+		all = append(all, changeRow{cellWords(x.Cell), x.Figure, betterWord(Figure{Better: x.Better}), x.ratioText(), x.hostText()})
+	}
+	return all
+}
+
+func (c Comparison) lesser() int {
+	n := 0
+	for _, x := range c.Cells {
+		if !x.Headline && (x.Verdict == Worse || x.Verdict == Better) {
+			n++
+		}
+	}
+	return n
 }
 
 func (c ComparisonCell) ratioText() string {
@@ -97,9 +122,10 @@ func (c Comparison) tables(p ProbeInfo) []compareTable {
 			continue
 		}
 		s, rs := newScale(values), ratioScale(ratios)
-		t := compareTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(""), RatioAxis: rs.axis(" ×")}
+		grid := slug(p.Name + "-" + f.Name)
+		t := compareTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(grid+"a", false), RatioAxis: rs.axis(grid+"b", true)}
 		for _, one := range cells {
-			t.Rows = append(t.Rows, one.row(f, s, rs, x[one.Cell].Figures[f.Name], y[one.Cell].Figures[f.Name]))
+			t.Rows = append(t.Rows, one.row(f, grid, s, rs, x[one.Cell].Figures[f.Name], y[one.Cell].Figures[f.Name]))
 		}
 		all = append(all, t)
 	}
@@ -114,17 +140,22 @@ func byCell(r *Report) map[Cell]CellResult {
 	return all
 }
 
-func (c ComparisonCell) row(f Figure, s, rs scale, a, b Stat) compareRow {
+func (c ComparisonCell) row(f Figure, grid string, s, rs scale, a, b Stat) compareRow {
 	one := func(side string, stat Stat, index int) template.HTML {
 		return s.row(interval{
-			name: fmt.Sprintf("%s, %s: %s %s", c.Cell, side, f.Name, quantity(stat.Median, f)), mode: index, dot: stat.Median,
+			grid: grid + "a", name: fmt.Sprintf("%s, %s: %s %s", c.Cell, side, f.Name, quantity(stat.Median, f)), mode: index, dot: stat.Median,
 			text:    fmt.Sprintf("range %s–%s, %d rounds", number(stat.Min), number(stat.Max), stat.N),
 			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3,
 		})
 	}
 	ratio := rs.row(interval{
-		name: fmt.Sprintf("%s: second ÷ first %s", c.Cell, number(c.Ratio)), text: fmt.Sprintf("95 %% interval %s to %s; %s", number(c.Low), number(c.High), c.Verdict),
-		mode: 1, dot: c.Ratio, wideLow: c.Low, wideHigh: c.High, one: true,
+		grid: grid + "b", name: fmt.Sprintf("%s: second ÷ first %s", c.Cell, number(c.Ratio)), text: fmt.Sprintf("95 %% interval %s to %s; %s", number(c.Low), number(c.High), c.Verdict),
+		mode: 1, dot: c.Ratio, wideLow: c.Low, wideHigh: c.High,
 	})
-	return compareRow{c.Cell.String(), number(c.A), number(c.B), c.ratioText(), c.Verdict, one("first", a, 0), one("second", b, 1), ratio}
+	return compareRow{rowWords(c.Cell), number(c.A), number(c.B), c.ratioText(), c.Verdict, one("first", a, 0), one("second", b, 1), ratio}
+}
+
+// rowWords name a row of a table that names the probe.
+func rowWords(c Cell) string {
+	return fmt.Sprintf("%s, %s, %s", c.Mode, spanText(c.Span), situationText(c, c.Wire != ""))
 }

@@ -20,6 +20,8 @@ type glanceSpan struct {
 	Index        int
 	// Host and Bridge are the winner's mean ratios, as figures stand.
 	Host, Bridge string
+	// Level are the modes that cannot be told from the winner anywhere.
+	Level string
 	// Next names the second where the winner is the bridge itself.
 	Next string
 	// Wins says in how many situations it is best, or cannot be told from it.
@@ -121,6 +123,7 @@ func (v *view) glanceSpan(cells []Cell, span string, f Figure, limits scale) gla
 	if bridge := v.mean(cells, Reference); bridge > 0 && out.Winner != Reference {
 		out.Bridge = number(turned(top/bridge, f))
 	}
+	out.Level = strings.Join(v.levelWith(cells, out.Winner), " ≈ ")
 	if out.Winner == Reference {
 		out.Next = v.next(cells, f, top)
 	}
@@ -135,6 +138,23 @@ func turned(g float64, f Figure) float64 {
 		return 1 / g
 	}
 	return g
+}
+
+// levelWith are the modes that are level with the winner in every situation.
+func (v *view) levelWith(cells []Cell, winner string) []string {
+	var all []string
+	for _, m := range v.modes {
+		level := 0
+		for _, c := range cells {
+			if best, tied := v.best(c); (best == m || slices.Contains(tied, m)) && (best == winner || slices.Contains(tied, winner)) {
+				level++
+			}
+		}
+		if m != winner && level == len(cells) && !v.fewRounds() {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // next is the second best of the modes, the control aside, as a part of the

@@ -121,9 +121,6 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 			x.Word = "best"
 		case m == best || slices.Contains(tied, m):
 			x.Word = "level"
-			if m == best {
-				x.Word = "best, level"
-			}
 		}
 		all = append(all, x)
 	}

@@ -20,7 +20,7 @@ type interval struct {
 	wideLow, wideHigh     float64
 	narrowLow, narrowHigh float64
 	samples               []float64
-	one                   bool // draw the line at 1
+	grid                  string // the id of the lines drawn by axis
 }
 
 func line(b *strings.Builder, class string, x1, x2 float64, y1, y2 float64) {
@@ -43,13 +43,7 @@ func (s scale) row(v interval) template.HTML {
 	const height, middle = 22, 11
 	var b strings.Builder
 	openSVG(&b, height, v.name, v.text)
-	// The lines reach beyond the row, so that they meet the next row's.
-	for _, t := range s.ticks() {
-		line(&b, "g", s.percent(t), s.percent(t), -10, height+10)
-	}
-	if v.one {
-		line(&b, "one", s.percent(1), s.percent(1), -10, height+10)
-	}
+	fmt.Fprintf(&b, `<use href="#%s"/>`, v.grid)
 	class := fmt.Sprintf("m%d", v.mode%shapes)
 	line(&b, "w "+class, s.percent(v.wideLow), s.percent(v.wideHigh), middle, middle)
 	if v.narrowHigh > v.narrowLow {
@@ -63,21 +57,28 @@ func (s scale) row(v interval) template.HTML {
 	return template.HTML(b.String())
 }
 
-// axis draws the ticks' labels; those who hear the page have the numbers in
-// every row.
-func (s scale) axis(suffix string) template.HTML {
+// axis draws the ticks' labels, and defines the upright lines that every row
+// repeats; those who hear the page have the numbers in every row. The lines
+// reach beyond a row, so that they meet the next row's.
+func (s scale) axis(id string, one bool) template.HTML {
+	const above, below = -10, 32
 	var b strings.Builder
-	b.WriteString(`<svg class="plot axis" aria-hidden="true" width="100%" height="16">`)
+	fmt.Fprintf(&b, `<svg class="plot" aria-hidden="true" width="100%%" height="16"><defs><g id="%s">`, id)
+	for _, t := range s.ticks() {
+		line(&b, "g", s.percent(t), s.percent(t), above, below)
+	}
+	if one {
+		line(&b, "one", s.percent(1), s.percent(1), above, below)
+	}
+	b.WriteString("</g></defs>")
+	last := -100.0
 	for _, t := range s.ticks() {
 		at := s.percent(t)
-		anchor := "middle"
-		switch {
-		case at < 12:
-			anchor = "start"
-		case at > 88:
-			anchor = "end"
+		if at-last < 17 && (!one || t != 1) {
+			continue
 		}
-		fmt.Fprintf(&b, `<text x="%s" y="12" text-anchor="%s">%s%s</text>`, coordinate(at), anchor, tickLabel(t), template.HTMLEscapeString(suffix))
+		last = at
+		fmt.Fprintf(&b, `<text x="%s" y="12" text-anchor="%s">%s</text>`, coordinate(at), anchor(at), tickLabel(t))
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String())

@@ -21,13 +21,16 @@ func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable 
 		most = max(most, v.costOf(c).total())
 	}
 	s, rs := newScale(values), ratioScale(ratios)
-	t.Axis, t.RatioAxis, t.HasRatio = s.axis(""), rs.axis(" ×"), len(ratios) > 0
+	t.HasRatio = len(ratios) > 0
+	grid := fmt.Sprintf("g%d", v.grids)
+	v.grids++
+	t.Axis, t.RatioAxis = s.axis(grid+"a", false), rs.axis(grid+"b", true)
 	t.PerWhat = perWhat(f)
 	for _, span := range v.spans() {
 		part := plotSpan{Span: spanText(span)}
 		for _, c := range cells {
 			if c.Span == span {
-				part.Rows = append(part.Rows, v.plotRow(c, f, s, rs, most, headline))
+				part.Rows = append(part.Rows, v.plotRow(c, f, s, rs, grid, most, headline))
 			}
 		}
 		if len(part.Rows) > 0 {
@@ -37,22 +40,22 @@ func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable 
 	return t
 }
 
-func (v *view) plotRow(c CellResult, f Figure, s, rs scale, most float64, headline bool) plotRow {
+func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most float64, headline bool) plotRow {
 	row := plotRow{Mode: c.Mode, Index: v.index(c.Mode) % shapes}
 	name := c.Mode + ", " + spanText(c.Span)
 	if stat, ok := c.Figures[f.Name]; ok {
 		row.Median, row.Spread = number(stat.Median), number(stat.Q1)+"–"+number(stat.Q3)
 		row.Range, row.CV = number(stat.Min)+"–"+number(stat.Max), fmt.Sprintf("%.0f %%", 100*stat.CV)
 		row.Plot = s.row(interval{
-			name: name + ": " + f.Name + " " + quantity(stat.Median, f), mode: v.index(c.Mode), dot: stat.Median,
+			grid: grid + "a", name: name + ": " + f.Name + " " + quantity(stat.Median, f), mode: v.index(c.Mode), dot: stat.Median,
 			text:    fmt.Sprintf("median %s, middle half %s, range %s %s, %d rounds", row.Median, row.Spread, row.Range, unitOf(f), stat.N),
-			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3, samples: v.values[c.Cell][f.Name],
+			wideLow: stat.Min, wideHigh: stat.Max, narrowLow: stat.Q1, narrowHigh: stat.Q3, samples: v.ticks(c.Cell, f),
 		})
 	}
 	if r, ok := c.RatioHost[f.Name]; ok {
 		row.Host = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
 		row.RatioPlot = rs.row(interval{
-			name: fmt.Sprintf("%s: %s × host", name, number(r.Median)), mode: v.index(c.Mode), dot: r.Median, one: true,
+			grid: grid + "b", name: fmt.Sprintf("%s: %s × host", name, number(r.Median)), mode: v.index(c.Mode), dot: r.Median,
 			text:    fmt.Sprintf("%s of the host's %s, 95 %% interval %s to %s", number(r.Median), f.Name, number(r.Low), number(r.High)),
 			wideLow: r.Low, wideHigh: r.High,
 		})
@@ -89,3 +92,14 @@ func (v *view) cpuBar(c CellResult, f Figure, most float64) (template.HTML, stri
 	bar := bars([]float64{cost.user, cost.system, cost.softirq}, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(cost.total())), words)
 	return bar, fmt.Sprintf("%.2f + %.2f + %.2f", cost.user, cost.system, cost.softirq), v.perUnit(c.Cell, f)
 }
+
+// ticks are the single readings, unless the report is so large that they would
+// be most of the page.
+func (v *view) ticks(c Cell, f Figure) []float64 {
+	if len(v.Cells) > ticksAtMost {
+		return nil
+	}
+	return v.values[c][f.Name]
+}
+
+const ticksAtMost = 600

@@ -14,7 +14,7 @@ type scale struct {
 
 const plotMargin = 3.0
 
-// newScale spans the values: from zero where they are far apart, and by powers
+// newScale spans the values: from zero where that is near, and by powers
 // where they are very far apart.
 func newScale(values []float64) scale {
 	s := scale{math.Inf(1), math.Inf(-1), false}
@@ -27,7 +27,7 @@ func newScale(values []float64) scale {
 	case s.low > 0 && s.high > 20*s.low:
 		s.log = true
 		s.low, s.high = s.low/1.2, s.high*1.2
-	case s.low >= 0 && s.low < s.high/2:
+	case s.low >= 0 && s.low < s.high/4:
 		s.low, s.high = 0, s.high*1.02
 	default:
 		room := max((s.high-s.low)*0.08, math.Abs(s.high)*0.01)

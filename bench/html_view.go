@@ -13,6 +13,7 @@ type view struct {
 	cells    map[Cell]CellResult
 	modes    []string // in the order of the columns
 	several  bool     // wires
+	grids    int      // drawn so far
 	bySample map[Cell][]Sample
 }
 

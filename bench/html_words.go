@@ -82,6 +82,11 @@ func situationText(c Cell, wires bool) string {
 	return strings.Join(parts, " · ")
 }
 
+// cellWords name a cell in full.
+func cellWords(c Cell) string {
+	return fmt.Sprintf("%s, %s: %s, %s", c.Mode, spanText(c.Span), storyOf(c.Probe).title, situationText(c, c.Wire != ""))
+}
+
 // betterWord says which way a figure is good, in a word.
 func betterWord(f Figure) string {
 	switch f.Better {

@@ -71,6 +71,9 @@ func (c Cell) String() string {
 	if c.Pairs > 1 {
 		s += fmt.Sprintf(" × %d", c.Pairs)
 	}
+	if c.Wire != "" {
+		s += ", wire " + c.Wire
+	}
 	return s
 }
 
