@@ -34,6 +34,7 @@ type compareProbe struct {
 
 type compareTable struct {
 	Figure, Unit, Better string
+	Grids                template.HTML
 	Axis, RatioAxis      template.HTML
 	Rows                 []compareRow
 }
@@ -123,7 +124,8 @@ func (c Comparison) tables(p ProbeInfo) []compareTable {
 		}
 		s, rs := newScale(values), ratioScale(ratios)
 		grid := slug(p.Name + "-" + f.Name)
-		t := compareTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(grid+"a", false), RatioAxis: rs.axis(grid+"b", true)}
+		t := compareTable{Figure: f.Name, Unit: unitOf(f), Better: betterWord(f), Axis: s.axis(), RatioAxis: rs.axis(),
+			Grids: s.grid(grid+"a", false) + rs.grid(grid+"b", true)}
 		for _, one := range cells {
 			t.Rows = append(t.Rows, one.row(f, grid, s, rs, x[one.Cell].Figures[f.Name], y[one.Cell].Figures[f.Name]))
 		}

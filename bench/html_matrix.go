@@ -109,9 +109,7 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 		x.Value, x.Shaky = number(stat.Median), r.Unstable
 		x.Host, x.HostMark = v.ratioWord(c, Control, r.RatioHost, f)
 		x.Bridge, x.Mark = v.ratioWord(c, Reference, r.RatioBridge, f)
-		if s, ok := v.standing(c); ok && top > 0 {
-			x.Bar = fmt.Sprintf("%.1f", 100*s.Median/top)
-		}
+		x.Bar = fmt.Sprintf("%.1f", v.length(c, top))
 		switch {
 		case m == Control:
 			x.Word = "yardstick"
@@ -125,6 +123,16 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 		all = append(all, x)
 	}
 	return all
+}
+
+// length of a bar in percent. Without a control there is nothing to stand
+// beside, and no bar.
+func (v *view) length(c Cell, top float64) float64 {
+	s, ok := v.standing(c)
+	if !ok || top <= 0 {
+		return 0
+	}
+	return 100 * s.Median / top
 }
 
 // fewRounds: without a second round there is no interval at all.

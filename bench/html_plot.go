@@ -20,7 +20,7 @@ type interval struct {
 	wideLow, wideHigh     float64
 	narrowLow, narrowHigh float64
 	samples               []float64
-	grid                  string // the id of the lines drawn by axis
+	grid                  string // the id of the upright lines
 }
 
 func line(b *strings.Builder, class string, x1, x2 float64, y1, y2 float64) {
@@ -57,24 +57,31 @@ func (s scale) row(v interval) template.HTML {
 	return template.HTML(b.String())
 }
 
-// axis draws the ticks' labels, and defines the upright lines that every row
-// repeats; those who hear the page have the numbers in every row. The lines
-// reach beyond a row, so that they meet the next row's.
-func (s scale) axis(id string, one bool) template.HTML {
+// grid defines the upright lines that every row repeats. They reach beyond a
+// row, so that they meet the next row's.
+func (s scale) grid(id string, one bool) template.HTML {
 	const above, below = -10, 32
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="plot" aria-hidden="true" width="100%%" height="16"><defs><g id="%s">`, id)
+	fmt.Fprintf(&b, `<svg class="defs" aria-hidden="true" width="0" height="0"><defs><g id="%s">`, id)
 	for _, t := range s.ticks() {
 		line(&b, "g", s.percent(t), s.percent(t), above, below)
 	}
 	if one {
 		line(&b, "one", s.percent(1), s.percent(1), above, below)
 	}
-	b.WriteString("</g></defs>")
+	b.WriteString("</g></defs></svg>")
+	return template.HTML(b.String())
+}
+
+// axis draws the ticks' labels, as many as have room; those who hear the page
+// have the numbers in every row.
+func (s scale) axis() template.HTML {
+	var b strings.Builder
+	b.WriteString(`<svg class="plot" aria-hidden="true" width="100%" height="16">`)
 	last := -100.0
 	for _, t := range s.ticks() {
 		at := s.percent(t)
-		if at-last < 17 && (!one || t != 1) {
+		if at-last < 17 {
 			continue
 		}
 		last = at

@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"fmt"
-	"html/template"
-)
+import "fmt"
 
 // plotTable draws a figure of a group: its values, its ratios to the control,
 // and, beside the headline, what it cost.
@@ -24,8 +21,8 @@ func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable 
 	t.HasRatio = len(ratios) > 0
 	grid := fmt.Sprintf("g%d", v.grids)
 	v.grids++
-	t.Axis, t.RatioAxis = s.axis(grid+"a", false), rs.axis(grid+"b", true)
-	t.PerWhat = perWhat(f)
+	t.Grids = s.grid(grid+"a", false) + rs.grid(grid+"b", true)
+	t.Axis, t.RatioAxis = s.axis(), rs.axis()
 	for _, span := range v.spans() {
 		part := plotSpan{Span: spanText(span)}
 		for _, c := range cells {
@@ -65,7 +62,7 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 	}
 	if headline {
 		row.HostMark, row.Mark = v.mark(contrast{c.Cell, Control, f.Name}), v.mark(contrast{c.Cell, Reference, f.Name})
-		row.CPU, row.CPUText, row.PerUnit = v.cpuBar(c, f, most)
+		v.cpuBar(&row, c, f, most)
 		row.Remarks = remarks(c)
 	}
 	return row
@@ -83,14 +80,18 @@ func remarks(c CellResult) []string {
 }
 
 // cpuBar is the split of the processor time, as a part of the costliest row.
-func (v *view) cpuBar(c CellResult, f Figure, most float64) (template.HTML, string, string) {
+func (v *view) cpuBar(row *plotRow, c CellResult, f Figure, most float64) {
 	cost := v.costOf(c)
-	if cost.total() == 0 || most == 0 {
-		return "", "", ""
+	if cost.total() == 0 {
+		return
 	}
-	words := fmt.Sprintf("usr %s, sys %s, softirq %s of a core", number(cost.user), number(cost.system), number(cost.softirq))
-	bar := bars([]float64{cost.user, cost.system, cost.softirq}, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(cost.total())), words)
-	return bar, fmt.Sprintf("%.2f + %.2f + %.2f", cost.user, cost.system, cost.softirq), v.perUnit(c.Cell, f)
+	parts := []float64{cost.user, cost.system, cost.softirq}
+	for _, p := range parts {
+		row.CPUParts = append(row.CPUParts, fmt.Sprintf("%.2f", p))
+	}
+	words := fmt.Sprintf("usr %s, sys %s, softirq %s of a core", row.CPUParts[0], row.CPUParts[1], row.CPUParts[2])
+	row.CPU = bars(parts, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(cost.total())), words)
+	row.PerUnit = v.perUnit(c.Cell, f)
 }
 
 // ticks are the single readings, unless the report is so large that they would

@@ -26,10 +26,10 @@ type group struct {
 type plotTable struct {
 	Figure, Unit, Better string
 	Headline             bool
+	Grids                template.HTML
 	Axis, RatioAxis      template.HTML
 	HasRatio             bool
 	CPU                  bool
-	PerWhat              string
 	Spans                []plotSpan
 }
 
@@ -48,7 +48,8 @@ type plotRow struct {
 	Host, Bridge          string
 	HostMark, Mark        string
 	CPU                   template.HTML
-	CPUText, PerUnit      string
+	CPUParts              []string // usr, sys, softirq, in cores
+	PerUnit               string
 	Remarks               []string
 }
 
@@ -106,9 +107,7 @@ func (v *view) group(cells []CellResult, open, all bool) group {
 	lesser := &numberTable{}
 	for i, f := range v.figures(first) {
 		switch {
-		case !v.varies(cells, f):
-			lesser.Figures = append(lesser.Figures, f)
-		case i == 0 || (all && f.Better != Informative):
+		case i == 0 || (all && f.Better != Informative && v.varies(cells, f)):
 			g.Plots = append(g.Plots, v.plotTable(cells, f, i == 0))
 		default:
 			lesser.Figures = append(lesser.Figures, f)

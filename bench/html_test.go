@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,12 +143,23 @@ func render(t *testing.T, name string, write func(io.Writer) error) string {
 // allPages are the pages of all invented reports, and of comparisons.
 func allPages(t *testing.T) map[string]string {
 	t.Helper()
+	madeOnce.Do(func() { made = makePages(t) })
+	return made
+}
+
+var (
+	madeOnce sync.Once
+	made     map[string]string
+)
+
+func makePages(t *testing.T) map[string]string {
+	t.Helper()
 	all := map[string]string{}
 	reports := invented()
 	for name, r := range reports {
 		all[name] = render(t, name, r.HTML)
 	}
-	for name, pair := range map[string][2]string{"compare-same": {"usual", "usual"}, "compare-hostile": {"hostile", "usual"}, "compare-modes": {"lxc", "usual"}} {
+	for name, pair := range map[string][2]string{"compare-same": {"usual", "usual"}, "compare-hostile": {"hostile", "hostile"}, "compare-modes": {"lxc", "usual"}} {
 		all[name] = render(t, name, Compare(reports[pair[0]], reports[pair[1]]).HTML)
 	}
 	return all
