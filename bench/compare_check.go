@@ -74,9 +74,14 @@ func (l Limit) choosesChange(c ComparisonCell) bool {
 	return c.Headline
 }
 
+// thresholdError names the first of what was crossed.
 func thresholdError(op string, crossed []string) error {
+	const most = 8
 	if crossed == nil {
 		return nil
+	}
+	if more := len(crossed) - most; more > 0 {
+		crossed = append(crossed[:most:most], fmt.Sprintf("and %d more", more))
 	}
 	return &heddle.Error{Code: heddle.Threshold, Kind: heddle.Failed, Op: op, Cause: strings.Join(crossed, separator), Remedy: "see the report"}
 }

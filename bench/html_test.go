@@ -107,8 +107,10 @@ func (s stress) assemble(m Matrix, env Environment, samples []Sample) *Report {
 	return r
 }
 
-// invented are the reports that the page must bear.
-func invented() map[string]*Report {
+// invented are the reports that the page must bear, made once.
+var invented = sync.OnceValue(invent)
+
+func invent() map[string]*Report {
 	six := []string{"host", "bridge", "macvlan", "ipvlan", "routed", "a-mode-with-a-very-long-name-indeed-that-goes-on"}
 	plainWire := []string{""}
 	return map[string]*Report{
