@@ -14,8 +14,6 @@ const (
 	plainRatio     = "ratio"
 )
 
-var changeMetrics = []string{regression, sureRegression, plainRatio}
-
 // ParseChangeLimits reads a --fail-if expression about a comparison: regression
 // (how much worse the second is, as a part: 0.05 or 5%), sure-regression (the
 // same by the near end of the interval) or ratio (second ÷ first), of the
