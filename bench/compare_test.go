@@ -63,10 +63,10 @@ func TestCompareOneLineForWhatIsMissing(t *testing.T) {
 			only = append(only, w)
 		}
 	}
-	if len(only) != 2 || !strings.Contains(only[0], "only the first has 100 cells: ") || !strings.Contains(only[0], " and 97 more") {
+	if len(only) != 2 || !strings.Contains(only[0], "only the first has 136 cells: ") || !strings.Contains(only[0], " and 133 more") {
 		t.Errorf("%q", only)
 	}
-	if len(c.OnlyA) != 100 || len(c.OnlyB) != 36 {
+	if len(c.OnlyA) != 136 || len(c.OnlyB) != 48 {
 		t.Errorf("%d, %d", len(c.OnlyA), len(c.OnlyB))
 	}
 	var text bytes.Buffer

@@ -30,12 +30,18 @@ func (v *view) facts() []fact {
 		{"bridge-nf-call-iptables", e.BridgeNF},
 		{"Tools", tools(e.Tools)},
 	}
-	if m.Preset != "" {
-		all = append(all, fact{"Preset", m.Preset})
+	all = append(all, fact{"Preset", m.Preset}, fact{"Mitigations", strings.Join(sortedKeys(e.Mitigations), ", ")})
+	if v.uses("wrk") || v.uses("redis") {
+		all = append(all, fact{"Connections", fmt.Sprintf("%d a pair, in all modes, of wrk and redis-benchmark", m.Clients)})
 	}
-	all = append(all, leftover(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths")...)
-	all = append(all, leftover(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset")...)
+	all = append(all, leftover(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths", "stealPercent", "mitigations")...)
+	all = append(all, leftover(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset", "clients", "wires", "capacities", "leftOut")...)
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Value == "" })
+}
+
+// uses tells whether a probe of that kind ran.
+func (v *view) uses(kind string) bool {
+	return slices.ContainsFunc(v.Probes, func(p ProbeInfo) bool { return strings.HasPrefix(p.Name, kind) })
 }
 
 func tools(versions map[string]string) string {

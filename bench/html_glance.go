@@ -17,7 +17,6 @@ type glanceRow struct {
 // glanceSpan names the winner on one host, or between two.
 type glanceSpan struct {
 	Span, Winner string
-	Index        int
 	// Host and Bridge are the winner's mean ratios, as figures stand.
 	Host, Bridge string
 	// Level are the modes that cannot be told from the winner anywhere.
@@ -39,8 +38,8 @@ func (v *view) glance() []glanceRow {
 		}
 		row := glanceRow{Title: storyOf(p.Name).title, Better: p.Figures[0].Name + ", " + betterWord(p.Figures[0])}
 		for _, span := range v.spans() {
-			if cells := v.situationsOf(p.Name, span); len(cells) > 0 {
-				row.Spans = append(row.Spans, v.glanceSpan(cells, span, p.Figures[0], limits))
+			for _, cells := range v.byWire(v.situationsOf(p.Name, span)) {
+				row.Spans = append(row.Spans, v.glanceSpan(cells, p.Figures[0], limits))
 			}
 		}
 		if len(row.Spans) > 0 {
@@ -72,6 +71,18 @@ func (v *view) situationsOf(probe, span string) []Cell {
 	return all
 }
 
+// byWire takes situations apart by their wires: what is best on one need not be
+// on another.
+func (v *view) byWire(cells []Cell) [][]Cell {
+	var all [][]Cell
+	for _, wire := range v.wires() {
+		if some := slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Wire != wire }); len(some) > 0 {
+			all = append(all, some)
+		}
+	}
+	return all
+}
+
 // mean is a mode's mean standing over situations; NaN if it has none.
 func (v *view) mean(cells []Cell, mode string) float64 {
 	var all []float64
@@ -89,8 +100,10 @@ func (v *view) glanceScale() scale {
 	for _, p := range v.Probes {
 		for _, span := range v.spans() {
 			for _, m := range v.modes {
-				if g := v.mean(v.situationsOf(p.Name, span), m); g > 0 {
-					far = max(far, g, 1/g)
+				for _, cells := range v.byWire(v.situationsOf(p.Name, span)) {
+					if g := v.mean(cells, m); g > 0 {
+						far = max(far, g, 1/g)
+					}
 				}
 			}
 		}
@@ -99,8 +112,11 @@ func (v *view) glanceScale() scale {
 	return scale{1 / far, far, true}
 }
 
-func (v *view) glanceSpan(cells []Cell, span string, f Figure, limits scale) glanceSpan {
-	out := glanceSpan{Span: spanText(span), Index: -1}
+func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
+	out := glanceSpan{Span: spanText(cells[0].Span)}
+	if v.several {
+		out.Span += ", " + wireText(cells[0].Wire)
+	}
 	var points []point
 	var words []string
 	top := 0.0
@@ -112,7 +128,7 @@ func (v *view) glanceSpan(cells []Cell, span string, f Figure, limits scale) gla
 		points = append(points, point{i, g})
 		words = append(words, fmt.Sprintf("%s %s × host", m, number(turned(g, f))))
 		if m != Control && g > top {
-			out.Winner, out.Index, top = m, i, g
+			out.Winner, top = m, g
 		}
 	}
 	if out.Winner == "" {

@@ -9,8 +9,11 @@ func (v *view) columnNotes() []fact {
 	var all []fact
 	for _, c := range v.Columns {
 		for _, key := range sortedKeys(c.Notes) {
-			all = append(all, fact{c.Mode + ", " + spanText(c.Span), key + ": " + c.Notes[key]})
+			all = append(all, fact{v.columnWords(c), key + ": " + c.Notes[key]})
 		}
+	}
+	for _, what := range v.Method.LeftOut {
+		all = append(all, fact{"left out", what})
 	}
 	return all
 }

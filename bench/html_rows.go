@@ -15,7 +15,7 @@ func (v *view) plotTable(cells []CellResult, f Figure, headline bool) plotTable 
 		if r, ok := c.RatioHost[f.Name]; ok {
 			ratios = append(ratios, r.Low, r.High)
 		}
-		most = max(most, v.costOf(c).total())
+		most = max(most, v.loadOf(c).total())
 	}
 	s, rs := newScale(values), ratioScale(ratios)
 	t.HasRatio = len(ratios) > 0
@@ -62,7 +62,7 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 	}
 	if headline {
 		row.HostMark, row.Mark = v.mark(contrast{c.Cell, Control, f.Name}), v.mark(contrast{c.Cell, Reference, f.Name})
-		v.cpuBar(&row, c, f, most)
+		v.cpuBar(&row, c, most)
 		row.Remarks = remarks(c)
 	}
 	return row
@@ -80,18 +80,18 @@ func remarks(c CellResult) []string {
 }
 
 // cpuBar is the split of the processor time, as a part of the costliest row.
-func (v *view) cpuBar(row *plotRow, c CellResult, f Figure, most float64) {
-	cost := v.costOf(c)
-	if cost.total() == 0 {
+func (v *view) cpuBar(row *plotRow, c CellResult, most float64) {
+	l := v.loadOf(c)
+	if l.total() == 0 {
 		return
 	}
-	parts := []float64{cost.user, cost.system, cost.softirq}
+	parts := []float64{l.user, l.system, l.softirq}
 	for _, p := range parts {
 		row.CPUParts = append(row.CPUParts, fmt.Sprintf("%.2f", p))
 	}
 	words := fmt.Sprintf("usr %s, sys %s, softirq %s of a core", row.CPUParts[0], row.CPUParts[1], row.CPUParts[2])
-	row.CPU = bars(parts, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(cost.total())), words)
-	row.PerUnit = v.perUnit(c.Cell, f)
+	row.CPU = bars(parts, most, fmt.Sprintf("%s, %s: %s cores busy", c.Mode, spanText(c.Span), number(l.total())), words)
+	row.PerUnit = perUnit(c, v.figures(c.Cell))
 }
 
 // ticks are the single readings, unless the report is so large that they would

@@ -52,7 +52,9 @@ func (s stress) report() *Report {
 	for _, wire := range s.wires {
 		for round := range s.rounds {
 			for _, c := range m.cells() {
-				c.Wire = wire
+				if c.Wire = wire; wire != "" && c.Span == SameHost {
+					continue
+				}
 				samples = append(samples, s.sample(r, c, round))
 			}
 		}
@@ -81,8 +83,10 @@ func (s stress) sample(r *rand.Rand, c Cell, round int) Sample {
 		out.Figures = map[string]float64{"received": 40 * speed, "retransmits": float64(round % 2)}
 	case "ping":
 		out.Figures = map[string]float64{"rtt-avg": 40 / speed, "rtt-min": 30 / speed, "lost": 0}
+	case "wrk", "redis-set":
+		out.Figures = map[string]float64{"rate": 9000 * speed, "p50": 90 / speed, "mean": 95 / speed, "p99": 300 / speed, "cost": 70 / speed}
 	case "sockperf-throughput":
-		out.Figures = map[string]float64{"received": 250000 * speed, "sent": 260000, "lost": 1 / speed}
+		out.Figures = map[string]float64{"received": 250000 * speed, "sent": 260000, "lost": 1 / speed, "cost": 5 / speed}
 	default:
 		tail := 1.0
 		if round == 1 && c.Mode == s.modes[1] {
@@ -95,12 +99,14 @@ func (s stress) sample(r *rand.Rand, c Cell, round int) Sample {
 
 // assemble is newReport for cells on several wires.
 func (s stress) assemble(m Matrix, env Environment, samples []Sample) *Report {
-	r := newReport(m, cores{0, 1}, env, samples)
+	r := newReport(m, cores{0, 1}, env, samples, nil)
 	r.Cells = nil
 	values := collect(samples)
 	for _, wire := range s.wires {
 		for _, c := range m.cells() {
-			c.Wire = wire
+			if c.Wire = wire; wire != "" && c.Span == SameHost {
+				continue
+			}
 			r.Cells = append(r.Cells, r.result(c, values, m.Seed))
 		}
 	}
@@ -120,8 +126,9 @@ func invent() map[string]*Report {
 		"one-round": stress{modes: []string{"host", "bridge"}, wires: plainWire, sizes: []int{64}, pairs: []int{1}, rounds: 1, probes: []Probe{Iperf3{}}}.report(),
 		"no-host":   stress{modes: []string{"routed", "macvlan"}, wires: plainWire, sizes: []int{64}, pairs: []int{1}, rounds: 2}.report(),
 		"all-fail":  stress{modes: []string{"host"}, wires: plainWire, sizes: []int{64}, pairs: []int{1}, rounds: 2, broken: true}.report(),
-		"lxc":       stress{modes: []string{"host", "bridge", "macvlan"}, wires: plainWire, sizes: []int{28, 1024}, pairs: []int{1, 10}, rounds: 10, preset: "lxc2019"}.report(),
-		"ecs":       stress{modes: []string{"host", "bridge", "direct"}, wires: plainWire, sizes: []int{14}, pairs: []int{1, 10}, rounds: 6, preset: "ecs-multinic"}.report(),
+		"lxc":       stress{modes: []string{"host", "bridge", "macvlan"}, wires: plainWire, sizes: []int{28, 1024}, pairs: []int{1, 10}, rounds: 10, preset: "lxc2019", probes: []Probe{Throughput{}, UnderLoad{Percent: 50}, PingPong{}}}.report(),
+		"ecs":       stress{modes: []string{"host", "bridge", "direct"}, wires: plainWire, sizes: []int{14}, pairs: []int{1, 10}, rounds: 6, preset: "ecs-multinic", probes: []Probe{Throughput{}}}.report(),
+		"ladder":    stress{modes: []string{"host", "bridge", "direct"}, wires: plainWire, sizes: []int{64}, pairs: []int{1}, rounds: 4, preset: "ladder", probes: []Probe{Throughput{}, Iperf3{}, Wrk{}, Redis{"set"}}}.report(),
 		"large": stress{modes: six, wires: []string{"", "segmented", "1 Gbit/s", "10 Gbit/s"}, sizes: []int{14, 64, 256, 1024, 4096, 16384, 32768, 65000}, pairs: []int{1, 10},
 			rounds: 5, broken: true}.report(),
 	}

@@ -13,8 +13,26 @@ var stories = map[string]story{
 	"sockperf-underload":  {"Latency under a fixed load", "Open loop: messages leave at a fixed rate far below what any mode can carry, whether or not answers come. Half the round trip."},
 	"sockperf-pingpong":   {"Latency, one message at a time", "No queue anywhere: the bare way there and back, halved."},
 	"iperf3":              {"TCP bulk", "One TCP stream a pair. Inside one kernel segments of 64 KiB stay whole, so this is a test of copying memory and of the segment's way."},
+	"sockperf-load10":     {"Latency at 10 % of the capacity", partialLoad},
+	"sockperf-load50":     {"Latency at 50 % of the capacity", partialLoad},
+	"sockperf-load80":     {"Latency at 80 % of the capacity", partialLoad},
+	"udp-lossless":        {"UDP packets a second, almost without loss", "The highest rate of which less than 0.1 % was lost (after RFC 2544), to a few per cent."},
+	"ping-flood":          {"ICMP flood", "The next echo leaves when the last has come back: the kernel's own round trips in a row."},
+	"netperf-tcp-rr":      {"TCP request and response", "One byte there and one back, one at a time, over one connection (netperf TCP_RR)."},
+	"netperf-udp-rr":      {"UDP request and response", "One byte there and one back, one at a time (netperf UDP_RR)."},
+	"netperf-tcp-stream":  {"TCP bulk, by netperf", "netperf's TCP_STREAM: one stream a pair."},
+	"netperf-udp-stream":  {"UDP bulk, by netperf", "netperf's UDP_STREAM: what the receiver got of large datagrams at the sender's full speed."},
+	"qperf-tcp-bw":        {"TCP bulk, by qperf", "qperf's tcp_bw: one stream a pair."},
+	"qperf-tcp-lat":       {"TCP latency, by qperf", "qperf's tcp_lat: the mean of one byte there and back, halved."},
+	"qperf-udp-lat":       {"UDP latency, by qperf", "qperf's udp_lat: the mean of one byte there and back, halved."},
+	"wrk":                 {"A small web page", "wrk asks nginx for a small page over connections that stay open; the clients are the same in all modes. Closed loop: a slow answer delays the next question."},
+	"redis-set":           {"Redis, set", "redis-benchmark writes values over connections that stay open; the clients are the same in all modes. Closed loop."},
+	"redis-get":           {"Redis, get", "redis-benchmark reads values over connections that stay open; the clients are the same in all modes. Closed loop."},
 	"ping":                {"ICMP echo", "The kernel answers, no program does: the round trip without a wake-up at the far end."},
 }
+
+// partialLoad is of the probes that offer a part of what the slowest mode bears.
+const partialLoad = "Open loop at a part of what the slowest mode carries, the same for all; times count from when a message was due, so that a sender that was held up hides nothing. Half the round trip."
 
 func storyOf(probe string) story {
 	if s, ok := stories[probe]; ok {
@@ -47,12 +65,7 @@ func spanText(span string) string {
 	return span
 }
 
-func wireText(wire string) string {
-	if wire == "" {
-		return "plain wire"
-	}
-	return "wire " + wire
-}
+func wireText(wire string) string { return "wire " + wireName(wire) }
 
 func sizeText(bytes int) string {
 	if bytes >= 1024 && bytes%1024 == 0 {

@@ -83,15 +83,44 @@ func readOffloads(text string) string {
 	return strings.Join(on, ", ")
 }
 
-// paths are shown apart from the other facts, a line for each column.
+// paths are shown apart from the other facts: the wires, what was found to be
+// their capacities, and the device of each column.
 func (v *view) paths() []fact {
 	var all []fact
+	for _, w := range v.Method.Wires {
+		all = append(all, fact{wireText(w.Name), fmt.Sprintf("%s; MTU %d; on: %s", w.Note, w.MTU, onWords(w.Offloads))})
+	}
+	for _, c := range v.Method.Capacities {
+		what := fmt.Sprintf("capacity, %s, %s, %s, %s", spanText(c.Span), sizeText(c.Size), pairsText(c.Pairs), wireText(c.Wire))
+		all = append(all, fact{what, fmt.Sprintf("%s packets/s (%s)", number(c.PerSecond), c.Mode)})
+	}
 	for _, c := range v.Columns {
-		if p, ok := v.Environment.Paths[Column{Mode: c.Mode, Span: c.Span}.name()]; ok {
-			all = append(all, fact{c.Mode + ", " + spanText(c.Span), fmt.Sprintf("%s, MTU %d; on: %s", p.Device, p.MTU, p.Offloads)})
+		if p, ok := v.Environment.Paths[columnName(c.Mode, c.Span, c.Wire)]; ok {
+			all = append(all, fact{v.columnWords(c), fmt.Sprintf("%s, MTU %d; on: %s", p.Device, p.MTU, p.Offloads)})
 		}
 	}
 	return all
+}
+
+func onWords(features map[string]bool) string {
+	var on []string
+	for _, name := range sortedKeys(features) {
+		if features[name] {
+			on = append(on, name)
+		}
+	}
+	if on == nil {
+		return "none"
+	}
+	return strings.Join(on, ", ")
+}
+
+func (v *view) columnWords(c ColumnInfo) string {
+	text := c.Mode + ", " + spanText(c.Span)
+	if v.several {
+		text += ", " + wireText(c.Wire)
+	}
+	return text
 }
 
 // commandLine quotes what a shell would take apart.

@@ -61,9 +61,11 @@ func (p PublishedRatio) Value() float64 {
 func PublishedFigures(preset string) (p Published, ok bool) {
 	switch preset {
 	case "lxc2019":
-		return lxc2019(), true
+		return publishedLXC(), true
 	case "ecs-multinic":
-		return ecsMultiNIC(), true
+		return publishedECS(ecsMeasured()), true
+	case "ladder":
+		return publishedECS(append(ecsLadder(), ecsStoreRatios()...)), true
 	}
 	return Published{}, false
 }

@@ -64,7 +64,7 @@ func lxcWindows(pairs int) (least, most float64) {
 	return least, most
 }
 
-func lxc2019() Published {
+func publishedLXC() Published {
 	p := Published{
 		Title:  "Beside the published figures: LXC networking methods (2019)",
 		Source: "Ji, Zhang, Xie, Wang: Container Networking Performance Analysis for Large-Scale User Behavior Simulation. Journal of Computer and Communications 7 (2019), 136–146, doi:10.4236/jcc.2019.710013, figures 4 to 11",
@@ -75,7 +75,7 @@ func lxc2019() Published {
 	p.Statements = []string{
 		"Absolute figures are bound to the hardware: only ratios are set beside each other. Their \"none\" shares the host's stack and is our host; their \"host\" is a program outside any container.",
 		fmt.Sprintf("Their latency column is their throughput restated: packets a second × latency is %.0f to %.0f packets under way in every row with 1 pair, and %.0f to %.0f with 10 pairs. That is a fixed window filling up, so each latency follows from the packet rate and says nothing more about the path.", one, oneMost, ten, tenMost),
-		"131 ms on a local network is a queue, not a path; 3,801 packets of 1,024 bytes a second are 31 Mbit/s. We publish saturated packets a second, latency under a fixed load and unloaded ping-pong as three numbers; beside their latency stands our latency under a fixed load.",
+		"131 ms on a local network is a queue, not a path; 3,801 packets of 1,024 bytes a second are 31 Mbit/s. We publish saturated packets a second, latency under a fixed load and unloaded ping-pong as three numbers; beside their latency stands ours at half of the slowest mode's capacity.",
 	}
 	p.Tables = []PublishedTable{lxcTable()}
 	for _, r := range lxcRows() {
@@ -110,7 +110,7 @@ func lxcRatios(r lxcRow) []PublishedRatio {
 		c.Probe = "sockperf-throughput"
 		all = append(all, PublishedRatio{Where: fmt.Sprintf("figure %d", r.figure[0]), What: "packets/s, " + what, Over: mode[of[1]], Cell: c,
 			Figure: "received", A: r.pps[of[0]], B: r.pps[of[1]], Unit: "packets/s"})
-		c.Probe = "sockperf-underload"
+		c.Probe = "sockperf-load50"
 		all = append(all, PublishedRatio{Where: fmt.Sprintf("figure %d", r.figure[1]), What: "latency, " + what, Over: mode[of[1]], Cell: c,
 			Figure: "p50", A: r.latencyMS[of[0]], B: r.latencyMS[of[1]], Unit: "ms", Note: "theirs restates the packet rate"})
 	}

@@ -28,7 +28,7 @@ type Report struct {
 
 // Method says how the figures were taken.
 type Method struct {
-	// Preset is the name of the preset that the matrix began as.
+	// Preset names the choice that the run was made by.
 	Preset string `json:"preset,omitempty"`
 	// Wire reminds what a kernel alone cannot show.
 	Wire              string  `json:"wire"`
@@ -43,6 +43,14 @@ type Method struct {
 	Load              int     `json:"loadPerSecond"`
 	Seed              uint64  `json:"seed"`
 	Fingerprint       string  `json:"fingerprint"`
+	// Clients is the number of connections of a pair's wrk or redis-benchmark.
+	Clients int `json:"clients"`
+	// Wires are those between the hosts; Capacities what the partial loads are
+	// parts of.
+	Wires      []Wire     `json:"wires,omitempty"`
+	Capacities []Capacity `json:"capacities,omitempty"`
+	// LeftOut names the probes and modes that are not there, and why.
+	LeftOut []string `json:"leftOut,omitempty"`
 }
 
 const oneKernel = "one kernel, no NIC: a veth neither cuts segments (GSO) nor loses or delays packets"
@@ -51,6 +59,7 @@ const oneKernel = "one kernel, no NIC: a veth neither cuts segments (GSO) nor lo
 type ColumnInfo struct {
 	Mode  string            `json:"mode"`
 	Span  string            `json:"span"`
+	Wire  string            `json:"wire,omitempty"`
 	Notes map[string]string `json:"notes,omitempty"`
 }
 
@@ -76,14 +85,16 @@ type CellResult struct {
 	Failures []string `json:"failures,omitempty"`
 }
 
-func newReport(m Matrix, pins cores, env Environment, samples []Sample) *Report {
+func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
+	env.Steal = stolen(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
-		Preset: m.Preset, Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
+		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.LeftOut,
 	}}
 	for _, c := range m.Columns {
-		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Notes})
+		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})
 	}
 	for _, p := range m.Probes {
 		r.Probes = append(r.Probes, ProbeInfo{p.Name(), p.Figures()})
@@ -164,7 +175,7 @@ func (r *Report) failures(c Cell) []string {
 	var all []string
 	for _, s := range r.Samples {
 		if s.Cell == c && s.Error != "" {
-			all = append(all, fmt.Sprintf("round %d: %s", s.Round+1, s.Error))
+			all = append(all, roundName(s.Round)+": "+s.Error)
 		}
 	}
 	return all

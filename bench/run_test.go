@@ -23,8 +23,8 @@ type fakeProbe struct {
 }
 
 func (*fakeProbe) Name() string                      { return "fake" }
-func (*fakeProbe) Tool() string                      { return "true" }
-func (*fakeProbe) Sized() bool                       { return false }
+func (*fakeProbe) Tools() []Tool                     { return []Tool{{"true", "coreutils"}} }
+func (*fakeProbe) Sizes(Matrix) []int                { return nil }
 func (*fakeProbe) Figures() []Figure                 { return []Figure{{"speed", "m/s", HigherIsBetter}} }
 func (p *fakeProbe) Cost(Matrix, Cell) time.Duration { return p.took }
 func (p *fakeProbe) Prepare(_ context.Context, s Setting) (Session, error) {

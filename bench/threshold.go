@@ -45,12 +45,18 @@ func reportGrammar() grammar {
 	g := grammar{"ratio-host": {ratioUnit}, "ratio-bridge": {ratioUnit}, "cpu": {"%"}}
 	for _, p := range Probes() {
 		for _, f := range p.Figures() {
-			if unit := unitOf(f); !slices.Contains(g[f.Name], unit) {
+			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
 				g[f.Name] = append(g[f.Name], unit)
 			}
 		}
 	}
 	return g
+}
+
+// baseUnit is the first word of a unit: "%" of "% of sent".
+func baseUnit(f Figure) string {
+	unit, _, _ := strings.Cut(unitOf(f), " ")
+	return unit
 }
 
 func changeGrammar() grammar {

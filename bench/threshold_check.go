@@ -56,15 +56,10 @@ func (l Limit) chooses(r *Report, c CellResult) bool {
 	return false
 }
 
-// matches looks at the labels that name a cell. The wire that has no name is
-// "plain".
+// matches looks at the labels that name a cell.
 func (l Limit) matches(c Cell) bool {
-	wire := c.Wire
-	if wire == "" {
-		wire = "plain"
-	}
 	for key, has := range map[string]string{
-		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs), "wire": wire,
+		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs), "wire": wireName(c.Wire),
 	} {
 		if want, ok := l.Labels[key]; ok && want != has {
 			return false
@@ -96,7 +91,7 @@ func (r *Report) metrics() grammar {
 	g := grammar{"ratio-host": nil, "ratio-bridge": nil, "cpu": {"%"}}
 	for _, p := range r.Probes {
 		for _, f := range p.Figures {
-			if unit := unitOf(f); !slices.Contains(g[f.Name], unit) {
+			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
 				g[f.Name] = append(g[f.Name], unit)
 			}
 		}

@@ -9,12 +9,12 @@ import (
 )
 
 func TestParseLimits(t *testing.T) {
-	got, err := ParseLimits(" ratio-host{mode=bridge, probe=iperf3} < 0.5 ,p99.9{size=64}>=1e3,cpu>90 and p99>200us,received{wire=plain}<2 Gbit/s and\tratio-host<50%")
+	got, err := ParseLimits(" ratio-host{mode=bridge, probe=iperf3} < 0.5 ,p99.9{size=64}>=1e3,cpu>90 and p99>200us,received{wire=intact}<2 Gbit/s and\tratio-host<50%")
 	if err != nil || len(got) != 6 {
 		t.Fatalf("%v, %v", got, err)
 	}
 	for i, want := range []string{"ratio-host{mode=bridge,probe=iperf3} < 0.5", "p99.9{size=64} >= 1000", "cpu > 90", "p99 > 200us",
-		"received{wire=plain} < 2Gbit/s", "ratio-host < 50%"} {
+		"received{wire=intact} < 2Gbit/s", "ratio-host < 50%"} {
 		if got[i].String() != want {
 			t.Errorf("got %s, want %s", got[i], want)
 		}
@@ -35,7 +35,7 @@ func TestParseLimits(t *testing.T) {
 		"cpu{mode=a}} > 1":          "no closing brace",
 		"ratio-host{mode=a} == 0.5": "no comparison",
 		"p99 > 200 furlongs":        "unknown unit",
-		"p99 > 200Gbit/s":           "p99 is not in Gbit/s; there are cpu (%),",
+		"p99 > 200Gbit/s":           "p99 is not in Gbit/s; there are cost (µs), cpu (%),",
 		"received < 3ms":            "received (packets/s, Gbit/s)",
 		"received < 3 requests/s":   "is not in requests/s",
 		"ratio-host < 3us":          "is not in us",
@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 		"ratio-host{mode=bridge,probe=iperf3}<85%":              true,
 		"p50>1s and p99>1s":                                     false,
 		"p50>1s and p99>1us":                                    true,
-		"p50{wire=plain}>1s":                                    false,
+		"p50{wire=intact}>1s":                                   false,
 		"p50{wire=cut}>1s":                                      true, // chooses nothing
 		"rtt-avg>1s":                                            true, // a figure that no cell has
 	} {

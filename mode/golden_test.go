@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
@@ -33,9 +34,9 @@ type variant struct {
 
 // facts are those of a host with one uplink of MTU 1400 and a second NIC.
 var facts = heddle.HostFacts{Name: "demo", Links: []heddle.LinkFact{
-	{Name: "lan0", MTU: 1400, MAC: "52:54:00:00:00:01", Addrs: prefixes("192.0.2.10/24", "2001:db8::10/64"),
+	{Name: "lan0", MTU: 1400, MAC: "52:54:00:00:00:01", Up: true, Addrs: prefixes("192.0.2.10/24", "2001:db8::10/64"),
 		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}},
-	{Name: "lan1", MTU: 1300, MAC: "52:54:00:00:00:02", Addrs: prefixes("198.51.100.10/24")},
+	{Name: "lan1", MTU: 1300, MAC: "52:54:00:00:00:02", Up: true, Addrs: prefixes("198.51.100.10/24")},
 }}
 
 func prefixes(texts ...string) (all []netip.Prefix) {
@@ -82,6 +83,17 @@ func variants() []variant {
 	add(routed.Mode{}, "routed-table", "A network on a second NIC with a routing table of its own (`--parent lan1 --opt table=auto --opt next-hop=198.51.100.1+2001:db8:1::1`).", func(n *heddle.Network, e *heddle.Endpoint) {
 		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}
 		e.Ports = nil
+	})
+	lan := func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Subnets, n.Gateways = "lan0", prefixes("192.0.2.0/24", "2001:db8::/64"), facts.Links[0].Gateways
+		e.Addrs, e.Ports = prefixes("192.0.2.130/24", "2001:db8::130/64"), nil
+	}
+	add(macvlan.Mode{}, "macvlan", "A dual-stack network on the LAN of the default route (`--ip-range 192.0.2.128/25`).", lan)
+	add(macvlan.Mode{}, "macvlan-private", "Sub-mode private, on a second NIC, as a container's second network (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Subnets, n.Gateways = "lan1", prefixes("198.51.100.0/24"), nil
+		n.Options = map[string]string{"macvlan_mode": "private"}
+		e.ID.IfName, e.Addrs, e.Ports, e.DefaultRoute = "eth1", prefixes("198.51.100.130/24"), nil, false
+		e.MAC = e.ID.DefaultMAC(n.ID, 0)
 	})
 	return all
 }
