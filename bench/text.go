@@ -23,6 +23,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, group := range r.groups() {
 		b.WriteString("\n" + r.table(group, colour) + "\n")
 	}
+	b.WriteString(r.publishedText())
 	b.WriteString(r.notes())
 	_, err := io.WriteString(w, b.String())
 	return err
