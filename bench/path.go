@@ -91,7 +91,7 @@ func (v *view) paths() []fact {
 		all = append(all, fact{wireText(w.Name), fmt.Sprintf("%s; MTU %d; on: %s", w.Note, w.MTU, onWords(w.Offloads))})
 	}
 	for _, c := range v.Method.Capacities {
-		what := fmt.Sprintf("capacity, %s, %s, %s, %s", spanText(c.Span), sizeText(c.Size), pairsText(c.Pairs), wireText(c.Wire))
+		what := fmt.Sprintf("capacity, %s, %s, %s", spanText(c.Span), sizeText(c.Size), wireText(c.Wire))
 		all = append(all, fact{what, fmt.Sprintf("%s packets/s (%s)", number(c.PerSecond), c.Mode)})
 	}
 	for _, c := range v.Columns {
