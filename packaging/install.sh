@@ -7,7 +7,7 @@
 #	PREFIX/bin                  heddle, heddled
 #	/opt/cni/bin                heddle-cni
 #	/etc/heddle/heddled.yaml    only if there is none
-#	PREFIX/share                completions, man pages, heddle/cni
+#	PREFIX/share                completions, man pages, heddle/cni, heddle/lxc
 #	the unit                    in /etc/systemd/system for PREFIX=/usr/local,
 #	                            else in /lib/systemd/system
 #
@@ -54,6 +54,8 @@ put 0644 "$unit" <"$work/unit"
 for f in "$here"/cni/*.conflist "$here"/cni/examples/*.conflist; do
 	put 0644 "$share/heddle/cni/${f#"$here"/cni/}" <"$f"
 done
+
+put 0755 "$share/heddle/lxc/heddle-lxc-hook" <"$here/lxc/heddle-lxc-hook"
 
 for shell in bash zsh fish; do "$bin/heddle" completion $shell >"$work/$shell"; done
 put 0644 "$share/bash-completion/completions/heddle" <"$work/bash"

@@ -128,6 +128,7 @@ func (p podman) tellRun() {
 		p.t.Errorf("the container has %s", got)
 	}
 	b.Gets(p.t, "a", 80, want...)
+	p.own.Gets(p.t, "a", 80, want...)
 	a.Gets(p.t, "b", 80, addrs(p.endpoint(p.id("b"), "eth0"))...)
 	a.Reaches(p.t, world.Beyond4, world.Beyond6)
 	p.published("a", 8080, b)
