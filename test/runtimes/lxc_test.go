@@ -14,13 +14,14 @@ import (
 // lxc is a host with Debian's LXC, whose containers are attached by our hook.
 type lxc struct {
 	*host
-	root, group string
+	root string
 }
 
 func newLXC(t *testing.T) lxc {
 	t.Helper()
 	x := lxc{host: newHost(t, "lxc busybox-static", "lxc-start", "busybox")}
-	x.root, x.group = rootfs(t), cgroup(t)
+	x.root = rootfs(t)
+	write(t, "/etc/lxc/lxc.conf", "lxc.cgroup.pattern = "+cgroup(t)+"/%n\n")
 	t.Cleanup(x.clear)
 	return x
 }
@@ -39,7 +40,6 @@ func (x lxc) clear() {
 const lxcConfig = `lxc.uts.name = %[1]s
 lxc.rootfs.path = dir:/var/lib/lxc/%[1]s/rootfs
 lxc.init.cmd = /bin/serve %[1]s 80
-lxc.cgroup.dir = %[2]s
 lxc.net.0.type = empty
 lxc.hook.version = 1
 `
@@ -48,7 +48,7 @@ lxc.hook.version = 1
 func (x lxc) create(name string, hooks ...string) {
 	x.t.Helper()
 	cell.Sh(x.t, "mkdir -p /var/lib/lxc/%s && cp -a %s /var/lib/lxc/%[1]s/rootfs", name, x.root)
-	config := fmt.Sprintf(lxcConfig, name, x.group)
+	config := fmt.Sprintf(lxcConfig, name)
 	for _, h := range hooks {
 		for _, moment := range []string{"start-host", "post-stop"} {
 			config += fmt.Sprintf("lxc.hook.%s = /usr/local/share/heddle/lxc/heddle-lxc-hook %s\n", moment, h)
@@ -154,6 +154,23 @@ func (x lxc) tellRun() {
 	x.gone("a")
 	a = x.start("a")
 	works()
+	cell.TrySh("lxc-attach -n a -- /bin/busybox reboot -f")
+	x.rebooted("a", a)
+	a = place("a", x.pid("a"))
+	works()
+}
+
+// rebooted waits until the container runs in another namespace than before.
+func (x lxc) rebooted(name string, before world.Place) {
+	x.t.Helper()
+	world.Within(x.t, 20*time.Second, name+" runs again", func() error {
+		pid, err := cell.TrySh("lxc-info -H -p -n %s", name)
+		if err == nil && (pid == "" || place(name, pid) == before) {
+			err = fmt.Errorf("its process is %q", pid)
+		}
+		return err
+	})
+	x.serves(place(name, x.pid(name)), 80)
 }
 
 // gone waits until none of a container's endpoints is left.
