@@ -60,7 +60,7 @@ func (x lxc) create(name string, hooks ...string) {
 // start starts a container and waits until it serves.
 func (x lxc) start(name string) world.Place {
 	x.t.Helper()
-	cell.Sh(x.t, "lxc-start -n %s -o /var/lib/lxc/%[1]s/log || { cat /var/lib/lxc/%[1]s/log; exit 1; }", name)
+	cell.Sh(x.t, "lxc-start -n %s -l DEBUG -o /var/lib/lxc/%[1]s/log || { cat /var/lib/lxc/%[1]s/log; exit 1; }", name)
 	p := place(name, x.pid(name))
 	x.serves(p, 80)
 	return p
@@ -84,11 +84,7 @@ func (x lxc) networks(w wiring) {
 	x.t.Helper()
 	x.surround(w, 20, 21)
 	for name, number := range map[string]int{"blue": 20, "red": 21} {
-		flags := fmt.Sprintf("--subnet 10.%d.0.0/16 --subnet fd%[1]d::/64", number)
-		if w.onLAN {
-			flags += fmt.Sprintf(" --parent lan%d --gateway 10.%[1]d.0.1 --gateway fd%[1]d::1 --ip-range 10.%[1]d.0.0/24 --ip-range fd%[1]d::/112", number)
-		}
-		cell.Sh(x.t, "heddle network create %s --mode %s %s", name, w.mode, flags)
+		cell.Sh(x.t, "heddle network create %s %s", name, w.flags(number))
 	}
 }
 
@@ -118,7 +114,10 @@ func (x lxc) story(name string, tell func()) {
 // asked is a hook's line that asks for addresses, a MAC address, and ports where
 // they are published.
 func (x lxc) asked(want []netip.Addr) string {
-	line := fmt.Sprintf("blue --ip %s --ip %s --mac 0a:00:00:00:00:07", want[0], want[1])
+	line := fmt.Sprintf("blue --ip %s --ip %s", want[0], want[1])
+	if !x.wiring.nics {
+		line += " --mac 0a:00:00:00:00:07"
+	}
 	if !x.wiring.onLAN {
 		line += " --publish 8080:80 --publish 8080:80/udp"
 	}
@@ -126,37 +125,40 @@ func (x lxc) asked(want []netip.Addr) string {
 }
 
 // tellRun starts containers, on two networks one of them, which talk; stops and
-// starts them again; and kills the first process of one.
+// starts one again; kills its first process; and lets it reboot.
 func (x lxc) tellRun() {
 	want := at(20, 7)
 	x.create("a", x.asked(want), "red --ifname eth1")
 	x.create("b", "blue")
 	x.create("d", "red")
-	a, b, d := x.start("a"), x.start("b"), x.start("d")
-	works := func() {
+	x.start("a")
+	b, d := x.start("b"), x.start("d")
+	works := func() world.Place {
 		x.t.Helper()
+		a := place("a", x.pid("a"))
 		b.Gets(x.t, "a", 80, want...)
 		a.Gets(x.t, "b", 80, addrs(x.endpoint("b", "eth0"))...)
 		d.Gets(x.t, "a", 80, addrs(x.endpoint("a", "eth1"))...)
 		a.Reaches(x.t, world.Beyond4, world.Beyond6)
 		x.published("a", 8080, b)
+		return a
 	}
 	works()
-	if seen := cell.Sh(x.t, "lxc-attach -n a -- /bin/ip -o link show eth0"); !strings.Contains(seen, "0a:00:00:00:00:07") {
-		x.t.Errorf("the container has %s", seen)
+	mac := string(x.endpoint("a", "eth0").MAC)
+	if seen := cell.Sh(x.t, "lxc-attach -n a -- /bin/ip -o link show eth0"); !strings.Contains(seen, mac) {
+		x.t.Errorf("the container has %s, the endpoint %s", seen, mac)
 	}
 	cell.Sh(x.t, "lxc-stop -k -n a")
 	x.notPublished(8080)
-	a = x.start("a")
+	x.start("a")
 	works()
 	cell.Sh(x.t, "kill -9 %s", x.pid("a"))
 	x.stopped("a")
 	x.gone("a")
-	a = x.start("a")
-	works()
-	cell.TrySh("lxc-attach -n a -- /bin/busybox reboot -f")
-	x.rebooted("a", a)
-	a = place("a", x.pid("a"))
+	x.start("a")
+	before := works()
+	cell.TrySh("lxc-attach -n a -- /bin/busybox reboot -f") // cut off by what it does
+	x.rebooted("a", before)
 	works()
 }
 
@@ -211,18 +213,23 @@ func (x lxc) tellCrash() {
 	x.create("a", x.asked(want))
 	x.create("b", "blue")
 	x.create("c", "blue")
-	a, b, c := x.start("a"), x.start("b"), x.start("c")
+	x.start("a")
+	x.start("b")
+	c := x.start("c")
 	x.crash()
-	b.Gets(x.t, "a", 80, want...)
+	c.Gets(x.t, "a", 80, want...)
 	x.published("a", 8080, c)
-	cell.Sh(x.t, "kill -9 %s; lxc-stop -k -n b", x.pid("a"))
+	cell.Sh(x.t, "kill -9 %s; lxc-stop -k -n b; lxc-stop -k -n c", x.pid("a"))
 	x.stopped("a")
 	if out, err := cell.TrySh("lxc-start -n b"); err == nil {
 		x.t.Errorf("a container began without an agent: %s", out)
 	}
 	x.revive()
-	a, b = x.start("a"), x.start("b")
+	a, b := x.start("a"), x.start("b")
 	b.Gets(x.t, "a", 80, want...)
 	a.Gets(x.t, "b", 80, addrs(x.endpoint("b", "eth0"))...)
-	x.published("a", 8080, c)
+	x.published("a", 8080, b)
+	// nobody told the agent of c's end
+	cell.Sh(x.t, "heddle gc")
+	x.gone("c")
 }
