@@ -78,7 +78,7 @@ func cgroup(t *testing.T) string {
 func rootfs(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rootfs")
-	cell.Sh(t, `cd %s/serve && go build -ldflags '-s -w' -o %s/bin/serve .
+	cell.Sh(t, `cd %s/serve && CGO_ENABLED=0 go build -ldflags '-s -w' -o %s/bin/serve .
 		cd %[2]s && mkdir dev etc proc run sys tmp
 		cp "$(command -v busybox)" bin/busybox
 		for name in sh ip ping sleep cat; do ln -s busybox bin/$name; done`, here(t), dir)
