@@ -59,7 +59,7 @@ func attacks() []attack {
 		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
 		all = append(all, some...)
 	}
-	return all
+	return append(all, macvlanAttacks(all)...)
 }
 
 // unguarded takes the guard away.
@@ -70,7 +70,7 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // without it. "bridge nf" is a host where bridged frames also pass the IP
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
-	for _, setting := range []string{"bridge", "bridge nf", "routed"} {
+	for _, setting := range []string{"bridge", "bridge nf", "routed", isMacvlan} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			calm := s.ordinary(t)
@@ -96,7 +96,7 @@ func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
 			t.Run(a.name, func(t *testing.T) { run(t, a) })
 		}
 	}
-	if least := map[string]int{"bridge": 60, "routed": 30}[s.mode]; count < least {
+	if least := map[string]int{"bridge": 60, "routed": 40, isMacvlan: 30}[s.mode]; count < least {
 		t.Errorf("%d attacks, at least %d are meant to be", count, least)
 	}
 }

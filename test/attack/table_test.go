@@ -17,10 +17,13 @@ import (
 func tableAttacks() []attack {
 	requests := func(s *scene) [][]byte {
 		var all [][]byte
-		own := s.attacker.Endpoint.MAC
+		own, target := s.attacker.Endpoint.MAC, gateway4(s)
+		if s.mode == isMacvlan { // whose gateway is not the host
+			target = world.Host4
+		}
 		for i := range flood {
 			sender := netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)})
-			all = append(all, arp(ether(own, s.gateway(), layers.EthernetTypeARP), request, own, sender, s.net.Gateways[0]))
+			all = append(all, arp(ether(own, s.gateway(), layers.EthernetTypeARP), request, own, sender, target))
 		}
 		return all
 	}
