@@ -132,8 +132,15 @@ func inetBase() []Firewall {
 			`iifname "`+PrefixPort+`*" jump guard-host`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			`iifname != "lo" jump guard`,
-			`iifname "`+PrefixPort+`*" jump guard-port`),
+			`iifname "`+PrefixPort+`*" jump guard-port`,
+			// Where bridged frames pass this table (bridge-nf-call-iptables), a
+			// frame to the outside passes it twice: on its leaf, and when the
+			// first bridge routes it. Whether to translate its address is decided
+			// once a flow, at the first passing, where it is not leaving yet.
+			`iifname "`+PrefixLeaf+`*" notrack`),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
+			// a leaf routes nothing, not even what is sent to its own address
+			`iifname "`+PrefixLeaf+`*" oifname != "`+PrefixLeaf+`*" `+drop("isolated"),
 			"meta iifgroup vmap @from",
 			"meta oifgroup vmap @to"),
 		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",

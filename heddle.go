@@ -141,7 +141,9 @@ type Endpoint struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	MAC   MAC            `json:"mac,omitempty"`
 	MTU   int            `json:"mtu,omitempty"`
-	Ports []PortMapping  `json:"ports,omitempty"`
+	// NIC is the host's interface that the container was given, with how it was.
+	NIC   *NIC          `json:"nic,omitempty"`
+	Ports []PortMapping `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
 	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`

@@ -25,6 +25,9 @@ const (
 	// join two bridges of one network, and the host's own ends on parents with
 	// macvlan containers.
 	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
+	// PrefixLeaf starts the names of a network's second and later bridges. The
+	// first ones' go on with a digit of a hash, in which there is no l.
+	PrefixLeaf = PrefixBridge + "l"
 )
 
 func digest(parts ...string) [32]byte {
@@ -44,12 +47,12 @@ func (n Network) Group() uint32 {
 	return GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2])
 }
 
-// BridgeName names the network's bridge; shards after the first have a suffix.
+// BridgeName names the network's bridge; shards after the first are leaves.
 func (n Network) BridgeName(shard int) string {
 	if shard == 0 {
 		return PrefixBridge + short("bridge", n.ID)
 	}
-	return fmt.Sprintf("%s%s%02x", PrefixBridge, short("bridge", n.ID), shard)
+	return fmt.Sprintf("%s%s%02x", PrefixLeaf, short("bridge", n.ID), shard)
 }
 
 // TrunkNames names the pair that joins a shard to the first bridge: the end on

@@ -13,12 +13,18 @@ import (
 // is attached with --default-route, and on to the oldest one left when its
 // holder is detached.
 
-// canCarry reports whether a default route can lead through the network.
-func canCarry(n *network) bool { return !n.Internal && len(n.Gateways) > 0 }
+// canCarry reports whether a default route can lead through the network; through
+// a NIC that keeps its own addresses, if it had one.
+func canCarry(n *network, nic *heddle.NIC) bool {
+	if nic != nil && n.pool == nil {
+		return nic.HasDefault()
+	}
+	return !n.Internal && len(n.Gateways) > 0
+}
 
 // checkDefault refuses the wish for a default route that the network cannot carry.
-func checkDefault(n *network, req heddle.AttachRequest) error {
-	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n) {
+func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
+	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n, nic) {
 		return heddle.Errorf(heddle.BadOption, "endpoint "+req.ID.String()+": default route", "through network "+n.Name, "the network is internal or has no gateway; leave --default-route out")
 	}
 	return nil
@@ -26,8 +32,8 @@ func checkDefault(n *network, req heddle.AttachRequest) error {
 
 // claimDefault reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet. The caller holds mu.
-func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns) bool {
-	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n) || req.DefaultRoute != nil && !*req.DefaultRoute {
+func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
+	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
 		return false
 	}
 	a.defaults[pod.Inode()] = req.ID
@@ -85,7 +91,7 @@ func (a *Agent) heirs(inode uint64) []record {
 		r, there := a.endpoints[id]
 		n := a.networks[r.Endpoint.NetworkName]
 		refused := r.Request.DefaultRoute != nil && !*r.Request.DefaultRoute
-		if there && n != nil && canCarry(n) && !refused && a.pending[id] == "" {
+		if there && n != nil && canCarry(n, r.Endpoint.NIC) && !refused && a.pending[id] == "" {
 			all = append(all, r)
 		}
 	}
@@ -224,7 +230,7 @@ func (a *Agent) settleDefaults(intents map[string]string) {
 // container and endpoint.
 func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (record, error) {
 	change, on := wantsDefault(req, old.Endpoint)
-	if err := checkDefault(n, req); err != nil || !change {
+	if err := checkDefault(n, req, old.Endpoint.NIC); err != nil || !change {
 		return old, err
 	}
 	id := old.Endpoint.ID

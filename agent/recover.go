@@ -110,12 +110,20 @@ func (a *Agent) prune() (removed []string, err error) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return nil, nil
 	}
-	return a.kernel.Prune(a.isWanted)
+	swept, err := a.sweep()
+	if err != nil {
+		return swept, err
+	}
+	pruned, err := a.kernel.Prune(a.isWanted)
+	return append(swept, pruned...), err
 }
 
 // hasPorts reports whether the kernel has a container's link of ours.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
+	if len(a.strayHolds()) > 0 {
+		return true, err
+	}
 	return slices.ContainsFunc(owned.State.Links, func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }), err
 }
 
@@ -185,7 +193,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 		if err := a.undo(r); err != nil {
 			return err
 		}
-		for _, addr := range r.Endpoint.Addrs {
+		for _, addr := range r.Endpoint.Addrs { // none without a pool
 			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
 		}
 		a.erase(r)
@@ -196,8 +204,8 @@ func (a *Agent) settleRecord(r record, intent string) error {
 
 // repair applies a recorded plan again if the container is still there.
 func (a *Agent) repair(r record) (made []string, err error) {
-	if len(r.Plan.Pod.Links) == 0 {
-		return nil, nil
+	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
+		return nil, nil // of a NIC, nothing is on the host
 	}
 	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
 	if err != nil {

@@ -41,6 +41,9 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
 		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "a network namespace is needed")
 	}
+	if len(p.Host.NICs) > 0 {
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a NIC on the host", "plans give NICs to containers")
+	}
 	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")
 	}
@@ -53,6 +56,7 @@ func (a *attempt) run() error {
 		func() error { return a.firewall(host.Firewall) },
 		func() error { return each(host.Links, func(l heddle.Link) error { return a.link(a.host, l) }) },
 		func() error { return each(pod.Links, func(l heddle.Link) error { return a.link(a.pod, l) }) },
+		func() error { return each(pod.NICs, a.nic) },
 		func() error { return a.sysctls(a.host, host.Sysctls) },
 		func() error { return a.elements(host.Elements) },
 		func() error { return each(host.Forwards, func(f heddle.Forward) error { return a.forward(a.host, f) }) },
