@@ -134,6 +134,9 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	return hops, nil
 }
 
+// Limits says what the firewall does not prevent.
+func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) }
+
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{

@@ -43,8 +43,11 @@ const loopPort = 9999
 
 func newScene(t *testing.T, setting string) *scene {
 	t.Helper()
-	if setting == isMacvlan {
+	switch setting {
+	case isMacvlan:
 		return newLAN(t)
+	case isDirect:
+		return newWire(t)
 	}
 	mode, nf, _ := strings.Cut(setting, " ")
 	s := &scene{w: world.New(t), mode: mode, nf: nf != ""}

@@ -10,6 +10,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -50,9 +51,9 @@ func tableAttacks() []attack {
 		{name: "packets to absent neighbours", modes: isRouted, watch: neighbours(".200."), frames: absent,
 			certain: "without the guard too, what is not routed to a container has no neighbour"},
 		{name: "packets to absent neighbours on a bridge", modes: bridged, watch: absentees, frames: absent,
-			limit: "the host asks for addresses of the subnet that nobody has; a container can fill the kernel's neighbour table from its own namespace as well, for it is one for all. Entries of containers are permanent and stay"},
+			limit: heddle.LimitTables},
 		{name: "connections to the outside", modes: both, watch: connections, frames: flows,
-			limit: "there is no quota of tracked connections: raise nf_conntrack_max, or keep the container from opening that many"},
+			limit: heddle.LimitTables},
 	}
 	for i := range tables {
 		tables[i].class = "exhaust"
