@@ -75,6 +75,9 @@ func page() string {
 			fmt.Fprintf(&b, "No test here: %s.\n", c.elsewhere)
 			continue
 		}
+		if c.limit != "" {
+			fmt.Fprintf(&b, "Limit: %s.\n", c.limit)
+		}
 		b.WriteString("\n| test | modes | because |\n|---|---|---|\n")
 		for _, r := range all {
 			if r.class == c.id {

@@ -47,7 +47,7 @@ func tableAttacks() []attack {
 	}
 	tables := []attack{
 		{name: "neighbours made up in ARP requests", modes: both, reason: "spoofed-arp", reasonRouted: none, watch: neighbours("198.18."), frames: requests,
-			unguard: func(s *scene) string { return "sysctl -qw net.ipv4.conf." + s.port() + ".arp_ignore=0" }},
+			unguard: func(s *scene) string { return "sysctl -qw net.ipv4.conf." + s.port() + ".arp_filter=0" }},
 		{name: "packets to absent neighbours", modes: isRouted, watch: neighbours(".200."), frames: absent,
 			certain: "without the guard too, what is not routed to a container has no neighbour"},
 		{name: "packets to absent neighbours on a bridge", modes: bridged, watch: absentees, frames: absent,
@@ -94,4 +94,14 @@ func connections(t *testing.T, s *scene) func() bool {
 	}
 	before := count()
 	return soon(func() bool { return count()-before > flood/10 })
+}
+
+// TestOwnARP: what keeps made-up neighbours out lets a container ask that has
+// lost its entry for the gateway.
+func TestOwnARP(t *testing.T) {
+	w := world.New(t)
+	n := w.Network(t, "net", "routed")
+	pod := w.Pod(t, "pod", "net")
+	pod.Sh(t, "ip neigh del %s dev eth0", n.Gateways[0])
+	pod.Reaches(t, n.Gateways[0], world.Host4)
 }
