@@ -108,7 +108,7 @@ func newWire(t *testing.T) *scene {
 		t.Cleanup(func() { s.w.Host.TrySh("ip link del %s", nic) })
 	}
 	n, _, err := s.w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Options: map[string]string{"nics": strings.Join(nics, ",")},
-		Subnets: []netip.Prefix{netip.MustParsePrefix("10.60.0.0/24"), netip.MustParsePrefix("fd60::/64")},
+		Subnets:  []netip.Prefix{netip.MustParsePrefix("10.60.0.0/24"), netip.MustParsePrefix("fd60::/64")},
 		Gateways: []netip.Addr{netip.MustParseAddr("10.60.0.1"), netip.MustParseAddr("fd60::1")}}, false)
 	if err != nil {
 		t.Fatal(err)
