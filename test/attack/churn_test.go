@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -48,6 +50,8 @@ func churnAttacks() []doorAttack {
 			defer cell.Sh(t, "sysctl -qw net.ipv4.conf.all.arp_ignore=0")
 			return hostSettings(t) != before
 		}},
+		{class: "reuse", name: "address of one who has just left", try: func(t *testing.T, h *hall) bool { return h.inherits(t, false) },
+			control: func(t *testing.T, h *hall) bool { return h.inherits(t, true) }},
 		{class: "churn", name: "300 changes of a container's link", try: func(t *testing.T, h *hall) bool {
 			return h.distracted(t, func() {
 				h.mishandled(t, "for i in $(seq 150); do ip link set eth0 down; ip link set eth0 up; done")
@@ -99,6 +103,29 @@ func (h *hall) mishandled(t *testing.T, script string) bool {
 		found, err := h.Audit(ctx)
 		return err == nil && len(found) == 0
 	})
+}
+
+// inherits reports whether a container gets the address of one that has just
+// left, by chance or because it asks for it.
+func (h *hall) inherits(t *testing.T, asks bool) bool {
+	t.Helper()
+	leaver := fmt.Sprintf("leaver-%t", asks)
+	old := h.attach(t, leaver).Addrs[0].Addr()
+	h.detach(t, leaver)
+	for i := range 8 {
+		pod := fmt.Sprintf("heir%d-%t", i, asks)
+		req := heddle.AttachRequest{Network: "net", ID: idOf(pod), Netns: cell.Netns(t, pod)}
+		if asks {
+			req.IPs = []netip.Addr{old}
+		}
+		r, err := h.Attach(ctx, req)
+		must(t, err)
+		defer h.detach(t, pod)
+		if r.Endpoint.Addrs[0].Addr() == old {
+			return true
+		}
+	}
+	return false
 }
 
 // distracted attaches and detaches while something else happens; it succeeds if

@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"net/netip"
@@ -103,8 +104,12 @@ func (s *scene) ordinary(t *testing.T) func() {
 		close(end)
 		<-done
 		stream.SetDeadline(time.Now().Add(world.Patience))
-		if _, err := stream.Write([]byte("still here")); err != nil {
-			t.Errorf("a neighbour's connection did not live through the attacks: %v", err)
+		fmt.Fprintln(stream, "still here")
+		said := bufio.NewReader(stream)
+		for line := ""; line != "still here\n"; {
+			if line, err = said.ReadString('\n'); err != nil {
+				t.Fatalf("a neighbour's connection did not live through the attacks: %v", err)
+			}
 		}
 	}
 }
