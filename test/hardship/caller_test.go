@@ -1,11 +1,15 @@
 package hardship_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -14,7 +18,7 @@ type caller struct {
 	*storm
 	number int
 	random *rand.Rand
-	agent  *cell.Agent
+	agent  *client.Client
 	fates  map[heddle.EndpointID]fate
 }
 
@@ -33,7 +37,7 @@ func (c *caller) pod(p int) string { return fmt.Sprintf("storm%d-%d", c.number, 
 // work goes on until the storm is over. An agent that is away is the only
 // excuse for an error.
 func (c *caller) work() {
-	c.agent = clientAt(c.socket)
+	c.agent = client.New(c.socket)
 	for !c.done.Load() {
 		p, second := c.random.IntN(podsEach), c.random.IntN(3) == 0
 		id := heddle.EndpointID{Container: c.pod(p), IfName: "eth0"}
@@ -130,4 +134,20 @@ func (c *caller) bury(a *cell.Agent) {
 			c.fates[id] = fate{}
 		}
 	}
+}
+
+// away reports whether the agent was away, so that it is not known whether it
+// did what it was asked.
+func away(err error) bool {
+	var known *heddle.Error
+	if errors.As(err, &known) && (known.Kind == heddle.Unreachable || known.Code == heddle.Stopping) {
+		return true
+	}
+	return strings.Contains(err.Error(), "EOF") || strings.Contains(err.Error(), "connection reset")
+}
+
+// refused reports whether the error has one of the codes.
+func refused(err error, codes ...heddle.Code) bool {
+	var known *heddle.Error
+	return errors.As(err, &known) && slices.Contains(codes, known.Code)
 }

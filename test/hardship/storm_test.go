@@ -1,11 +1,9 @@
 package hardship_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -196,21 +193,3 @@ func (s *storm) clear(a *cell.Agent) {
 		}
 	}
 }
-
-// away reports whether the agent was away, so that it is not known whether it
-// did what it was asked.
-func away(err error) bool {
-	var known *heddle.Error
-	if errors.As(err, &known) && (known.Kind == heddle.Unreachable || known.Code == heddle.Stopping) {
-		return true
-	}
-	return strings.Contains(err.Error(), "EOF") || strings.Contains(err.Error(), "connection reset")
-}
-
-// refused reports whether the error has one of the codes.
-func refused(err error, codes ...heddle.Code) bool {
-	var known *heddle.Error
-	return errors.As(err, &known) && slices.Contains(codes, known.Code)
-}
-
-func clientAt(socket string) *cell.Agent { return &cell.Agent{Client: client.New(socket)} }

@@ -1,12 +1,16 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
 )
@@ -28,17 +32,29 @@ func NewFootprint(t testing.TB) Footprint {
 func (before Footprint) Unchanged(t testing.TB) {
 	t.Helper()
 	after := look(t)
+	var changes []string
 	for line, n := range after {
 		if n > before[line] {
-			t.Errorf("left on the host: %s", line)
+			changes = append(changes, "left on the host: "+line)
 		}
 	}
 	for line, n := range before {
 		if n > after[line] {
-			t.Errorf("gone from the host: %s", line)
+			changes = append(changes, "gone from the host: "+line)
 		}
 	}
+	slices.Sort(changes)
+	for i, c := range changes {
+		if i == shown {
+			t.Errorf("and %d more changes", len(changes)-shown)
+			break
+		}
+		t.Error(c)
+	}
 }
+
+// shown is how many changes are told: a link has some hundred settings.
+const shown = 40
 
 func look(t testing.TB) Footprint {
 	t.Helper()
@@ -46,29 +62,28 @@ func look(t testing.TB) Footprint {
 	for line := range strings.Lines(Place{Name: "host"}.Dump(t)) {
 		f[strings.TrimSpace(line)]++
 	}
-	mounts, err := os.ReadFile("/proc/thread-self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(mounts)) {
-		f["mount "+unnumberedMount(line)]++
-	}
-	if err := f.settings(); err != nil {
+	if err := errors.Join(f.mounts(), f.settings()); err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-// unnumberedMount leaves out what a mount made anew has of its own: the numbers
-// of the mount, its parent, its group and its namespace (proc_pid_mountinfo(5)).
-func unnumberedMount(line string) string {
-	mount, source, _ := strings.Cut(line, " - ")
-	words := strings.Fields(mount)
-	if len(words) < 6 {
-		return line
+// mounts adds those that can be seen; what another one covers, and may be
+// somebody else's, does not count.
+func (f Footprint) mounts() error {
+	table, err := os.ReadFile("/proc/thread-self/mountinfo")
+	for line := range strings.Lines(string(table)) {
+		mount, source, _ := strings.Cut(line, " - ")
+		// proc_pid_mountinfo(5): number, parent, device, root, place, options
+		words := strings.Fields(mount)
+		var at unix.Statx_t
+		if len(words) < 6 || unix.Statx(unix.AT_FDCWD, words[4], unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &at) != nil || fmt.Sprint(at.Mnt_id) != words[0] {
+			continue
+		}
+		root, _, _ := strings.Cut(words[3], ":[") // without a namespace's number
+		f[strings.Join([]string{"mount", words[4], root, words[5], strings.TrimSpace(source)}, " ")]++
 	}
-	root, _, _ := strings.Cut(words[3], ":[")
-	return strings.Join([]string{words[4], root, words[5], strings.TrimSpace(source)}, " ")
+	return err
 }
 
 // unsteady is a setting that follows the traffic.
