@@ -35,7 +35,8 @@ type Error struct {
 	err    error
 }
 
-func (e *Error) Error() string {
+// Sentence is the error without its remedy and code.
+func (e *Error) Sentence() string {
 	s := e.Op
 	if e.Object != "" {
 		s += " " + e.Object
@@ -43,6 +44,11 @@ func (e *Error) Error() string {
 	if e.Cause != "" {
 		s += ": " + e.Cause
 	}
+	return s
+}
+
+func (e *Error) Error() string {
+	s := e.Sentence()
 	if e.Remedy != "" {
 		s += "; " + e.Remedy
 	}

@@ -141,14 +141,19 @@ type Endpoint struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	MAC   MAC            `json:"mac,omitempty"`
 	MTU   int            `json:"mtu,omitempty"`
-	Ports []PortMapping  `json:"ports,omitempty"`
+	// NIC is the host's interface that the container was given, with how it was.
+	NIC   *NIC          `json:"nic,omitempty"`
+	Ports []PortMapping `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
 	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
-	Slot    int       `json:"slot"`
+	Slot int `json:"slot"`
+	// Port names the host's end of the link, if it has one. It is not recorded:
+	// the agent fills it in whenever it shows the endpoint.
+	Port    string    `json:"port,omitempty"`
 	Created time.Time `json:"created"`
 }
 

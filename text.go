@@ -19,6 +19,9 @@ func (p Plan) Commands(pod string) []string {
 	for _, l := range p.Pod.Links {
 		out = append(out, in.link(l, p, pod)...)
 	}
+	for _, n := range p.Pod.NICs {
+		out = append(out, host.nic(n, pod)...)
+	}
 	out = append(out, host.beforeUp(p.Host)...)
 	out = append(out, in.beforeUp(p.Pod)...)
 	out = append(out, in.up(p.Pod.Links)...)
@@ -78,6 +81,15 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 			l.Name, onOff(b.Learning), onOff(b.Flood), onOff(b.MulticastFlood), onOff(b.BroadcastFlood), onOff(b.Hairpin)))
 	}
 	return out
+}
+
+// nic writes the move of a NIC; iproute2 sends the last line as one request.
+func (t typist) nic(n NIC, pod string) []string {
+	return []string{
+		t.ip("link set %s alias '%s'", n.Name, n.Alias),
+		t.ip("link set %s down", n.Name),
+		t.ip("link set %s netns %s name %s", n.Name, pod, n.IfName),
+	}
 }
 
 func attributes(l Link) string {

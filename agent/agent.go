@@ -23,6 +23,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/trial"
 )
 
 // Options of an agent.
@@ -33,6 +34,9 @@ type Options struct {
 	StateDir, RunDir string
 	Modes            []heddle.Mode
 	Log              *slog.Logger
+	// Root is the folder below which NIC managers have their runtime files; "/"
+	// if empty.
+	Root string
 	// Tripwire is called before every step that changes something; an error
 	// from it stops the operation there. Tests set it.
 	Tripwire func(step string) error
@@ -67,6 +71,8 @@ type Agent struct {
 
 	// networkOps lets one network be created, joined or deleted at a time.
 	networkOps sync.Mutex
+	// tried holds what was found to work on this kernel; networkOps guards it.
+	tried map[trial.Case]bool
 
 	// mu guards the tables below; it is never held while the kernel works.
 	mu        sync.RWMutex
@@ -83,6 +89,8 @@ type Agent struct {
 	defaults map[uint64]heddle.EndpointID
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
+	// nics names, by their names on the host, the NICs that endpoints have.
+	nics map[string]heldNIC
 }
 
 // network is a network with what belongs to it on this host. Readers get copies
@@ -112,7 +120,8 @@ type life struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -128,6 +137,7 @@ func New(opt Options) (*Agent, error) {
 	if err := a.watch(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.finished.Go(func() { a.vigil(ctx) })
 	a.ready.Store(true)
 	return a, nil
 }

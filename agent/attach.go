@@ -118,7 +118,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	}
 	alive := pod == nil || a.isPodOf(old, pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
-		old.Request.MAC == req.MAC && slices.Equal(old.Request.Ports, req.Ports)
+		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
 	switch {
 	case alive && same:
 		defer a.sharing(old)()
@@ -143,20 +143,23 @@ func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
 	if err != nil {
 		return r.Inode == pod.Inode()
 	}
-	return alias == r.Endpoint.ID.Alias()
+	return alias == r.alias()
 }
 
 // inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 	alias, err := pod.Alias(r.Endpoint.ID.IfName)
 	// killed just after an interface was made, the agent had not named it yet
-	return err == nil && (alias == r.Endpoint.ID.Alias() || alias == "" && r.Inode == pod.Inode())
+	return err == nil && (alias == r.alias() || alias == "" && r.Inode == pod.Inode())
 }
 
 // podAlive reports whether the recorded path still leads to the endpoint.
 func (a *Agent) podAlive(r record) bool {
-	if len(r.Plan.Pod.Links) == 0 {
+	switch {
+	case len(r.Plan.Pod.Links) == 0:
 		return false
+	case r.Endpoint.NIC != nil:
+		return a.leadsThere(r)
 	}
 	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
 	if err != nil {
@@ -175,7 +178,10 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if pod != nil {
 		r.Inode = pod.Inode()
 	}
-	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil && !req.DryRun {
+	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil {
+		err = clash(e, r.Plan, a.container(pod))
+	}
+	if err == nil && !req.DryRun {
 		err = a.make(r, pod)
 	}
 	now, recorded := a.lookup(req.ID)
@@ -211,7 +217,10 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		return err
 	}
 	defer a.sharing(r)()
-	_, err := a.kernel.Apply(r.Plan, pod)
+	err := a.hold(r, pod)
+	if err == nil {
+		_, err = a.kernel.Apply(r.Plan, pod)
+	}
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
 		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
@@ -262,6 +271,9 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	a.unwant(r)
 	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
 	if err == nil {
+		err = a.letGo(r)
+	}
+	if err == nil {
 		err = a.ledger.drop(r.Endpoint, time.Time{})
 	}
 	if err != nil {
@@ -275,16 +287,28 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 }
 
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
-	e := made.Endpoint
+	e := made.shown()
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
 	}
-	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
-	if slices.ContainsFunc(made.Plan.Host.Links, hasPort) {
-		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
+	if e.Port != "" {
+		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()
 	}
 	return r
+}
+
+// shown is the endpoint with what is not recorded of it.
+func (r record) shown() heddle.Endpoint {
+	e := r.Endpoint
+	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
+	if slices.ContainsFunc(r.Plan.Host.Links, hasPort) {
+		e.Port = e.ID.PortName()
+	}
+	if e.NIC != nil && len(e.Addrs) == 0 { // it keeps its own
+		e.Addrs = e.NIC.Fact().Addrs
+	}
+	return e
 }
 
 // portFree reports whether nobody on the host listens on the port.

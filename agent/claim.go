@@ -17,6 +17,9 @@ import (
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
 // a slot. It touches memory only; release gives all of it back.
 func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
+	if giver, ok := n.mode.(heddle.NICGiver); ok {
+		return a.claimNIC(giver, n, req, pod)
+	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
@@ -27,7 +30,7 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if err := a.checkLAN(n, req); err != nil {
 		return e, err
 	}
-	if err := checkDefault(n, req); err != nil {
+	if err := checkDefault(n, req, nil); err != nil {
 		return e, err
 	}
 	take := n.pool.Take
@@ -52,13 +55,13 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		return e, err
 	}
 	e.Slot = n.slots.take()
-	e.DefaultRoute = a.claimDefault(n, req, pod)
+	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
 	return e, nil
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
 func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
-	if len(req.IPs) > 0 || req.MAC != "" || len(req.Ports) > 0 {
+	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
 	}
 	return nil
@@ -133,7 +136,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 		}
 		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
-		} else if err != nil {
+		} else if err != nil && !heldFor(req.ID.Container, p) {
 			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
 		}
 	}
@@ -143,10 +146,12 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // release gives back what claim took; the addresses go to quarantine. After a
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
-	if n.pool == nil {
+	a.giveNIC(e.ID)
+	if n.pool != nil {
+		n.pool.Give(e.ID)
+	} else if e.NIC == nil {
 		return
 	}
-	n.pool.Give(e.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e.DefaultRoute {
@@ -161,11 +166,14 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
-	if n.pool == nil {
+	a.restoreNIC(e)
+	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
-	if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
-		return err
+	if n.pool != nil {
+		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
+			return err
+		}
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err

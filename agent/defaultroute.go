@@ -13,12 +13,18 @@ import (
 // is attached with --default-route, and on to the oldest one left when its
 // holder is detached.
 
-// canCarry reports whether a default route can lead through the network.
-func canCarry(n *network) bool { return !n.Internal && len(n.Gateways) > 0 }
+// canCarry reports whether a default route can lead through the network; through
+// a NIC that keeps its own addresses, if it had one.
+func canCarry(n *network, nic *heddle.NIC) bool {
+	if nic != nil && n.pool == nil {
+		return nic.HasDefault()
+	}
+	return !n.Internal && len(n.Gateways) > 0
+}
 
 // checkDefault refuses the wish for a default route that the network cannot carry.
-func checkDefault(n *network, req heddle.AttachRequest) error {
-	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n) {
+func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
+	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n, nic) {
 		return heddle.Errorf(heddle.BadOption, "endpoint "+req.ID.String()+": default route", "through network "+n.Name, "the network is internal or has no gateway; leave --default-route out")
 	}
 	return nil
@@ -26,8 +32,8 @@ func checkDefault(n *network, req heddle.AttachRequest) error {
 
 // claimDefault reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet. The caller holds mu.
-func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns) bool {
-	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n) || req.DefaultRoute != nil && !*req.DefaultRoute {
+func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
+	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
 		return false
 	}
 	a.defaults[pod.Inode()] = req.ID
@@ -85,7 +91,7 @@ func (a *Agent) heirs(inode uint64) []record {
 		r, there := a.endpoints[id]
 		n := a.networks[r.Endpoint.NetworkName]
 		refused := r.Request.DefaultRoute != nil && !*r.Request.DefaultRoute
-		if there && n != nil && canCarry(n) && !refused && a.pending[id] == "" {
+		if there && n != nil && canCarry(n, r.Endpoint.NIC) && !refused && a.pending[id] == "" {
 			all = append(all, r)
 		}
 	}
@@ -148,7 +154,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if err := a.step("ledger default route"); err != nil {
 		return err
 	}
-	if err := a.ledger.putRecord(next); err != nil {
+	if err := a.recordDefault(next); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -159,8 +165,24 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 		delete(a.defaults, pod.Inode())
 	}
 	a.mu.Unlock()
+	if err := a.makeDefault(on, with, without, pod); err != nil || a.pendingOf(id) != "" {
+		return err
+	}
+	return a.ledger.settle(id)
+}
+
+// recordDefault writes what is about to be so. An attach that is under way has
+// an intent of its own, and is undone as a whole.
+func (a *Agent) recordDefault(next record) error {
+	if a.pendingOf(next.Endpoint.ID) != "" {
+		return a.ledger.putRecord(next)
+	}
+	return a.ledger.putIntent(next, intentDefault)
+}
+
+func (a *Agent) makeDefault(on bool, with, without []heddle.Route, pod *kernel.Netns) error {
 	if on {
-		_, err = a.kernel.Apply(heddle.Plan{Pod: heddle.State{Routes: with}}, pod)
+		_, err := a.kernel.Apply(heddle.Plan{Pod: heddle.State{Routes: with}}, pod)
 		return err
 	}
 	gone := heddle.State{Routes: with}.Filter(func(o heddle.Object) bool {
@@ -184,13 +206,16 @@ func (a *Agent) defaultRoutes(n *network, r record) (with, without []heddle.Rout
 }
 
 // settleDefaults ends, at start, what a change of a default route had begun. A
-// container whose only endpoint has it needs no look.
-func (a *Agent) settleDefaults() {
+// container whose only endpoint has it, as no intent doubts, needs no look.
+func (a *Agent) settleDefaults(intents map[string]string) {
 	a.mu.RLock()
 	var unclear []uint64
 	for inode, ids := range a.inPods {
-		holder, held := a.defaults[inode]
-		if len(ids) > 1 || !held || !ids[holder] {
+		doubtful := len(ids) > 1
+		for id := range ids {
+			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaults[inode] != id
+		}
+		if doubtful {
 			unclear = append(unclear, inode)
 		}
 	}
@@ -205,7 +230,7 @@ func (a *Agent) settleDefaults() {
 // container and endpoint.
 func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (record, error) {
 	change, on := wantsDefault(req, old.Endpoint)
-	if err := checkDefault(n, req); err != nil || !change {
+	if err := checkDefault(n, req, old.Endpoint.NIC); err != nil || !change {
 		return old, err
 	}
 	id := old.Endpoint.ID

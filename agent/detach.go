@@ -72,6 +72,9 @@ func (a *Agent) undo(r record) error {
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
 	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
+	if err == nil {
+		err = a.letGo(r)
+	}
 	if err != nil {
 		a.want(r)
 	}
@@ -83,8 +86,8 @@ func (a *Agent) undo(r record) error {
 // end of the link takes the container's end with it. An interface without an end
 // on the host is looked for, since its namespace may live on without the path.
 func (a *Agent) podOf(r record) *kernel.Netns {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err == nil && a.inPod(r, pod) {
+	pod, err := kernel.OpenNetns(a.wayInto(r))
+	if err == nil && (r.Endpoint.NIC != nil || a.inPod(r, pod)) {
 		return pod
 	}
 	if err == nil {

@@ -43,6 +43,8 @@ type record struct {
 const (
 	intentAttach = "attach"
 	intentDetach = "detach"
+	// intentDefault is a change of the container's default route.
+	intentDefault = "default route"
 )
 
 var (

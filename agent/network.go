@@ -54,6 +54,9 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if dryRun {
 		return withLimits(mode, n), plan.Commands(""), nil
 	}
+	if err := a.probe(mode, n); err != nil {
+		return made, nil, err
+	}
 	return withLimits(mode, n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
@@ -68,6 +71,10 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	n, err := a.address(mode, n)
 	if err != nil {
 		return n, err
+	}
+	if _, giver := mode.(heddle.NICGiver); giver {
+		// a NIC keeps its MTU, and its addresses are reserved already
+		return n, mode.Check(a.hostWithNICs(), n)
 	}
 	if err := mode.Check(a.host(), n); err != nil {
 		return n, err
@@ -84,7 +91,7 @@ func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, err
 	if !ok {
 		return ipam.Check(n)
 	}
-	n, err := guest.Complete(a.host(), n)
+	n, err := guest.Complete(a.hostWithNICs(), n)
 	if err != nil {
 		return n, err
 	}
@@ -154,7 +161,7 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 		}
 		for _, l := range links {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(mayShareSubnet(mode) && l.Name == n.Parent && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
 				}
 			}
@@ -303,7 +310,7 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	var all []heddle.Endpoint
 	for _, r := range a.endpoints {
 		if id == "" || r.Endpoint.Network == id {
-			all = append(all, r.Endpoint)
+			all = append(all, r.shown())
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
@@ -348,7 +355,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	return r.Endpoint, nil
+	return r.shown(), nil
 }
 
 func noEndpoint(id heddle.EndpointID) error {

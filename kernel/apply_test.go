@@ -85,8 +85,12 @@ func (r *room) events(do func()) string {
 		all += strings.TrimPrefix(after[i], before[i])
 	}
 	r.monitors = nil
-	return all
+	return ageing.ReplaceAllString(all, "")
 }
+
+// ageing is what the kernel does by itself: it forgets entries for multicast
+// addresses to which it sent a report.
+var ageing = regexp.MustCompile(`(?m)^.*\[NEIGH\].* NOARP *\n`)
 
 type monitor struct {
 	cmd *exec.Cmd

@@ -11,15 +11,17 @@ import (
 // linkState is an interface as the kernel has it.
 type linkState struct {
 	// queue is the queueing discipline; "noop" drops all.
-	queue  string
-	index  int
-	name   string
-	kind   string
-	alias  string
-	mtu    int
-	mac    heddle.MAC
-	group  uint32
-	master int
+	queue string
+	index int
+	name  string
+	kind  string
+	alias string
+	mtu   int
+	mac   heddle.MAC
+	// permanent is the MAC address that the hardware was made with, if it says.
+	permanent heddle.MAC
+	group     uint32
+	master    int
 	// peer is the far end's index, in whichever namespace it lies.
 	peer int
 	up   bool
@@ -103,6 +105,9 @@ func decodeLink(b []byte) (linkState, bool) {
 	l.queue = queueOf(at)
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
+	}
+	if mac := at[unix.IFLA_PERM_ADDRESS]; len(mac) == 6 {
+		l.permanent = heddle.MAC(net.HardwareAddr(mac).String())
 	}
 	inet6 := attributes(attributes(at[unix.IFLA_AF_SPEC])[unix.AF_INET6])
 	l.noAuto = octet(inet6[addrGenModeAttr]) == addrGenNone

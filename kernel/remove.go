@@ -43,6 +43,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 	r.layer3(r.pod, p.Pod)
 	r.layer3(r.host, p.Host)
 	r.elements(p.Host.Elements)
+	r.nics(p.Pod.NICs)
 	r.links(r.pod, p.Pod.Links)
 	r.links(r.host, p.Host.Links)
 	r.firewall(p.Host.Firewall)
@@ -55,6 +56,9 @@ func (r *removal) findDying(p heddle.Plan) {
 		if l.Parent != "" {
 			r.dying["pod/"+l.Name] = true
 		}
+	}
+	for _, n := range p.Pod.NICs {
+		r.dying["pod/"+n.IfName] = true // it leaves, and loses what lies on it
 	}
 	for _, l := range p.Host.Links {
 		if l.Kind == "" || r.keep(l.Key()) {

@@ -53,7 +53,7 @@ func (s *session) endpointIDs() (ids []string) {
 	return ids
 }
 
-func (s *session) endpointIDsAndErrors() []string {
+func (s *session) explainable() []string {
 	codes := heddle.Codes()
 	slices.Sort(codes)
 	ids := s.endpointIDs()
@@ -61,7 +61,7 @@ func (s *session) endpointIDsAndErrors() []string {
 		x, _ := heddle.Explain(c)
 		ids = append(ids, cobra.CompletionWithDesc(string(c), x.Title))
 	}
-	return ids
+	return append(ids, checkIDs()...)
 }
 
 func (s *session) modes() []string {

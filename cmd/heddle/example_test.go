@@ -70,7 +70,7 @@ func TestExamplesParse(t *testing.T) {
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
 	"network create", "network list", "network show", "network allow", "network delete",
-	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "detach", "gc",
+	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "doctor list", "doctor", "detach", "gc",
 	"lab up", "lab list", "lab exec", "lab down",
 }
 

@@ -8,20 +8,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/doctor"
 )
 
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain ID[/IF] | ERROR", GroupID: groupHealth, Args: takes("ID"),
-		ValidArgsFunction: s.completes(s.endpointIDsAndErrors),
-		Short:             "Explain an endpoint, or an error id",
+		Use: "explain ID[/IF] | ERROR | CHECK", GroupID: groupHealth, Args: takes("ID"),
+		ValidArgsFunction: s.completes(s.explainable),
+		Short:             "Explain an endpoint, an error id, or a check of the doctor",
 		Long: `explain prints an endpoint as the commands a person could type to make it, and
 marks where the kernel has something else. For an error id, such as HDL-2007, it
-tells what the error means and what to do; that works without the agent.`,
-		Example: "  heddle explain web\n  heddle explain HDL-2007",
+tells what the error means and what to do, and for a check of 'heddle doctor',
+such as forward-drop, what it looks at; that works without the agent. An endpoint
+with the name of a check is explained as ID/IF.`,
+		Example: "  heddle explain web\n  heddle explain HDL-2007\n  heddle explain forward-drop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if code := strings.ToUpper(args[0]); strings.HasPrefix(code, "HDL-") {
 				return s.explainError(heddle.Code(code))
+			}
+			if c, known := doctor.Find(doctor.Checks(modes), args[0]); known {
+				return s.explainedCheck(c)
 			}
 			id, err := heddle.ParseEndpointID(args[0])
 			if err != nil {

@@ -17,20 +17,13 @@ func (s *session) complain(err error) {
 	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
 		return
 	}
-	fmt.Fprintf(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), sentence(e))
+	fmt.Fprintf(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())
 	if e.Remedy != "" {
 		fmt.Fprintf(s.stderr, "  hint: %s\n", e.Remedy)
 	}
 	if e.Code != "" {
 		fmt.Fprintf(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
 	}
-}
-
-// sentence is the error without what stands on lines of its own.
-func sentence(e *heddle.Error) string {
-	short := *e
-	short.Remedy, short.Code = "", ""
-	return strings.TrimSuffix(short.Error(), " []")
 }
 
 // wantedFormat looks for -o before cobra does: an error about an argument that

@@ -43,7 +43,7 @@ func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (hedd
 func plainly(err error) error {
 	var e *heddle.Error
 	if errors.As(err, &e) {
-		return errors.New(sentence(e))
+		return errors.New(e.Sentence())
 	}
 	return err
 }

@@ -29,6 +29,7 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.withoutPublished(&req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/trial"
+)
+
+// probe refuses a network whose mode does not work on this kernel, with the
+// kernel's own words and the mode that comes closest. A success is remembered
+// for the agent's life; a failure is not, for a module may be loaded meanwhile.
+// The caller holds networkOps.
+func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
+	wanted := trial.CaseOf(n)
+	err := a.try(mode, wanted)
+	if err == nil {
+		return nil
+	}
+	best, found := trial.Best(wanted, a.Modes(), func(c trial.Case) bool {
+		m, unknown := a.mode(c.Mode)
+		return unknown == nil && a.try(m, c) == nil
+	})
+	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "mode " + n.Mode + " does not work here: network", Object: n.Name,
+		Cause: err.Error(), Remedy: trial.Advice(wanted, best, found)}
+	var known *heddle.Error
+	if errors.As(err, &known) {
+		refusal.Cause = known.Sentence()
+		if errors.Is(err, heddle.NoPermission.Sentinel()) {
+			refusal.Remedy = known.Remedy + "; " + refusal.Remedy
+		}
+	}
+	return refusal
+}
+
+// try is a trial, unless one has succeeded before.
+func (a *Agent) try(m heddle.Mode, c trial.Case) error {
+	if a.tried[c] {
+		return nil
+	}
+	err := trial.Run(m, c)
+	if err == nil {
+		a.tried[c] = true
+	}
+	return err
+}

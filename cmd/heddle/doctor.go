@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/doctor"
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
+	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/routed"
+)
+
+// modes are those that the doctor tries: all that heddled has.
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}
+
+// doctorFlags are what the doctor is told.
+type doctorFlags struct {
+	fix, all bool
+	only     []string
+	places   doctor.Places
+}
+
+func newDoctor(s *session) *cobra.Command {
+	f := doctorFlags{places: doctor.Places{Labs: lab.DefaultDir}}
+	cmd := &cobra.Command{
+		Use: "doctor", GroupID: groupHealth, Args: knownCommand,
+		Short: "Look at the host for what keeps networks from working",
+		Long: `doctor makes some 70 checks: what each mode needs from this kernel (by trying it
+in throw-away namespaces), settings, MTU, network managers, other firewalls,
+overlapping subnets, leftovers, rights, and the agent. It runs as root, with the
+agent up or down. Each finding tells what was read, word for word, and a command
+that puts it right; --fix does so where that is safe.
+
+'heddle doctor list' shows all checks, 'heddle explain CHECK' tells about one.
+The exit code is 1 when a check fails; warnings and notes do not count.`,
+		Example: "  heddle doctor\n  heddle doctor --only firewalls,mtu-parent --all\n  heddle doctor --fix --only socket-rights",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.examine(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.fix, "fix", false, "put right what can be put right safely, and look again")
+	flags.BoolVar(&f.all, "all", false, "show checks that are well, too")
+	flags.StringSliceVar(&f.only, "only", nil, "make these checks only (`ID`s or families)")
+	flags.StringVar(&f.places.RunDir, "run-dir", "", "the agent's run `folder` (default: the socket's)")
+	flags.StringVar(&f.places.StateDir, "state-dir", "/var/lib/heddle", "the agent's state `folder`")
+	flags.StringVar(&f.places.CNIConf, "cni-conf", "/etc/cni/net.d", "`folder` of the runtimes' network configurations")
+	flags.StringVar(&f.places.CNIBin, "cni-bin", "/opt/cni/bin", "`folder` of the CNI plugins")
+	cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(checkIDs(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.AddCommand(newDoctorList(s))
+	return cmd
+}
+
+func newDoctorList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Args: takes(), Short: "List the doctor's checks",
+		Long:    "list shows each check's id, its family, what a finding amounts to, and whether\n--fix puts it right.",
+		Example: "  heddle doctor list",
+		RunE: func(*cobra.Command, []string) error {
+			all := doctor.Checks(modes)
+			return s.emit("CheckList", listOf(all), func(w io.Writer) error {
+				var rows [][]string
+				for _, c := range all {
+					rows = append(rows, []string{c.ID, c.Family, string(c.Severity), yesOrDash(c.Fixable), c.Title})
+				}
+				return writeTable(w, s.width(), []string{"id", "family", "finding", "fix", "what should be"}, rows)
+			})
+		},
+	}
+}
+
+func yesOrDash(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return ""
+}
+
+// diagnosis is the document of a visit.
+type diagnosis struct {
+	Items   []doctor.Finding     `json:"items"`
+	Counts  map[doctor.State]int `json:"counts"`
+	Seconds float64              `json:"seconds"`
+}
+
+func (s *session) examine(ctx context.Context, f doctorFlags) error {
+	checks, err := doctor.Choose(doctor.Checks(modes), f.only)
+	if err != nil {
+		return err
+	}
+	if os.Geteuid() != 0 {
+		return heddle.Errorf(heddle.NoPermission, "look at the host", "", "call as root: the doctor reads other programs' settings and tries modes in namespaces")
+	}
+	f.places.Socket = s.socket
+	if f.places.RunDir == "" {
+		f.places.RunDir = filepath.Dir(s.socket)
+	}
+	defer s.working(fmt.Sprintf("looking at the host, %d checks", len(checks)))()
+	start := time.Now()
+	h := doctor.NewHost(f.places, modes, heddle.Version)
+	d := diagnosis{Items: doctor.Run(ctx, h, checks), Counts: map[doctor.State]int{}}
+	if f.fix {
+		d.Items = doctor.Mend(ctx, h, checks, d.Items)
+	}
+	d.Seconds = time.Since(start).Seconds()
+	for _, x := range d.Items {
+		d.Counts[x.State]++
+	}
+	if err := s.emit("Diagnosis", d, func(w io.Writer) error { return s.diagnosisScreen(w, d, f.all) }); err != nil {
+		return err
+	}
+	if d.Counts[doctor.Fail] > 0 {
+		return exit(heddle.Failed)
+	}
+	return nil
+}
+
+var stateColours = map[doctor.State]string{doctor.OK: green, doctor.Note: bold, doctor.Warn: yellow, doctor.Fail: red}
+
+// diagnosisScreen writes what is not well, or all, and the sum.
+func (s *session) diagnosisScreen(w io.Writer, d diagnosis, all bool) error {
+	for _, f := range d.Items {
+		quiet := f.State == doctor.OK || f.State == doctor.Skip
+		if quiet && !all && len(f.Fixed) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s %s: %s\n", s.colour(w, stateColours[f.State], fmt.Sprintf("%-4s", f.State)), s.colour(w, bold, f.ID), f.Title)
+		for _, line := range f.Evidence {
+			fmt.Fprintf(w, "       read  %s\n", strings.Join(strings.Fields(line), " "))
+		}
+		for _, line := range f.Fixed {
+			fmt.Fprintf(w, "       did   %s\n", line)
+		}
+		for _, line := range f.Remedy {
+			fmt.Fprintf(w, "       do    %s\n", line)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d checks in %.2f s: %d ok, %d notes, %d warnings, %d failed, %d skipped\n", len(d.Items), d.Seconds,
+		d.Counts[doctor.OK], d.Counts[doctor.Note], d.Counts[doctor.Warn], d.Counts[doctor.Fail], d.Counts[doctor.Skip])
+	return err
+}
+
+func checkIDs() (ids []string) {
+	for _, c := range doctor.Checks(modes) {
+		ids = append(ids, cobra.CompletionWithDesc(c.ID, c.Title))
+	}
+	return ids
+}
+
+// explainedCheck writes what a check is about.
+func (s *session) explainedCheck(c doctor.Check) error {
+	return s.emit("ExplainedCheck", c, func(w io.Writer) error {
+		fix := ""
+		if c.Fixable {
+			fix = fmt.Sprintf("\nOr: heddle doctor --fix --only %s\n", c.ID)
+		}
+		_, err := fmt.Fprintf(w, "%s  %s (a finding is a %s)\n\nLooks at: %s\n\n%s\n\nWhat to do: %s\n%s", s.colour(w, bold, c.ID), c.Title, severityWord[c.Severity], c.Looks, c.Why, c.Remedy, fix)
+		return err
+	})
+}
+
+var severityWord = map[doctor.State]string{doctor.Note: "note", doctor.Warn: "warning", doctor.Fail: "failure"}

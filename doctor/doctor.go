@@ -1,0 +1,193 @@
+// Package doctor looks at a host for what keeps container networks from working:
+// the kernel's features, settings, other firewalls and network managers,
+// overlapping subnets, leftovers, rights, the agent itself. It runs in the
+// caller's process, as root, with the agent up or down, and changes nothing
+// unless it is asked to.
+//
+// A check reads the real thing, tells what it has read word for word, and names
+// a command that puts it right. Each file holds one family of checks.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// State is the outcome of a check.
+type State string
+
+// The states, from good to bad. A note says what is worth knowing and is no
+// fault; a skipped check could not be made.
+const (
+	OK   State = "ok"
+	Skip State = "skip"
+	Note State = "note"
+	Warn State = "warn"
+	Fail State = "fail"
+)
+
+// Check is one question about the host.
+type Check struct {
+	// ID is stable and never reused: lower-case words joined by dashes.
+	ID     string `json:"id"`
+	Family string `json:"family"`
+	Title  string `json:"title"`
+	// Severity is the state of a finding of this check.
+	Severity State `json:"severity"`
+	// Looks says what is read, Why what happens if it is wrong.
+	Looks string `json:"looks"`
+	Why   string `json:"why"`
+	// Remedy is a command to type; capitals stand for what the finding names.
+	Remedy string `json:"remedy"`
+	// Fixable says that --fix does it.
+	Fixable bool `json:"fixable"`
+
+	look func(context.Context, *Host) Finding
+	fix  func(context.Context, *Host) ([]string, error)
+}
+
+// Finding is the outcome of one check.
+type Finding struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	State    State  `json:"state"`
+	Severity State  `json:"severity"`
+	// Evidence is what was read, word for word, each line with its source.
+	Evidence []string `json:"evidence,omitempty"`
+	// Remedy holds commands to type.
+	Remedy []string `json:"remedy,omitempty"`
+	// Fixed is what --fix did.
+	Fixed   []string `json:"fixed,omitempty"`
+	Seconds float64  `json:"seconds"`
+}
+
+// Loud reports whether the finding is a warning or a failure.
+func (f Finding) Loud() bool { return f.State == Warn || f.State == Fail }
+
+func fine(evidence ...string) Finding { return Finding{State: OK, Evidence: evidence} }
+
+func skip(reason string) Finding { return Finding{State: Skip, Evidence: []string{reason}} }
+
+// trouble is a finding of the check's severity; without evidence all is well.
+func trouble(evidence []string, remedy ...string) Finding {
+	if len(evidence) == 0 {
+		return fine()
+	}
+	return Finding{Evidence: evidence, Remedy: remedy}
+}
+
+// unknown is a finding for what could not be read.
+func unknown(err error) Finding {
+	if heddle.KindOf(err) == heddle.Unreachable {
+		return skip("the agent does not answer, so the host's networks are not known")
+	}
+	return skip(err.Error())
+}
+
+// Checks lists all checks: one for each of the modes, and the families.
+func Checks(modes []heddle.Mode) []Check {
+	var all []Check
+	for _, family := range []struct {
+		name   string
+		checks []Check
+	}{
+		{"modes", modeChecks(modes)}, {"kernel", kernelChecks()}, {"settings", settingChecks()}, {"mtu", mtuChecks()},
+		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"subnets", subnetChecks()}, {"leftovers", leftoverChecks()},
+		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"machine", machineChecks()},
+	} {
+		for _, c := range family.checks {
+			c.Family, c.Fixable = family.name, c.fix != nil
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Find returns the check of that id.
+func Find(all []Check, id string) (Check, bool) {
+	i := slices.IndexFunc(all, func(c Check) bool { return c.ID == id })
+	if i < 0 {
+		return Check{}, false
+	}
+	return all[i], true
+}
+
+// Choose keeps the checks of the given ids or families; none means all.
+func Choose(all []Check, wanted []string) ([]Check, error) {
+	if len(wanted) == 0 {
+		return all, nil
+	}
+	var some []Check
+	for _, w := range wanted {
+		matches := func(c Check) bool { return c.ID == w || c.Family == w }
+		if !slices.ContainsFunc(all, matches) {
+			return nil, heddle.Errorf(heddle.BadArgument, "check", fmt.Sprintf("%q", w), "'heddle doctor list' shows their ids and families")
+		}
+	}
+	for _, c := range all {
+		if slices.Contains(wanted, c.ID) || slices.Contains(wanted, c.Family) {
+			some = append(some, c)
+		}
+	}
+	return some, nil
+}
+
+// atOnce bounds the checks under way: most of them wait for another program.
+const atOnce = 8
+
+// Run makes the checks, several at a time, and returns the findings in order.
+func Run(ctx context.Context, h *Host, checks []Check) []Finding {
+	found := make([]Finding, len(checks))
+	room := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i, c := range checks {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			room <- struct{}{}
+			defer func() { <-room }()
+			found[i] = c.run(ctx, h)
+		}()
+	}
+	all.Wait()
+	return found
+}
+
+func (c Check) run(ctx context.Context, h *Host) Finding {
+	start := time.Now()
+	f := c.look(ctx, h)
+	f.ID, f.Title, f.Severity, f.Seconds = c.ID, c.Title, c.Severity, time.Since(start).Seconds()
+	if f.State == "" {
+		f.State = c.Severity
+	}
+	if f.Loud() && len(f.Remedy) == 0 {
+		f.Remedy = []string{c.Remedy}
+	}
+	for i, line := range f.Evidence {
+		f.Evidence[i] = strings.TrimSpace(line)
+	}
+	return f
+}
+
+// Mend puts right what findings tell and can be put right safely, one after the
+// other, and looks again.
+func Mend(ctx context.Context, h *Host, checks []Check, found []Finding) []Finding {
+	for i, c := range checks {
+		if c.fix == nil || !found[i].Loud() {
+			continue
+		}
+		done, err := c.fix(ctx, h)
+		if err != nil {
+			done = append(done, "not done: "+err.Error())
+		}
+		found[i] = c.run(ctx, h.Again())
+		found[i].Fixed = done
+	}
+	return found
+}

@@ -1,0 +1,215 @@
+package doctor
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func fileChecks() []Check {
+	return []Check{
+		{ID: "socket-rights", Title: "Only root and a group may use the socket", Severity: Fail, Looks: "owner and mode of the agent's socket",
+			Why: "Whoever can write to it commands the host's network.", Remedy: "chmod 0660 SOCKET && chown root SOCKET", look: lookSocketRights, fix: fixSocketRights},
+		{ID: "folder-rights", Title: "Only root may write to the agent's folders", Severity: Fail, Looks: "owner and mode of the state and run folders",
+			Why: "Whoever can write there can take the socket's place, or the ledger's.", Remedy: "chmod go-w FOLDER && chown root FOLDER", look: lookFolderRights, fix: fixFolderRights},
+		{ID: "ledger-rights", Title: "Only root may read the ledger", Severity: Warn, Looks: "owner and mode of heddle.db and ledger.db",
+			Why: "It names all containers and their namespaces; written to by others, it is lost.", Remedy: "chmod 0600 FILE", look: lookLedgerRights, fix: fixLedgerRights},
+		{ID: "ledger-sound", Title: "The ledger's files are whole", Severity: Fail, Looks: "the head of heddle.db and ledger.db: size, and one of the two descriptions that every such file starts with",
+			Why: "The agent refuses to start with a damaged ledger, and changes nothing.", Remedy: "restore FILE from a copy; see 'heddle explain HDL-4002'", look: lookLedgerSound},
+		{ID: "disk-room", Title: "The file systems of the agent's folders have room", Severity: Warn, Looks: "statfs(2) of the state and run folders: bytes and inodes free (16 MiB and 1000 at least)",
+			Why: "An attach is refused when its record cannot be written.", Remedy: "make room on the file system", look: lookDiskRoom},
+		{ID: "disk-writable", Title: "The agent's folders can be written", Severity: Fail, Looks: "statfs(2) of the state and run folders: the flag ro",
+			Why: "Nothing can be attached or detached.", Remedy: "mount -o remount,rw FOLDER", look: lookDiskWritable},
+		{ID: "run-volatile", Title: "The run folder does not survive a reboot", Severity: Warn, Looks: "the kind of file system of the run folder",
+			Why: "It is written at every attach; on a disk that is slow, and wears it.", Remedy: "use a folder below /run (--run-dir)", look: lookKind(true)},
+		{ID: "state-lasting", Title: "The state folder survives a reboot", Severity: Warn, Looks: "the kind of file system of the state folder",
+			Why: "The host's networks are forgotten at every boot.", Remedy: "use a folder on a disk (--state-dir)", look: lookKind(false)},
+		{ID: "clock", Title: "The clock has not gone back", Severity: Warn, Looks: "the time, and the times of the agent's files",
+			Why: "Addresses that were given back stay in quarantine until the clock has caught up.", Remedy: "timedatectl set-ntp true", look: lookClock},
+	}
+}
+
+const wrongSocket, wrongFolder, wrongFile = 0o117, 0o022, 0o077
+
+// rights tells what is wrong with a file's owner and mode; nothing if it is not
+// there.
+func rights(path string, wrong os.FileMode) string {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return ""
+	}
+	if mode := os.FileMode(st.Mode & 0o777); mode&wrong != 0 || st.Uid != 0 {
+		return fmt.Sprintf("stat %s: mode %04o, owner %d", path, mode, st.Uid)
+	}
+	return ""
+}
+
+func allRights(wrong os.FileMode, paths ...string) (evidence, remedy []string) {
+	for _, path := range paths {
+		if s := rights(path, wrong); s != "" {
+			evidence, remedy = append(evidence, s), append(remedy, fmt.Sprintf("chmod %s %s && chown root %s", clears(wrong), path, path))
+		}
+	}
+	return evidence, remedy
+}
+
+func clears(wrong os.FileMode) string {
+	return map[os.FileMode]string{wrongSocket: "0660", wrongFolder: "go-w", wrongFile: "0600"}[wrong]
+}
+
+// fixRights takes away the bits that are too many, and gives the file to root.
+func fixRights(wrong os.FileMode, paths ...string) (done []string, err error) {
+	for _, path := range paths {
+		if rights(path, wrong) == "" {
+			continue
+		}
+		st, err := os.Lstat(path)
+		if err != nil || st.Mode()&os.ModeSymlink != 0 {
+			return done, fmt.Errorf("%s is no file of ours: %v", path, err)
+		}
+		if err := os.Lchown(path, 0, -1); err != nil {
+			return done, err
+		}
+		mode := st.Mode().Perm() &^ wrong
+		if err := os.Chmod(path, mode); err != nil {
+			return done, err
+		}
+		done = append(done, fmt.Sprintf("chown root %s; chmod %04o %s", path, mode, path))
+	}
+	return done, nil
+}
+
+func (h *Host) ledgers() []string {
+	return []string{filepath.Join(h.StateDir, "heddle.db"), filepath.Join(h.RunDir, "ledger.db")}
+}
+
+func lookSocketRights(_ context.Context, h *Host) Finding {
+	evidence, remedy := allRights(wrongSocket, h.Socket)
+	return trouble(evidence, remedy...)
+}
+
+func fixSocketRights(_ context.Context, h *Host) ([]string, error) {
+	return fixRights(wrongSocket, h.Socket)
+}
+
+func lookFolderRights(_ context.Context, h *Host) Finding {
+	evidence, remedy := allRights(wrongFolder, h.StateDir, h.RunDir)
+	return trouble(evidence, remedy...)
+}
+
+func fixFolderRights(_ context.Context, h *Host) ([]string, error) {
+	return fixRights(wrongFolder, h.StateDir, h.RunDir)
+}
+
+func lookLedgerRights(_ context.Context, h *Host) Finding {
+	evidence, remedy := allRights(wrongFile, h.ledgers()...)
+	return trouble(evidence, remedy...)
+}
+
+func fixLedgerRights(_ context.Context, h *Host) ([]string, error) {
+	return fixRights(wrongFile, h.ledgers()...)
+}
+
+// boltMagic stands after the header of each of the two first pages (bbolt).
+const boltMagic, boltHeader = 0xED0CDAED, 16
+
+func lookLedgerSound(_ context.Context, h *Host) Finding {
+	var read, evidence []string
+	for _, path := range h.ledgers() {
+		b := make([]byte, 2*os.Getpagesize())
+		f, err := os.Open(path)
+		if err != nil {
+			continue // the agent makes it
+		}
+		n, _ := f.Read(b)
+		f.Close()
+		switch one, two := magicAt(b[:n], 0), magicAt(b[:n], os.Getpagesize()); {
+		case n < len(b):
+			evidence = append(evidence, fmt.Sprintf("%s: %d bytes", path, n))
+		case !one && !two:
+			evidence = append(evidence, fmt.Sprintf("%s: % x … where the magic number %x should be", path, b[boltHeader:boltHeader+8], uint32(boltMagic)))
+		default:
+			read = append(read, path+": its head is whole")
+		}
+	}
+	if len(evidence) == 0 {
+		return fine(read...)
+	}
+	return trouble(evidence)
+}
+
+func magicAt(b []byte, page int) bool {
+	at := page + boltHeader
+	return len(b) >= at+4 && binary.NativeEndian.Uint32(b[at:]) == boltMagic
+}
+
+func (h *Host) folders() []string { return []string{h.StateDir, h.RunDir} }
+
+func lookDiskRoom(_ context.Context, h *Host) Finding {
+	var read, evidence []string
+	for _, dir := range h.folders() {
+		var fs unix.Statfs_t
+		if unix.Statfs(dir, &fs) != nil {
+			continue
+		}
+		free := fs.Bavail * uint64(fs.Bsize)
+		line := fmt.Sprintf("statfs %s: %d KiB free, %d of %d inodes free", dir, free>>10, fs.Ffree, fs.Files)
+		read = append(read, line)
+		// a file system without a limit on inodes says 0 of 0
+		if free < 16<<20 || fs.Files > 0 && fs.Ffree < 1000 {
+			evidence = append(evidence, line)
+		}
+	}
+	if len(evidence) == 0 {
+		return fine(read...)
+	}
+	return trouble(evidence)
+}
+
+func lookDiskWritable(_ context.Context, h *Host) Finding {
+	var evidence, remedy []string
+	for _, dir := range h.folders() {
+		var fs unix.Statfs_t
+		if unix.Statfs(dir, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0 {
+			evidence, remedy = append(evidence, "statfs "+dir+": ro"), append(remedy, "mount -o remount,rw "+dir)
+		}
+	}
+	return trouble(evidence, remedy...)
+}
+
+func lookKind(volatile bool) func(context.Context, *Host) Finding {
+	return func(_ context.Context, h *Host) Finding {
+		dir := h.StateDir
+		if volatile {
+			dir = h.RunDir
+		}
+		var fs unix.Statfs_t
+		if err := unix.Statfs(dir, &fs); err != nil {
+			return skip(dir + ": " + err.Error())
+		}
+		line := fmt.Sprintf("statfs %s: type %#x", dir, fs.Type)
+		if inMemory := fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC; inMemory != volatile {
+			return trouble([]string{line})
+		}
+		return fine(line)
+	}
+}
+
+func lookClock(_ context.Context, h *Host) Finding {
+	now := time.Now()
+	var evidence []string
+	for _, path := range append(h.folders(), h.ledgers()...) {
+		if st, err := os.Stat(path); err == nil && st.ModTime().After(now.Add(time.Minute)) {
+			evidence = append(evidence, fmt.Sprintf("%s was written at %s; it is %s", path, stamp(st.ModTime()), stamp(now)))
+		}
+	}
+	return trouble(evidence)
+}
+
+func stamp(t time.Time) string { return strings.TrimSuffix(t.UTC().Format(time.RFC3339), "Z") + " UTC" }

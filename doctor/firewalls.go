@@ -1,0 +1,241 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+func firewallChecks() []Check {
+	return []Check{
+		{ID: "forward-drop", Title: "No other firewall drops what we forward", Severity: Fail, Looks: "foreign base chains at the hook forward with policy drop or rules that drop, in 'nft list ruleset' and 'iptables-legacy -S'",
+			Why: "A drop in any chain is final. The agent puts accept rules for its own devices at the head of such chains; here they are missing.", Remedy: "heddle doctor --fix --only forward-drop", look: lookForwardDrop, fix: fixForwardDrop},
+		{ID: "forward-before", Title: "No rule before our accept rules drops our traffic", Severity: Warn, Looks: "rules of foreign forward chains that stand before heddle's accept rules, drop, and match its devices or subnets",
+			Why: "Somebody put them first on purpose; heddle leaves them there.", Remedy: "nft -a list chain CHAIN, then nft delete rule CHAIN handle N", look: lookForwardBefore},
+		{ID: "prerouting-drop", Title: "No rule drops our traffic before it is routed", Severity: Warn, Looks: "foreign base chains at the hooks ingress and prerouting: policy drop, and rules that drop and match heddle's devices or subnets",
+			Why: "What is dropped there never reaches a container, and no accept rule of heddle's can help.", Remedy: "nft -a list chain CHAIN, then nft delete rule CHAIN handle N", look: lookPreroutingDrop},
+		{ID: "input-drop", Title: "Containers find their IPv6 gateway through the input chain", Severity: Warn, Looks: "foreign base chains at the hook input with policy drop, and whether they let ICMPv6 pass; where a network has IPv6",
+			Why: "Neighbour discovery for the gateway is ICMPv6 to the host itself. Without it containers lose IPv6 after half a minute.", Remedy: "nft insert rule CHAIN icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept", look: lookInputDrop},
+		{ID: "port-forward", Title: "No other rule forwards a published port", Severity: Warn, Looks: "foreign dnat and redirect rules with the port of a published one",
+			Why: "Which of the two gets a connection is decided by the chains' priorities; the other one is never reached.", Remedy: "nft -a list chain CHAIN, then nft delete rule CHAIN handle N, or publish another port", look: lookPortForward},
+		{ID: "masquerade-all", Title: "No other rule rewrites containers' addresses", Severity: Warn, Looks: "foreign masquerade and snat rules without an outgoing interface, or with heddle's",
+			Why: "Containers see each other under the gateway's address, and what the guard and isolation go by is lost.", Remedy: "add oifname \"UPLINK\" to the rule", look: lookMasqueradeAll},
+		{ID: "notrack", Title: "Our connections are tracked", Severity: Warn, Looks: "foreign rules with notrack that match heddle's devices or subnets",
+			Why: "Without tracking there is no masquerading, no published port, and no reply into a network.", Remedy: "nft -a list chain CHAIN, then nft delete rule CHAIN handle N", look: lookNotrack},
+		{ID: "bridge-drop", Title: "No other firewall drops bridged frames", Severity: Fail, Looks: "foreign base chains of family bridge: policy drop, and rules that drop and match heddle's devices",
+			Why: "Containers of one network do not reach each other, nor their gateway.", Remedy: "nft chain bridge TABLE CHAIN '{ policy accept; }', or ebtables -P FORWARD ACCEPT", look: lookBridgeDrop},
+		{ID: "two-iptables", Title: "Only one kind of iptables is in use", Severity: Warn, Looks: "rules in legacy tables and rules in nftables' table ip filter at the same time",
+			Why: "Both apply. Who lists one does not see the other, which is how a drop is overlooked.", Remedy: "update-alternatives --config iptables; then iptables-legacy -F && iptables-legacy -P FORWARD ACCEPT", look: lookTwoIptables},
+	}
+}
+
+// hooked are the foreign chains at a hook, if we have networks at all.
+func (h *Host) hooked(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
+	networks, err := h.Networks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours = subnets(networks)
+	all, err := h.foreign(ctx)
+	for _, c := range all {
+		if len(ours) > 0 && want(c) {
+			some = append(some, c)
+		}
+	}
+	return some, ours, err
+}
+
+func at(hooks ...string) func(chain) bool {
+	return func(c chain) bool {
+		return slices.Contains(hooks, c.hook) && c.family != "bridge" && c.kind == "filter"
+	}
+}
+
+// shut reports whether a forward chain could drop our packets; evidence is what
+// says so.
+func (c chain) shut(ours []subnet) (evidence []string) {
+	if c.drops {
+		evidence = append(evidence, c.quote(c.head))
+	}
+	for _, r := range c.rules {
+		if endPattern.MatchString(r) && concerns(r, ours) {
+			evidence = append(evidence, c.quote(r))
+		}
+	}
+	return evidence
+}
+
+func lookForwardDrop(ctx context.Context, h *Host) Finding {
+	chains, ours, err := h.hooked(ctx, at("forward"))
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range chains {
+		if !c.admits() {
+			evidence = append(evidence, c.shut(ours)...)
+		}
+	}
+	return trouble(evidence)
+}
+
+func fixForwardDrop(context.Context, *Host) ([]string, error) {
+	c, err := kernel.NewCoexist()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Admit()
+}
+
+func lookForwardBefore(ctx context.Context, h *Host) Finding {
+	chains, ours, err := h.hooked(ctx, at("forward"))
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range chains {
+		if !c.admits() {
+			continue
+		}
+		for _, r := range c.rules {
+			if strings.Contains(r, heddle.PrefixBridge+"*") || strings.Contains(r, heddle.PrefixBridge+"+") {
+				break // from here on our own have accepted
+			}
+			if endPattern.MatchString(r) && concerns(r, ours) {
+				evidence = append(evidence, c.quote(r))
+			}
+		}
+	}
+	return trouble(evidence)
+}
+
+func lookPreroutingDrop(ctx context.Context, h *Host) Finding {
+	chains, ours, err := h.hooked(ctx, at("prerouting", "ingress"))
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range chains {
+		evidence = append(evidence, c.shut(ours)...)
+	}
+	return trouble(evidence)
+}
+
+func lookInputDrop(ctx context.Context, h *Host) Finding {
+	chains, ours, err := h.hooked(ctx, at("input"))
+	if err != nil {
+		return unknown(err)
+	}
+	six := slices.ContainsFunc(ours, func(s subnet) bool { return s.prefix.Addr().Is6() })
+	all, _ := h.foreign(ctx)
+	var evidence []string
+	for _, c := range chains {
+		sees6 := c.family == "inet" || strings.HasSuffix(c.family, "ip6")
+		opens := func(o chain) bool {
+			return o.family == c.family && o.table == c.table && slices.ContainsFunc(o.rules, func(r string) bool {
+				return strings.Contains(r, "icmpv6") || strings.Contains(r, "ipv6-icmp") || strings.Contains(r, "nd-neighbor")
+			})
+		}
+		if six && sees6 && c.drops && !slices.ContainsFunc(all, opens) {
+			evidence = append(evidence, c.quote(c.head))
+		}
+	}
+	return trouble(evidence)
+}
+
+// rulesThat lists the foreign rules that match a word, anywhere in a table.
+func (h *Host) rulesThat(ctx context.Context, match func(rule string, ours []subnet) bool) Finding {
+	chains, ours, err := h.hooked(ctx, func(chain) bool { return true })
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range chains {
+		for _, r := range c.rules {
+			if match(r, ours) {
+				evidence = append(evidence, c.quote(r))
+			}
+		}
+	}
+	return trouble(evidence)
+}
+
+func lookPortForward(ctx context.Context, h *Host) Finding {
+	ports, err := h.ports(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	return h.rulesThat(ctx, func(r string, _ []subnet) bool {
+		m := portPattern.FindStringSubmatch(r)
+		return m != nil && targetPattern.MatchString(r) && slices.ContainsFunc(ports, func(p published) bool {
+			return strconv.Itoa(int(p.HostPort)) == m[1] && strings.Contains(r, p.Protocol)
+		})
+	})
+}
+
+func lookMasqueradeAll(ctx context.Context, h *Host) Finding {
+	return h.rulesThat(ctx, func(r string, ours []subnet) bool {
+		rule, _, _ := strings.Cut(r, "snat to") // what it becomes is no match
+		return sourcePattern.MatchString(r) && concerns(rule, ours)
+	})
+}
+
+func lookNotrack(ctx context.Context, h *Host) Finding {
+	return h.rulesThat(ctx, func(r string, ours []subnet) bool {
+		return (strings.Contains(r, "notrack") || strings.Contains(r, "NOTRACK")) && concerns(r, ours)
+	})
+}
+
+func lookBridgeDrop(ctx context.Context, h *Host) Finding {
+	chains, ours, err := h.hooked(ctx, func(c chain) bool { return c.family == "bridge" && c.hook != "" })
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range chains {
+		evidence = append(evidence, c.shut(ours)...)
+	}
+	return trouble(evidence)
+}
+
+func lookTwoIptables(ctx context.Context, h *Host) Finding {
+	chains, err := h.Chains(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	legacy, err := h.Legacy(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	first := func(all []chain) string {
+		for _, c := range all {
+			for _, r := range c.rules {
+				if !strings.Contains(r, heddle.Mark+":") {
+					return c.quote(r)
+				}
+			}
+			if c.drops {
+				return c.quote(c.head)
+			}
+		}
+		return ""
+	}
+	old := ""
+	for _, t := range legacy {
+		if s := first(t.chains); s != "" && old == "" {
+			old = s
+		}
+	}
+	isNew := func(c chain) bool {
+		return (c.family == "ip" || c.family == "ip6") && (c.table == "filter" || c.table == "nat")
+	}
+	if s := first(slices.DeleteFunc(slices.Clone(chains), func(c chain) bool { return !isNew(c) })); s != "" && old != "" {
+		return trouble([]string{old, s})
+	}
+	return fine()
+}

@@ -1,0 +1,233 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/lab"
+)
+
+func leftoverChecks() []Check {
+	return []Check{
+		{ID: "audit", Title: "Ledger, kernel and containers agree", Severity: Fail, Looks: "'heddle audit': what is left over, missing, gone or not finished",
+			Why: "Leftovers hold addresses and names; what is missing is a broken container.", Remedy: "heddle gc", look: lookAudit, fix: fixGC},
+		{ID: "orphans", Title: "Nothing of ours is there without an agent", Severity: Warn, Looks: "interfaces, routes, rules and tables with heddle's mark, while no agent answers and its state folder is empty",
+			Why: "They were left by an agent whose records are gone; nobody keeps them up.", Remedy: "systemctl start heddled, then heddle gc", look: lookOrphans},
+		{ID: "accept-rules", Title: "Accept rules stand in other firewalls only while there are networks", Severity: Warn, Looks: "heddle's rules in foreign forward chains, while there is no network",
+			Why: "They open nothing that exists, and do not belong there.", Remedy: "systemctl restart heddled", look: lookAcceptRules, fix: fixAcceptRules},
+		{ID: "link-names", Title: "No stranger's interface has a name like ours", Severity: Warn, Looks: "'ip link': names of heddle's form without its alias",
+			Why: "An endpoint whose name is taken cannot be attached.", Remedy: "ip link set NAME name OTHER", look: lookLinkNames},
+		{ID: "netns-files", Title: "Named namespaces are namespaces", Severity: Warn, Looks: "files in /run/netns that are older than a minute and not a namespace",
+			Why: "Their mount is gone: 'ip netns' complains, and the name cannot be used again.", Remedy: "rm /run/netns/NAME", look: lookNetnsFiles, fix: fixNetnsFiles},
+		{ID: "gone-containers", Title: "Endpoints' namespaces are there", Severity: Fail, Looks: "the namespace path of each endpoint, as the agent sees it",
+			Why: "The container died without a DEL; its address and ports stay taken.", Remedy: "heddle gc", look: lookGone, fix: fixGC},
+		{ID: "labs", Title: "No lab is left over", Severity: Warn, Looks: "the folders of /run/heddle-lab, and whether a process has mounts or a namespace there",
+			Why: "A lab whose hosts are dead still has folders, mounts and cgroups.", Remedy: "heddle lab down NAME", look: lookLabs},
+		{ID: "socket-file", Title: "Somebody answers on the agent's socket file", Severity: Warn, Looks: "the socket's file, and a connection to it",
+			Why: "A file that nobody listens on was left by an agent that was killed.", Remedy: "systemctl start heddled", look: lookSocketFile},
+		{ID: "ledger-files", Title: "No half-written file lies in the agent's folders", Severity: Note, Looks: "*.new, *.tmp and *.corrupt files in the state and run folders",
+			Why: "They are of no use to the agent.", Remedy: "rm FILE", look: lookStrayFiles},
+	}
+}
+
+func findings(all []heddle.Finding) (text []string) {
+	for _, f := range all {
+		text = append(text, strings.Join(strings.Fields(fmt.Sprintf("heddle audit: %s %s %s %s", f.Kind, f.Object, f.Owner, f.Detail)), " "))
+	}
+	return text
+}
+
+func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
+	if _, err := h.Status(ctx); err != nil {
+		return nil, err
+	}
+	all, err := ask(ctx, h, (*client.Client).Audit)
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	// what was on its way is no finding: only what is still there counts
+	time.Sleep(settle)
+	again, err := ask(ctx, h, (*client.Client).Audit)
+	return slices.DeleteFunc(again, func(f heddle.Finding) bool { return !slices.Contains(all, f) }), err
+}
+
+// settle is how long an operation under way may take to end.
+const settle = 300 * time.Millisecond
+
+func lookAudit(ctx context.Context, h *Host) Finding {
+	all, err := h.audit(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	return trouble(findings(slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind == "gone" })))
+}
+
+func lookGone(ctx context.Context, h *Host) Finding {
+	all, err := h.audit(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	return trouble(findings(slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind != "gone" })))
+}
+
+func fixGC(ctx context.Context, h *Host) (done []string, err error) {
+	removed, err := ask(ctx, h, func(c *client.Client, ctx context.Context) ([]string, error) { return c.GC(ctx, "", nil) })
+	for _, r := range removed {
+		done = append(done, "removed "+r)
+	}
+	return done, err
+}
+
+func lookOrphans(ctx context.Context, h *Host) Finding {
+	if _, err := h.Status(ctx); err == nil {
+		return fine("the agent answers")
+	}
+	if _, err := os.Stat(filepath.Join(h.StateDir, "heddle.db")); err == nil {
+		return fine("an agent's records are in " + h.StateDir)
+	}
+	owned, err := h.Owned()
+	if err != nil {
+		return unknown(err)
+	}
+	return trouble(owned.Keys())
+}
+
+func lookAcceptRules(ctx context.Context, h *Host) Finding {
+	networks, err := h.Networks(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	if len(networks) > 0 {
+		return fine(fmt.Sprintf("there are %d networks", len(networks)))
+	}
+	c, err := kernel.NewCoexist()
+	if err != nil {
+		return unknown(err)
+	}
+	defer c.Close()
+	left, err := c.Admitted()
+	if err != nil {
+		return unknown(err)
+	}
+	return trouble(left)
+}
+
+func fixAcceptRules(context.Context, *Host) ([]string, error) {
+	c, err := kernel.NewCoexist()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	left, err := c.Admitted()
+	if err != nil {
+		return nil, err
+	}
+	for i := range left {
+		left[i] = "removed " + left[i]
+	}
+	return left, c.Withdraw()
+}
+
+func lookLinkNames(ctx context.Context, h *Host) Finding {
+	links, err := h.Links(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence, remedy []string
+	for _, l := range links {
+		if isOurName(l.Name) && !l.ours() {
+			evidence, remedy = append(evidence, fmt.Sprintf("ip link: %s: alias %q", l.Name, l.Alias)), append(remedy, "ip link set "+l.Name+" name OTHER")
+		}
+	}
+	return trouble(evidence, remedy...)
+}
+
+// staleNetns lists plain files among the named namespaces. A young one may be
+// on its way to become one.
+func staleNetns() (paths []string) {
+	all, _ := filepath.Glob("/run/netns/*")
+	for _, path := range all {
+		var fs unix.Statfs_t
+		st, err := os.Lstat(path)
+		if err != nil || !st.Mode().IsRegular() || time.Since(st.ModTime()) < time.Minute {
+			continue
+		}
+		if unix.Statfs(path, &fs) == nil && fs.Type != unix.NSFS_MAGIC {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func lookNetnsFiles(context.Context, *Host) Finding {
+	var evidence, remedy []string
+	for _, path := range staleNetns() {
+		evidence, remedy = append(evidence, path+": a plain file, nothing is mounted there"), append(remedy, "rm "+path)
+	}
+	return trouble(evidence, remedy...)
+}
+
+func fixNetnsFiles(context.Context, *Host) (done []string, err error) {
+	for _, path := range staleNetns() {
+		// what was mounted in between is busy, and stays
+		if one := os.Remove(path); one != nil {
+			err = errors.Join(err, one)
+			continue
+		}
+		done = append(done, "rm "+path)
+	}
+	return done, err
+}
+
+func lookLabs(_ context.Context, h *Host) Finding {
+	all, err := lab.List(h.Labs)
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence, remedy []string
+	for _, l := range all {
+		// one that is being made now is young
+		if !l.Alive() && time.Since(l.Created) > time.Minute {
+			evidence = append(evidence, fmt.Sprintf("%s: not all of its hosts live", filepath.Join(h.Labs, l.Name)))
+			remedy = append(remedy, "heddle lab down "+l.Name)
+		}
+	}
+	return trouble(evidence, remedy...)
+}
+
+func lookSocketFile(_ context.Context, h *Host) Finding {
+	c, err := net.DialTimeout("unix", h.Socket, time.Second)
+	if err == nil {
+		c.Close()
+		return fine("connect " + h.Socket + ": answered")
+	}
+	if errors.Is(err, unix.ECONNREFUSED) {
+		return trouble([]string{err.Error()})
+	}
+	return fine(err.Error())
+}
+
+func lookStrayFiles(_ context.Context, h *Host) Finding {
+	var evidence, remedy []string
+	for _, dir := range []string{h.StateDir, h.RunDir} {
+		for _, pattern := range []string{"*.new", "*.tmp", "*.corrupt"} {
+			files, _ := filepath.Glob(filepath.Join(dir, pattern))
+			for _, f := range files {
+				evidence, remedy = append(evidence, f), append(remedy, "rm "+f)
+			}
+		}
+	}
+	return trouble(evidence, remedy...)
+}

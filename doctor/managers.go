@@ -1,0 +1,215 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+func managerChecks() []Check {
+	return []Check{
+		{ID: "networkd-routes", Title: "systemd-networkd leaves our routes alone", Severity: Warn, Looks: "a running systemd-networkd; ManageForeignRoutes and ManageForeignRoutingPolicyRules in networkd.conf and networkd.conf.d",
+			Why: "At its start, and whenever a link of its own changes, it removes routes and rules that it did not make.", Remedy: "write ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no under [Network] in " + networkdConf + ", then systemctl restart systemd-networkd",
+			look: lookNetworkdRoutes, fix: fixFile(networkdConf, "[Network]\nManageForeignRoutes=no\nManageForeignRoutingPolicyRules=no\n")},
+		{ID: "networkd-links", Title: "systemd-networkd does not configure our links", Severity: Warn, Looks: "a running systemd-networkd; the [Match] sections of *.network files",
+			Why: "It would give bridges and ports addresses, DHCP and settings of its own.", Remedy: "write [Match] Name=hb* hd* hs* and [Link] Unmanaged=yes to " + networkdUnmanaged + ", then networkctl reload",
+			look: lookNetworkdLinks, fix: fixFile(networkdUnmanaged, "[Match]\nName=hb* hd* hs*\n\n[Link]\nUnmanaged=yes\n")},
+		{ID: "networkmanager", Title: "NetworkManager does not configure our links", Severity: Warn, Looks: "a running NetworkManager; unmanaged-devices in NetworkManager.conf and conf.d",
+			Why: "It may start DHCP on bridges and ports, and take their addresses away.", Remedy: "write unmanaged-devices=interface-name:hb*;interface-name:hd*;interface-name:hs* under [keyfile] in " + nmConf + ", then nmcli general reload",
+			look: lookNetworkManager, fix: fixFile(nmConf, "[keyfile]\nunmanaged-devices+=interface-name:hb*;interface-name:hd*;interface-name:hs*\n")},
+		{ID: "dhcpcd", Title: "dhcpcd does not configure our links", Severity: Warn, Looks: "a running dhcpcd; denyinterfaces and allowinterfaces in /etc/dhcpcd.conf",
+			Why: "It asks for an address on every new interface, and gives it one from 169.254.0.0/16 with a route when nobody answers.", Remedy: "echo 'denyinterfaces hb* hd* hs*' >>/etc/dhcpcd.conf, then dhcpcd -n", look: lookDhcpcd},
+		{ID: "ifupdown", Title: "ifupdown does not configure our links", Severity: Warn, Looks: "auto, allow-hotplug and iface lines in /etc/network/interfaces and interfaces.d",
+			Why: "ifup gives the interface addresses, or waits for DHCP on it.", Remedy: "remove the line from FILE", look: lookIfupdown},
+		{ID: "ufw", Title: "ufw does not drop what is forwarded", Severity: Note, Looks: "ENABLED in /etc/ufw/ufw.conf, DEFAULT_FORWARD_POLICY in /etc/default/ufw",
+			Why: "heddle's accept rules stand before ufw's drop, and are put back after 'ufw reload'. Rules of ufw do not apply to containers.", Remedy: "nothing to do; 'heddle network create --internal' keeps a network from the outside", look: lookUfw},
+		{ID: "firewalld", Title: "firewalld does not run", Severity: Note, Looks: "a running firewalld",
+			Why: "heddle's accept rules stand in its chains, and are put back after a reload. Its zones do not apply to containers.", Remedy: "nothing to do", look: lookRunning("firewalld")},
+		{ID: "dockerd", Title: "dockerd does not run", Severity: Note, Looks: "a running dockerd",
+			Why: "It sets the policy of the forward chain to drop; heddle's accept rules stand before it.", Remedy: "nothing to do", look: lookRunning("dockerd")},
+		{ID: "nftables-service", Title: "No service flushes the whole ruleset", Severity: Note, Looks: "an enabled nftables.service, and 'flush ruleset' in /etc/nftables.conf",
+			Why: "A reload of the service removes heddle's tables too, for up to a second until the agent has put them back.", Remedy: "name the tables in /etc/nftables.conf instead of 'flush ruleset'", look: lookFlush},
+	}
+}
+
+const (
+	networkdConf      = "/etc/systemd/networkd.conf.d/50-heddle.conf"
+	networkdUnmanaged = "/etc/systemd/network/05-heddle.network"
+	nmConf            = "/etc/NetworkManager/conf.d/90-heddle.conf"
+)
+
+// samples are names such as our links have.
+var samples = []string{heddle.PrefixBridge + "0123456789", heddle.PrefixPort + "0123456789", heddle.PrefixTrunk + "0123456789"}
+
+// fixFile writes a file of our own; the manager reads it when it is told to.
+func fixFile(file, text string) func(context.Context, *Host) ([]string, error) {
+	return func(context.Context, *Host) ([]string, error) {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		return []string{"wrote " + file + "; it holds after the program's reload or restart"}, nil
+	}
+}
+
+func lookRunning(program string) func(context.Context, *Host) Finding {
+	return func(_ context.Context, h *Host) Finding { return trouble(lines(h.running(program))) }
+}
+
+func lines[T interface{ String() string }](all []T) (text []string) {
+	for _, x := range all {
+		text = append(text, x.String())
+	}
+	return text
+}
+
+func lookNetworkdRoutes(_ context.Context, h *Host) Finding {
+	daemon := h.running("systemd-networkd")
+	if len(daemon) == 0 {
+		return fine("systemd-networkd does not run here")
+	}
+	var read []string
+	kept := map[string]bool{}
+	for _, l := range configLines("/etc/systemd/networkd.conf.d/*.conf", "/run/systemd/networkd.conf.d/*.conf", "/usr/lib/systemd/networkd.conf.d/*.conf", "/etc/systemd/networkd.conf") {
+		key, value, _ := strings.Cut(l.text, "=")
+		if key = strings.TrimSpace(key); strings.HasPrefix(key, "ManageForeignRout") {
+			read = append(read, l.String())
+			kept[key] = slices.Contains([]string{"no", "false", "off", "0"}, strings.ToLower(strings.TrimSpace(value)))
+		}
+	}
+	if kept["ManageForeignRoutes"] && kept["ManageForeignRoutingPolicyRules"] {
+		return fine(read...)
+	}
+	return trouble(append(lines(daemon), append(read, "without a line the default is yes")...))
+}
+
+// section holds a part of a unit file's keys.
+type section map[string][]string
+
+// networkFile reads the [Match] and [Link] sections of a *.network file.
+func networkFile(file string) (match, link section) {
+	match, link = section{}, section{}
+	all, _ := linesOf(file)
+	current := section{}
+	for _, l := range all {
+		switch key, value, pair := strings.Cut(l.text, "="); {
+		case l.text == "[Match]":
+			current = match
+		case l.text == "[Link]":
+			current = link
+		case strings.HasPrefix(l.text, "["):
+			current = section{}
+		case pair:
+			key = strings.TrimSpace(key)
+			current[key] = append(current[key], strings.Fields(value)...)
+		}
+	}
+	return match, link
+}
+
+// matchesOurs reports whether the section matches links such as ours: by name,
+// or, without one, by nothing but a type or kind that ours have too.
+func (s section) matchesOurs() bool {
+	if names, given := s["Name"]; given {
+		return slices.ContainsFunc(names, globsOurs)
+	}
+	for key, values := range s {
+		ours := func(v string) bool { return slices.Contains([]string{"ether", "veth", "bridge", "*"}, v) }
+		if key != "Type" && key != "Kind" || !slices.ContainsFunc(values, ours) {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+func globsOurs(pattern string) bool {
+	for _, name := range samples {
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func lookNetworkdLinks(_ context.Context, h *Host) Finding {
+	daemon := h.running("systemd-networkd")
+	if len(daemon) == 0 {
+		return fine("systemd-networkd does not run here")
+	}
+	// the first file by name that matches a link is the one that counts
+	byName := map[string]string{}
+	for _, dir := range []string{"/usr/lib/systemd/network", "/lib/systemd/network", "/run/systemd/network", "/etc/systemd/network"} {
+		files, _ := filepath.Glob(dir + "/*.network")
+		for _, f := range files {
+			byName[filepath.Base(f)] = f
+		}
+	}
+	names := make([]string, 0, len(byName))
+	for name := range byName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		match, link := networkFile(byName[name])
+		if !match.matchesOurs() {
+			continue
+		}
+		read := byName[name] + ": [Match]"
+		for key, values := range match {
+			read += " " + key + "=" + strings.Join(values, " ")
+		}
+		if unmanaged := strings.Join(link["Unmanaged"], ""); unmanaged == "yes" || unmanaged == "true" || unmanaged == "1" {
+			return fine(read, byName[name]+": Unmanaged="+unmanaged)
+		}
+		return trouble(append(lines(daemon), read))
+	}
+	return fine("no *.network file matches hb*, hd* or hs*")
+}
+
+func lookNetworkManager(_ context.Context, h *Host) Finding {
+	daemon := h.running("NetworkManager")
+	if len(daemon) == 0 {
+		return fine("NetworkManager does not run here")
+	}
+	var read []string
+	kept := map[string]bool{}
+	for _, l := range configLines("/etc/NetworkManager/conf.d/*.conf", "/run/NetworkManager/conf.d/*.conf", "/usr/lib/NetworkManager/conf.d/*.conf", "/etc/NetworkManager/NetworkManager.conf") {
+		if !strings.HasPrefix(l.text, "unmanaged-devices") {
+			continue
+		}
+		read = append(read, l.String())
+		_, value, _ := strings.Cut(l.text, "=")
+		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
+			for _, name := range samples {
+				ok, _ := path.Match(strings.TrimPrefix(strings.TrimSpace(word), "interface-name:"), name)
+				kept[name] = kept[name] || ok
+			}
+		}
+	}
+	if len(kept) == len(samples) && kept[samples[0]] && kept[samples[1]] && kept[samples[2]] {
+		return fine(read...)
+	}
+	return trouble(append(lines(daemon), append(read, "unmanaged-devices does not name hb*, hd* and hs*")...))
+}
+
+func lookDhcpcd(_ context.Context, h *Host) Finding {
+	daemon := h.running("dhcpcd")
+	if len(daemon) == 0 {
+		return fine("dhcpcd does not run here")
+	}
+	all, _ := linesOf("/etc/dhcpcd.conf")
+	for _, l := range all {
+		words := strings.Fields(strings.ReplaceAll(l.text, ",", " "))
+		if words[0] == "allowinterfaces" && !slices.ContainsFunc(words[1:], globsOurs) || words[0] == "denyinterfaces" && slices.ContainsFunc(words[1:], globsOurs) {
+			return fine(l.String())
+		}
+	}
+	return trouble(append(lines(daemon), "/etc/dhcpcd.conf: no denyinterfaces that names hb*, hd* and hs*"))
+}

@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/trial"
+)
+
+// baseline are the modes that a host is expected to have; another one that does
+// not work is a fault only where a network has it.
+var baseline = []string{"bridge", "routed"}
+
+// modeChecks has a check for each mode: what it needs is found by trying it.
+func modeChecks(modes []heddle.Mode) (all []Check) {
+	for _, m := range modes {
+		all = append(all, Check{ID: "mode-" + m.Name(), Title: "Mode " + m.Name() + " works on this kernel", Severity: Fail,
+			Looks:  "the plans of a sample network and endpoint, made on a throw-away host with its own namespaces, compared and removed; with both families, and where that fails with each alone",
+			Why:    "A network of this mode is refused at its creation. For a mode that no network has, other than bridge and routed, this is a note.",
+			Remedy: "modprobe MODULE (bridge, veth, nf_tables, nft_chain_nat, macvlan), or choose another mode",
+			look:   func(ctx context.Context, h *Host) Finding { return h.lookMode(ctx, m) }})
+	}
+	return all
+}
+
+func (h *Host) lookMode(ctx context.Context, m heddle.Mode) Finding {
+	wanted := trial.Case{Mode: m.Name(), IPv4: true, IPv6: true}
+	err := trial.Run(m, wanted)
+	if err == nil {
+		return fine("tried with " + wanted.Families() + ": made, compared, removed")
+	}
+	best, found := trial.Best(wanted, h.modeNames(), func(c trial.Case) bool {
+		i := slices.IndexFunc(h.Modes, func(m heddle.Mode) bool { return m.Name() == c.Mode })
+		return i >= 0 && trial.Run(h.Modes[i], c) == nil
+	})
+	f := trouble([]string{"tried with " + wanted.Families() + ": " + err.Error()}, trial.Advice(wanted, best, found))
+	if !h.expects(ctx, m.Name()) {
+		f.State = Note
+	}
+	return f
+}
+
+func (h *Host) modeNames() (names []string) {
+	for _, m := range h.Modes {
+		names = append(names, m.Name())
+	}
+	return names
+}
+
+// expects reports whether the mode must work here.
+func (h *Host) expects(ctx context.Context, mode string) bool {
+	networks, _ := h.Networks(ctx)
+	used := func(n heddle.Network) bool { return n.Mode == mode }
+	return slices.Contains(baseline, mode) || slices.ContainsFunc(networks, used)
+}

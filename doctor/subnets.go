@@ -1,0 +1,210 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+func subnetChecks() []Check {
+	return []Check{
+		{ID: "subnet-address", Title: "No interface of the host has addresses of our networks", Severity: Fail, Looks: "the addresses of the host's interfaces (docker0 and VPNs among them) and the networks' subnets",
+			Why: "The host sends what is meant for containers to the other interface, or the other way round. heddle refuses such a network; here the address came later.", Remedy: "ip address del ADDRESS dev IF, or create the network anew with another --subnet", look: lookSubnetAddress},
+		{ID: "subnet-route", Title: "No route leads our addresses elsewhere", Severity: Fail, Looks: "'ip route': foreign routes that lie inside a network's subnet",
+			Why: "The longer prefix wins: packets for those containers leave by the route, as VPNs and routing daemons push it.", Remedy: "ip route del PREFIX, or create the network anew with another --subnet", look: lookSubnetRoute},
+		{ID: "subnet-behind", Title: "No destination lies behind our networks", Severity: Warn, Looks: "'ip route': foreign routes, other than default ones, that contain a network's subnet",
+			Why: "Whoever has those addresses at the far end of the VPN or the site's network cannot be reached from this host: the containers' subnet wins.", Remedy: "create the network anew with another --subnet", look: lookSubnetBehind},
+		{ID: "subnet-dns", Title: "The name servers do not lie in our networks", Severity: Warn, Looks: "nameserver lines of /etc/resolv.conf and the networks' subnets",
+			Why: "The host asks a container's address instead, and nothing resolves.", Remedy: "create the network anew with another --subnet", look: lookSubnetDNS},
+		{ID: "subnet-docker", Title: "Docker does not give out our addresses", Severity: Warn, Looks: "bip, fixed-cidr and default-address-pools in /etc/docker/daemon.json, and the networks' subnets",
+			Why: "A network that Docker makes later may overlap.", Remedy: "name other pools in /etc/docker/daemon.json, or create the network anew with another --subnet", look: lookSubnetDocker},
+		{ID: "subnet-cni", Title: "No other CNI configuration gives out our addresses", Severity: Warn, Looks: "subnets in the configurations of other plugins in /etc/cni/net.d",
+			Why: "Two containers get the same address.", Remedy: "change the subnet in FILE", look: lookSubnetCNI},
+		{ID: "pool-fill", Title: "Networks have addresses left", Severity: Warn, Looks: "the free addresses of each network in 'heddle status'",
+			Why: "With none left, no container can be attached. From nine tenths on this is told.", Remedy: "heddle gc, or create another network with a larger --subnet", look: lookPoolFill},
+		{ID: "rule-band", Title: "No stranger's policy rules stand among ours", Severity: Warn, Looks: fmt.Sprintf("'ip rule': priorities %d to %d without heddle's protocol", heddle.RulePriorityFrom, heddle.RulePriorityTo),
+			Why: "Their order with heddle's rules is accidental.", Remedy: "ip rule del priority N", look: lookRuleBand},
+	}
+}
+
+// overlaps builds evidence from pairs of ours and something else.
+func (h *Host) overlaps(ctx context.Context, others func() ([]other, error), clash func(subnet, other) bool) Finding {
+	networks, err := h.Networks(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	all, err := others()
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence, remedy []string
+	for _, s := range subnets(networks) {
+		for _, o := range all {
+			if o.prefix.IsValid() && clash(s, o) {
+				evidence = append(evidence, fmt.Sprintf("network %s: %s; %s", s.Name, s.prefix, o.said))
+				if o.remedy != "" {
+					remedy = append(remedy, o.remedy)
+				}
+			}
+		}
+	}
+	return trouble(evidence, remedy...)
+}
+
+// other is a prefix that somebody else has; said is where it was read.
+type other struct {
+	prefix       netip.Prefix
+	said, remedy string
+	link         string
+}
+
+func overlap(s subnet, o other) bool { return s.prefix.Overlaps(o.prefix) }
+
+func lookSubnetAddress(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() (all []other, err error) {
+		facts, err := h.Facts()
+		for _, l := range facts.Links {
+			for _, a := range l.Addrs {
+				if !a.Addr().IsLinkLocalUnicast() {
+					all = append(all, other{a.Masked(), fmt.Sprintf("ip address show %s: %s", l.Name, a), fmt.Sprintf("ip address del %s dev %s", a, l.Name), l.Name})
+				}
+			}
+		}
+		return all, err
+	}, func(s subnet, o other) bool { return overlap(s, o) && !(onParent(s, o)) })
+}
+
+// onParent reports whether the network takes its addresses from its parent's
+// subnet on purpose.
+func onParent(s subnet, o other) bool {
+	return s.Parent != "" && s.Parent == o.link && o.prefix.Bits() <= s.prefix.Bits()
+}
+
+// foreignRoutes are the routes that heddle did not make, other than default
+// ones (a VPN writes one as two halves).
+func (h *Host) foreignRoutes(ctx context.Context) (all []other, err error) {
+	routes, err := h.Routes(ctx)
+	for _, r := range routes {
+		if !r.ours() && r.prefix.IsValid() && r.prefix.Bits() > 1 && !isOurName(r.Dev) && !r.prefix.Addr().IsMulticast() {
+			all = append(all, other{r.prefix, "ip route: " + r.String(), "ip route del " + r.Dst + " dev " + r.Dev, r.Dev})
+		}
+	}
+	return all, err
+}
+
+func lookSubnetRoute(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() ([]other, error) { return h.foreignRoutes(ctx) }, func(s subnet, o other) bool {
+		return overlap(s, o) && o.prefix.Bits() >= s.prefix.Bits() && !onParent(s, o)
+	})
+}
+
+func lookSubnetBehind(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() ([]other, error) {
+		all, err := h.foreignRoutes(ctx)
+		for i := range all {
+			all[i].remedy = ""
+		}
+		return all, err
+	}, func(s subnet, o other) bool {
+		return overlap(s, o) && o.prefix.Bits() < s.prefix.Bits() && !onParent(s, o)
+	})
+}
+
+func lookSubnetDNS(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() (all []other, err error) {
+		found, err := linesOf("/etc/resolv.conf")
+		for _, l := range found {
+			if f := strings.Fields(l.text); len(f) > 1 && f[0] == "nameserver" {
+				p, _ := parsePrefix(f[1])
+				all = append(all, other{prefix: p, said: l.String()})
+			}
+		}
+		return all, err
+	}, overlap)
+}
+
+const dockerConf = "/etc/docker/daemon.json"
+
+func lookSubnetDocker(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() (all []other, err error) {
+		b, err := os.ReadFile(dockerConf)
+		if os.IsNotExist(err) {
+			return nil, nil
+		}
+		var conf struct {
+			BIP   string `json:"bip"`
+			Fixed string `json:"fixed-cidr"`
+			Pools []struct {
+				Base string `json:"base"`
+			} `json:"default-address-pools"`
+		}
+		if err == nil {
+			err = json.Unmarshal(b, &conf)
+		}
+		add := func(key, text string) {
+			p, _ := parsePrefix(text)
+			all = append(all, other{prefix: p, said: fmt.Sprintf("%s: %s: %s", dockerConf, key, text)})
+		}
+		add("bip", conf.BIP)
+		add("fixed-cidr", conf.Fixed)
+		for _, p := range conf.Pools {
+			add("default-address-pools", p.Base)
+		}
+		return all, err
+	}, overlap)
+}
+
+func lookSubnetCNI(ctx context.Context, h *Host) Finding {
+	return h.overlaps(ctx, func() (all []other, err error) {
+		files, err := h.Conflists()
+		for _, f := range files {
+			for _, p := range f.Plugins {
+				for _, text := range p.subnets() {
+					prefix, _ := parsePrefix(text)
+					all = append(all, other{prefix: prefix, said: fmt.Sprintf("%s: plugin %s: subnet %s", f.path, p.Type, text), remedy: "change the subnet in " + f.path})
+				}
+			}
+		}
+		return all, err
+	}, overlap)
+}
+
+func lookPoolFill(ctx context.Context, h *Host) Finding {
+	st, err := h.Status(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var read, evidence []string
+	for _, n := range st.Networks {
+		line := fmt.Sprintf("heddle status: network %s: %d endpoints, %d addresses free", n.Name, n.Endpoints, n.Free)
+		if n.Free >= 0 {
+			read = append(read, line)
+		}
+		if n.Free >= 0 && n.Free*9 <= int64(n.Endpoints) {
+			evidence = append(evidence, line)
+		}
+	}
+	if len(evidence) == 0 {
+		return fine(read...)
+	}
+	return trouble(evidence)
+}
+
+func lookRuleBand(ctx context.Context, h *Host) Finding {
+	rules, err := h.Rules(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence, remedy []string
+	for _, r := range rules {
+		if r.Priority >= heddle.RulePriorityFrom && r.Priority <= heddle.RulePriorityTo && r.Protocol != fmt.Sprint(heddle.RouteProtocol) {
+			evidence, remedy = append(evidence, "ip rule: "+r.String()), append(remedy, fmt.Sprintf("ip rule del priority %d", r.Priority))
+		}
+	}
+	return trouble(evidence, remedy...)
+}

@@ -1,0 +1,165 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// Stage is a throw-away host with one container: two network namespaces that
+// nobody else sees and that go with Close. What a plan needs of this kernel is
+// found by trying it there.
+type Stage struct {
+	host, pod *Netns
+	k         *Kernel
+}
+
+// NewStage makes the two namespaces. They have no names, so that a crash leaves
+// none.
+func NewStage() (*Stage, error) {
+	s := &Stage{}
+	err := s.open()
+	if err != nil {
+		s.Close()
+		return nil, heddle.Wrap(heddle.NotOnKernel, "make a network namespace", "", err, "it needs CAP_SYS_ADMIN, and room below /proc/sys/user/max_net_namespaces")
+	}
+	return s, nil
+}
+
+func (s *Stage) open() (err error) {
+	if s.host, err = unshareNetns(); err != nil {
+		return err
+	}
+	if s.pod, err = unshareNetns(); err != nil {
+		return err
+	}
+	return s.host.Do(func() error {
+		s.k, err = Open()
+		return err
+	})
+}
+
+// Snapshot is Kernel.Snapshot of one of the stage's interfaces.
+func (s *Stage) Snapshot(name string) (heddle.NIC, error) { return s.k.Snapshot(name) }
+
+// Close throws the stage away.
+func (s *Stage) Close() {
+	if s.k != nil {
+		s.k.Close()
+	}
+	for _, n := range []*Netns{s.host, s.pod} {
+		if n != nil {
+			n.Close()
+		}
+	}
+}
+
+// unshareNetns makes a namespace that lives as long as it is open.
+func unshareNetns() (n *Netns, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
+			n, err = OpenNetns("/proc/thread-self/ns/net")
+		}
+	}()
+	<-done
+	if n != nil {
+		n.path = "(throw-away)"
+	}
+	return n, err
+}
+
+// Wire gives the stage's host an interface, up, with the addresses and with a
+// default route via each next hop.
+func (s *Stage) Wire(name string, addrs, hops []string) error {
+	h, err := netlink.NewHandleAt(netns.NsHandle(s.host.fd), unix.NETLINK_ROUTE)
+	if err != nil {
+		return refused("wire", name, err)
+	}
+	defer h.Close()
+	link, err := wire(h, name)
+	if err != nil {
+		return refused("wire", name, err)
+	}
+	for _, text := range addrs {
+		a, err := netlink.ParseAddr(text)
+		if err != nil {
+			return err
+		}
+		a.Flags = unix.IFA_F_NODAD
+		// a kernel without IPv6 is no hindrance to what needs none
+		if err := h.AddrAdd(link, a); err != nil && a.IP.To4() != nil {
+			return refused("address", text, err)
+		}
+	}
+	for _, text := range hops {
+		hop := net.ParseIP(text)
+		if err := h.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: hop}); err != nil && hop.To4() != nil {
+			return refused("route via", text, err)
+		}
+	}
+	return nil
+}
+
+// wire makes an interface of whatever kind the kernel has.
+func wire(h *netlink.Handle, name string) (link netlink.Link, err error) {
+	attrs, far := netlink.NewLinkAttrs(), name+"w"
+	attrs.Name = name
+	for _, link := range []netlink.Link{
+		&netlink.Veth{LinkAttrs: attrs, PeerName: far}, &netlink.Dummy{LinkAttrs: attrs}, &netlink.Bridge{LinkAttrs: attrs},
+	} {
+		if err = h.LinkAdd(link); err != nil {
+			continue
+		}
+		if peer, e := h.LinkByName(far); e == nil {
+			err = h.LinkSetUp(peer)
+		}
+		if err = errors.Join(err, h.LinkSetUp(link)); err != nil {
+			return nil, err
+		}
+		return h.LinkByName(name)
+	}
+	return nil, err
+}
+
+// Facts are those of the stage's host.
+func (s *Stage) Facts() (heddle.HostFacts, error) { return s.k.Facts() }
+
+// Try makes the plans one after the other, looks whether all is there as
+// planned, and removes them again.
+func (s *Stage) Try(plans ...heddle.Plan) error {
+	for _, p := range plans {
+		if _, err := s.k.Apply(p, s.pod); err != nil {
+			return err
+		}
+	}
+	for i := len(plans) - 1; i >= 0; i-- {
+		drift, err := s.k.Diff(plans[i], s.pod)
+		if err == nil && len(drift) > 0 {
+			err = fmt.Errorf("the kernel took it and has something else: %s", drift[0])
+		}
+		if err != nil {
+			return refused("compare", "a throw-away host", err)
+		}
+	}
+	for i := len(plans) - 1; i >= 0; i-- {
+		keep := map[string]bool{}
+		for _, p := range plans[:i] {
+			for _, o := range p.Host.Objects() {
+				keep[o.Key()] = true
+			}
+		}
+		if err := s.k.Remove(plans[i], s.pod, func(key string) bool { return keep[key] }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

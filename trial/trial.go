@@ -1,0 +1,154 @@
+// Package trial finds out whether a mode works on this kernel by using it: the
+// plans of a sample network and endpoint are made on a throw-away host, compared
+// and removed. What a version number, a module list or a configuration file say
+// does not matter. It takes some tens of milliseconds.
+package trial
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// Case is what is tried: a mode with one or both address families. A mode
+// without addresses has neither.
+type Case struct {
+	Mode string
+	IPv4 bool
+	IPv6 bool
+}
+
+// CaseOf is the case that a network belongs to.
+func CaseOf(n heddle.Network) Case { return Case{n.Mode, n.HasFamily(true), n.HasFamily(false)} }
+
+// Families says it as a person would.
+func (c Case) Families() string {
+	switch {
+	case c.IPv4 && c.IPv6:
+		return "IPv4 and IPv6"
+	case c.IPv4:
+		return "IPv4"
+	case c.IPv6:
+		return "IPv6"
+	}
+	return ""
+}
+
+// Run tries a mode; the error is the kernel's.
+func Run(m heddle.Mode, c Case) error {
+	s := sampleFor(c)
+	if s.network.Mode == "host" {
+		return nil // nothing is made
+	}
+	stage, err := kernel.NewStage()
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	if err := furnish(stage, s); err != nil {
+		return err
+	}
+	plans, err := s.plans(stage, m)
+	if err != nil {
+		return err
+	}
+	return stage.Try(plans...)
+}
+
+func furnish(stage *kernel.Stage, s sample) error {
+	if err := stage.Wire(uplink, []string{"198.51.100.2/24", "2001:db8:1::2/64"}, []string{"198.51.100.1", "2001:db8:1::1"}); err != nil {
+		return err
+	}
+	if s.nic == "" {
+		return nil
+	}
+	return stage.Wire(s.nic, nil, nil)
+}
+
+func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error) {
+	facts, err := stage.Facts()
+	if err != nil {
+		return nil, err
+	}
+	n, e := s.network, s.endpoint
+	if err := m.Check(facts, n); err != nil {
+		return nil, err
+	}
+	n.MTU = heddle.ResolveMTU(facts, n)
+	e.MTU = n.MTU
+	if _, giver := m.(heddle.NICGiver); giver {
+		nic, err := stage.Snapshot(s.nic)
+		if err != nil {
+			return nil, err
+		}
+		e.NIC, e.MAC = &nic, nic.MAC
+	}
+	network, err := m.Network(facts, n)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := m.Endpoint(facts, n, e)
+	return []heddle.Plan{network, endpoint}, err
+}
+
+// nearest lists, for a mode that does not work, the others by likeness. Mode
+// host comes last for all of them: it works everywhere and isolates nothing.
+var nearest = map[string][]string{
+	"bridge":  {"routed", "macvlan", "ipvlan"},
+	"routed":  {"bridge", "ipvlan", "macvlan"},
+	"macvlan": {"ipvlan", "bridge", "routed"},
+	"ipvlan":  {"macvlan", "routed", "bridge"},
+	"direct":  {"macvlan", "ipvlan", "routed", "bridge"},
+	"overlay": {"routed", "bridge"},
+}
+
+// Best names what comes closest to a case that does not work and does: another
+// mode, else a single family, else mode host. Modes are those there are.
+func Best(refused Case, modes []string, works func(Case) bool) (Case, bool) {
+	var others []string
+	for _, m := range nearest[refused.Mode] {
+		if slices.Contains(modes, m) {
+			others = append(others, m)
+		}
+	}
+	var all []Case
+	add := func(mode string, v4, v6 bool) {
+		if c := (Case{mode, v4, v6}); c != refused && (v4 || v6) && (!v4 || refused.IPv4) && (!v6 || refused.IPv6) {
+			all = append(all, c)
+		}
+	}
+	for _, m := range others {
+		add(m, refused.IPv4, refused.IPv6)
+	}
+	for _, m := range append([]string{refused.Mode}, others...) {
+		add(m, true, false)
+		add(m, false, true)
+	}
+	if slices.Contains(modes, "host") && refused.Mode != "host" {
+		all = append(all, Case{Mode: "host"})
+	}
+	seen := map[Case]bool{}
+	for _, c := range all {
+		if !seen[c] && works(c) {
+			return c, true
+		}
+		seen[c] = true
+	}
+	return Case{}, false
+}
+
+// Advice says in words what Best has found.
+func Advice(refused, best Case, found bool) string {
+	switch {
+	case !found:
+		return "no other mode works here either"
+	case best.Mode == "host":
+		return "only mode host works here (--mode host), which isolates nothing"
+	case best.Mode == refused.Mode:
+		return "with " + best.Families() + " alone it works here; leave the other subnet out"
+	case best.Families() == refused.Families():
+		return "mode " + best.Mode + " works here (--mode " + best.Mode + ")"
+	}
+	return "mode " + best.Mode + " works here with " + best.Families() + " alone (--mode " + best.Mode + ")"
+}

@@ -1,0 +1,68 @@
+package trial
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
+	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(vm.Main(m)) }
+
+// TestRun tries all modes with all families: a sample that its mode does not
+// take would be told here.
+func TestRun(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for network namespaces")
+	}
+	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}} {
+		for _, c := range []Case{{m.Name(), true, true}, {m.Name(), true, false}, {m.Name(), false, true}} {
+			start := time.Now()
+			if err := Run(m, c); err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+			t.Logf("%s %s: %s", c.Mode, c.Families(), time.Since(start).Round(time.Millisecond))
+		}
+	}
+}
+
+// TestInGuests tries them under Debian's kernels.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^TestRun$") }
+
+func TestBest(t *testing.T) {
+	both := func(mode string) Case { return Case{mode, true, true} }
+	modes := []string{"host", "bridge", "routed", "macvlan"}
+	for _, c := range []struct {
+		refused Case
+		works   []Case
+		best    Case
+		found   bool
+		advice  string
+	}{
+		{both("bridge"), []Case{{Mode: "host"}, both("macvlan"), both("routed")}, both("routed"), true, "mode routed works here (--mode routed)"},
+		{both("bridge"), []Case{{Mode: "host"}, both("macvlan"), {"bridge", true, false}}, both("macvlan"), true, "mode macvlan works here (--mode macvlan)"},
+		{both("bridge"), []Case{{Mode: "host"}, {"bridge", true, false}, {"routed", true, false}}, Case{"bridge", true, false}, true, "with IPv4 alone it works here; leave the other subnet out"},
+		{both("bridge"), []Case{{Mode: "host"}, {"routed", false, true}}, Case{"routed", false, true}, true, "mode routed works here with IPv6 alone (--mode routed)"},
+		{Case{"bridge", true, false}, []Case{{Mode: "host"}, {"bridge", false, true}}, Case{Mode: "host"}, true, "only mode host works here (--mode host), which isolates nothing"},
+		{both("bridge"), []Case{both("ipvlan")}, Case{}, false, "no other mode works here either"}, // none of this agent's modes
+	} {
+		works := map[Case]bool{}
+		for _, w := range c.works {
+			works[w] = true
+		}
+		best, found := Best(c.refused, modes, func(c Case) bool { return works[c] })
+		if best != c.best || found != c.found {
+			t.Errorf("%+v with %v: %+v %v, want %+v %v", c.refused, c.works, best, found, c.best, c.found)
+		}
+		if s := Advice(c.refused, best, found); s != c.advice {
+			t.Errorf("%+v with %v: %q, want %q", c.refused, c.works, s, c.advice)
+		}
+	}
+}
