@@ -89,12 +89,30 @@ func (c *caller) attach(id heddle.EndpointID, p int) error {
 		c.fates[id] = fate{network: q.Network}
 	case refused(err, heddle.EndpointDiffers) && (old.unknown || old.network != "" && old.network != q.Network):
 		return nil // it is on another network since before
-	case refused(err, heddle.NoNetwork):
-		return nil // nobody has created it, or somebody has deleted it
+	case refused(err, heddle.RoutesClash) && c.maybeOn(sibling(id), q.Network):
+		return nil // a container has one interface on a subnet
+	case refused(err, heddle.NoNetwork, heddle.NICTaken):
+		return nil // nobody has created it, somebody has deleted it, or others have its NICs
 	case away(err):
 		c.fates[id] = fate{unknown: true, buried: old.buried}
 	}
 	return err
+}
+
+// sibling is the container's other interface.
+func sibling(id heddle.EndpointID) heddle.EndpointID {
+	if id.IfName == "eth0" {
+		id.IfName = "eth1"
+	} else {
+		id.IfName = "eth0"
+	}
+	return id
+}
+
+// maybeOn reports whether the endpoint is on the network as far as is known.
+func (c *caller) maybeOn(id heddle.EndpointID, network string) bool {
+	f := c.fates[id]
+	return f.unknown || f.network == network
 }
 
 func (c *caller) detach(id heddle.EndpointID) error {

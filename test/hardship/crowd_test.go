@@ -33,8 +33,9 @@ func TestSoakCrowd(t *testing.T) {
 // starts it again, and detaches.
 func crowd(t *testing.T, size, callers int) {
 	dir := folder(t)
+	pairs := size/len(terrains)/2 + 1
 	for number, g := range terrains {
-		g.prepare(t, number)
+		g.prepare(t, number, pairs)
 	}
 	places := make([]world.Place, size)
 	for i := range places {
@@ -44,7 +45,7 @@ func crowd(t *testing.T, size, callers int) {
 	a := cell.Start(t, dir)
 	everyMode(t, a)
 	for number, g := range terrains {
-		n := g.wish(number)
+		n := g.wish(number, pairs)
 		n.Name = fmt.Sprint("net", number)
 		_, _, err := a.CreateNetwork(ctx, n, false)
 		must(t, err)

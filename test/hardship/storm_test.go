@@ -30,6 +30,10 @@ type storm struct {
 
 const callersMany, podsEach = 4, 3
 
+// nicPairs is for how many pairs of containers there are NICs; there are more
+// containers, so that some go without.
+const nicPairs = 2
+
 // TestStorm: 4,000 operations, a kill every 20 to 50, and of the calm containers
 // beside it not a packet lost. HEDDLE_SEED repeats one.
 func TestStorm(t *testing.T) {
@@ -98,7 +102,7 @@ func seed(t *testing.T) uint64 {
 // prepare makes what networks stand on, and the callers with their containers.
 func (s *storm) prepare() {
 	for i := range 2 * len(terrains) {
-		terrains[i%len(terrains)].prepare(s.t, i)
+		terrains[i%len(terrains)].prepare(s.t, i, nicPairs)
 	}
 	for i := range callersMany {
 		c := &caller{storm: s, number: i, random: rand.New(rand.NewPCG(s.seed, uint64(i))), fates: map[heddle.EndpointID]fate{}}
@@ -113,7 +117,7 @@ func (s *storm) prepare() {
 func calm(t *testing.T, a *cell.Agent) (end func(a *cell.Agent)) {
 	var ends []func()
 	for number, g := range terrains {
-		n := g.wish(number)
+		n := g.wish(number, nicPairs)
 		n.Name = fmt.Sprint("net", number)
 		_, _, err := a.CreateNetwork(ctx, n, false)
 		must(t, err)
@@ -141,7 +145,7 @@ func calm(t *testing.T, a *cell.Agent) (end func(a *cell.Agent)) {
 
 // wild is a network that the storm creates and deletes.
 func wild(number int) heddle.Network {
-	n := terrains[number].wish(len(terrains) + number)
+	n := terrains[number].wish(len(terrains)+number, nicPairs)
 	n.Name = fmt.Sprint("wild", number)
 	return n
 }
