@@ -31,6 +31,7 @@ tree=$work/tree
 umask 022
 HEDDLE_BIN=$bin "$here/install.sh" "$tree" /usr >/dev/null
 rm "$tree/usr/share/heddle/files" # dpkg has its own list
+rm -r "$tree/opt"                 # postinst makes the link: dpkg would take an empty /opt away
 # on Debian there is a group for operators from the start: postinst makes it
 sed -i 's/^#socketGroup:/socketGroup:/' "$tree/etc/heddle/heddled.yaml"
 
