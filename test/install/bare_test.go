@@ -16,7 +16,7 @@ import (
 var records = regexp.MustCompile(`(^|/| )\./(` + strings.Join([]string{
 	`var/lib/(dpkg|apt)/`, `var/cache/(apt|ldconfig|debconf)/`, `var/log/(apt/|dpkg\.log|alternatives\.log)`, `etc/ld\.so\.cache`,
 	`etc/(group|gshadow|passwd|shadow|subuid|subgid)-`, `run/adduser$`, `run/(xtables\.lock|mount)`,
-	`run/netns$`,  // ip's own, of "ip netns add"
+	`run/netns$`, // ip's own, of "ip netns add"
 	`etc/hosts$`, // of netbase, which apt recommends beside ip
 }, "|") + `)`)
 
@@ -28,7 +28,7 @@ func TestBareDebian(t *testing.T) {
 		t.Skip("installs packages")
 	}
 	need(t, "ip", "nft", "nsenter")
-	tree, path, dir := debian(t, "bare"), deb(t, binaries(t), ""), t.TempDir()
+	tree, path, dir := debian(t, "bare"), deb(t, ""), t.TempDir()
 	blocks := guide(t)
 	for _, name := range []string{"deb", "by-hand", "first", "purge"} {
 		if err := os.WriteFile(filepath.Join(dir, name+".sh"), []byte(blocks[name]), 0o644); err != nil {

@@ -33,18 +33,19 @@ func debian(t *testing.T, form string) string {
 	return strings.TrimSpace(out)
 }
 
-// deb builds the package of the given version, git's if it is empty.
-func deb(t *testing.T, env []string, version string) string {
+// deb builds the package of the given version, git's if it is empty, once.
+func deb(t *testing.T, version string) string {
 	t.Helper()
 	need(t, "dpkg-deb", "git")
+	env := append(binaries(t), "DEB_LEVEL=1")
 	if version != "" {
 		env = append(env, "DEB_VERSION="+version)
 	}
-	path := strings.TrimSpace(must(t, env, "packaging/deb.sh", t.TempDir()))
-	if _, err := os.Stat(path); err != nil || filepath.Ext(path) != ".deb" {
-		t.Fatalf("no package: %v", err)
+	dir := filepath.Join(built, "deb", version)
+	if have, _ := filepath.Glob(dir + "/*.deb"); len(have) == 1 {
+		return have[0]
 	}
-	return path
+	return strings.TrimSpace(must(t, env, "packaging/deb.sh", dir))
 }
 
 // lines are the lines of a text that are not empty.

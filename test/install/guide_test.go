@@ -11,11 +11,11 @@ import (
 
 // guided are the blocks of the guide that the tests run, by the test that does.
 var guided = map[string]string{
-	"by-hand": "TestBareDebian", "first": "TestBareDebian, TestSoakSystemd", "purge": "TestBareDebian, TestSoakSystemd",
+	"by-hand": "TestBareDebian", "first": "TestBareDebian, TestSystemd", "purge": "TestBareDebian, TestSystemd",
 	"source": "TestMake", "uninstall": "TestMake",
-	"deb": "TestBareDebian, TestSoakSystemd", "back": "TestSoakSystemd", "cni": "TestSoakSystemd", "operators": "TestSoakSystemd",
-	"networkd": "TestSoakSystemd", "upgrade": "TestSoakSystemd", "remove": "TestSoakSystemd",
-	"enable": "TestSoakSystemd", "disable": "TestSoakSystemd",
+	"deb": "TestBareDebian, TestSystemd", "back": "TestSystemd", "cni": "TestSystemd", "operators": "TestSystemd",
+	"networkd": "TestSystemd", "upgrade": "TestSystemd", "remove": "TestSystemd",
+	"enable": "TestSystemd", "disable": "TestSystemd",
 }
 
 var blockPattern = regexp.MustCompile("(?s)```sh *(\\S*)\n(.*?)```")

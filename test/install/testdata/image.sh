@@ -13,39 +13,11 @@ mkdir "$out/layer/up" "$out/layer/work"
 mount -t overlay over -o "lowerdir=$tree,upperdir=$out/layer/up,workdir=$out/layer/work" "$out/tree"
 root=$out/tree
 
-cp -a "$out/root/." "$root/root"
-chown -R 0:0 "$root/root"
-chmod 0700 "$root/root"
+"$here/furnish.sh" "$root" "$out/root" /dev/ttyS0
 mkdir -p "$root/usr/lib/modules"
 cp -a "$modules/." "$root/usr/lib/modules"
 kernel=$(ls "$modules")
 depmod -b "$root" "$kernel"
-rm -f "$root/etc/resolv.conf"
-echo machine >"$root/etc/hostname"
-echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id" # or it were a first boot
-echo '127.0.0.1 localhost machine' >"$root/etc/hosts"
-cat >"$root/etc/apt/apt.conf.d/test" <<-'EOF'
-	APT::Get::Assume-Yes "true";
-	APT::Get::Download "false";
-EOF
-cat >"$root/etc/systemd/system/machine.service" <<-'EOF'
-	[Unit]
-	After=multi-user.target
-	[Service]
-	Type=oneshot
-	TimeoutStartSec=infinity
-	Environment=HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
-	WorkingDirectory=/root
-	ExecStart=/bin/sh /root/machine.sh
-	StandardOutput=tty
-	StandardError=tty
-	TTYPath=/dev/ttyS0
-EOF
-ln -s ../machine.service "$root/etc/systemd/system/multi-user.target.wants/machine.service"
-ln -sf /usr/lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.target"
-for unit in serial-getty@ttyS0.service getty@tty1.service apt-daily.timer apt-daily-upgrade.timer; do
-	ln -sf /dev/null "$root/etc/systemd/system/$unit"
-done
 
 mkdir -p "$out/init/bin" "$out/init/dev" "$out/init/disk" "$out/init/modules"
 cp /bin/busybox "$out/init/bin/busybox"

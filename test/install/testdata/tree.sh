@@ -38,7 +38,7 @@ systemd() {
 	within "$1" apt-get update
 	within "$1" apt-get install -y --no-install-recommends systemd-sysv udev dbus kmod iproute2 iputils-ping
 	within "$1" apt-get clean
-	within "$1" apt-get install -y --no-install-recommends --download-only nftables
+	within "$1" apt-get install -y --download-only nftables
 	rm "$1/usr/sbin/policy-rc.d"
 }
 
