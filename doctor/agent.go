@@ -105,7 +105,7 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 			return c.Check(ctx, heddle.EndpointID{})
 		})
 	}
-	all, err := check()
+	all, err := twice(check)
 	if err != nil {
 		return unknown(err)
 	}

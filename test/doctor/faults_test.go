@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ var faults = []fault{
 	{id: "ip-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv4.ip_forward=0"},
 	{id: "ip6-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv6.conf.all.forwarding=0"},
 	{id: "setting-files", plant: "echo 'net.ipv4.ip_forward = 0' >/etc/sysctl.d/90-hardening.conf", repair: "rm /etc/sysctl.d/90-hardening.conf"},
-	{id: "disable-ipv6", others: agentless, down: true, plant: "sysctl -qw net.ipv6.conf.all.disable_ipv6=1", after: "ip -6 address replace 2001:db8::10/64 dev lan0 nodad; ip -6 route replace default via 2001:db8::1"},
+	{id: "disable-ipv6", others: "audit drift", plant: "sysctl -qw net.ipv6.conf.all.disable_ipv6=1", after: "ip -6 address replace 2001:db8::10/64 dev lan0 nodad; ip -6 route replace default via 2001:db8::1"},
 	{id: "rp-filter", plant: "sysctl -qw net.ipv4.conf.lan1.rp_filter=1"},
 	{id: "route-localnet", plant: "sysctl -qw net.ipv4.conf.all.route_localnet=1"},
 	{id: "accept-ra", plant: "sysctl -qw net.ipv6.conf.lan0.accept_ra=1; ip -6 route add default via fe80::99 dev lan0 proto ra metric 2048", repair: "ip -6 route del default via fe80::99 dev lan0"},
@@ -57,8 +58,8 @@ var faults = []fault{
 	{id: "forward-before", plant: "nft 'add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }'; until nft list chain ip filter FORWARD | grep -q 'oifname \"hd'; do sleep 0.05; done; nft insert rule ip filter FORWARD ip saddr 10.20.0.0/24 drop", repair: "nft delete table ip filter"},
 	{id: "prerouting-drop", plant: "nft 'add table inet strict; add chain inet strict early { type filter hook prerouting priority -400; }; add rule inet strict early ip daddr 10.30.0.0/16 drop'", repair: "nft delete table inet strict"},
 	{id: "input-drop", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; policy drop; }; add rule inet strict in iifname lo accept'", repair: "nft delete table inet strict"},
-	{id: "port-forward", plant: "nft 'add table ip fwd; add chain ip fwd pre { type nat hook prerouting priority -100; }; add rule ip fwd pre tcp dport 8080 dnat to 192.0.2.99:80'", repair: "nft delete table ip fwd"},
-	{id: "masquerade-all", plant: "nft 'add table ip fwd; add chain ip fwd post { type nat hook postrouting priority 100; }; add rule ip fwd post masquerade'", repair: "nft delete table ip fwd"},
+	{id: "port-forward", plant: "nft 'add table ip mine; add chain ip mine pre { type nat hook prerouting priority -100; }; add rule ip mine pre tcp dport 8080 dnat to 192.0.2.99:80'", repair: "nft delete table ip mine"},
+	{id: "masquerade-all", plant: "nft 'add table ip mine; add chain ip mine post { type nat hook postrouting priority 100; }; add rule ip mine post masquerade'", repair: "nft delete table ip mine"},
 	{id: "notrack", plant: "nft 'add table ip fast; add chain ip fast pre { type filter hook prerouting priority -300; }; add rule ip fast pre ip saddr 10.20.0.0/24 notrack'", repair: "nft delete table ip fast"},
 	{id: "bridge-drop", plant: "nft 'add table bridge l2; add chain bridge l2 fw { type filter hook forward priority 0; policy drop; }'", repair: "nft delete table bridge l2"},
 	{id: "two-iptables", plant: "iptables-legacy -A INPUT -s 203.0.113.7 -j ACCEPT; nft 'add table ip filter; add chain ip filter INPUT { type filter hook input priority 0; }; add rule ip filter INPUT ip saddr 203.0.113.8 accept'", repair: "nft delete table ip filter; iptables-legacy -F INPUT"},
@@ -83,10 +84,10 @@ var faults = []fault{
 	{id: "folder-rights", plant: "chmod 0777 RUN"},
 	{id: "ledger-rights", plant: "chmod 0644 STATE/heddle.db"},
 	{id: "ledger-sound", others: agentless, down: true, plant: "cp -a STATE/heddle.db STATE/kept; head -c 9000 /dev/zero >STATE/heddle.db", repair: "mv STATE/kept STATE/heddle.db"},
-	{id: "disk-room", others: "state-lasting", plant: "mount -t tmpfs -o size=8m small STATE", repair: "umount STATE"},
+	{id: "disk-room", others: "state-lasting", plant: "mount -t tmpfs -o mode=755,size=8m small STATE", repair: "umount STATE"},
 	{id: "disk-writable", plant: "mount --bind STATE STATE; mount -o remount,bind,ro STATE", repair: "umount STATE"},
 	{id: "run-volatile", others: "agent-up", plant: "mkdir STATE/run; mount --bind STATE/run RUN", repair: "umount RUN; rmdir STATE/run"},
-	{id: "state-lasting", plant: "mount -t tmpfs state STATE", repair: "umount STATE"},
+	{id: "state-lasting", plant: "mount -t tmpfs -o mode=755 state STATE", repair: "umount STATE"},
 	{id: "clock", plant: "touch -d tomorrow STATE/heddle.db", repair: "touch STATE/heddle.db"},
 	{id: "agent-alone", during: func(t *testing.T) func() { return standIn(t, "heddled") }},
 	{id: "agent-parts", plant: "mv STATE STATE.away", repair: "mv STATE.away STATE"},
@@ -120,6 +121,10 @@ func TestFaults(t *testing.T) {
 	}
 	s.quiet(t)
 	s.agent.AuditEmpty(t)
+	if t.Failed() {
+		log, _ := os.ReadFile(s.agent.Log)
+		t.Logf("the agent's log:\n%s", log)
+	}
 }
 
 // quiet says that a clean host gives neither warning nor failure.
@@ -155,7 +160,9 @@ func (f fault) play(t *testing.T, s *scene) {
 		t.Errorf("exit code %d, a check failed: %v", v.code, fails)
 	}
 	repair()
-	s.until(t, f.id, false)
+	for _, id := range append(strings.Fields(f.others), f.id) {
+		s.until(t, id, false)
+	}
 }
 
 // begin plants the fault and returns how it is repaired.
@@ -183,7 +190,7 @@ func (f fault) begin(t *testing.T, s *scene) (repair func()) {
 		}
 		end()
 		if f.down {
-			s.start(t)
+			s.start()
 		}
 		if f.after != "" {
 			s.sh(t, f.after)

@@ -23,6 +23,8 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // scene is a host: an uplink, a second NIC, an /etc of its own, an agent with a
 // network in each mode and endpoints.
 type scene struct {
+	// t is the whole test: the agent outlives a fault.
+	t     *testing.T
 	dir   string
 	agent *cell.Agent
 	// bin holds the CNI plugin.
@@ -38,15 +40,15 @@ func (s *scene) run() string   { return filepath.Join(s.dir, "run") }
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	cell.Need(t)
-	s := &scene{dir: t.TempDir(), bin: t.TempDir(), tools: map[string]string{}}
+	s := &scene{t: t, dir: t.TempDir(), bin: t.TempDir(), tools: map[string]string{}}
 	for _, name := range []string{"nft", "ip", "iptables-legacy"} {
 		s.tools[name] = cell.Sh(t, "readlink -f $(command -v %s)", name)
 	}
-	cell.Sh(t, `mkdir -p /run/own-etc && cp -a /etc/. /run/own-etc/ && mount --bind /run/own-etc /etc
+	cell.Sh(t, `umask 022; mkdir -p /run/own-etc && cp -a /etc/. /run/own-etc/ && mount --bind /run/own-etc /etc
 rm -rf /etc/cni/net.d /etc/docker/daemon.json /etc/sysctl.d /etc/sysctl.conf
 mkdir -p /etc/sysctl.d /etc/cni/net.d %s %s
 echo nameserver 192.0.2.53 >/etc/resolv.conf
-mount -t tmpfs run %s`, s.state(), s.run(), s.run())
+mount -t tmpfs -o mode=755 run %s`, s.state(), s.run(), s.run())
 	t.Cleanup(func() { cell.TrySh("umount -l %s; umount -l /etc", s.run()) })
 	cell.Sh(t, `sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='32768 60999'
 ip link set lo up
@@ -58,7 +60,7 @@ ip address add 192.0.2.10/24 dev lan0; ip -6 address add 2001:db8::10/64 dev lan
 ip address add 198.51.100.10/24 dev lan1
 ip route add default via 192.0.2.1; ip -6 route add default via 2001:db8::1`)
 	t.Cleanup(func() { cell.TrySh("ip link del lan0; ip link del lan1") })
-	s.start(t)
+	s.start()
 	for _, line := range []string{
 		"network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64",
 		"network create back --mode routed --subnet 10.30.0.0/24 --subnet fd30::/64",
@@ -73,7 +75,7 @@ ip route add default via 192.0.2.1; ip -6 route add default via 2001:db8::1`)
 	return s
 }
 
-func (s *scene) start(t *testing.T) { s.agent = cell.Start(t, s.dir) }
+func (s *scene) start() { s.agent = cell.Start(s.t, s.dir) }
 
 // heddle runs the command line and fails the test if it fails.
 func (s *scene) heddle(t *testing.T, line string) string {
