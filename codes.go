@@ -30,6 +30,10 @@ const (
 	PlanConflict    Code = "HDL-2012"
 	NoEndpoint      Code = "HDL-2013"
 	EndpointDiffers Code = "HDL-2014"
+	NICUnfit        Code = "HDL-2020"
+	NICTaken        Code = "HDL-2021"
+	NICNeeded       Code = "HDL-2022"
+	RoutesClash     Code = "HDL-2023"
 	IfNameTaken     Code = "HDL-3001"
 	KernelRefused   Code = "HDL-3002"
 	NotOnKernel     Code = "HDL-3003"
@@ -79,6 +83,10 @@ var explanations = map[Code]Explanation{
 	PlanConflict:    {Conflict, "conflicting wishes", "Two networks want one kernel object, such as a setting of their common parent, in different ways.", "Bring the two networks' options in line, or give one of them another parent."},
 	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
 	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
+	NICUnfit:        {Conflict, "NIC cannot be given away", "The interface belongs to another one, carries others, is bound to its namespace, or has what could not be put back when it returns.", "Name another NIC, or take away what the message names."},
+	NICTaken:        {Conflict, "no NIC free", "All NICs of the network's pool are with containers, or not on the host.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
+	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},
+	RoutesClash:     {Conflict, "conflict in the container", "Two interfaces of one container would have overlapping subnets, or routes to the same destination, and which one is used would be accident.", "Detach the other endpoint, or use networks that do not overlap."},
 	IfNameTaken:     {Conflict, "interface name taken", "The container has an interface of that name already, and it is not ours.", "Choose another name with --ifname."},
 	KernelRefused:   {Failed, "kernel refused", "The kernel did not take a request; the message holds its own words. Everything done before was undone.", "The kernel's message names the cause; 'heddle audit' shows whether anything is left."},
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode needs.", "Choose another mode, or a kernel with the feature."},

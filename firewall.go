@@ -7,6 +7,7 @@ import "fmt"
 // and endpoints are members of sets. A packet costs the same with one endpoint
 // and with two thousand.
 //
+//	input:       to a gateway's address -> @gate4, @gate6 -> gate-NET
 //	forward:     from a network -> @from -> from-NET   (leaves an internal one?)
 //	             into a network -> @to   -> to-NET     (isolation)
 //	prerouting:  guard (spoofing), then publish (DNAT of published ports)
@@ -46,6 +47,8 @@ var setTypes = map[string]SetType{
 	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
 	"inet/addrs4":   {Match: []string{TypeIfName, TypeIPv4}},
 	"inet/addrs6":   {Match: []string{TypeIfName, TypeIPv6}},
+	"inet/gate4":    {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/gate6":    {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
 	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/masq":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
@@ -63,7 +66,7 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "ethertype", "loopback", "isolated"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {
@@ -99,8 +102,8 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
-	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "loopback", "isolated")...)
-	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "from", "to", "masq", "allowed", "ports4", "ports6", "any4", "any6")...)
+	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
+	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "gate4", "gate6", "from", "to", "masq", "allowed", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -115,11 +118,29 @@ func inetBase() []Firewall {
 			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
 			"meta nfproto ipv4 iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
-			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip")),
+			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
+			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
+		// A gateway's address is for its own network, and a container's tunnels
+		// (VXLAN, GENEVE, IP in IP, GRE) do not end in the host's.
+		chain("inet", "guard-host", "",
+			"udp dport { 4789, 6081, 8472 } "+drop("tunnel"),
+			"meta l4proto { 4, 41, 47 } "+drop("tunnel")),
+		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
+			"ip daddr vmap @gate4",
+			"ip6 daddr vmap @gate6",
+			`iifname "`+PrefixBridge+`*" jump guard-host`,
+			`iifname "`+PrefixPort+`*" jump guard-host`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			`iifname != "lo" jump guard`,
-			`iifname "`+PrefixPort+`*" jump guard-port`),
+			`iifname "`+PrefixPort+`*" jump guard-port`,
+			// Where bridged frames pass this table (bridge-nf-call-iptables), a
+			// frame to the outside passes it twice: on its leaf, and when the
+			// first bridge routes it. Whether to translate its address is decided
+			// once a flow, at the first passing, where it is not leaving yet.
+			`iifname "`+PrefixLeaf+`*" notrack`),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
+			// a leaf routes nothing, not even what is sent to its own address
+			`iifname "`+PrefixLeaf+`*" oifname != "`+PrefixLeaf+`*" `+drop("isolated"),
 			"meta iifgroup vmap @from",
 			"meta oifgroup vmap @to"),
 		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",
@@ -135,19 +156,39 @@ func inetBase() []Firewall {
 
 func bridgeBase() []Firewall {
 	all := []Firewall{{Family: "bridge", Kind: "table"}}
-	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "ethertype")...)
+	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype")...)
 	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "nd", "who4", "who6")...)
 	return append(all,
-		chain("bridge", "guard", "",
-			"ether type != { ip, ip6, arp } "+drop("ethertype"),
-			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
-			"ether type arp iifname . arp saddr ip != @addrs4 "+drop("spoofed-arp"),
-			"ether type arp iifname . arp saddr ether != @macs "+drop("spoofed-arp"),
-			"ether type ip iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
+		// What may pass is named, and the rest is dropped: of a header that is cut
+		// short, or hidden by a fragment, no rule is true.
+		chain("bridge", "guard-arp", "",
+			"iifname . arp saddr ip @addrs4 iifname . arp saddr ether @macs return",
+			drop("spoofed-arp")),
+		chain("bridge", "guard-ip4", "",
+			"udp sport 67 udp dport 68 "+drop("dhcp-server"),
+			"iifname . ip saddr @addrs4 return",
+			drop("spoofed-ip")),
+		chain("bridge", "guard-icmp6", "",
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
-			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 != @nd "+drop("spoofed-nd"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
-			"ether type ip6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip")),
+			"iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
+			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 @nd return",
+			"icmpv6 type nd-neighbor-advert "+drop("spoofed-nd"),
+			"icmpv6 type != nd-neighbor-advert return",
+			"frag frag-off != 0 return",
+			drop("headers")),
+		chain("bridge", "guard-ip6", "",
+			"meta l4proto icmpv6 goto guard-icmp6",
+			"udp sport 547 udp dport 546 "+drop("dhcp-server"),
+			// the second part is true wherever the kernel finds the upper layer; a
+			// chain of headers that a fragment hides has none (RFC 7112, RFC 7113)
+			"iifname . ip6 saddr @addrs6 meta l4proto != 255 return",
+			"iifname . ip6 saddr @addrs6 "+drop("headers"),
+			drop("spoofed-ip")),
+		chain("bridge", "guard", "",
+			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"ether type vmap { ip : goto guard-ip4, ip6 : goto guard-ip6, arp : goto guard-arp }",
+			drop("ethertype")),
 		chain("bridge", "prerouting", "type filter hook prerouting priority -300; policy accept;",
 			`iifname "`+PrefixPort+`*" jump guard`,
 			"ether daddr ff:ff:ff:ff:ff:ff arp operation request ether daddr set meta iifgroup . arp daddr ip map @who4",

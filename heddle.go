@@ -24,7 +24,8 @@ type Network struct {
 	Mode string `json:"mode"`
 	// Subnets holds at most one IPv4 and one IPv6 prefix, masked.
 	Subnets []netip.Prefix `json:"subnets,omitempty"`
-	// Gateways has one address for each subnet, in the same order.
+	// Gateways has an address for each subnet, in the same order; on a LAN with
+	// routers of its own, none for a family without a router.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Ranges narrow the addresses given out; each lies in a subnet.
 	Ranges []netip.Prefix `json:"ranges,omitempty"`
@@ -42,6 +43,9 @@ type Network struct {
 	// Allow names other networks (by ID) with which traffic is permitted.
 	Allow   []string  `json:"allow,omitempty"`
 	Created time.Time `json:"created"`
+	// Limits says what the mode cannot do or prevent on this network. The agent
+	// fills it in whenever it shows the network.
+	Limits []string `json:"limits,omitempty"`
 }
 
 // EndpointID names an endpoint: one interface of one container. It is the
@@ -137,14 +141,19 @@ type Endpoint struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	MAC   MAC            `json:"mac,omitempty"`
 	MTU   int            `json:"mtu,omitempty"`
-	Ports []PortMapping  `json:"ports,omitempty"`
+	// NIC is the host's interface that the container was given, with how it was.
+	NIC   *NIC          `json:"nic,omitempty"`
+	Ports []PortMapping `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
-	// endpoint: true for the first one of a container.
+	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
-	Slot    int       `json:"slot"`
+	Slot int `json:"slot"`
+	// Port names the host's end of the link, if it has one. It is not recorded:
+	// the agent fills it in whenever it shows the endpoint.
+	Port    string    `json:"port,omitempty"`
 	Created time.Time `json:"created"`
 }
 
@@ -161,6 +170,7 @@ type LinkFact struct {
 	Name  string         `json:"name"`
 	MTU   int            `json:"mtu"`
 	MAC   MAC            `json:"mac,omitempty"`
+	Up    bool           `json:"up"`
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	// Gateways are the next hops of the default routes through this link.
 	Gateways []netip.Addr `json:"gateways,omitempty"`

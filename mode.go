@@ -25,6 +25,34 @@ type SubnetSharer interface {
 	SharesParentSubnet() bool
 }
 
+// Guest is an optional interface of modes whose containers are neighbours on
+// their parent's own LAN: subnets, routers and addresses are that LAN's.
+type Guest interface {
+	// Complete fills in what the user left out: the parent, its subnets, the
+	// LAN's routers.
+	Complete(HostFacts, Network) (Network, error)
+}
+
+// Beside is an optional interface of modes that cannot share a parent with
+// everybody.
+type Beside interface {
+	// Beside refuses n on the parent that it has in common with other.
+	Beside(n, other Network) error
+}
+
+// FixedMAC is an optional interface of modes whose containers may have the MAC
+// address of a device that is there.
+type FixedMAC interface {
+	// MAC returns "" where the containers have addresses of their own.
+	MAC(HostFacts, Network) MAC
+}
+
+// Limiter is an optional interface of modes that cannot do or prevent
+// everything that others can.
+type Limiter interface {
+	Limits(Network) []string
+}
+
 // CheckOptions refuses options that are not among the known ones.
 func CheckOptions(n Network, known ...string) error {
 	for k := range n.Options {

@@ -20,10 +20,14 @@ const (
 	// GroupBase is the first interface group of ours; a network's number is
 	// added to it.
 	GroupBase uint32 = 0x68000000
-	// PrefixBridge, PrefixPort and PrefixTrunk start the names of our links:
-	// bridges, the host ends of the containers' links, and the pairs that join
-	// two bridges of one network.
-	PrefixBridge, PrefixPort, PrefixTrunk = "hb", "hd", "hs"
+	// PrefixBridge, PrefixPort, PrefixTrunk and PrefixShim start the names of
+	// our links: bridges, the host ends of the containers' links, the pairs that
+	// join two bridges of one network, and the host's own ends on parents with
+	// macvlan containers.
+	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
+	// PrefixLeaf starts the names of a network's second and later bridges. The
+	// first ones' go on with a digit of a hash, in which there is no l.
+	PrefixLeaf = PrefixBridge + "l"
 )
 
 func digest(parts ...string) [32]byte {
@@ -43,12 +47,12 @@ func (n Network) Group() uint32 {
 	return GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2])
 }
 
-// BridgeName names the network's bridge; shards after the first have a suffix.
+// BridgeName names the network's bridge; shards after the first are leaves.
 func (n Network) BridgeName(shard int) string {
 	if shard == 0 {
 		return PrefixBridge + short("bridge", n.ID)
 	}
-	return fmt.Sprintf("%s%s%02x", PrefixBridge, short("bridge", n.ID), shard)
+	return fmt.Sprintf("%s%s%02x", PrefixLeaf, short("bridge", n.ID), shard)
 }
 
 // TrunkNames names the pair that joins a shard to the first bridge: the end on
@@ -75,6 +79,19 @@ func (n Network) ChainName(role string) string { return role + "-" + short("chai
 
 // Alias is the interface alias of the network's own devices.
 func (n Network) Alias() string { return Mark + " network=" + n.Name + " id=" + n.ID }
+
+// Shim is the host's own macvlan device on a parent, by which host and
+// containers reach each other. All networks on the parent share it. Its address
+// is derived from the parent's, since it is seen on the parent's LAN.
+func Shim(parent LinkFact) Link {
+	h := digest("group", "shim", parent.Name)
+	return Link{
+		Name: PrefixShim + short("shim", parent.Name), Kind: "macvlan", Parent: parent.Name, SubMode: "bridge",
+		MTU: parent.MTU, MAC: macFrom(0x0e, digest("shim", string(parent.MAC), parent.Name)),
+		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Alias: Mark + " shim parent=" + parent.Name, NoAutoAddress: true,
+	}
+}
 
 // PortName names the host end of the endpoint's link.
 func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }

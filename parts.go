@@ -86,12 +86,19 @@ func Doorways(n Network) []Element {
 	for _, m := range []string{"from", "to", "masq"} {
 		all = append(all, Element{"inet", m, []string{group}, []string{"jump " + n.ChainName(m)}})
 	}
+	for _, g := range n.Gateways {
+		set := "gate4"
+		if g.Is6() {
+			set = "gate6"
+		}
+		all = append(all, Element{"inet", set, []string{g.String()}, []string{"jump " + n.ChainName("gate")}})
+	}
 	return all
 }
 
-// NetworkChains are the network's own chains: what may leave it, what may come
-// in, and which traffic is masqueraded. Open networks are reached from outside
-// at the containers' own addresses.
+// NetworkChains are the network's own chains: who may call its gateway, what may
+// leave it, what may come in, and which traffic is masqueraded. Open networks
+// are reached from outside at the containers' own addresses.
 func NetworkChains(n Network, masquerade, open bool) []Firewall {
 	group := fmt.Sprintf("%#x", n.Group())
 	from := []string{}
@@ -103,14 +110,16 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 		"iifgroup . oifgroup @allowed accept",
 	}
 	if !n.Internal {
-		to = append(to, "ct state established,related accept", "ct status dnat accept")
-	}
-	if open && !n.Internal {
-		to = append(to,
+		to = append(to, "ct state established accept", "ct status dnat accept",
 			`iifname "`+PrefixBridge+`*" `+drop("isolated"),
 			`iifname "`+PrefixPort+`*" `+drop("isolated"))
-	} else {
+	}
+	switch {
+	case n.Internal:
 		to = append(to, drop("isolated"))
+	case !open:
+		// related are ICMP errors: another container could forge them
+		to = append(to, "ct state related accept", drop("isolated"))
 	}
 	snat := []string{}
 	for _, p := range n.Subnets {
@@ -124,6 +133,7 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 		snat = append(snat, "oifgroup != "+group+" iifgroup . oifgroup != @allowed masquerade")
 	}
 	return []Firewall{
+		chain("inet", n.ChainName("gate"), "", "ct state established,related return", `iifname != "lo" iifgroup != `+group+" "+drop("isolated")),
 		chain("inet", n.ChainName("from"), "", from...),
 		chain("inet", n.ChainName("to"), "", to...),
 		chain("inet", n.ChainName("masq"), "", snat...),

@@ -19,6 +19,7 @@ type Plan struct {
 type State struct {
 	Firewall   []Firewall  `json:"firewall,omitempty"`
 	Links      []Link      `json:"links,omitempty"`
+	NICs       []NIC       `json:"nics,omitempty"`
 	Sysctls    []Sysctl    `json:"sysctls,omitempty"`
 	Elements   []Element   `json:"elements,omitempty"`
 	Forwards   []Forward   `json:"forwards,omitempty"`
@@ -35,8 +36,8 @@ type Object interface {
 	comparable() any
 }
 
-// Link is an interface. Kind is "bridge", "veth", or "" for one that exists
-// already and is only brought up (the loopback of a container).
+// Link is an interface. Kind is "bridge", "veth", "macvlan", or "" for one that
+// exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind,omitempty"`
@@ -49,6 +50,11 @@ type Link struct {
 	// Peer.
 	Peer      string `json:"peer,omitempty"`
 	PeerInPod bool   `json:"peerInPod,omitempty"`
+	// Parent is the host's interface that a macvlan device stands on, SubMode
+	// its behaviour towards others there: "bridge", "private", "vepa" or
+	// "passthru" (ip-link(8)).
+	Parent  string `json:"parent,omitempty"`
+	SubMode string `json:"subMode,omitempty"`
 	// Master is the bridge that the link is a port of, Port how.
 	Master string      `json:"master,omitempty"`
 	Port   *BridgePort `json:"port,omitempty"`
@@ -206,6 +212,7 @@ func (s State) Objects() []Object {
 	var all []Object
 	all = appendObjects(all, s.Firewall)
 	all = appendObjects(all, s.Links)
+	all = appendObjects(all, s.NICs)
 	all = appendObjects(all, s.Sysctls)
 	all = appendObjects(all, s.Elements)
 	all = appendObjects(all, s.Forwards)
@@ -225,7 +232,7 @@ func appendObjects[T Object](all []Object, some []T) []Object {
 // Filter returns the objects for which keep is true.
 func (s State) Filter(keep func(Object) bool) State {
 	return State{
-		Firewall: filter(s.Firewall, keep), Links: filter(s.Links, keep), Sysctls: filter(s.Sysctls, keep),
+		Firewall: filter(s.Firewall, keep), Links: filter(s.Links, keep), NICs: filter(s.NICs, keep), Sysctls: filter(s.Sysctls, keep),
 		Elements: filter(s.Elements, keep), Forwards: filter(s.Forwards, keep), Addresses: filter(s.Addresses, keep),
 		Neighbours: filter(s.Neighbours, keep), Routes: filter(s.Routes, keep), Rules: filter(s.Rules, keep),
 	}
@@ -266,7 +273,7 @@ func (s State) Empty() bool { return len(s.Objects()) == 0 }
 // Append joins two states without looking for duplicates; see Union.
 func Append(s, o State) State {
 	return State{
-		Firewall: append(s.Firewall, o.Firewall...), Links: append(s.Links, o.Links...),
+		Firewall: append(s.Firewall, o.Firewall...), Links: append(s.Links, o.Links...), NICs: append(s.NICs, o.NICs...),
 		Sysctls: append(s.Sysctls, o.Sysctls...), Elements: append(s.Elements, o.Elements...),
 		Forwards: append(s.Forwards, o.Forwards...), Addresses: append(s.Addresses, o.Addresses...),
 		Neighbours: append(s.Neighbours, o.Neighbours...), Routes: append(s.Routes, o.Routes...),

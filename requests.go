@@ -12,6 +12,16 @@ type AttachRequest struct {
 	IPs   []netip.Addr  `json:"ips,omitempty"`
 	MAC   MAC           `json:"mac,omitempty"`
 	Ports []PortMapping `json:"ports,omitempty"`
+	// DefaultRoute says whether the container's default route is to lead through
+	// this endpoint; nil leaves it to the first one that can carry it.
+	DefaultRoute *bool `json:"defaultRoute,omitempty"`
+	// NIC asks for one of the network's NICs, by name or MAC address.
+	NIC string `json:"nic,omitempty"`
+	// SSH is the address of this host that the caller is connected to, if it
+	// came by SSH; Force takes the NIC that has it all the same, or the one with
+	// the host's default route.
+	SSH   netip.Addr `json:"ssh,omitzero"`
+	Force bool       `json:"force,omitempty"`
 	// Owner says through which door and for whom, such as "cli" or
 	// "cni/mynet"; garbage collection stays within one owner.
 	Owner string `json:"owner,omitempty"`

@@ -19,6 +19,9 @@ func (p Plan) Commands(pod string) []string {
 	for _, l := range p.Pod.Links {
 		out = append(out, in.link(l, p, pod)...)
 	}
+	for _, n := range p.Pod.NICs {
+		out = append(out, host.nic(n, pod)...)
+	}
 	out = append(out, host.beforeUp(p.Host)...)
 	out = append(out, in.beforeUp(p.Pod)...)
 	out = append(out, in.up(p.Pod.Links)...)
@@ -44,6 +47,13 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
 		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
+	case l.Kind == "macvlan":
+		// made from the host, where the parent is
+		netns := ""
+		if t.pod != "" {
+			netns = " netns " + t.pod
+		}
+		out = append(out, typist{}.ip("link add link %s name %s%s%s type macvlan mode %s", l.Parent, l.Name, netns, attributes(l), l.SubMode))
 	case l.Kind == "bridge":
 		// an MTU given at birth is forgotten when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)
@@ -71,6 +81,15 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 			l.Name, onOff(b.Learning), onOff(b.Flood), onOff(b.MulticastFlood), onOff(b.BroadcastFlood), onOff(b.Hairpin)))
 	}
 	return out
+}
+
+// nic writes the move of a NIC; iproute2 sends the last line as one request.
+func (t typist) nic(n NIC, pod string) []string {
+	return []string{
+		t.ip("link set %s alias '%s'", n.Name, n.Alias),
+		t.ip("link set %s down", n.Name),
+		t.ip("link set %s netns %s name %s", n.Name, pod, n.IfName),
+	}
 }
 
 func attributes(l Link) string {

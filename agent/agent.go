@@ -34,6 +34,9 @@ type Options struct {
 	StateDir, RunDir string
 	Modes            []heddle.Mode
 	Log              *slog.Logger
+	// Root is the folder below which NIC managers have their runtime files; "/"
+	// if empty.
+	Root string
 	// Tripwire is called before every step that changes something; an error
 	// from it stops the operation there. Tests set it.
 	Tripwire func(step string) error
@@ -48,7 +51,10 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
-	ids     keyedLocks
+	ids     keyedLocks[heddle.EndpointID]
+	// pods lets one container be attached to a network at a time (by the inode of
+	// its namespace); it is taken before ids.
+	pods    keyedLocks[uint64]
 	ready   atomic.Bool
 	repairs atomic.Uint64
 	// working counts our own operations under way, worked is when the last one
@@ -81,6 +87,10 @@ type Agent struct {
 	// defaults names, for each container's namespace (by inode), the endpoint
 	// with its default route.
 	defaults map[uint64]heddle.EndpointID
+	// inPods lists the endpoints in each container's namespace (by inode).
+	inPods map[uint64]map[heddle.EndpointID]bool
+	// nics names, by their names on the host, the NICs that endpoints have.
+	nics map[string]heldNIC
 }
 
 // network is a network with what belongs to it on this host. Readers get copies
@@ -110,7 +120,8 @@ type life struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
-		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{}, tried: map[trial.Case]bool{}}
+		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -126,6 +137,7 @@ func New(opt Options) (*Agent, error) {
 	if err := a.watch(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
+	a.finished.Go(func() { a.vigil(ctx) })
 	a.ready.Store(true)
 	return a, nil
 }

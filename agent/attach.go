@@ -38,12 +38,13 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	if pod != nil {
 		defer pod.Close()
+		defer a.pods.lock(pod.Inode())()
 	}
 	defer a.ids.lock(req.ID)()
 	defer a.work()()
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {
-			reply = a.reply(n, old.Endpoint)
+			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
 			return reply, nil
 		}
@@ -117,12 +118,15 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	}
 	alive := pod == nil || a.isPodOf(old, pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
-		old.Request.MAC == req.MAC && slices.Equal(old.Request.Ports, req.Ports)
+		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
 	switch {
 	case alive && same:
 		defer a.sharing(old)()
 		_, err := a.kernel.Apply(old.Plan, pod)
-		reply := a.reply(n, old.Endpoint)
+		if err == nil {
+			old, err = a.changeDefault(n, old, req, pod)
+		}
+		reply := a.reply(n, old)
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
@@ -139,19 +143,23 @@ func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
 	if err != nil {
 		return r.Inode == pod.Inode()
 	}
-	return alias == r.Endpoint.ID.Alias()
+	return alias == r.alias()
 }
 
 // inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 	alias, err := pod.Alias(r.Endpoint.ID.IfName)
-	return err == nil && alias == r.Endpoint.ID.Alias()
+	// killed just after an interface was made, the agent had not named it yet
+	return err == nil && (alias == r.alias() || alias == "" && r.Inode == pod.Inode())
 }
 
 // podAlive reports whether the recorded path still leads to the endpoint.
 func (a *Agent) podAlive(r record) bool {
-	if len(r.Plan.Pod.Links) == 0 {
+	switch {
+	case len(r.Plan.Pod.Links) == 0:
 		return false
+	case r.Endpoint.NIC != nil:
+		return a.leadsThere(r)
 	}
 	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
 	if err != nil {
@@ -170,16 +178,25 @@ func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if pod != nil {
 		r.Inode = pod.Inode()
 	}
-	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil && !req.DryRun {
+	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil {
+		err = clash(e, r.Plan, a.container(pod))
+	}
+	if err == nil && !req.DryRun {
 		err = a.make(r, pod)
 	}
-	if _, recorded := a.lookup(req.ID); !recorded {
+	now, recorded := a.lookup(req.ID)
+	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
+	} else {
+		r = now
 	}
 	if err != nil {
+		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
+			a.settleDefault(pod.Inode(), req.ID) // it may have been taken from another already
+		}
 		return heddle.AttachReply{}, err
 	}
-	reply = a.reply(n, e)
+	reply = a.reply(n, r)
 	if req.DryRun {
 		reply.Commands = r.Plan.Commands(req.Netns)
 	} else {
@@ -200,7 +217,13 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		return err
 	}
 	defer a.sharing(r)()
-	_, err := a.kernel.Apply(r.Plan, pod)
+	err := a.hold(r, pod)
+	if err == nil {
+		_, err = a.kernel.Apply(r.Plan, pod)
+	}
+	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
+		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
+	}
 	if err == nil {
 		err = a.step("ledger made")
 	}
@@ -214,7 +237,23 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	a.setPending(r.Endpoint.ID, "")
 	a.mu.Unlock()
 	a.forgetFlows(r.Endpoint)
+	a.announce(r.Endpoint, pod)
 	return nil
+}
+
+// announce tells a LAN who has the addresses now. The endpoint is made, so a
+// failure is only told.
+func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
+	n, err := a.network(e.NetworkName)
+	if err != nil {
+		return
+	}
+	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+		return
+	}
+	if err := kernel.Announce(pod, e.ID.IfName, e.MAC, e.Addrs); err != nil {
+		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
+	}
 }
 
 // forgetFlows lets clients of published ports find the endpoint that has them
@@ -232,6 +271,9 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	a.unwant(r)
 	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
 	if err == nil {
+		err = a.letGo(r)
+	}
+	if err == nil {
 		err = a.ledger.drop(r.Endpoint, time.Time{})
 	}
 	if err != nil {
@@ -244,15 +286,32 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	return why
 }
 
-func (a *Agent) reply(n *network, e heddle.Endpoint) heddle.AttachReply {
+func (a *Agent) reply(n *network, made record) heddle.AttachReply {
+	e := made.shown()
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
+		if e.NIC != nil && n.pool == nil {
+			r.Gateways = e.NIC.Fact().Gateways
+		}
 	}
-	if e.MAC != "" {
-		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
+	if e.Port != "" {
+		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()
 	}
 	return r
+}
+
+// shown is the endpoint with what is not recorded of it.
+func (r record) shown() heddle.Endpoint {
+	e := r.Endpoint
+	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
+	if slices.ContainsFunc(r.Plan.Host.Links, hasPort) {
+		e.Port = e.ID.PortName()
+	}
+	if e.NIC != nil && len(e.Addrs) == 0 { // it keeps its own
+		e.Addrs = e.NIC.Fact().Addrs
+	}
+	return e
 }
 
 // portFree reports whether nobody on the host listens on the port.

@@ -88,6 +88,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 			all = append(all, heddle.Finding{Kind: "leftover", Object: k})
 		}
 	}
+	all = append(all, a.strays()...)
 	unsettled := a.unsettled()
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(unsettled...)}, nil)
 	if err != nil {
@@ -137,6 +138,8 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
+	swept, err := a.sweep()
+	removed, errs = append(removed, swept...), append(errs, err)
 	pruned, err := a.kernel.Prune(a.isWanted)
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,11 +17,20 @@ import (
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
 // a slot. It touches memory only; release gives all of it back.
 func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
+	if giver, ok := n.mode.(heddle.NICGiver); ok {
+		return a.claimNIC(giver, n, req, pod)
+	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
 	}
 	if err := checkPorts(n, req); err != nil {
+		return e, err
+	}
+	if err := a.checkLAN(n, req); err != nil {
+		return e, err
+	}
+	if err := checkDefault(n, req, nil); err != nil {
 		return e, err
 	}
 	take := n.pool.Take
@@ -39,27 +49,48 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		n.pool.Give(req.ID)
 		return e, err
 	}
-	if e.MAC, err = n.takeMAC(req); err != nil {
+	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		n.pool.Give(req.ID)
 		return e, err
 	}
 	e.Slot = n.slots.take()
-	if _, held := a.defaults[pod.Inode()]; !held {
-		a.defaults[pod.Inode()], e.DefaultRoute = req.ID, true
-	}
+	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
 	return e, nil
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
 func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
-	if len(req.IPs) > 0 || req.MAC != "" || len(req.Ports) > 0 {
+	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
 	}
 	return nil
 }
 
-func (n *network) takeMAC(req heddle.AttachRequest) (heddle.MAC, error) {
+// checkLAN refuses, on a parent's LAN, the addresses that the parent itself has.
+func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
+	if _, guest := n.mode.(heddle.Guest); !guest {
+		return nil
+	}
+	parent, _ := a.host().Link(n.Parent)
+	for _, p := range parent.Addrs {
+		if slices.Contains(req.IPs, p.Addr()) {
+			return heddle.Errorf(heddle.AddressTaken, "address", p.Addr().String()+" on network "+n.Name, "the host itself has it on "+parent.Name+"; choose another one")
+		}
+	}
+	return nil
+}
+
+func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
+	if f, ok := n.mode.(heddle.FixedMAC); ok {
+		fixed := f.MAC(h, n.Network)
+		if fixed != "" && req.MAC != "" && req.MAC != fixed {
+			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
+		}
+		if fixed != "" {
+			return fixed, nil
+		}
+	}
 	if req.MAC != "" && req.MAC == n.GatewayMAC() {
 		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
 	}
@@ -105,7 +136,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 		}
 		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
-		} else if err != nil {
+		} else if err != nil && !heldFor(req.ID.Container, p) {
 			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
 		}
 	}
@@ -115,10 +146,12 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // release gives back what claim took; the addresses go to quarantine. After a
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
-	if n.pool == nil {
+	a.giveNIC(e.ID)
+	if n.pool != nil {
+		n.pool.Give(e.ID)
+	} else if e.NIC == nil {
 		return
 	}
-	n.pool.Give(e.ID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e.DefaultRoute {
@@ -133,11 +166,14 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
-	if n.pool == nil {
+	a.restoreNIC(e)
+	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
-	if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
-		return err
+	if n.pool != nil {
+		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
+			return err
+		}
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -21,13 +22,20 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if !a.ready.Load() {
 		return false, heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
 	}
+	r, found, err := a.detach(id)
+	if found && err == nil && r.Endpoint.DefaultRoute {
+		a.passDefault(r.Inode)
+	}
+	return found, err
+}
+
+func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	defer a.ids.lock(id)()
 	defer a.work()()
-	r, known := a.lookup(id)
-	if !known {
-		return false, nil
+	if r, found = a.lookup(id); !found {
+		return r, false, nil
 	}
-	return true, a.remove(r)
+	return r, true, a.remove(r)
 }
 
 // remove takes an endpoint away: intent, deed, record. The caller holds its
@@ -56,25 +64,44 @@ func (a *Agent) remove(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil || !a.inPod(r, pod) {
-		// gone, or the path leads to somebody else's namespace by now; the
-		// host's end of the link takes the container's end with it
-		if pod != nil {
-			pod.Close()
-		}
-		pod = nil
-	} else {
+	pod := a.podOf(r)
+	if pod != nil {
 		defer pod.Close()
 	}
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
-	err = a.kernel.Remove(r.Plan, pod, a.isWanted)
+	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
+	if err == nil {
+		err = a.letGo(r)
+	}
 	if err != nil {
 		a.want(r)
 	}
 	return err
+}
+
+// podOf opens the namespace that the endpoint's interface is in. There is none
+// if it is gone, or if the path leads to somebody else's by now: then the host's
+// end of the link takes the container's end with it. An interface without an end
+// on the host is looked for, since its namespace may live on without the path.
+func (a *Agent) podOf(r record) *kernel.Netns {
+	pod, err := kernel.OpenNetns(a.wayInto(r))
+	if err == nil && (r.Endpoint.NIC != nil || a.inPod(r, pod)) {
+		return pod
+	}
+	if err == nil {
+		pod.Close()
+	}
+	onParent := func(l heddle.Link) bool { return l.Parent != "" }
+	if !slices.ContainsFunc(r.Plan.Pod.Links, onParent) {
+		return nil
+	}
+	if pod = kernel.FindNetns(r.Inode); pod != nil && !a.inPod(r, pod) {
+		pod.Close()
+		return nil
+	}
+	return pod
 }
 
 // sharing locks out others while objects that several endpoints want may be

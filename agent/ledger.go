@@ -43,6 +43,8 @@ type record struct {
 const (
 	intentAttach = "attach"
 	intentDetach = "detach"
+	// intentDefault is a change of the container's default route.
+	intentDefault = "default route"
 )
 
 var (
@@ -186,6 +188,20 @@ func (l *ledger) putIntent(r record, op string) error {
 		}
 		return tx.Bucket(bucketIntents).Put(key, seal(key, []byte(op)))
 	})
+	if err != nil {
+		return writeError(r.Endpoint.ID.String(), err)
+	}
+	return nil
+}
+
+// putRecord replaces an endpoint's record; an open intent stays open.
+func (l *ledger) putRecord(r record) error {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	key := []byte(r.Endpoint.ID.String())
+	err = l.boot.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
 	if err != nil {
 		return writeError(r.Endpoint.ID.String(), err)
 	}

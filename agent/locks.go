@@ -6,11 +6,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// keyedLocks is one mutex per endpoint, so that two calls about the same
-// endpoint wait for each other and others do not.
-type keyedLocks struct {
+// keyedLocks is one mutex per key (an endpoint, a container), so that two calls
+// about the same one wait for each other and others do not.
+type keyedLocks[K comparable] struct {
 	mu    sync.Mutex
-	locks map[heddle.EndpointID]*keyedLock
+	locks map[K]*keyedLock
 }
 
 type keyedLock struct {
@@ -19,10 +19,10 @@ type keyedLock struct {
 }
 
 // lock returns the function that unlocks.
-func (k *keyedLocks) lock(id heddle.EndpointID) func() {
+func (k *keyedLocks[K]) lock(id K) func() {
 	k.mu.Lock()
 	if k.locks == nil {
-		k.locks = map[heddle.EndpointID]*keyedLock{}
+		k.locks = map[K]*keyedLock{}
 	}
 	l := k.locks[id]
 	if l == nil {

@@ -35,9 +35,13 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		if want.MTU == 0 {
 			n.MTU = old.MTU // it was taken from the parent then
 		}
-		return a.createdBefore(old, n)
+		made, commands, err = a.createdBefore(old, n)
+		return withLimits(mode, made), commands, err
 	}
 	if err := a.checkAgainstOthers(mode, n); err != nil {
+		return made, nil, err
+	}
+	if err := a.checkParent(mode, n); err != nil {
 		return made, nil, err
 	}
 	plan, err := mode.Network(a.host(), n)
@@ -48,12 +52,12 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		return made, nil, err
 	}
 	if dryRun {
-		return n, plan.Commands(""), nil
+		return withLimits(mode, n), plan.Commands(""), nil
 	}
 	if err := a.probe(mode, n); err != nil {
 		return made, nil, err
 	}
-	return n, nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
+	return withLimits(mode, n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
 // complete validates a network and fills in what was left out.
@@ -63,10 +67,14 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	}
 	id := make([]byte, 8)
 	rand.Read(id)
-	n.ID, n.Created, n.Allow = hex.EncodeToString(id), time.Now().UTC(), nil
-	n, err := ipam.Check(n)
+	n.ID, n.Created, n.Allow, n.Limits = hex.EncodeToString(id), time.Now().UTC(), nil, nil
+	n, err := a.address(mode, n)
 	if err != nil {
 		return n, err
+	}
+	if _, giver := mode.(heddle.NICGiver); giver {
+		// a NIC keeps its MTU, and its addresses are reserved already
+		return n, mode.Check(a.hostWithNICs(), n)
 	}
 	if err := mode.Check(a.host(), n); err != nil {
 		return n, err
@@ -75,6 +83,19 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 		n.MTU = heddle.ResolveMTU(a.host(), n)
 	}
 	return keepParentsAddresses(mode, a.host(), n)
+}
+
+// address checks the network's subnets and gateways, and fills in the missing.
+func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+	guest, ok := mode.(heddle.Guest)
+	if !ok {
+		return ipam.Check(n)
+	}
+	n, err := guest.Complete(a.hostWithNICs(), n)
+	if err != nil {
+		return n, err
+	}
+	return ipam.CheckOnLAN(n)
 }
 
 // keepParentsAddresses reserves, on a network within its parent's subnet, the
@@ -88,8 +109,10 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 	for _, p := range parent.Addrs {
 		taken = append(taken, p.Addr())
 	}
+	_, guest := mode.(heddle.Guest)
 	for _, t := range taken {
 		switch {
+		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
 			return n, heddle.Errorf(heddle.AddressTaken, "gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it; name another one with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
@@ -138,7 +161,7 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 		}
 		for _, l := range links {
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(mayShareSubnet(mode) && l.Name == n.Parent && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
 				}
 			}
@@ -149,6 +172,25 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 
 func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
+}
+
+// checkParent refuses a network on a parent that another network does not share.
+func (a *Agent) checkParent(mode heddle.Mode, n heddle.Network) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, other := range a.networks {
+		if n.Parent == "" || other.Parent != n.Parent {
+			continue
+		}
+		for _, m := range []heddle.Mode{mode, other.mode} {
+			if b, ok := m.(heddle.Beside); ok {
+				if err := b.Beside(n, other.Network); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // checkPlan refuses a plan that wants an object in another way than a network
@@ -268,7 +310,7 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	var all []heddle.Endpoint
 	for _, r := range a.endpoints {
 		if id == "" || r.Endpoint.Network == id {
-			all = append(all, r.Endpoint)
+			all = append(all, r.shown())
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
@@ -281,7 +323,7 @@ func (a *Agent) Networks() []heddle.Network {
 	defer a.mu.RUnlock()
 	all := make([]heddle.Network, 0, len(a.networks))
 	for _, n := range a.networks {
-		all = append(all, n.Network)
+		all = append(all, withLimits(n.mode, n.Network))
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
@@ -293,7 +335,15 @@ func (a *Agent) Network(name string) (heddle.Network, error) {
 	if err != nil {
 		return heddle.Network{}, err
 	}
-	return n.Network, nil
+	return withLimits(n.mode, n.Network), nil
+}
+
+// withLimits adds what the mode cannot do or prevent; it is not recorded.
+func withLimits(mode heddle.Mode, n heddle.Network) heddle.Network {
+	if l, ok := mode.(heddle.Limiter); ok {
+		n.Limits = l.Limits(n)
+	}
+	return n
 }
 
 // Endpoints lists all endpoints, by id.
@@ -305,7 +355,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	return r.Endpoint, nil
+	return r.shown(), nil
 }
 
 func noEndpoint(id heddle.EndpointID) error {

@@ -29,15 +29,16 @@ func (a *Agent) recover() error {
 		return err
 	}
 	for _, r := range records {
-		a.remember(r, intents[r.Endpoint.ID.String()])
+		a.remember(r, undoable(intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range records {
-		if err := a.settleRecord(r, intents[r.Endpoint.ID.String()]); err != nil {
+		if err := a.settleRecord(r, undoable(intents[r.Endpoint.ID.String()])); err != nil {
 			return err
 		}
 	}
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
+	a.settleDefaults(intents)
 	removed, err := a.prune()
 	if err != nil {
 		return err
@@ -55,6 +56,15 @@ func (a *Agent) recover() error {
 		}
 	}
 	return nil
+}
+
+// undoable is the intent of an operation that is undone after a crash, "" of one
+// that is ended.
+func undoable(intent string) string {
+	if intent == intentDefault {
+		return ""
+	}
+	return intent
 }
 
 func (a *Agent) networkIDs() map[string]bool {
@@ -100,12 +110,20 @@ func (a *Agent) prune() (removed []string, err error) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return nil, nil
 	}
-	return a.kernel.Prune(a.isWanted)
+	swept, err := a.sweep()
+	if err != nil {
+		return swept, err
+	}
+	pruned, err := a.kernel.Prune(a.isWanted)
+	return append(swept, pruned...), err
 }
 
 // hasPorts reports whether the kernel has a container's link of ours.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
+	if len(a.strayHolds()) > 0 {
+		return true, err
+	}
 	return slices.ContainsFunc(owned.State.Links, func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }), err
 }
 
@@ -176,7 +194,9 @@ func (a *Agent) settleRecord(r record, intent string) error {
 			return err
 		}
 		for _, addr := range r.Endpoint.Addrs {
-			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
+			if n.pool != nil {
+				n.pool.RestoreQuarantine(addr.Addr(), time.Now())
+			}
 		}
 		a.erase(r)
 		return a.ledger.drop(r.Endpoint, time.Now())
@@ -186,8 +206,8 @@ func (a *Agent) settleRecord(r record, intent string) error {
 
 // repair applies a recorded plan again if the container is still there.
 func (a *Agent) repair(r record) (made []string, err error) {
-	if len(r.Plan.Pod.Links) == 0 {
-		return nil, nil
+	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
+		return nil, nil // of a NIC, nothing is on the host
 	}
 	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
 	if err != nil {

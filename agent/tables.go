@@ -52,6 +52,12 @@ func collide(p, q heddle.PortMapping) bool {
 func (a *Agent) remember(r record, op string) {
 	a.mu.Lock()
 	a.endpoints[r.Endpoint.ID] = r
+	if r.Inode != 0 {
+		if a.inPods[r.Inode] == nil {
+			a.inPods[r.Inode] = map[heddle.EndpointID]bool{}
+		}
+		a.inPods[r.Inode][r.Endpoint.ID] = true
+	}
 	a.setPending(r.Endpoint.ID, op)
 	a.mu.Unlock()
 	a.want(r)
@@ -89,6 +95,10 @@ func (a *Agent) erase(r record) {
 	defer a.mu.Unlock()
 	delete(a.endpoints, r.Endpoint.ID)
 	delete(a.pending, r.Endpoint.ID)
+	delete(a.inPods[r.Inode], r.Endpoint.ID)
+	if len(a.inPods[r.Inode]) == 0 {
+		delete(a.inPods, r.Inode)
+	}
 }
 
 // pendingOf returns the operation on an endpoint that is not finished, "" if

@@ -11,12 +11,19 @@ import (
 // masked, one gateway for each subnet in the subnets' order, by default the
 // subnet's first usable address. It is pure, keeps nothing of n's slices, and
 // a network that it has returned passes unchanged.
-func Check(n heddle.Network) (heddle.Network, error) {
+func Check(n heddle.Network) (heddle.Network, error) { return check(n, false) }
+
+// CheckOnLAN is Check for a network on a LAN that has routers of its own, or
+// none: no gateway is made up, and one may be link-local, as routers advertise
+// it (RFC 4861, section 4.2).
+func CheckOnLAN(n heddle.Network) (heddle.Network, error) { return check(n, true) }
+
+func check(n heddle.Network, onLAN bool) (heddle.Network, error) {
 	var err error
 	if n.Subnets, err = checkSubnets(n); err != nil {
 		return heddle.Network{}, err
 	}
-	if n.Gateways, err = checkGateways(n); err != nil {
+	if n.Gateways, err = checkGateways(n, onLAN); err != nil {
 		return heddle.Network{}, err
 	}
 	if n.Ranges, err = checkRanges(n); err != nil {
@@ -59,10 +66,16 @@ func unfit(s netip.Prefix) string {
 	return ""
 }
 
-func checkGateways(n heddle.Network) ([]netip.Addr, error) {
+func checkGateways(n heddle.Network, onLAN bool) ([]netip.Addr, error) {
 	given := map[netip.Prefix]netip.Addr{}
 	for _, g := range n.Gateways {
 		s, ok := subnetOf(n.Subnets, g)
+		if onLAN && g.Is6() && g.IsLinkLocalUnicast() {
+			i := slices.IndexFunc(n.Subnets, func(s netip.Prefix) bool { return s.Addr().Is6() })
+			if ok = i >= 0; ok {
+				s = n.Subnets[i]
+			}
+		}
 		if !ok {
 			return nil, refuse(n, "gateway", g.String(), "the gateway must lie in one of its subnets")
 		}
@@ -78,7 +91,7 @@ func checkGateways(n heddle.Network) ([]netip.Addr, error) {
 	for _, s := range n.Subnets {
 		if g, ok := given[s]; ok {
 			all = append(all, g)
-		} else {
+		} else if !onLAN {
 			all = append(all, s.Addr().Next())
 		}
 	}

@@ -13,6 +13,8 @@ type attempt struct {
 	undo      []undo
 	// fresh holds the links that this call made, by side and name.
 	fresh map[string]bool
+	// local holds the IPv6 addresses that this call made.
+	local []localAddress
 }
 
 // Apply makes what is missing of the plan and corrects what is ours and
@@ -41,6 +43,9 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
 		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "a network namespace is needed")
 	}
+	if len(p.Host.NICs) > 0 {
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a NIC on the host", "plans give NICs to containers")
+	}
 	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")
 	}
@@ -53,6 +58,7 @@ func (a *attempt) run() error {
 		func() error { return a.firewall(host.Firewall) },
 		func() error { return each(host.Links, func(l heddle.Link) error { return a.link(a.host, l) }) },
 		func() error { return each(pod.Links, func(l heddle.Link) error { return a.link(a.pod, l) }) },
+		func() error { return each(pod.NICs, a.nic) },
 		func() error { return a.sysctls(a.host, host.Sysctls) },
 		func() error { return a.elements(host.Elements) },
 		func() error { return each(host.Forwards, func(f heddle.Forward) error { return a.forward(a.host, f) }) },
@@ -64,6 +70,7 @@ func (a *attempt) run() error {
 		func() error { return a.layer3(a.pod, pod) },
 		func() error { return a.carry(a.host, host.Links) },
 		func() error { return a.carry(a.pod, pod.Links) },
+		a.awaitLocal,
 	} {
 		if err := phase(); err != nil {
 			return err

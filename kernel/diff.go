@@ -55,6 +55,7 @@ func (d *differ) state(p heddle.State) error {
 	}{
 		{"firewall", len(p.Firewall), func() error { return d.firewall(p.Firewall) }},
 		{"links", len(p.Links), func() error { return each(p.Links, d.link) }},
+		{"NICs", len(p.NICs), func() error { return d.nics(p.NICs) }},
 		{"sysctls", len(p.Sysctls), func() error { return d.sysctls(p.Sysctls) }},
 		{"elements", len(p.Elements), func() error { return d.elements(p.Elements) }},
 		{"forwards", len(p.Forwards), func() error { return d.forwards(p.Forwards) }},
@@ -75,6 +76,9 @@ func (d *differ) state(p heddle.State) error {
 
 // readLinks lists the interfaces; all but a firewall refers to them.
 func (d *differ) readLinks(p heddle.State) error {
+	if len(p.Firewall) == len(p.Objects()) {
+		return nil
+	}
 	d.links = map[string]linkState{}
 	live, err := d.s.links()
 	for _, l := range live {

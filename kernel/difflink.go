@@ -46,6 +46,10 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 	note("master", l.Master, d.nameOf(have.master))
 	note("no automatic address", want.noAuto, have.noAuto)
 	note("multicast snooping", want.snooping, have.snooping)
+	note("sub-mode", want.submode, have.submode)
+	if l.Parent != "" && !d.s.pod {
+		note("parent", l.Parent, d.nameOf(have.peer))
+	}
 	if l.Port != nil && have.port != nil {
 		note("port", fmt.Sprintf("%+v", *l.Port), fmt.Sprintf("%+v", *have.port))
 	}

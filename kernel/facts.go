@@ -75,7 +75,7 @@ func (k *Kernel) linkFacts() ([]heddle.LinkFact, error) {
 }
 
 func linkFact(l linkState, addrs []addressAt, up *uplink) heddle.LinkFact {
-	f := heddle.LinkFact{Name: l.name, MTU: l.mtu, MAC: l.mac}
+	f := heddle.LinkFact{Name: l.name, MTU: l.mtu, MAC: l.mac, Up: l.up}
 	for _, a := range addrs {
 		if a.index == l.index {
 			f.Addrs = append(f.Addrs, a.prefix)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/routed"
 )
 
 // The facts leave our own interfaces out, and have the best uplink first.
@@ -38,8 +39,8 @@ ip route add default via 198.51.100.9 dev lan0 table 7
 		t.Errorf("%+v", f)
 	}
 	want := []heddle.LinkFact{
-		{Name: "wan0", MTU: 1400, MAC: "02:00:00:00:00:0a", Addrs: prefixes("192.0.2.2/24", "2001:db8::2/64"), Gateways: addrs("192.0.2.1", "192.0.2.3", "2001:db8::1"), Advertised: true},
-		{Name: "lan0", MTU: 1500, MAC: "02:00:00:00:00:0b", Addrs: prefixes("198.51.100.2/24"), Gateways: addrs("198.51.100.1")},
+		{Name: "wan0", MTU: 1400, MAC: "02:00:00:00:00:0a", Up: true, Addrs: prefixes("192.0.2.2/24", "2001:db8::2/64"), Gateways: addrs("192.0.2.1", "192.0.2.3", "2001:db8::1"), Advertised: true},
+		{Name: "lan0", MTU: 1500, MAC: "02:00:00:00:00:0b", Up: true, Addrs: prefixes("198.51.100.2/24"), Gateways: addrs("198.51.100.1")},
 	}
 	if d := cmp.Diff(want, f.Links[:2], cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); d != "" {
 		t.Error(d)
@@ -67,7 +68,7 @@ func addrs(all ...string) (out []netip.Addr) {
 func TestWatch(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
-	s := newScenario(t, "routed", scenarios(t)[2].mode, nil, 0)
+	s := newScenario(t, "routed", routed.Mode{}, nil, 0)
 	plan := s.endpoint(0)
 	port := plan.Host.Links[0].Name
 	before := runtime.NumGoroutine()

@@ -88,9 +88,13 @@ func (r *room) sh(script string) string {
 	r.t.Helper()
 	cmd := exec.Command("ip", "netns", "exec", r.host, "sh", "-e")
 	cmd.Stdin = strings.NewReader(script)
-	out, err := cmd.CombinedOutput()
+	// what ip(8) complains of on the way, such as a namespace of another test
+	// that went meanwhile, is not part of what it shows
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
 	if err != nil {
-		r.t.Fatalf("%s\n%s%v", script, out, err)
+		r.t.Fatalf("%s\n%s%s%v", script, out, complaints.String(), err)
 	}
 	return string(out)
 }

@@ -32,6 +32,7 @@ type Kernel struct {
 	// a full host, and has sockets of its own, so that no attach waits for it.
 	rt, nft         *conn
 	listRt, listNft *conn
+	held            []heldFolder
 }
 
 // Open returns a handle on the calling thread's network namespace.
@@ -44,6 +45,7 @@ func Open() (*Kernel, error) {
 	// Both sockets are dialled inside home: the goroutine may have changed
 	// threads since, and another thread may be elsewhere.
 	err = home.Do(func() (err error) {
+		k.held = holdFolders()
 		for _, s := range []struct {
 			conn     **conn
 			protocol int
@@ -71,6 +73,9 @@ func (k *Kernel) Close() error {
 		if c != nil {
 			err = errors.Join(err, c.close())
 		}
+	}
+	for _, h := range k.held {
+		h.file.Close()
 	}
 	k.home.Close()
 	return err

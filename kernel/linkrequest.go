@@ -7,8 +7,8 @@ import (
 )
 
 // createLink is the message that makes l; for a veth it makes the far end with
-// it, in the namespace peerNS (none: here).
-func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns) *nl.NetlinkRequest {
+// it, in the namespace peerNS (none: here); a macvlan device is made on below.
+func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below lower) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	for _, a := range birthAttrs(l) {
 		r.AddData(a)
@@ -21,6 +21,13 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns) *nl.N
 	data := info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
 	if l.Kind == "bridge" {
 		data.AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{0})
+	}
+	if l.Kind == "macvlan" {
+		r.AddData(numberAttr(unix.IFLA_LINK, uint32(below.index)))
+		if below.elsewhere {
+			r.AddData(numberAttr(unix.IFLA_LINK_NETNSID, uint32(below.nsid)))
+		}
+		data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(submodes[l.SubMode]))
 	}
 	if l.Kind == "veth" {
 		peer := data.AddRtAttr(nl.VETH_INFO_PEER|unix.NLA_F_NESTED, nil)
@@ -77,6 +84,9 @@ func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	}
 	if to.kind == "bridge" && from.snooping != to.snooping {
 		all = append(all, changeSnooping(index, to.snooping))
+	}
+	if to.kind == "macvlan" && from.submode != to.submode {
+		all = append(all, changeSubmode(index, to.submode))
 	}
 	if to.port != nil && to.master != 0 && (from.port == nil || *from.port != *to.port || from.master != to.master) {
 		all = append(all, changePort(index, *to.port))

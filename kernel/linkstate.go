@@ -11,15 +11,17 @@ import (
 // linkState is an interface as the kernel has it.
 type linkState struct {
 	// queue is the queueing discipline; "noop" drops all.
-	queue  string
-	index  int
-	name   string
-	kind   string
-	alias  string
-	mtu    int
-	mac    heddle.MAC
-	group  uint32
-	master int
+	queue string
+	index int
+	name  string
+	kind  string
+	alias string
+	mtu   int
+	mac   heddle.MAC
+	// permanent is the MAC address that the hardware was made with, if it says.
+	permanent heddle.MAC
+	group     uint32
+	master    int
 	// peer is the far end's index, in whichever namespace it lies.
 	peer int
 	up   bool
@@ -29,13 +31,16 @@ type linkState struct {
 	port *heddle.BridgePort
 	// snooping is a bridge's mcast_snooping.
 	snooping bool
+	// submode is that of a macvlan device.
+	submode uint32
 }
 
 // ours reports whether the link bears our mark. A link of ours has its group
 // from the moment it is made, and its alias one message later: killed between
-// the two, the agent still knows its own work by name and group.
+// the two, the agent still knows its own work by name and group; a macvlan
+// device in a container has the name that the container wants.
 func (l linkState) ours() bool {
-	return heddle.IsOurs(l.alias) || l.alias == "" && prefixed(l.name) && l.group&^0xffffff == heddle.GroupBase
+	return heddle.IsOurs(l.alias) || l.alias == "" && (prefixed(l.name) || l.kind == "macvlan") && l.group&^0xffffff == heddle.GroupBase
 }
 
 func prefixed(name string) bool {
@@ -43,7 +48,7 @@ func prefixed(name string) bool {
 		return false
 	}
 	switch name[:2] {
-	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk:
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim:
 		return true
 	}
 	return false
@@ -101,12 +106,18 @@ func decodeLink(b []byte) (linkState, bool) {
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}
+	if mac := at[unix.IFLA_PERM_ADDRESS]; len(mac) == 6 {
+		l.permanent = heddle.MAC(net.HardwareAddr(mac).String())
+	}
 	inet6 := attributes(attributes(at[unix.IFLA_AF_SPEC])[unix.AF_INET6])
 	l.noAuto = octet(inet6[addrGenModeAttr]) == addrGenNone
 	info := attributes(at[unix.IFLA_LINKINFO])
 	l.kind = text(info[nl.IFLA_INFO_KIND])
 	if l.kind == "bridge" {
 		l.snooping = octet(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_BR_MCAST_SNOOPING]) != 0
+	}
+	if l.kind == "macvlan" {
+		l.submode = number(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_MACVLAN_MODE])
 	}
 	if text(info[nl.IFLA_INFO_SLAVE_KIND]) == "bridge" {
 		l.port = decodePort(attributes(info[nl.IFLA_INFO_SLAVE_DATA]))

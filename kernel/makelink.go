@@ -34,7 +34,11 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if err != nil {
 		return err
 	}
-	err = s.rt.execute(createLink(l, far, master, peerNS))
+	below, err := a.below(s, l)
+	if err != nil {
+		return err
+	}
+	err = s.rt.execute(createLink(l, far, master, peerNS, below))
 	if exists(err) {
 		return a.adopt(s, l, farSide)
 	}
@@ -144,6 +148,7 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 		want.port = l.Port
 	}
 	want.snooping = false
+	want.submode = submodes[l.SubMode]
 	return want, nil
 }
 
@@ -155,7 +160,7 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 		if err != nil {
 			return linkState{}, err
 		}
-		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group}
+		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode]}
 		if l.Peer != "" {
 			born.master, err = s.master(l)
 		}

@@ -43,6 +43,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 	r.layer3(r.pod, p.Pod)
 	r.layer3(r.host, p.Host)
 	r.elements(p.Host.Elements)
+	r.nics(p.Pod.NICs)
 	r.links(r.pod, p.Pod.Links)
 	r.links(r.host, p.Host.Links)
 	r.firewall(p.Host.Firewall)
@@ -51,6 +52,14 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 
 // findDying notes the near ends that go, and the far ends that go with them.
 func (r *removal) findDying(p heddle.Plan) {
+	for _, l := range p.Pod.Links {
+		if l.Parent != "" {
+			r.dying["pod/"+l.Name] = true
+		}
+	}
+	for _, n := range p.Pod.NICs {
+		r.dying["pod/"+n.IfName] = true // it leaves, and loses what lies on it
+	}
 	for _, l := range p.Host.Links {
 		if l.Kind == "" || r.keep(l.Key()) {
 			continue

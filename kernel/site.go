@@ -13,16 +13,17 @@ type site struct {
 	ns      *Netns
 	rt, nft *conn
 	pod     bool
+	held    []heldFolder
 	index   map[string]int
 }
 
 func (k *Kernel) hostSite() *site {
-	return &site{ns: k.home, rt: k.rt, nft: k.nft, index: map[string]int{}}
+	return &site{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, index: map[string]int{}}
 }
 
 // listing is hostSite with the sockets for listings.
 func (k *Kernel) listing() *site {
-	return &site{ns: k.home, rt: k.listRt, nft: k.listNft, index: map[string]int{}}
+	return &site{ns: k.home, rt: k.listRt, nft: k.listNft, held: k.held, index: map[string]int{}}
 }
 
 // podSite opens a socket inside the container's namespace; nil gives nil.

@@ -45,6 +45,9 @@ func (s *Stage) open() (err error) {
 	})
 }
 
+// Snapshot is Kernel.Snapshot of one of the stage's interfaces.
+func (s *Stage) Snapshot(name string) (heddle.NIC, error) { return s.k.Snapshot(name) }
+
 // Close throws the stage away.
 func (s *Stage) Close() {
 	if s.k != nil {

@@ -17,7 +17,9 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
@@ -33,9 +35,9 @@ type variant struct {
 
 // facts are those of a host with one uplink of MTU 1400 and a second NIC.
 var facts = heddle.HostFacts{Name: "demo", Links: []heddle.LinkFact{
-	{Name: "lan0", MTU: 1400, MAC: "52:54:00:00:00:01", Addrs: prefixes("192.0.2.10/24", "2001:db8::10/64"),
+	{Name: "lan0", MTU: 1400, MAC: "52:54:00:00:00:01", Up: true, Addrs: prefixes("192.0.2.10/24", "2001:db8::10/64"),
 		Gateways: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}},
-	{Name: "lan1", MTU: 1300, MAC: "52:54:00:00:00:02", Addrs: prefixes("198.51.100.10/24")},
+	{Name: "lan1", MTU: 1300, MAC: "52:54:00:00:00:02", Up: true, Addrs: prefixes("198.51.100.10/24")},
 }}
 
 func prefixes(texts ...string) (all []netip.Prefix) {
@@ -83,7 +85,36 @@ func variants() []variant {
 		n.Parent, n.Options = "lan1", map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}
 		e.Ports = nil
 	})
+	lan := func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Subnets, n.Gateways = "lan0", prefixes("192.0.2.0/24", "2001:db8::/64"), facts.Links[0].Gateways
+		e.Addrs, e.Ports = prefixes("192.0.2.130/24", "2001:db8::130/64"), nil
+	}
+	add(macvlan.Mode{}, "macvlan", "A dual-stack network on the LAN of the default route (`--ip-range 192.0.2.128/25`).", lan)
+	add(macvlan.Mode{}, "macvlan-private", "Sub-mode private, on a second NIC, as a container's second network (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
+		n.Parent, n.Subnets, n.Gateways = "lan1", prefixes("198.51.100.0/24"), nil
+		n.Options = map[string]string{"macvlan_mode": "private"}
+		e.ID.IfName, e.Addrs, e.Ports, e.DefaultRoute = "eth1", prefixes("198.51.100.130/24"), nil, false
+		e.MAC = e.ID.DefaultMAC(n.ID, 0)
+	})
+	add(direct.Mode{}, "direct", "A NIC with its own addresses and routes (`--parent lan1`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		giveNIC(n, e)
+		n.Subnets, n.Gateways, e.Addrs = nil, nil, nil
+	})
+	add(direct.Mode{}, "direct-subnet", "A NIC with an address of the network (`--parent lan1 --subnet 10.20.0.0/24 --subnet fd20::/64`).", giveNIC)
 	return all
+}
+
+// giveNIC gives the endpoint the host's second NIC, as it was.
+func giveNIC(n *heddle.Network, e *heddle.Endpoint) {
+	n.Parent, e.Ports, e.MAC = "lan1", nil, "52:54:00:00:00:02"
+	v6, gateway := netip.MustParseAddr("2001:db8:1::1"), netip.MustParseAddr("198.51.100.1")
+	e.NIC = &heddle.NIC{Name: "lan1", MAC: e.MAC, Was: heddle.NICState{MTU: 1300, Up: true,
+		Addrs: []heddle.NICAddress{{Prefix: netip.MustParsePrefix("198.51.100.10/24")}, {Prefix: netip.MustParsePrefix("2001:db8:1::10/64")}},
+		Routes: []heddle.NICRoute{
+			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: 1, Table: 254, Protocol: 3, Via: gateway, Metric: 100},
+			{Dst: netip.MustParsePrefix("203.0.113.0/24"), Type: 1, Table: 51, Protocol: 3, Via: gateway},
+			{Dst: netip.MustParsePrefix("2001:db8:f::/48"), Type: 1, Table: 254, Protocol: 3, Via: v6, Metric: 1024},
+		}}}
 }
 
 func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {

@@ -5,14 +5,20 @@
 # put there. A configuration that is there stays.
 #
 #	PREFIX/bin                  heddle, heddled
-#	/opt/cni/bin                heddle-cni
+#	PREFIX/lib/cni              heddle-cni, and a link to it in /opt/cni/bin:
+#	                            runtimes look in one or the other
+#	PREFIX/lib/heddle           purge
+#	PREFIX/lib/systemd/network  keeps systemd-networkd and udev off our links
 #	/etc/heddle/heddled.yaml    only if there is none
-#	PREFIX/share                completions, man pages, heddle/cni
-#	the unit                    in /etc/systemd/system for PREFIX=/usr/local,
-#	                            else in /lib/systemd/system
+#	PREFIX/share                completions, man pages, heddle/cni, heddle/networkd
 #
-# Nothing is started or enabled. PREFIX/share/heddle/files lists what was put
-# there; uninstall.sh takes away exactly that.
+# For PREFIX=/usr/local the unit is in /etc/systemd/system and the file that keeps
+# NetworkManager off our links in /etc/NetworkManager/conf.d; else they are in
+# PREFIX/lib/systemd/system and PREFIX/lib/NetworkManager/conf.d.
+#
+# Nothing is started or enabled. PREFIX/share/heddle/files lists the files, links
+# and folders (these end in /) that were made; uninstall.sh takes away exactly
+# those.
 set -eu
 
 DESTDIR=${1:-}
@@ -21,8 +27,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=${HEDDLE_BIN:-$here/../bin}
 share=$PREFIX/share
 list=$share/heddle/files
-unit=/lib/systemd/system/heddled.service
-if [ "$PREFIX" = /usr/local ]; then unit=/etc/systemd/system/heddled.service; fi
+etc=$PREFIX/lib
+if [ "$PREFIX" = /usr/local ]; then etc=/etc; fi
 
 for f in heddle heddled heddle-cni; do
 	[ -x "$bin/$f" ] || { echo "install.sh: $bin/$f is missing; run 'make build' first" >&2; exit 1; }
@@ -30,11 +36,23 @@ done
 work=$(mktemp -d)
 new=
 trap 'rm -rf "$work" ${new:+"$new"}' EXIT
+: >"$work/files"
+: >"$work/folders"
+if [ -e "$DESTDIR$list" ]; then grep '/$' "$DESTDIR$list" >"$work/folders" || true; fi
+
+# folder DIR: makes DESTDIR/DIR and lists what was not there.
+folder() {
+	[ -n "$1" ] && [ ! -d "$DESTDIR$1" ] || return 0
+	folder "${1%/*}"
+	mkdir "$DESTDIR$1"
+	chmod 0755 "$DESTDIR$1"
+	echo "$1/" >>"$work/folders"
+}
 
 # write MODE FILE: standard input becomes DESTDIR/FILE.
 write() {
+	folder "${2%/*}"
 	new=$DESTDIR$2.new.$$
-	mkdir -p "${new%/*}"
 	cat >"$new"
 	chmod "$1" "$new"
 	mv -f "$new" "$DESTDIR$2"
@@ -47,30 +65,61 @@ put() {
 	echo "$2" >>"$work/files"
 }
 
+# link TARGET FILE: a symbolic link, listed. One that others made stays.
+link() {
+	folder "${2%/*}"
+	if [ -e "$DESTDIR$2" ] && [ ! -L "$DESTDIR$2" ] && ! grep -qsxF "$2" "$DESTDIR$list"; then
+		echo "install.sh: $DESTDIR$2 is not ours and stays" >&2
+		return
+	fi
+	new=$DESTDIR$2.new.$$
+	ln -s "$1" "$new"
+	mv -fT "$new" "$DESTDIR$2"
+	new=
+	echo "$2" >>"$work/files"
+}
+
+# made of this PREFIX
+prefixed() { sed "s|/usr/bin/|$PREFIX/bin/|" "$1"; }
+
+if [ -n "$DESTDIR" ]; then mkdir -p "$DESTDIR"; fi
 for f in heddle heddled; do put 0755 "$PREFIX/bin/$f" <"$bin/$f"; done
-put 0755 /opt/cni/bin/heddle-cni <"$bin/heddle-cni"
-sed "s|^ExecStart=/usr/bin/|ExecStart=$PREFIX/bin/|" "$here/systemd/heddled.service" >"$work/unit"
-put 0644 "$unit" <"$work/unit"
+put 0755 "$PREFIX/lib/cni/heddle-cni" <"$bin/heddle-cni"
+link "$PREFIX/lib/cni/heddle-cni" /opt/cni/bin/heddle-cni
+put 0755 "$PREFIX/lib/heddle/purge" <"$here/purge.sh"
+prefixed "$here/systemd/heddled.service" >"$work/unit"
+put 0644 "$etc/systemd/system/heddled.service" <"$work/unit"
+for f in network link; do put 0644 "$PREFIX/lib/systemd/network/00-heddle.$f" <"$here/links/00-heddle.$f"; done
+put 0644 "$etc/NetworkManager/conf.d/90-heddle.conf" <"$here/links/90-heddle.conf"
+put 0644 "$share/heddle/networkd/heddle.conf" <"$here/links/networkd-foreign.conf"
 for f in "$here"/cni/*.conflist "$here"/cni/examples/*.conflist; do
 	put 0644 "$share/heddle/cni/${f#"$here"/cni/}" <"$f"
 done
 
 for shell in bash zsh fish; do "$bin/heddle" completion $shell >"$work/$shell"; done
+zsh=$share/zsh/site-functions
+if [ "$PREFIX" = /usr ]; then zsh=$share/zsh/vendor-completions; fi # Debian's zsh looks there
 put 0644 "$share/bash-completion/completions/heddle" <"$work/bash"
-put 0644 "$share/zsh/site-functions/_heddle" <"$work/zsh"
+put 0644 "$zsh/_heddle" <"$work/zsh"
 put 0644 "$share/fish/vendor_completions.d/heddle.fish" <"$work/fish"
 
 "$bin/heddle" docs man "$work/man"
-for f in "$work"/man/*.1; do put 0644 "$share/man/man1/${f##*/}" <"$f"; done
-put 0644 "$share/man/man8/heddled.8" <"$here/man/heddled.8"
+cp "$here/man/heddled.8" "$work/man"
+gzip -9n "$work"/man/*
+for f in "$work"/man/*.gz; do
+	section=${f%.gz}
+	put 0644 "$share/man/man${section##*.}/${f##*/}" <"$f"
+done
 
 [ -e "$DESTDIR/etc/heddle/heddled.yaml" ] || write 0644 /etc/heddle/heddled.yaml <"$here/heddled.yaml"
 
 # what an older version had and this one has not
 if [ -e "$DESTDIR$list" ]; then
-	grep -vxF -f "$work/files" "$DESTDIR$list" | while read -r f; do rm -f "$DESTDIR$f"; done
+	grep -v '/$' "$DESTDIR$list" | grep -vxF -f "$work/files" | while read -r f; do rm -f "$DESTDIR$f"; done
 fi
-write 0644 "$list" <"$work/files"
+folder "$share/heddle"
+sort -u "$work/folders" | cat "$work/files" - >"$work/list"
+write 0644 "$list" <"$work/list"
 
 if [ -z "$DESTDIR" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 echo "installed in $DESTDIR$PREFIX; 'systemctl enable --now heddled' starts the agent"

@@ -1,15 +1,13 @@
 #!/bin/sh
-# uninstall.sh [DESTDIR] [PREFIX]: takes away exactly what install.sh put there.
-# The configuration and the state stay. With PURGE=1 they go, too, unless an
-# agent answers: what it made for containers would be without a record.
+# uninstall.sh [DESTDIR] [PREFIX]: takes away exactly what install.sh put there:
+# files, links, and the folders it made, if they are empty. The configuration and
+# the state stay. With PURGE=1 they go, too, and before them all that heddle made
+# for containers on this host; while an agent answers, that is refused.
 set -eu
 
 DESTDIR=${1:-}
 PREFIX=${2:-/usr/local}
-share=$PREFIX/share
-list=$share/heddle/files
-unit=/lib/systemd/system/heddled.service
-if [ "$PREFIX" = /usr/local ]; then unit=/etc/systemd/system/heddled.service; fi
+list=$PREFIX/share/heddle/files
 socket=$DESTDIR/run/heddle/heddle.sock
 
 # answers says whether an agent lives behind the socket: only a missing one
@@ -26,30 +24,25 @@ if [ "${PURGE:-}" = 1 ] && answers; then
 	exit 5
 fi
 
-# away FILE: removes it, and the folders above it that are empty then; on a
-# living system only those that are heddle's own.
-away() {
-	rm -f "$DESTDIR$1"
-	folder=${1%/*}
-	while [ -n "$folder" ]; do
-		case $DESTDIR:$folder in :*/heddle | :*/heddle/* | ?*:*) ;; *) break ;; esac
-		rmdir "$DESTDIR$folder" 2>/dev/null || break
-		folder=${folder%/*}
-	done
-}
-
 systemd=
 if [ -z "$DESTDIR" ] && [ -d /run/systemd/system ]; then systemd=yes; fi
-if [ -n "$systemd" ] && [ -e "$unit" ]; then systemctl disable heddled || true; fi
+if [ -n "$systemd" ] && [ -e "$list" ]; then systemctl disable --quiet heddled || true; fi
+if [ "${PURGE:-}" = 1 ]; then
+	if [ -z "$DESTDIR" ] && [ -x "$PREFIX/lib/heddle/purge" ]; then "$PREFIX/lib/heddle/purge"; fi
+	rm -f "$DESTDIR/etc/heddle/heddled.yaml"
+	rm -rf "$DESTDIR/var/lib/heddle"
+fi
 if [ -e "$DESTDIR$list" ]; then
-	files=$(cat "$DESTDIR$list")
-	for f in $files "$list"; do away "$f"; done
+	lines=$(cat "$DESTDIR$list")
+	rm -f "$DESTDIR$list"
+	for f in $lines; do
+		case $f in */) ;; *) rm -f "$DESTDIR$f" ;; esac
+	done
+	# the deepest first
+	for f in $(echo "$lines" | sort -r); do
+		case $f in */) rmdir "$DESTDIR${f%/}" 2>/dev/null || true ;; esac
+	done
 else
 	echo "uninstall.sh: no $DESTDIR$list: nothing is installed there" >&2
-fi
-if [ "${PURGE:-}" = 1 ]; then
-	away /etc/heddle/heddled.yaml
-	rm -rf "$DESTDIR/var/lib/heddle"
-	away /var/lib/heddle
 fi
 if [ -n "$systemd" ]; then systemctl daemon-reload; fi

@@ -77,6 +77,13 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 	}
 	n.MTU = heddle.ResolveMTU(facts, n)
 	e.MTU = n.MTU
+	if _, giver := m.(heddle.NICGiver); giver {
+		nic, err := stage.Snapshot(s.nic)
+		if err != nil {
+			return nil, err
+		}
+		e.NIC, e.MAC = &nic, nic.MAC
+	}
 	network, err := m.Network(facts, n)
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 
 // attachFlags are the words of attach, before they are understood.
 type attachFlags struct {
-	netns, id, ifname, mac string
-	pid                    int
-	ips, ports             []string
-	dryRun                 bool
+	netns, id, ifname, mac, nic string
+	pid                         int
+	ips, ports                  []string
+	defaultRoute, dryRun, force bool
 }
 
 func newAttach(s *session) *cobra.Command {
@@ -26,18 +26,29 @@ func newAttach(s *session) *cobra.Command {
 container is given by its network namespace, or by the number of a process in it.
 Attached again with the same settings, an endpoint is left as it is.
 
-On a network of mode host nothing is made, and --id is enough.`,
+A container may be attached to several networks, also while it runs: each gets an
+interface of its own (--ifname). Its default route leads through the first one that
+can carry it. Attached with --default-route, also anew, an endpoint takes it over;
+when its holder is detached, it passes to the oldest one left.
+
+On a network of mode host nothing is made, and --id is enough. On one of mode
+direct the container gets a NIC of the host, by default the first free one of the
+network's.`,
 		Example: `  ip netns add web
   heddle attach front --netns web
   ip netns add dns
   heddle attach front --netns /run/netns/dns --id resolver --ip 10.20.0.53 --ip fd20::53 --publish 127.0.0.1:5353:53/udp
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
-  heddle attach front --netns web --ifname eth2 --mac 0a:00:00:00:00:09 --dry-run
+  heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
+  heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
   heddle attach plain --id yardstick`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := flags.request(args[0])
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("default-route") {
+				q.DefaultRoute = &flags.defaultRoute
 			}
 			defer s.working("attaching")()
 			r, err := s.client().Attach(cmd.Context(), q)
@@ -69,17 +80,20 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.StringVar(&x.ifname, "ifname", "eth0", "the interface's `name` in the container")
 	f.StringArrayVar(&x.ips, "ip", nil, "an `address` to have, one of each family")
 	f.StringVar(&x.mac, "mac", "", "the MAC `address` to have")
+	f.StringVar(&x.nic, "nic", "", "which of the network's NICs to get: a `name` or MAC address (mode direct)")
+	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
 	f.StringArrayVar(&x.ports, "publish", nil, "publish a port of the container: `[IP:]HOST:CONTAINER[/udp]`")
+	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
 	cmd.RegisterFlagCompletionFunc("netns", s.completesOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "publish"} {
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 }
 
 // request understands the words.
 func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
-	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun}
+	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer()}
 	if err := heddle.CheckNetworkName(network); err != nil {
 		return q, err
 	}

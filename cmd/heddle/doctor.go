@@ -15,12 +15,14 @@ import (
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 // modes are those that the doctor tries: all that heddled has.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}}
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}
 
 // doctorFlags are what the doctor is told.
 type doctorFlags struct {

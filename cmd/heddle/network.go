@@ -73,8 +73,12 @@ func newNetworkShow(s *session) *cobra.Command {
 // networkFields shows one network; the others are needed for their names.
 func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Network) error {
 	var subnets, options []string
-	for i, p := range n.Subnets {
-		subnets = append(subnets, fmt.Sprintf("%s, gateway %s", p, n.Gateways[i]))
+	for _, p := range n.Subnets {
+		gateway := "no gateway"
+		if g, ok := n.GatewayFor(p.Addr()); ok {
+			gateway = "gateway " + g.String()
+		}
+		subnets = append(subnets, p.String()+", "+gateway)
 	}
 	for k, v := range n.Options {
 		options = append(options, k+"="+v)
@@ -84,7 +88,7 @@ func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Netw
 		[2]string{"subnets", strings.Join(subnets, "\n")}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
 		[2]string{"parent", n.Parent}, [2]string{"MTU", size(n.MTU)}, [2]string{"reach", internal(n)},
 		[2]string{"options", strings.Join(options, ", ")}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
-		[2]string{"created", moment(n.Created)})
+		[2]string{"created", moment(n.Created)}, [2]string{"limits", strings.Join(n.Limits, "\n")})
 }
 
 // joinedWith names the networks with which traffic is permitted. The record is

@@ -38,7 +38,14 @@ Modes:
            --opt masquerade=true    hide the containers behind the host
            --opt table=auto|NUMBER  a routing table of its own, so that replies
                                     leave by the parent they came in by
-           --opt next-hop=ADDRESS   the gateway in that table`,
+           --opt next-hop=ADDRESS   the gateway in that table
+  macvlan  a MAC address of its own on the LAN of the parent.
+           --opt macvlan_mode=bridge|private|vepa|passthru
+           --opt host-access=false  host and containers need not reach each other
+
+  direct   a NIC of the host as a whole, moved into the container and back.
+           --parent NAME            the NIC
+           --opt nics=NAME,MAC,…    several; each attach gets the first free one`,
 		Example: `  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
   heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
   heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal
@@ -56,6 +63,9 @@ Modes:
 			case flags.dryRun:
 				return s.emitCommands(commands)
 			}
+			for _, limit := range made.Limits {
+				s.note("note: %s", limit)
+			}
 			return s.emit("Network", made, func(w io.Writer) error { return s.networkTable(w, []heddle.Network{made}) })
 		},
 	}
@@ -65,7 +75,7 @@ Modes:
 
 func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge or routed")
+	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge, routed, macvlan or direct")
 	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6")
 	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
@@ -86,7 +96,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if x.mode == "" {
-		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge or routed")
+		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge, routed, macvlan or direct")
 	}
 	if x.parent != "" {
 		if err := heddle.CheckIfName(x.parent); err != nil {

@@ -13,7 +13,7 @@ import (
 func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	h.verbs.RLock()
 	defer h.verbs.RUnlock()
-	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner()}
+	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner(), DefaultRoute: conf.DefaultRoute}
 	env, err := ParseArgs(c.args)
 	if err != nil {
 		return nil, err
@@ -29,6 +29,7 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.withoutPublished(&req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
 		return nil, err

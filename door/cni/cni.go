@@ -33,6 +33,7 @@ type endpoints interface {
 	Detach(context.Context, heddle.EndpointID) (bool, error)
 	Check(heddle.EndpointID) ([]heddle.Finding, error)
 	Endpoint(heddle.EndpointID) (heddle.Endpoint, error)
+	Endpoints() []heddle.Endpoint
 	GC(ctx context.Context, owner string, keep []heddle.EndpointID) ([]string, error)
 }
 

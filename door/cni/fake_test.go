@@ -65,6 +65,15 @@ func (f *fakeAgent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	return f.endpoint(id), nil
 }
 
+func (f *fakeAgent) Endpoints() (all []heddle.Endpoint) {
+	for id, q := range f.made {
+		e := f.endpoint(id)
+		e.Ports = q.Ports
+		all = append(all, e)
+	}
+	return all
+}
+
 func (f *fakeAgent) GC(_ context.Context, owner string, keep []heddle.EndpointID) ([]string, error) {
 	words := []string{"gc", owner}
 	for _, id := range keep {

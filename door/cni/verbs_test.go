@@ -2,6 +2,7 @@ package cni
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -167,6 +168,27 @@ func TestWishes(t *testing.T) {
 	q = d.agent.made[q.ID]
 	if text, _ = json.Marshal(q.IPs); string(text) != `["10.20.0.7","fd20::7"]` {
 		t.Errorf("ips %s", text)
+	}
+}
+
+// TestPublishedOnce leaves a container's ports to the interface that has them:
+// the same ones are named again for a second network.
+func TestPublishedOnce(t *testing.T) {
+	d := newDoor(t)
+	port := func(n int) string { return fmt.Sprintf(`{"hostPort":%d,"containerPort":80}`, n) }
+	for _, c := range []struct{ ifname, ports, want string }{
+		{"eth0", port(8080), "[8080:80/tcp]"},
+		{"eth0", port(8080), "[8080:80/tcp]"},
+		{"eth1", port(8080) + "," + port(8081), "[8081:80/tcp]"},
+		{"eth0", port(8080), "[8080:80/tcp]"},
+	} {
+		if code, body := d.ask(t, "ADD", plain+`,"runtimeConfig":{"portMappings":[`+c.ports+`]}}`, map[string]string{headerIfName: c.ifname}); code != 0 {
+			t.Fatal(body)
+		}
+		q := d.agent.made[heddle.EndpointID{Container: "c1", IfName: c.ifname}]
+		if got := fmt.Sprint(q.Ports); got != c.want {
+			t.Errorf("%s gets %s, want %s", c.ifname, got, c.want)
+		}
 	}
 }
 

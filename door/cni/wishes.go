@@ -20,6 +20,8 @@ type Wishes struct {
 		CNI struct {
 			IPs []string `json:"ips"`
 			MAC string   `json:"mac"`
+			// NIC is ours: which NIC of a direct network, by name or MAC address.
+			NIC string `json:"nic"`
 		} `json:"cni"`
 	}
 }
@@ -59,6 +61,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 			return err
 		}
 	}
+	q.NIC = w.args.CNI.NIC
 	return address(ips, mac, q)
 }
 

@@ -145,10 +145,16 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 	up.Name, up.Master, up.Port = leaf, n.BridgeName(shard), &heddle.BridgePort{Flood: true, MulticastFlood: true, BroadcastFlood: true}
 	broadcast := n.Options["broadcast"] == "true"
 	down.Name, down.Peer, down.Master = root, leaf, n.BridgeName(0)
-	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast}
+	// where bridged frames pass the IP firewall, what a container sends to a
+	// published port of a neighbour on its leaf goes back by the trunk; so would
+	// every broadcast
+	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast}
 	return heddle.State{
 		Links:    []heddle.Link{bridgeLink(h, n, shard), down, up},
 		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}},
+		// only the first bridge answers for the gateway; the kernel would answer
+		// for the host's addresses on any device
+		Sysctls: []heddle.Sysctl{{Name: "net/ipv4/conf/" + n.BridgeName(shard) + "/arp_ignore", Value: "8"}},
 	}
 }
 

@@ -23,6 +23,11 @@ func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
 	return heddle.CheckOptions(n)
 }
 
+// Limits says that there is no isolation.
+func (Mode) Limits(heddle.Network) []string {
+	return []string{"no isolation: the container sees the host's interfaces and traffic, takes the host's ports, and reaches what listens on the host's loopback"}
+}
+
 // Network plans nothing.
 func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{}, nil

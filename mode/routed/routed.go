@@ -165,7 +165,11 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		Elements: append(heddle.Guard("inet", e), heddle.Publish(e)...),
 	}
 	if n.HasFamily(true) {
-		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"})
+		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
+			// the container's entry for the gateway is permanent, so it need not
+			// ask; an answer would enter the asker's address, true or false, into
+			// the host's neighbour table, and that is one for all interfaces
+			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_ignore", Value: "8"})
 		if len(e.Ports) > 0 {
 			host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/route_localnet", Value: "1"})
 		}

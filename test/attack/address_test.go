@@ -22,8 +22,10 @@ func addressAttacks() []attack {
 	fixed := func(text string) func(*scene) netip.Addr {
 		return func(*scene) netip.Addr { return netip.MustParseAddr(text) }
 	}
+	former := func(s *scene) netip.Addr { return s.former }
 	linkLocal := func(s *scene) netip.Addr { return s.witness.Endpoint.MAC.LinkLocal() }
 	const martian = "the kernel itself refuses such a source when it routes"
+	const refuses = "the kernel itself refuses such a source when its firewall sees it"
 	all := []attack{
 		{name: "neighbour's IPv4", modes: both, frames: as(witness4)},
 		{name: "neighbour's IPv6", modes: both, frames: as(witness6)},
@@ -38,15 +40,23 @@ func addressAttacks() []attack {
 		{name: "no IPv6 to a router", modes: "routed", frames: as(fixed("::")), certain: martian, reason: "none"},
 		{name: "loopback as source", modes: "bridge", frames: as(fixed("127.0.0.1"))},
 		{name: "loopback as source to a router", modes: "routed", frames: as(fixed("127.0.0.1")), reason: "loopback", certain: martian},
+		{name: "multicast as source", modes: bridged, frames: as(fixed("224.0.0.9")), certainNF: refuses},
+		{name: "broadcast as source", modes: bridged, frames: as(fixed("255.255.255.255")), certainNF: refuses},
+		{name: "IPv6 loopback as source", modes: bridged, frames: as(fixed("::1")), certainNF: refuses},
+		{class: "reuse", name: "address of one who left", modes: bridged, frames: as(former)},
+		{class: "reuse", name: "address of one who left to a router", modes: isRouted, frames: as(former), certain: "the address is unreachable then, and the kernel takes it from nobody"},
 		{name: "fragment of another", modes: "bridge", frames: func(s *scene) [][]byte {
 			head := internet(s.witness.V4(), s.victim.V4(), layers.IPProtocolUDP).(*layers.IPv4)
 			head.FragOffset, head.Id = 10, 77
 			e := ether(s.attacker.Endpoint.MAC, s.hop(s.victim), ip4)
 			return [][]byte{build(e, head, gopacket.Payload(mark+"............"))}
-		}, certain: "where bridged frames pass the IP firewall, a fragment waits for the others"},
+		}, certainNF: "a fragment waits for the others there"},
 	}
 	for i := range all {
 		all[i].watch = atVictim
+		if all[i].class == "" {
+			all[i].class = "ip"
+		}
 		switch all[i].reason {
 		case "":
 			all[i].reason = "spoofed-ip"

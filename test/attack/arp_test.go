@@ -41,7 +41,7 @@ func arpAttacks() []attack {
 		}},
 	}
 	for i := range all {
-		all[i].modes, all[i].reason = "bridge", "spoofed-arp"
+		all[i].class, all[i].modes, all[i].reason = "arp", "bridge", "spoofed-arp"
 	}
 	return all
 }

@@ -35,23 +35,23 @@ func discoveryAttacks() []attack {
 		}
 	}
 	return []attack{
-		{name: "NA for the gateway", modes: "bridge", reason: "spoofed-nd", watch: believes(gateway6), frames: na(gateway6)},
-		{name: "NA for a neighbour", modes: "bridge", reason: "spoofed-nd", watch: believes(witness6), frames: na(witness6)},
-		{name: "NA behind options", modes: "bridge", reason: "spoofed-nd", watch: atVictim, frames: na(gateway6, noDestination()...)},
-		{name: "NS as a neighbour", modes: "bridge", reason: "spoofed-ip", watch: believes(witness6), frames: func(s *scene) [][]byte {
+		{class: "nd", name: "NA for the gateway", modes: "bridge", reason: "spoofed-nd", watch: believes(gateway6), frames: na(gateway6)},
+		{class: "nd", name: "NA for a neighbour", modes: "bridge", reason: "spoofed-nd", watch: believes(witness6), frames: na(witness6)},
+		{class: "nd", name: "NA behind options", modes: "bridge", reason: "spoofed-nd", watch: atVictim, frames: na(gateway6, noDestination()...)},
+		{class: "nd", name: "NS as a neighbour", modes: "bridge", reason: "spoofed-ip", watch: believes(witness6), frames: func(s *scene) [][]byte {
 			own := s.attacker.Endpoint.MAC
 			body := append(append(make([]byte, 4), s.victim.V6().AsSlice()...), ndOptions(1, own)...)
 			return [][]byte{icmp6(ether(own, s.victim.Endpoint.MAC, ip6), s.witness.V6(), s.victim.V6(), neighbourSolicitation, body)}
 		}},
-		{name: "100 RA to a neighbour", modes: "bridge", reason: "router-advert", watch: atVictim, frames: ra(100)},
-		{name: "100 RA to a neighbour that listens", modes: "bridge", reason: "router-advert", watch: victimRoutes, frames: ra(100)},
-		{name: "RA behind options", modes: "bridge", reason: "router-advert", watch: atVictim, frames: ra(1, noDestination()...)},
-		{name: "100 RA to the host", modes: both, reason: "router-advert", watch: hostRoutes, frames: func(s *scene) [][]byte {
+		{class: "ra", name: "100 RA to a neighbour", modes: "bridge", reason: "router-advert", watch: atVictim, frames: ra(100)},
+		{class: "ra", name: "100 RA to a neighbour that listens", modes: "bridge", reason: "router-advert", watch: victimRoutes, frames: ra(100)},
+		{class: "ra", name: "RA behind options", modes: "bridge", reason: "router-advert", watch: atVictim, frames: ra(1, noDestination()...)},
+		{class: "ra", name: "100 RA to the host", modes: both, reason: "router-advert", watch: hostRoutes, frames: func(s *scene) [][]byte {
 			own := s.attacker.Endpoint.MAC
 			return repeat(100, icmp6(ether(own, s.gateway(), ip6), own.LinkLocal(), allNodes, routerAdvertisement, router(own)))
 		}, unguard: func(s *scene) string { return "sysctl -qw net.ipv6.conf." + s.port() + ".accept_ra=2" }},
-		{name: "redirect", modes: "bridge", reason: "router-advert", watch: atVictim, frames: redirect},
-		{name: "redirect to a router", modes: "routed", reason: "router-advert", watch: hostRoutes, frames: redirect, certain: "a router takes no redirects"},
+		{class: "redirect", name: "redirect", modes: "bridge", reason: "router-advert", watch: atVictim, frames: redirect},
+		{class: "redirect", name: "redirect to a router", modes: "routed", reason: "router-advert", watch: hostRoutes, frames: redirect, certain: "a router takes no redirects"},
 	}
 }
 

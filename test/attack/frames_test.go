@@ -36,12 +36,33 @@ func datagram(e *layers.Ethernet, src, dst netip.Addr) []byte {
 	return build(append([]gopacket.SerializableLayer{e}, packet(src, dst)...)...)
 }
 
+// kindOf is the ethertype of an address's family.
+func kindOf(a netip.Addr) layers.EthernetType {
+	if a.Is4() {
+		return ip4
+	}
+	return ip6
+}
+
+// segment opens a TCP connection between two ports.
+func segment(e *layers.Ethernet, src, dst netip.Addr, from, to uint16) []byte {
+	tcp := &layers.TCP{SrcPort: layers.TCPPort(from), DstPort: layers.TCPPort(to), SYN: true, Window: 1000, Seq: 1}
+	head := internet(src, dst, layers.IPProtocolTCP)
+	tcp.SetNetworkLayerForChecksum(head.(gopacket.NetworkLayer))
+	return build(e, head, tcp)
+}
+
 // packet is the IP packet with the marked datagram.
 func packet(src, dst netip.Addr) []gopacket.SerializableLayer {
-	udp := &layers.UDP{SrcPort: 5555, DstPort: loopPort}
+	return between(src, dst, 5555, loopPort, []byte(mark))
+}
+
+// between is the IP packet with a datagram from one port to another.
+func between(src, dst netip.Addr, from, to uint16, payload []byte) []gopacket.SerializableLayer {
+	udp := &layers.UDP{SrcPort: layers.UDPPort(from), DstPort: layers.UDPPort(to)}
 	head := internet(src, dst, layers.IPProtocolUDP)
 	udp.SetNetworkLayerForChecksum(head.(gopacket.NetworkLayer))
-	return []gopacket.SerializableLayer{head, udp, gopacket.Payload(mark)}
+	return []gopacket.SerializableLayer{head, udp, gopacket.Payload(payload)}
 }
 
 // internet is an IP header of the addresses' family.
@@ -77,9 +98,13 @@ func icmp6(e *layers.Ethernet, src, dst netip.Addr, kind uint8, body []byte, ext
 func checksum6(src, dst netip.Addr, message []byte) uint16 {
 	pseudo := append(src.AsSlice(), dst.AsSlice()...)
 	pseudo = append(pseudo, 0, 0, byte(len(message)>>8), byte(len(message)), 0, 0, 0, byte(layers.IPProtocolICMPv6))
-	all := append(pseudo, message...)
+	return sum16(append(pseudo, message...))
+}
+
+// sum16 is the Internet checksum (RFC 1071).
+func sum16(all []byte) uint16 {
 	if len(all)%2 == 1 {
-		all = append(all, 0)
+		all = append(all[:len(all):len(all)], 0)
 	}
 	sum := uint32(0)
 	for i := 0; i < len(all); i += 2 {
@@ -122,4 +147,21 @@ func repeat(count int, frame []byte) [][]byte {
 		all[i] = frame
 	}
 	return all
+}
+
+// icmp4 is an ICMP message; its checksum is filled in.
+func icmp4(e *layers.Ethernet, src, dst netip.Addr, message []byte) []byte {
+	binary.BigEndian.PutUint16(message[2:], sum16(message))
+	return build(e, internet(src, dst, layers.IPProtocolICMPv4), gopacket.Payload(message))
+}
+
+// raw is a packet without a link's header.
+func raw(all ...gopacket.SerializableLayer) []byte { return build(all...) }
+
+func mustMAC(s string) net.HardwareAddr {
+	mac, err := net.ParseMAC(s)
+	if err != nil {
+		panic(err) // a mistake in the attack itself
+	}
+	return mac
 }

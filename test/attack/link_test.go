@@ -37,34 +37,40 @@ func linkAttacks() []attack {
 	}
 	tag := func(id uint16) *layers.Dot1Q { return &layers.Dot1Q{VLANIdentifier: id, Type: ip4} }
 	return []attack{
-		{name: "stranger's MAC", modes: both, reason: "spoofed-mac", watch: atVictim,
+		{class: "mac", name: "stranger's MAC", modes: both, reason: "spoofed-mac", watch: atVictim,
 			frames: from(func(*scene) heddle.MAC { return strangerMAC })},
-		{name: "neighbour's MAC", modes: both, reason: "spoofed-mac", watch: atVictim,
+		{class: "mac", name: "neighbour's MAC", modes: both, reason: "spoofed-mac", watch: atVictim,
 			frames: from(func(s *scene) heddle.MAC { return s.witness.Endpoint.MAC })},
-		{name: "gateway's MAC", modes: "bridge", reason: "spoofed-mac", watch: atVictim,
+		{class: "mac", name: "gateway's MAC", modes: "bridge", reason: "spoofed-mac", watch: atVictim,
 			frames: from(func(s *scene) heddle.MAC { return s.gateway() })},
-		{name: "VLAN tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeDot1Q, tag(5))},
-		{name: "priority tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeDot1Q, tag(0))},
-		{name: "service tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeQinQ, tag(5))},
-		{name: "unknown ethertype", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(0x88b5)},
-		{name: "RARP", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(0x8035)},
-		{name: "LLC and SNAP", modes: "bridge", reason: "ethertype", watch: atVictim, frames: func(s *scene) [][]byte {
+		{class: "ethertype", name: "VLAN tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeDot1Q, tag(5))},
+		{class: "ethertype", name: "priority tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeDot1Q, tag(0))},
+		{class: "ethertype", name: "service tag", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(layers.EthernetTypeQinQ, tag(5))},
+		{class: "ethertype", name: "two tags", modes: "bridge", reason: "ethertype", watch: atVictim,
+			frames: odd(layers.EthernetTypeQinQ, &layers.Dot1Q{VLANIdentifier: 5, Type: layers.EthernetTypeDot1Q}, tag(6))},
+		{class: "control", name: "pause frame", modes: "bridge", watch: atVictim, certain: "a bridge takes pause frames itself (IEEE 802.3, 31B)",
+			frames: func(s *scene) [][]byte {
+				return [][]byte{build(ether(own(s), "01:80:c2:00:00:01", 0x8808), gopacket.Payload("\x00\x01\xff\xff"+mark))}
+			}},
+		{class: "ethertype", name: "unknown ethertype", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(0x88b5)},
+		{class: "ethertype", name: "RARP", modes: "bridge", reason: "ethertype", watch: atVictim, frames: odd(0x8035)},
+		{class: "ethertype", name: "LLC and SNAP", modes: "bridge", reason: "ethertype", watch: atVictim, frames: func(s *scene) [][]byte {
 			return [][]byte{llc(own(s), s.victim.Endpoint.MAC, "\xaa\xaa\x03\x00\x00\x00\x08\x00")}
 		}},
-		{name: "spanning tree", modes: "bridge", reason: "ethertype", watch: atBridge, frames: func(s *scene) [][]byte {
+		{class: "control", name: "spanning tree", modes: "bridge", reason: "ethertype", watch: atBridge, frames: func(s *scene) [][]byte {
 			return [][]byte{llc(own(s), "01:80:c2:00:00:00", "\x42\x42\x03\x00\x00\x00\x00\x00")}
 		}},
-		{name: "LLDP", modes: "bridge", watch: atVictim, certain: "a bridge forwards no link-local group but that of the spanning tree",
+		{class: "control", name: "LLDP", modes: "bridge", watch: atVictim, certain: "a bridge forwards no link-local group but that of the spanning tree",
 			frames: func(s *scene) [][]byte {
 				return [][]byte{build(ether(own(s), "01:80:c2:00:00:0e", 0x88cc), gopacket.Payload(mark))}
 			}},
-		{name: "flood of MACs", modes: "bridge", reason: "spoofed-mac", watch: learns, frames: manyMACs,
+		{class: "cam", name: "flood of MACs", modes: "bridge", reason: "spoofed-mac", watch: learns, frames: manyMACs,
 			unguard: func(s *scene) string { return "bridge link set dev " + s.attacker.Port() + " learning on" }},
-		{name: "MAC of another network", modes: "bridge", watch: atOther, certain: "the networks have bridges of their own",
+		{class: "isolation", name: "MAC of another network", modes: "bridge", watch: atOther, certain: "the networks have bridges of their own",
 			frames: func(s *scene) [][]byte {
 				return [][]byte{datagram(ether(own(s), s.other.Endpoint.MAC, ip4), s.attacker.V4(), s.other.V4())}
 			}},
-		{name: "broadcast", modes: "bridge", watch: atVictim,
+		{class: "flood", name: "broadcast", modes: "bridge", watch: atVictim,
 			unguard: func(s *scene) string { return "bridge link set dev " + s.victim.Port() + " bcast_flood on" },
 			frames: func(s *scene) [][]byte {
 				e := ether(own(s), "", ip4)

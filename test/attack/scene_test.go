@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,34 +14,53 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// scene is where the attacks happen: an attacker and two neighbours on one
-// network, another container on another one.
+// scene is where the attacks happen: an attacker and neighbours on one network,
+// and containers on others.
 type scene struct {
-	w                         *world.World
-	mode                      string
-	net                       heddle.Network
+	w    *world.World
+	mode string
+	// nf: bridged frames pass the IP firewall too.
+	nf                        bool
+	net, far, shut            heddle.Network
 	attacker, victim, witness *world.Pod
-	other                     *world.Pod
+	// rogue is another attacker, who changes his end of the link.
+	rogue *world.Pod
+	// other is on another network, inmate on an internal one, lone and prey on
+	// one without IPv6.
+	other, inmate, lone, prey *world.Pod
+	// former is the address of one who has left.
+	former netip.Addr
+	// open: the guard is away.
+	open bool
 	// heard counts what the host's services on the loopback were told.
 	heard atomic.Int64
 }
 
-// loopPort is the port of the host's services on 127.0.0.1 and ::1.
+// loopPort is the port of the host's services on 127.0.0.1 and ::1, and on the
+// gateways' addresses.
 const loopPort = 9999
 
 func newScene(t *testing.T, setting string) *scene {
 	t.Helper()
 	mode, nf, _ := strings.Cut(setting, " ")
-	s := &scene{w: world.New(t), mode: mode}
-	if !s.w.BridgeNF(t, nf != "") {
+	s := &scene{w: world.New(t), mode: mode, nf: nf != ""}
+	if !s.w.BridgeNF(t, s.nf) {
 		t.Skip("this kernel has no br_netfilter")
 	}
-	s.net = s.w.Network(t, "net", mode)
-	s.w.Network(t, "far", mode)
-	// a published port, so that route_localnet is on
-	s.attacker = s.w.Pod(t, "attacker", "net", world.Publish("127.0.0.1@8080:80/tcp"))
+	s.net, s.far = s.w.Network(t, "net", mode), s.w.Network(t, "far", mode)
+	s.w.Network(t, "four", mode, world.OnlyV4)
+	s.shut = s.w.Network(t, "shut", mode, world.Internal)
+	s.w.RouteToPods(t, s.net)
+	s.w.RouteToPods(t, s.far)
+	// ports published on the loopback, so that route_localnet is on, and on all
+	// addresses
+	s.attacker = s.w.Pod(t, "attacker", "net", world.Publish("127.0.0.1@8080:80/tcp"), world.Publish("8081:80/tcp"))
 	s.victim, s.witness = s.w.Pod(t, "victim", "net"), s.w.Pod(t, "witness", "net")
-	s.other = s.w.Pod(t, "other", "far")
+	s.rogue, s.other = s.w.Pod(t, "rogue", "net"), s.w.Pod(t, "other", "far")
+	s.inmate, s.lone, s.prey = s.w.Pod(t, "inmate", "shut"), s.w.Pod(t, "lone", "four"), s.w.Pod(t, "prey", "four")
+	left := s.w.Pod(t, "former", "net")
+	s.former = left.V4()
+	left.Leave(t)
 	s.listen(t)
 	for _, a := range append(s.attacker.Addrs(), append(s.witness.Addrs(), s.net.Gateways...)...) {
 		s.victim.Reaches(t, a)
@@ -48,10 +68,52 @@ func newScene(t *testing.T, setting string) *scene {
 	return s
 }
 
+// ordinary keeps two neighbours talking; what it returns ends that, and fails
+// the test if they were disturbed.
+func (s *scene) ordinary(t *testing.T) func() {
+	t.Helper()
+	one, two := s.w.Pod(t, "one", "net"), s.w.Pod(t, "two", "net")
+	one.Serve(t, 7000, one.Addrs()...)
+	one.Listen(t, "tcp", netip.AddrPortFrom(one.V4(), 7001))
+	stream, err := two.Dial("tcp", netip.AddrPort{}, netip.AddrPortFrom(one.V4(), 7001), world.Patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stream.Close() })
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			two.Gets(t, "one", 7000, one.Addrs()...)
+			select {
+			case <-end:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-done
+		stream.SetDeadline(time.Now().Add(world.Patience))
+		if _, err := stream.Write([]byte("still here")); err != nil {
+			t.Errorf("a neighbour's connection did not live through the attacks: %v", err)
+		}
+	}
+}
+
 // listen runs the host's services on the loopback.
 func (s *scene) listen(t *testing.T) {
 	t.Helper()
-	s.w.Host.Listen(t, "tcp", netip.MustParseAddrPort(fmt.Sprintf("127.0.0.1:%d", loopPort)))
+	at := []netip.Addr{loopback4}
+	for _, g := range append(slices.Clone(s.net.Gateways), s.far.Gateways...) {
+		at = append(at, g)
+	}
+	for _, a := range at {
+		s.w.Host.Listen(t, "tcp", netip.AddrPortFrom(a, loopPort))
+	}
+	s.w.Outside.Listen(t, "tcp", netip.AddrPortFrom(world.Outside4, 8081))
+	s.attacker.Serve(t, 80, s.attacker.Addrs()...)
 	for _, a := range []string{"127.0.0.1", "[::1]"} {
 		c, err := net.ListenPacket("udp", fmt.Sprintf("%s:%d", a, loopPort))
 		if err != nil {
@@ -108,11 +170,9 @@ func (s *scene) port() string {
 func believes(claimed func(s *scene) netip.Addr) func(t *testing.T, s *scene) func() bool {
 	return func(t *testing.T, s *scene) func() bool {
 		to := claimed(s)
-		s.victim.Sh(t, "ip neigh flush dev eth0")
+		// the kernel would hold on to an answer for a second (LOCKTIME in net/ipv4/arp.c)
+		s.victim.Sh(t, "sysctl -qw net.ipv4.neigh.eth0.locktime=0; ip neigh flush dev eth0")
 		s.victim.Reaches(t, to)
-		if to.Is4() {
-			time.Sleep(1100 * time.Millisecond) // the kernel holds on to an answer for a second (LOCKTIME in net/ipv4/arp.c)
-		}
 		return func() bool {
 			time.Sleep(world.Quiet)
 			entry := s.victim.Sh(t, "ip neigh show %s dev eth0", to)

@@ -50,3 +50,20 @@ func TestUnit(t *testing.T) {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
+
+// TestUnitHasNoMounts: the mounts by which the agent holds namespaces must be
+// the host's (docs/adr/0009-holds.md).
+func TestUnitHasNoMounts(t *testing.T) {
+	text, err := os.ReadFile("../../packaging/systemd/heddled.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		for _, option := range []string{"Protect", "Private", "ReadOnlyPaths", "ReadWritePaths", "InaccessiblePaths", "NoExecPaths", "ExecPaths",
+			"BindPaths", "BindReadOnlyPaths", "TemporaryFileSystem", "MountFlags", "RootDirectory", "RootImage", "MountImages", "ExtensionImages", "DynamicUser", "RestrictNamespaces"} {
+			if strings.HasPrefix(line, option) {
+				t.Errorf("%s gives the unit a mount namespace of its own, or forbids to make mounts", line)
+			}
+		}
+	}
+}

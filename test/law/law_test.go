@@ -24,7 +24,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/ipam", module + "/kernel", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/ipam", module + "/kernel", module + "/nic", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -37,6 +37,7 @@ var rules = []rule{
 	{"kernel", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
 	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
+	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module}, "modes are pure, so that their plans can be printed, compared and tested without root"},
 	{"cmd/heddle-cni", []string{"golang.org/x/sys"}, "a runtime starts it for every container: each import costs start-up time"},

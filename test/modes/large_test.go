@@ -2,8 +2,8 @@ package modes_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,12 +45,14 @@ func large(t *testing.T, size int, nf bool) {
 	for shard := 1; shard <= last; shard++ {
 		probes = append(probes, shard*perBridge, min(shard*perBridge+7, size-1))
 	}
-	everywhere(t, w, n, pods, probes, nf)
+	everywhere(t, w, n, pods, probes)
+	publishedOnLeaf(t, w, n, pods)
+	leafIsNoRouter(t, w, n, pods[size-1], last)
 	w.AuditEmpty(t)
 	for shard := last; shard > 0; shard-- {
 		emptyShard(t, w, n, pods, shard)
 	}
-	everywhere(t, w, n, pods, probes[:3], nf)
+	everywhere(t, w, n, pods, probes[:3])
 }
 
 // crowd attaches many containers one after the other, as a runtime does.
@@ -73,10 +75,8 @@ func crowd(t *testing.T, w *world.World, size int) []*world.Pod {
 	return pods
 }
 
-// everywhere lets some containers reach each other and the world. With nf the
-// one thing left out is what docs/modes/bridge.md says does not work: the way
-// outside, over IPv6, from another bridge than the network's first.
-func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Pod, probes []int, nf bool) {
+// everywhere lets some containers reach each other and the world.
+func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Pod, probes []int) {
 	t.Helper()
 	for _, i := range probes {
 		for _, j := range probes {
@@ -84,13 +84,46 @@ func everywhere(t *testing.T, w *world.World, n heddle.Network, pods []*world.Po
 				pods[i].Reaches(t, pods[j].Addrs()...)
 			}
 		}
-		for _, there := range all(n.Gateways, outsideAddrs) {
-			if limited := nf && i >= perBridge && there.Is6() && slices.Contains(outsideAddrs, there); !limited {
-				pods[i].Reaches(t, there)
-			}
-		}
+		pods[i].Reaches(t, all(n.Gateways, outsideAddrs, beyondAddrs)...)
 		w.Host.Reaches(t, pods[i].Addrs()...)
 	}
+}
+
+// publishedOnLeaf: a port of a container on the last bridge is reached from
+// everywhere, from its neighbours on that bridge and from itself too.
+func publishedOnLeaf(t *testing.T, w *world.World, n heddle.Network, pods []*world.Pod) {
+	t.Helper()
+	p := w.Pod(t, "published", "net", world.Publish("8080:80/tcp"), world.Publish("8080:80/udp"))
+	defer p.Leave(t)
+	p.Serve(t, 80, p.Addrs()...)
+	w.Outside.Gets(t, "published", 8080, hostAddrs...)
+	w.Host.Gets(t, "published", 8080, all(hostAddrs, n.Gateways, []netip.Addr{loopback4})...)
+	for _, caller := range []*world.Pod{pods[0], pods[len(pods)-1], p} {
+		caller.Gets(t, "published", 8080, hostAddrs...)
+	}
+}
+
+// leafIsNoRouter: the gateway is on the first bridge alone, and a container that
+// sends to its own bridge's address gets nowhere.
+func leafIsNoRouter(t *testing.T, w *world.World, n heddle.Network, p *world.Pod, shard int) {
+	t.Helper()
+	for _, gw := range n.Gateways {
+		if got := p.Sh(t, "ip neighbour show to %s", gw); !strings.Contains(got, string(n.GatewayMAC())) {
+			t.Errorf("%s has another address than %s: %s", gw, n.GatewayMAC(), got)
+		}
+		p.Sh(t, "ip neighbour replace %s lladdr %s dev eth0", gw, n.BridgeMAC(shard))
+	}
+	seen := w.Outside.Capture(t, "eth0")
+	p.Silent(t, outsideAddrs...)
+	for _, a := range p.Addrs() {
+		if n := world.Count(seen.Stop(), world.Contains(string(a.AsSlice()))); n > 0 {
+			t.Errorf("%d packets of %s reach the outside untranslated", n, a)
+		}
+	}
+	for _, gw := range n.Gateways {
+		p.Sh(t, "ip neighbour del %s dev eth0", gw)
+	}
+	p.Reaches(t, outsideAddrs...)
 }
 
 // emptyShard detaches a shard's endpoints: bridge and trunk stay until the last

@@ -20,7 +20,9 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 )
@@ -57,8 +59,8 @@ func New(t testing.TB) *World {
 	w.Host.furnish(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
-		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}},
-		Log:   slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
+		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}, Root: t.TempDir(),
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
 	w.Start(t)
 	t.Cleanup(func() { w.end(t) })
 	return w

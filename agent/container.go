@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
+
+// clash refuses an endpoint that does not fit beside the others of its
+// container: overlapping subnets, or the same destination on two interfaces
+// with the same metric in one table. The kernel would take most of it, and
+// which interface is used would be accident. It is pure.
+func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
+	for _, o := range others {
+		if o.Endpoint.ID == e.ID {
+			continue
+		}
+		for _, p := range subnets(e, plan) {
+			for _, q := range subnets(o.Endpoint, o.Plan) {
+				if p.Overlaps(q) {
+					return heddle.Errorf(heddle.RoutesClash, "attach", e.ID.String(), fmt.Sprintf("its subnet %s and that of %s on %s (%s) overlap; detach the other one, or use another network", p, o.Endpoint.ID.IfName, o.Endpoint.NetworkName, q))
+				}
+			}
+		}
+		for _, r := range plan.Pod.Routes {
+			for _, q := range o.Plan.Pod.Routes {
+				if r.Dst == q.Dst && r.Table == q.Table && r.Metric == q.Metric && r.Link != q.Link {
+					return heddle.Errorf(heddle.RoutesClash, "attach", e.ID.String(), fmt.Sprintf("its route to %s is the same as that of %s on %s; detach the other one, or give the NIC's route another metric", r.Dst, o.Endpoint.ID.IfName, o.Endpoint.NetworkName))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// subnets are those that the endpoint's interface is in: of its addresses, and
+// of what the plan gives it besides. Link-local ones are each link's own.
+func subnets(e heddle.Endpoint, plan heddle.Plan) []netip.Prefix {
+	var all []netip.Prefix
+	add := func(p netip.Prefix) {
+		if !p.Addr().IsLinkLocalUnicast() && !p.Addr().IsLoopback() {
+			all = append(all, p.Masked())
+		}
+	}
+	for _, a := range e.Addrs {
+		add(a)
+	}
+	for _, a := range plan.Pod.Addresses {
+		add(a.Prefix)
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// nic moves a NIC of the host into the container. It is marked first: whatever
+// happens from then on, the NIC is known wherever it is.
+func (a *attempt) nic(n heddle.NIC) error {
+	inside, err := a.pod.marked(n)
+	if err != nil || inside != nil && inside.name == n.IfName {
+		return refused("find", n.Key(), err)
+	}
+	live, err := a.host.nicAtHome(n)
+	if err != nil {
+		return err
+	}
+	taken, err := a.pod.link(n.IfName)
+	if err != nil {
+		return refused("find", n.Key(), err)
+	}
+	if taken != nil {
+		return heddle.Errorf(heddle.IfNameTaken, "move "+n.Key()+" to interface", n.IfName, "choose another name with --ifname")
+	}
+	mark := func() error { return a.host.rt.execute(aliasRequest(live.index, n.Alias)) }
+	if err := a.step("mark", n.Key(), mark); err != nil {
+		return err
+	}
+	a.did(n.Key(), func() error {
+		err, _ := (&homecoming{n: n, host: a.host, pod: a.pod}).run()
+		return err
+	})
+	lower := func() error { return a.host.rt.execute(raiseLink(live.index, false)) }
+	if err := a.step("lower", n.Key(), lower); err != nil {
+		return err
+	}
+	return a.step("move", n.Key(), func() error {
+		delete(a.host.index, n.Name)
+		a.fresh["pod/"+n.IfName] = true
+		return a.host.rt.execute(moveRequest(live.index, a.podNS, n.IfName, 0))
+	})
+}
+
+// nicAtHome finds the NIC on the host.
+func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
+	live, err := s.marked(n)
+	if err == nil && live == nil {
+		live, err = s.link(n.Name)
+	}
+	switch {
+	case err != nil:
+		return nil, refused("find", n.Key(), err)
+	case live == nil || live.mac != n.MAC:
+		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "it is not on the host any more; 'ip link' lists those that are")
+	case live.alias != n.Alias:
+		if err := s.movable(*live); err != nil {
+			return nil, heddle.Wrap(heddle.NICUnfit, "give away NIC", n.Name, err, "name another one")
+		}
+	}
+	return live, nil
+}
+
+// marked finds the NIC by its alias; nil if it is not here.
+func (s *site) marked(n heddle.NIC) (*linkState, error) {
+	if s == nil {
+		return nil, nil
+	}
+	all, err := s.links()
+	for _, l := range all {
+		if l.alias == n.Alias {
+			return &l, err
+		}
+	}
+	return nil, err
+}
+
+// disguised finds the NIC in a container whose administrator has given it
+// another alias: by its MAC address, or by its number, which a move keeps where
+// it can.
+func (s *site) disguised(n heddle.NIC) (*linkState, error) {
+	if s == nil {
+		return nil, nil
+	}
+	all, err := s.links()
+	for _, is := range []func(linkState) bool{
+		func(l linkState) bool { return l.mac == n.MAC || l.permanent == n.MAC },
+		func(l linkState) bool { return l.index == n.Was.Index },
+	} {
+		for _, l := range all {
+			_, _, another := heddle.ParseNICAlias(l.alias)
+			if is(l) && !another && !l.ours() && l.kind == n.Was.Kind {
+				return &l, err
+			}
+		}
+	}
+	return nil, err
+}
+
+// home reports whether the NIC is on the host, unmarked: it never left, or is
+// back as it was.
+func (s *site) home(n heddle.NIC) (bool, error) {
+	all, err := s.links()
+	return slices.ContainsFunc(all, func(l linkState) bool { return l.mac == n.MAC && l.kind == n.Was.Kind }), err
+}
+
+// moveRequest moves an interface to another namespace and gives it a name there
+// in one transaction, and an index if there is one that it should have.
+func moveRequest(index int, to *Netns, name string, newIndex int) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(to.fd)))
+	r.AddData(textAttr(unix.IFLA_IFNAME, name))
+	if newIndex != 0 {
+		r.AddData(numberAttr(unix.IFLA_NEW_IFINDEX, uint32(newIndex)))
+	}
+	return r
+}
+
+func aliasRequest(index int, alias string) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(alias)))
+	return r
+}
+
+// nics compares: the NIC is in the container, under its name, with its MAC
+// address.
+func (d *differ) nics(wanted []heddle.NIC) error {
+	return each(wanted, func(n heddle.NIC) error {
+		for _, l := range d.links {
+			switch {
+			case l.alias != n.Alias:
+			case l.name != n.IfName:
+				return d.differs(n, "want name %s, have %s", n.IfName, l.name)
+			case l.mac != n.MAC:
+				return d.differs(n, "want mac %s, have %s", n.MAC, l.mac)
+			default:
+				return nil
+			}
+		}
+		return d.missing(n)
+	})
+}
+
+// nics brings NICs back.
+func (r *removal) nics(all []heddle.NIC) {
+	for _, n := range all {
+		if r.tripped {
+			return
+		}
+		err, tripped := (&homecoming{n: n, host: r.host, pod: r.pod, trip: r.k.trip}).run()
+		r.err, r.tripped = errors.Join(r.err, err), tripped
+	}
+}

@@ -1,0 +1,147 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// nicRoutes lists the routes through an interface in all tables. Those that
+// the kernel makes with an address or from a router's advertisement come back
+// by themselves.
+func (s *site) nicRoutes(index int) ([]heddle.NICRoute, error) {
+	var all []heddle.NICRoute
+	var odd error
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		some, err := list(s.rt, func() *nl.NetlinkRequest {
+			r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+			r.AddData(numberAttr(unix.RTA_OIF, uint32(index)))
+			return r
+		}, func(b []byte) (heddle.NICRoute, bool) {
+			r, kept, err := decodeNICRoute(b, index)
+			odd = errors.Join(odd, err)
+			return r, kept
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, odd
+}
+
+// routeAttributes are those that a NICRoute holds.
+var routeAttributes = map[uint16]bool{
+	unix.RTA_DST: true, unix.RTA_OIF: true, unix.RTA_GATEWAY: true, unix.RTA_VIA: true, unix.RTA_PRIORITY: true,
+	unix.RTA_PREFSRC: true, unix.RTA_METRICS: true, unix.RTA_CACHEINFO: true, unix.RTA_TABLE: true, unix.RTA_PREF: true,
+}
+
+func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err error) {
+	if len(b) < unix.SizeofRtMsg {
+		return r, false, nil
+	}
+	head, at := nl.DeserializeRtMsg(b), attributes(b[unix.SizeofRtMsg:])
+	v6 := head.Family == unix.AF_INET6
+	life := at[unix.RTA_CACHEINFO]
+	byKernel := head.Protocol == unix.RTPROT_KERNEL && (number(at[unix.RTA_TABLE]) == unix.RT_TABLE_LOCAL || head.Type != unix.RTN_UNICAST) ||
+		v6 && (head.Protocol == unix.RTPROT_RA || head.Protocol == unix.RTPROT_REDIRECT)
+	if head.Flags&unix.RTM_F_CLONED != 0 || byKernel {
+		return r, false, nil
+	}
+	r = heddle.NICRoute{Dst: destination(head, at[unix.RTA_DST]), Type: head.Type, Table: number(at[unix.RTA_TABLE]), Protocol: head.Protocol,
+		Scope: head.Scope, TOS: head.Tos, OnLink: head.Flags&unix.RTNH_F_ONLINK != 0, Metric: number(at[unix.RTA_PRIORITY]), Pref: octet(at[unix.RTA_PREF])}
+	r.Via, _ = netip.AddrFromSlice(at[unix.RTA_GATEWAY])
+	if via := at[unix.RTA_VIA]; len(via) > 2 {
+		r.Via, _ = netip.AddrFromSlice(via[2:])
+	}
+	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
+	for kind, v := range attributes(at[unix.RTA_METRICS]) {
+		if kind == unix.RTAX_CC_ALGO {
+			r.Congestion = text(v)
+			continue
+		}
+		if r.Metrics == nil {
+			r.Metrics = map[uint16]uint32{}
+		}
+		r.Metrics[kind] = number(v)
+	}
+	if len(life) >= 12 { // struct rta_cacheinfo: expires is the third, in hundredths of a second
+		r.Expires = number(life[8:]) / 100
+	}
+	if r.Expires != 0 && r.Protocol == unix.RTPROT_KERNEL {
+		return r, false, nil // it came with an address that a router gave
+	}
+	for kind := range at {
+		if !routeAttributes[kind] || int(number(at[unix.RTA_OIF])) != index {
+			return r, false, fmt.Errorf("its route to %s has several next hops, or what cannot be put back (attribute %d)", r.Dst, kind)
+		}
+	}
+	return r, true, nil
+}
+
+func destination(head *nl.RtMsg, b []byte) netip.Prefix {
+	dst, ok := netip.AddrFromSlice(b)
+	if !ok {
+		dst = netip.IPv4Unspecified()
+		if head.Family == unix.AF_INET6 {
+			dst = netip.IPv6Unspecified()
+		}
+	}
+	return netip.PrefixFrom(dst, int(head.Dst_len))
+}
+
+// nicRouteRequest is RTM_NEWROUTE with all that the route had; false if its
+// lifetime is over.
+func nicRouteRequest(index int, r heddle.NICRoute, age time.Duration) (*nl.NetlinkRequest, bool) {
+	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: uint8(familyOf(r.Dst.Addr())), Dst_len: uint8(r.Dst.Bits()), Tos: r.TOS,
+		Protocol: r.Protocol, Type: r.Type, Scope: r.Scope}}
+	if r.Table < 256 {
+		head.Table = uint8(r.Table)
+	}
+	if r.OnLink {
+		head.Flags = unix.RTNH_F_ONLINK
+	}
+	req := request(unix.RTM_NEWROUTE, excl, head)
+	req.AddData(nl.NewRtAttr(unix.RTA_DST, r.Dst.Addr().AsSlice()))
+	req.AddData(numberAttr(unix.RTA_TABLE, r.Table))
+	req.AddData(numberAttr(unix.RTA_OIF, uint32(index)))
+	if r.Metric != 0 {
+		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
+	}
+	if r.Via.IsValid() && r.Via.Is4() == r.Dst.Addr().Is4() {
+		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
+	} else if r.Via.IsValid() {
+		family := make([]byte, 2) // struct rtvia
+		nl.NativeEndian().PutUint16(family, uint16(familyOf(r.Via)))
+		req.AddData(nl.NewRtAttr(unix.RTA_VIA, append(family, r.Via.AsSlice()...)))
+	}
+	if r.Src.IsValid() {
+		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))
+	}
+	if r.Pref != 0 {
+		req.AddData(octetAttr(unix.RTA_PREF, r.Pref))
+	}
+	if len(r.Metrics) > 0 || r.Congestion != "" {
+		metrics := nl.NewRtAttr(unix.RTA_METRICS|unix.NLA_F_NESTED, nil)
+		for kind, v := range r.Metrics {
+			metrics.AddRtAttr(int(kind), nl.Uint32Attr(v))
+		}
+		if r.Congestion != "" {
+			metrics.AddRtAttr(unix.RTAX_CC_ALGO, nl.ZeroTerminated(r.Congestion))
+		}
+		req.AddData(metrics)
+	}
+	if r.Expires != 0 {
+		seconds := left(r.Expires, age)
+		if seconds == 0 {
+			return nil, false
+		}
+		req.AddData(numberAttr(unix.RTA_EXPIRES, seconds))
+	}
+	return req, true
+}

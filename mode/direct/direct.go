@@ -1,0 +1,163 @@
+// Package direct is the mode in which a container gets a whole NIC of the host:
+// it is moved into the container's namespace and renamed, and comes back as it
+// was when the endpoint goes.
+//
+//	container            host
+//	eth0  ◀── moved ──   eth1   (and back: name, addresses, routes, settings)
+//
+// With a subnet the container's address comes from it; without one the NIC
+// takes the addresses and routes along that it had on the host.
+package direct
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Mode is the direct mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "direct" }
+
+// SharesParentSubnet is true: the NIC's own subnet is where it is of use.
+func (Mode) SharesParentSubnet() bool { return true }
+
+// Pool lists the network's NICs: the parent, then those of the option nics.
+func (Mode) Pool(n heddle.Network) []string {
+	var all []string
+	if n.Parent != "" {
+		all = append(all, n.Parent)
+	}
+	if list := n.Options["nics"]; list != "" {
+		all = append(all, strings.Split(list, ",")...)
+	}
+	for i, name := range all {
+		if mac, err := heddle.ParseMAC(name); err == nil {
+			all[i] = string(mac)
+		}
+	}
+	return all
+}
+
+// find returns the interface that a member of a pool names.
+func find(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
+	for _, l := range h.Links {
+		if l.Name == member || string(l.MAC) == member {
+			return l, true
+		}
+	}
+	return heddle.LinkFact{}, false
+}
+
+// Check refuses an empty pool, members that the host does not have, and what
+// only a host that sees the traffic could give.
+func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	pool := m.Pool(n)
+	switch {
+	case len(pool) == 0:
+		return heddle.Errorf(heddle.NoParent, "network", n.Name, "name its NIC with --parent, or several with --opt nics=NAME,MAC,…")
+	case n.Internal:
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the host does not see a moved NIC's traffic, and cannot keep it in; leave --internal out")
+	case n.MTU != 0:
+		return heddle.Errorf(heddle.BadMTU, "network", n.Name, "a moved NIC keeps its MTU; leave --mtu out, and set it with 'ip link set … mtu'")
+	}
+	if err := heddle.CheckOptions(n, "nics"); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, member := range pool {
+		l, known := find(h, member)
+		if !known {
+			return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on NIC", member, "name interfaces or MAC addresses that 'ip link' lists")
+		}
+		if seen[l.Name] {
+			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "nics="+n.Options["nics"], "name each NIC once")
+		}
+		seen[l.Name] = true
+	}
+	return nil
+}
+
+// Complete takes the gateways that were not named from the NICs' own default
+// routes, and reserves the NICs' addresses: those that are on the host use them.
+func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	if err := m.Check(h, n); err != nil {
+		return n, err
+	}
+	n.Reserved = slices.Clone(n.Reserved)
+	asked := len(n.Reserved)
+	for _, subnet := range n.Subnets {
+		given := slices.ContainsFunc(n.Gateways, func(g netip.Addr) bool { return g.Is4() == subnet.Addr().Is4() })
+		for _, member := range m.Pool(n) {
+			l, _ := find(h, member)
+			for _, a := range l.Addrs {
+				if subnet.Contains(a.Addr()) && !slices.Contains(n.Reserved, a.Addr()) && !slices.Contains(n.Gateways, a.Addr()) {
+					n.Reserved = append(n.Reserved, a.Addr())
+				}
+			}
+			for _, g := range l.Gateways {
+				if !given && subnet.Contains(g) {
+					n.Gateways, given = append(slices.Clone(n.Gateways), g), true
+				}
+			}
+		}
+		if !given {
+			return n, heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" gateway of", subnet.String(), "its NICs have no default route there; name the LAN's router with --gateway")
+		}
+	}
+	slices.SortFunc(n.Reserved[asked:], netip.Addr.Compare)
+	return n, nil
+}
+
+// Network plans nothing: the NICs are the host's until a container gets one.
+func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
+	return heddle.Plan{}, nil
+}
+
+// Endpoint plans the move of the NIC that the endpoint was given, and what it
+// has inside.
+func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	if e.NIC == nil {
+		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "endpoint", e.ID.String(), "detach it and attach it again")
+	}
+	s := kept(e)
+	if len(n.Subnets) > 0 {
+		s = addressed(n, e)
+	}
+	nic := *e.NIC
+	nic.IfName, nic.Alias = e.ID.IfName, e.ID.NICAlias(nic.Name)
+	s.NICs = []heddle.NIC{nic}
+	return heddle.Plan{Pod: s}, nil
+}
+
+// addressed gives the NIC the endpoint's addresses.
+func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
+	link := e.ID.IfName
+	s := heddle.PodBasics(n, e, heddle.Link{Name: link})
+	if n.HasFamily(false) {
+		s.Sysctls = append(s.Sysctls, noAutoAddress(link))
+	}
+	for _, a := range e.Addrs {
+		s.Addresses = append(s.Addresses, heddle.Address{Link: link, Prefix: a})
+		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute {
+			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link, Via: gw})
+		}
+	}
+	return s
+}
+
+func noAutoAddress(link string) heddle.Sysctl {
+	return heddle.Sysctl{Name: "net/ipv6/conf/" + link + "/addr_gen_mode", Value: "1"}
+}
+
+// Limits says what no guard on the host can do about a NIC that is not there.
+func (Mode) Limits(n heddle.Network) []string {
+	return []string{
+		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",
+		"no ports are published, and other networks of this host are reached through the LAN only",
+		"while a container has a NIC, the host and its other containers do not have it",
+	}
+}

@@ -1,0 +1,187 @@
+// Package macvlan is the mode in which each container has a MAC address of its
+// own on the parent's LAN: a neighbour of the host's neighbours.
+//
+//	container                       host
+//	eth0 (LAN address) ──┐
+//	eth0 (LAN address) ──┼── lan0 ── the LAN
+//	hm… (the host's end) ┘
+//
+// The kernel keeps a parent from talking with the macvlan devices on it. So that
+// host and containers reach each other all the same, the host gets a device of
+// its own beside them (the shim) and a route to each container through it. The
+// shim answers ARP for the host's address only to those whom the host reaches
+// through it (arp_filter), and asks nothing itself (permanent neighbours): the
+// LAN goes on seeing one MAC for the host.
+package macvlan
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Mode is the macvlan mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "macvlan" }
+
+// SharesParentSubnet is true: the containers' addresses are the LAN's.
+func (Mode) SharesParentSubnet() bool { return true }
+
+// Options of the mode: macvlan_mode is the sub-mode, host-access=false leaves
+// the host's own device out.
+var options = []string{"macvlan_mode", "host-access"}
+
+// The sub-modes (ip-link(8)), and why the host cannot have a device beside the
+// containers in them.
+const (
+	subBridge   = "bridge"
+	subPrivate  = "private"
+	subVEPA     = "vepa"
+	subPassthru = "passthru"
+)
+
+var noHostAccess = map[string]string{
+	subPrivate:  "a private device is kept from all others on its parent, one of the host's own too",
+	subVEPA:     "a vepa device sends all frames out to the switch, and only a reflecting switch (IEEE 802.1Qbg) sends them back",
+	subPassthru: "a passthru device takes its parent over, and no second one may stand there",
+}
+
+func subMode(n heddle.Network) string {
+	if s := n.Options["macvlan_mode"]; s != "" {
+		return s
+	}
+	return subBridge
+}
+
+// Complete takes the parent, the subnets and the routers from the host.
+func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	parent, ok := h.Uplink(n)
+	if !ok && n.Parent == "" {
+		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
+	}
+	if !ok {
+		return n, heddle.CheckParent(h, n)
+	}
+	n.Parent = parent.Name
+	if len(n.Subnets) == 0 {
+		n.Subnets = lanSubnets(parent)
+	}
+	if len(n.Gateways) == 0 {
+		n.Gateways = routers(parent, n)
+	}
+	return n, nil
+}
+
+// lanSubnets are the first subnet of each family that the parent is in.
+func lanSubnets(parent heddle.LinkFact) []netip.Prefix {
+	var all []netip.Prefix
+	for _, v4 := range []bool{true, false} {
+		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool {
+			return p.Addr().Is4() == v4 && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
+		})
+		if i >= 0 {
+			all = append(all, parent.Addrs[i].Masked())
+		}
+	}
+	return all
+}
+
+// routers are the parent's gateways that the containers can reach too.
+func routers(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
+	var all []netip.Addr
+	for _, s := range n.Subnets {
+		i := slices.IndexFunc(parent.Gateways, func(g netip.Addr) bool {
+			return s.Contains(g) || g.Is6() && g.IsLinkLocalUnicast() && s.Addr().Is6()
+		})
+		if i >= 0 {
+			all = append(all, parent.Gateways[i])
+		}
+	}
+	return all
+}
+
+// Check refuses what the LAN or the sub-mode cannot give.
+func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	if err := heddle.CheckParent(h, n); err != nil {
+		return err
+	}
+	if err := heddle.CheckOptions(n, options...); err != nil {
+		return err
+	}
+	sub := subMode(n)
+	if sub != subBridge && noHostAccess[sub] == "" {
+		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "macvlan_mode="+sub, "give bridge, private, vepa or passthru")
+	}
+	host, err := heddle.BoolOption(n, "host-access")
+	if err != nil {
+		return err
+	}
+	parent, _ := h.Link(n.Parent)
+	switch {
+	case host && noHostAccess[sub] != "":
+		return heddle.Errorf(heddle.BadOption, "network "+n.Name, "host access in sub-mode "+sub, noHostAccess[sub]+"; leave host-access out, or use macvlan_mode=bridge")
+	case len(n.Subnets) == 0:
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has no address to take the LAN's subnet from; name it with --subnet")
+	case n.Internal:
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on the LAN, and nothing on this host can keep them from it; for an internal network use mode bridge")
+	case parent.MAC == "":
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it has no MAC address, so nothing can have one beside it; name an Ethernet interface")
+	case !parent.Up:
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+	}
+	return heddle.CheckMTU(h, n)
+}
+
+// Beside refuses a second network on a parent that a passthru device takes over.
+func (Mode) Beside(n, other heddle.Network) error {
+	for _, taker := range []heddle.Network{n, other} {
+		if taker.Mode == "macvlan" && subMode(taker) == subPassthru {
+			return heddle.Errorf(heddle.PlanConflict, "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent, "network "+taker.Name+" is passthru and takes the parent over; give one of them another parent")
+		}
+	}
+	return nil
+}
+
+// MAC is the parent's own for passthru, which has no other.
+func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
+	if subMode(n) != subPassthru {
+		return ""
+	}
+	parent, _ := h.Link(n.Parent)
+	return parent.MAC
+}
+
+// Limits says what macvlan takes out of the host's hands.
+func (Mode) Limits(n heddle.Network) []string {
+	all := []string{
+		"no guard on this host sees the traffic between macvlan neighbours: forged addresses (MAC, IP, ARP, ND), router advertisements and DHCP answers of a container reach the LAN; only the LAN's switch can stop them",
+		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the LAN at their own addresses",
+		"clouds and wireless access points drop frames of MAC addresses they do not know",
+	}
+	if why := noHostAccess[subMode(n)]; why != "" {
+		return append(all, "host and containers do not reach each other: "+why)
+	}
+	if n.Options["host-access"] == "false" {
+		return append(all, "host and containers do not reach each other: host-access=false")
+	}
+	return append(all, fmt.Sprintf("host and containers reach each other through %s on %s, which is made for that", heddle.Shim(heddle.LinkFact{Name: n.Parent}).Name, n.Parent))
+}
+
+// hostAddresses are the host's own on the network's LAN, at most one of each
+// family; without one, or if nobody wants it, there is no shim.
+func hostAddresses(h heddle.HostFacts, n heddle.Network) (parent heddle.LinkFact, all []netip.Addr) {
+	parent, _ = h.Link(n.Parent)
+	if subMode(n) != subBridge || n.Options["host-access"] == "false" {
+		return parent, nil
+	}
+	for _, s := range n.Subnets {
+		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool { return s.Contains(p.Addr()) })
+		if i >= 0 {
+			all = append(all, parent.Addrs[i].Addr())
+		}
+	}
+	return parent, all
+}

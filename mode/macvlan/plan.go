@@ -1,0 +1,83 @@
+package macvlan
+
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Network plans the host's own device on the parent.
+func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+	parent, addrs := hostAddresses(h, n)
+	if parent.Name == "" {
+		return heddle.Plan{}, heddle.CheckParent(h, n)
+	}
+	if len(addrs) == 0 {
+		return heddle.Plan{}, nil
+	}
+	shim := heddle.Shim(parent)
+	s := heddle.State{Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
+		{Name: "net/ipv4/conf/" + shim.Name + "/arp_filter", Value: "1"},
+		{Name: "net/ipv4/conf/" + shim.Name + "/rp_filter", Value: "2"},
+	}}
+	if n.HasFamily(false) {
+		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + shim.Name + "/accept_ra", Value: "0"})
+	}
+	return heddle.Plan{Host: s}, nil
+}
+
+// Endpoint plans the container's device, and the host's way to it.
+func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	if len(e.Ports) > 0 {
+		return heddle.Plan{}, heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "a macvlan container is on the LAN at its own address and has all its ports there; leave the published ports out")
+	}
+	if subMode(n) == subPassthru && e.Slot > 0 {
+		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "endpoint "+e.ID.String(), "on network "+n.Name, "a passthru network holds one container; detach that one first")
+	}
+	parent, hostAddrs := hostAddresses(h, n)
+	plan := heddle.Plan{Pod: pod(n, e)}
+	if len(hostAddrs) == 0 {
+		return plan, nil
+	}
+	shim := heddle.Shim(parent)
+	for _, a := range e.Addrs {
+		ip := a.Addr()
+		src := ofFamily(hostAddrs, ip)
+		if !src.IsValid() {
+			continue
+		}
+		plan.Host.Neighbours = append(plan.Host.Neighbours, heddle.Neighbour{Link: shim.Name, Addr: ip, MAC: e.MAC})
+		plan.Host.Routes = append(plan.Host.Routes, heddle.Route{Dst: heddle.Single(ip), Link: shim.Name, Src: src})
+	}
+	for _, ip := range hostAddrs {
+		// ARP finds the shim by itself; there is no such filter for ND, so the
+		// shim has no address and the container is told
+		if ip.Is6() {
+			plan.Pod.Neighbours = append(plan.Pod.Neighbours, heddle.Neighbour{Link: e.ID.IfName, Addr: ip, MAC: shim.MAC})
+		}
+	}
+	return plan, nil
+}
+
+func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
+	link := heddle.Link{Name: e.ID.IfName, Kind: "macvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU, MAC: e.MAC,
+		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
+	s := heddle.PodBasics(n, e, link)
+	for _, a := range e.Addrs {
+		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: a})
+		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute {
+			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link.Name, Via: gw})
+		}
+	}
+	return s
+}
+
+// ofFamily is the address of the same family; the zero value if there is none.
+func ofFamily(all []netip.Addr, as netip.Addr) netip.Addr {
+	for _, a := range all {
+		if a.Is4() == as.Is4() {
+			return a
+		}
+	}
+	return netip.Addr{}
+}

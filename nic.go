@@ -1,0 +1,157 @@
+package heddle
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NICMark is the first word of the alias of a NIC that a container has. It is
+// not Mark: the NIC is the user's, and what bears Mark may be deleted.
+const NICMark = "heddle-nic"
+
+// NICPrefix starts the name of a NIC that came back while its own was taken.
+const NICPrefix = "hn"
+
+// NIC is an interface that the host has and a container gets: it is moved into
+// the container's namespace and renamed in one transaction, and when the
+// endpoint goes it comes back as it was.
+type NIC struct {
+	// Name is the interface's on the host, IfName its name in the container.
+	Name   string `json:"name"`
+	IfName string `json:"ifname,omitempty"`
+	MAC    MAC    `json:"mac"`
+	// Alias marks the NIC while it is away.
+	Alias string   `json:"alias,omitempty"`
+	Was   NICState `json:"was"`
+}
+
+func (n NIC) Key() string { return "nic/" + n.Name }
+
+// comparable leaves out when the state was taken.
+func (n NIC) comparable() any {
+	n.Was.Taken = time.Time{}
+	text, _ := json.Marshal(n)
+	return string(text)
+}
+
+// NICState is what a move between namespaces takes from an interface, or what
+// a container may change about it. Flags, scopes, types and protocols are the
+// kernel's numbers (linux/if_addr.h, linux/rtnetlink.h).
+type NICState struct {
+	Taken    time.Time `json:"taken"`
+	Index    int       `json:"index"`
+	Kind     string    `json:"kind,omitempty"`
+	MTU      int       `json:"mtu"`
+	Up       bool      `json:"up"`
+	Promisc  bool      `json:"promisc,omitempty"`
+	AllMulti bool      `json:"allmulti,omitempty"`
+	NoARP    bool      `json:"noarp,omitempty"`
+	// QueueLen is the transmit queue's length in packets.
+	QueueLen int    `json:"queueLen"`
+	Group    uint32 `json:"group,omitempty"`
+	// XDP is the number of the attached program, which stays attached.
+	XDP        uint32         `json:"xdp,omitempty"`
+	Alias      string         `json:"alias,omitempty"`
+	Addrs      []NICAddress   `json:"addrs,omitempty"`
+	Routes     []NICRoute     `json:"routes,omitempty"`
+	Neighbours []NICNeighbour `json:"neighbours,omitempty"`
+	// Sysctls are the interface's own settings that differ from the
+	// namespace's defaults, by their full names.
+	Sysctls []Sysctl `json:"sysctls,omitempty"`
+}
+
+// NICAddress is an address as the interface had it.
+type NICAddress struct {
+	Prefix    netip.Prefix `json:"prefix"`
+	Peer      netip.Addr   `json:"peer,omitzero"`
+	Broadcast netip.Addr   `json:"broadcast,omitzero"`
+	Label     string       `json:"label,omitempty"`
+	Scope     uint8        `json:"scope,omitempty"`
+	Flags     uint32       `json:"flags,omitempty"`
+	Protocol  uint8        `json:"protocol,omitempty"`
+	Metric    uint32       `json:"metric,omitempty"`
+	// Valid and Preferred are lifetimes in seconds from when the state was
+	// taken; Finite says that they are not forever.
+	Finite    bool   `json:"finite,omitempty"`
+	Valid     uint32 `json:"valid,omitempty"`
+	Preferred uint32 `json:"preferred,omitempty"`
+}
+
+// NICRoute is a route through the interface.
+type NICRoute struct {
+	Dst      netip.Prefix `json:"dst"`
+	Type     uint8        `json:"type"`
+	Table    uint32       `json:"table"`
+	Protocol uint8        `json:"protocol"`
+	Scope    uint8        `json:"scope,omitempty"`
+	TOS      uint8        `json:"tos,omitempty"`
+	Via      netip.Addr   `json:"via,omitzero"`
+	OnLink   bool         `json:"onlink,omitempty"`
+	Src      netip.Addr   `json:"src,omitzero"`
+	Metric   uint32       `json:"metric,omitempty"`
+	// Pref is the router preference of RFC 4191.
+	Pref uint8 `json:"pref,omitempty"`
+	// Metrics are the RTAX numbers (mtu, advmss, window …), Congestion the one
+	// that is a name.
+	Metrics    map[uint16]uint32 `json:"metrics,omitempty"`
+	Congestion string            `json:"congestion,omitempty"`
+	// Expires is a lifetime in seconds from when the state was taken, 0 forever.
+	Expires uint32 `json:"expires,omitempty"`
+}
+
+// NICNeighbour is a permanent entry of the neighbour table, or a proxied
+// address (without a MAC).
+type NICNeighbour struct {
+	Addr  netip.Addr `json:"addr"`
+	MAC   MAC        `json:"mac,omitempty"`
+	Proxy bool       `json:"proxy,omitempty"`
+}
+
+// NICGiver is an optional interface of modes that give a container a NIC of the
+// host.
+type NICGiver interface {
+	// Pool lists the network's NICs, by name or MAC address.
+	Pool(Network) []string
+}
+
+// NICAlias is the alias of a NIC while the endpoint has it.
+func (id EndpointID) NICAlias(was string) string {
+	return NICMark + " was=" + was + " endpoint=" + id.String()
+}
+
+// ParseNICAlias reads the name that a marked NIC had, and who has it: "" for one
+// that came back under another name.
+func ParseNICAlias(alias string) (was, endpoint string, ok bool) {
+	rest, ok := strings.CutPrefix(alias, NICMark+" was=")
+	was, endpoint, _ = strings.Cut(rest, " endpoint=")
+	return was, endpoint, ok
+}
+
+// ReturnName is what a NIC is called that comes back while another interface
+// has its name.
+func (n NIC) ReturnName() string {
+	return NICPrefix + strings.ReplaceAll(string(n.MAC), ":", "")
+}
+
+// Fact describes the NIC as it was on the host.
+func (n NIC) Fact() LinkFact {
+	f := LinkFact{Name: n.Name, MTU: n.Was.MTU, MAC: n.MAC}
+	for _, a := range n.Was.Addrs {
+		f.Addrs = append(f.Addrs, a.Prefix)
+	}
+	for _, r := range n.Was.Routes {
+		if r.Dst.Bits() == 0 && r.Via.IsValid() && r.Table == 254 {
+			f.Gateways = append(f.Gateways, r.Via)
+		}
+	}
+	return f
+}
+
+// HasDefault reports whether a default route of the host's main table
+// (RT_TABLE_MAIN, 254) led through the NIC.
+func (n NIC) HasDefault() bool {
+	return slices.ContainsFunc(n.Was.Routes, func(r NICRoute) bool { return r.Dst.Bits() == 0 && r.Table == 254 })
+}

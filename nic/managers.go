@@ -1,0 +1,159 @@
+// Package nic keeps the host's NIC managers away from a NIC while a container
+// has it: systemd-networkd, NetworkManager and udev are told by runtime files
+// that name the NIC by its MAC address, since its name changes. Without them, a
+// manager would configure, rename or take down a NIC in the moment it comes
+// back, before it is what it was.
+package nic
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// prefix starts the names of all our files.
+const prefix = "00-heddle-"
+
+// Managers are the NIC managers of a host whose files lie below Root ("/"; a
+// test's own folder).
+type Managers struct{ Root string }
+
+// manager is one of them: how it is recognised, which file it reads, and how
+// it is told to read again.
+type manager struct {
+	// present are paths of which one is there where the manager is installed.
+	present []string
+	// running is there while it runs.
+	running string
+	reload  []string
+	files   []file
+}
+
+// file is a runtime file about one NIC; MAC stands for the address with dashes
+// in the name, and as it is usually written in the text, NAME for the NIC's
+// name.
+type file struct{ name, text string }
+
+var managers = []manager{
+	{
+		present: []string{"run/systemd/netif", "lib/systemd/systemd-networkd", "usr/lib/systemd/systemd-networkd"},
+		running: "run/systemd/netif/state",
+		reload:  []string{"networkctl", "reload"},
+		files: []file{{"run/systemd/network/" + prefix + "MAC.network",
+			"# NAME is with a container; see heddle(1)\n[Match]\nMACAddress=MAC\n\n[Link]\nUnmanaged=yes\n"}},
+	},
+	{
+		present: []string{"run/NetworkManager", "usr/sbin/NetworkManager"},
+		running: "run/NetworkManager/NetworkManager.pid",
+		reload:  []string{"nmcli", "general", "reload", "conf"},
+		files: []file{{"run/NetworkManager/conf.d/" + prefix + "MAC.conf",
+			"# NAME is with a container; see heddle(1)\n[keyfile]\nunmanaged-devices+=mac:MAC\n"}},
+	},
+	{
+		present: []string{"run/udev", "lib/systemd/systemd-udevd", "usr/lib/systemd/systemd-udevd"},
+		running: "run/udev/control",
+		reload:  []string{"udevadm", "control", "--reload"},
+		files: []file{
+			// the name that it has when it comes back is the one to keep
+			{"run/systemd/network/" + prefix + "MAC.link", "# NAME is with a container; see heddle(1)\n[Match]\nMACAddress=MAC\n\n[Link]\nNamePolicy=keep\n"},
+			{"run/udev/rules.d/" + prefix + "MAC.rules", "# NAME is with a container; see heddle(1)\nSUBSYSTEM==\"net\", ATTR{address}==\"MAC\", ENV{NM_UNMANAGED}=\"1\"\n"},
+		},
+	},
+}
+
+// Keep tells the managers that are there to leave the NIC alone.
+func (m Managers) Keep(n heddle.NIC) error {
+	return m.each(n.MAC, func(path, text string) (bool, error) {
+		text = strings.NewReplacer("MAC", string(n.MAC), "NAME", n.Name).Replace(text)
+		if old, err := os.ReadFile(path); err == nil && string(old) == text {
+			return false, nil
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return false, err
+		}
+		return true, os.WriteFile(path, []byte(text), 0o644)
+	})
+}
+
+// Free gives the NIC back to the managers.
+func (m Managers) Free(mac heddle.MAC) error {
+	return m.each(mac, func(path, _ string) (bool, error) {
+		err := os.Remove(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// each visits the files of the managers that are there, and asks those whose
+// files changed to read them again. A manager that does not answer has read
+// nothing wrong: it reads the files when it sees the NIC next.
+func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bool, err error)) error {
+	var errs []error
+	for _, x := range managers {
+		if !m.any(x.present) {
+			continue
+		}
+		again := false
+		for _, f := range x.files {
+			changed, err := visit(m.path(strings.Replace(f.name, "MAC", dashed(mac), 1)), f.text)
+			if err != nil {
+				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the folder under /run writable"))
+			}
+			again = again || changed
+		}
+		if again && m.any([]string{x.running}) {
+			m.run(x.reload)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run asks a manager to reload.
+func (m Managers) run(command []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.WaitDelay = time.Second
+	cmd.Run()
+}
+
+// Kept lists the MAC addresses about which there are files.
+func (m Managers) Kept() []heddle.MAC {
+	seen := map[heddle.MAC]bool{}
+	var all []heddle.MAC
+	for _, x := range managers {
+		for _, f := range x.files {
+			found, _ := filepath.Glob(m.path(strings.Replace(f.name, "MAC", "*", 1)))
+			for _, path := range found {
+				name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), filepath.Ext(path))
+				mac, err := heddle.ParseMAC(name)
+				if err == nil && !seen[mac] {
+					seen[mac] = true
+					all = append(all, mac)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (m Managers) path(name string) string { return filepath.Join(m.Root, name) }
+
+func (m Managers) any(names []string) bool {
+	for _, name := range names {
+		if _, err := os.Stat(m.path(name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func dashed(mac heddle.MAC) string { return strings.ReplaceAll(string(mac), ":", "-") }

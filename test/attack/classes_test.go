@@ -1,0 +1,59 @@
+package attack_test
+
+// class is a kind of vulnerability, or of incident, that the field knows.
+type class struct {
+	id, title string
+	// known is where it was seen: CVEs, RFCs, reports.
+	known string
+	// elsewhere says which other suite concerns itself with it, or why none
+	// can: what is not on one host, or not there yet.
+	elsewhere string
+}
+
+// classes are all of them; docs/attacks.md is made from this list and the tests.
+var classes = []class{
+	{id: "ra", title: "Rogue IPv6 router advertisement", known: "CVE-2020-10749, CVE-2020-13401, CVE-2020-13597, CVE-2020-11091; RFC 6104, RFC 6105"},
+	{id: "redirect", title: "ICMP and IPv6 redirects", known: "RFC 1122 3.2.2.2, RFC 4861 8"},
+	{id: "nd", title: "Neighbour discovery spoofing", known: "RFC 3756; moby #33789"},
+	{id: "arp", title: "ARP spoofing", known: "kubernetes #43953, cilium #27955"},
+	{id: "mac", title: "MAC address spoofing", known: "plugins #639, antrea #200"},
+	{id: "cam", title: "Flood of MAC addresses", known: "macof(8); IEEE 802.1D 7.9"},
+	{id: "ip", title: "IP source address spoofing", known: "RFC 2827, RFC 3704; cilium #27955"},
+	{id: "v6-off", title: "IPv6 alive on an IPv4-only network", known: "CVE-2024-32473"},
+	{id: "dhcp", title: "Rogue DHCP and DHCPv6 server", known: "RFC 3118, RFC 7610; CVE-2024-3661"},
+	{id: "fragment", title: "Headers hidden by fragments, cut short, or of unusual form", known: "RFC 1858, RFC 5722, RFC 6980, RFC 7112, RFC 7113; CVE-2021-27853, CVE-2021-27854"},
+	{id: "ethertype", title: "VLAN tags, QinQ and other ethertypes", known: "CVE-2021-27853, CVE-2021-27854, CVE-2021-27861, CVE-2021-27862"},
+	{id: "control", title: "Spanning tree, LLDP, pause frames", known: "IEEE 802.1D, 802.1AB, 802.3x"},
+	{id: "group", title: "Multicast: forged IGMP and MLD queriers", known: "RFC 2236, RFC 2710, RFC 4541"},
+	{id: "flood", title: "Broadcast and frames to others", known: "IEEE 802.1D"},
+	{id: "size", title: "Oversized frames", known: "RFC 894"},
+	{id: "loopback", title: "Loopback reachable from neighbours", known: "CVE-2020-8558; moby #45610"},
+	{id: "isolation", title: "Containers of other networks, and their gateways", known: "moby #22054; CVE-2025-54410"},
+	{id: "internal", title: "Way out of an internal network", known: "CVE-2024-29018"},
+	{id: "source-route", title: "Source routing", known: "RFC 791 3.1, RFC 5095, RFC 8754; CVE-2021-31440"},
+	{id: "conntrack", title: "Forged members of others' connections", known: "RFC 5927; NAT slipstreaming (CVE-2020-28041)"},
+	{id: "tunnel", title: "Encapsulated packets into the host's tunnels", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595"},
+	{id: "lan", title: "Unpublished or loopback-bound ports, from the LAN", known: "moby #48724, #49325, #52224"},
+	{id: "portmap", title: "Port mapping too broad", known: "CVE-2025-67499, CVE-2019-9946"},
+	{id: "port", title: "Published ports that take over those of the host", known: "kubernetes #97910"},
+	{id: "own-end", title: "The container changes its own end of the link", known: "CAP_NET_ADMIN in the container's namespace"},
+	{id: "reuse", title: "Addresses of those who left", known: "contiv/vpp #573; moby #52661"},
+	{id: "exhaust", title: "Exhaustion of the host's tables", known: "arp(7) gc_thresh; nf_conntrack_max"},
+	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410"},
+	{id: "path", title: "Injection through ids, names and paths", known: "CVE-2021-20206, CVE-2025-52881, CVE-2019-5736"},
+	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},
+	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},
+	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
+	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
+
+	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},
+	{id: "rights", title: "Over-privileged agent", known: "CVE-2020-26278", elsewhere: "test/hardship runs the agent with the capabilities of its unit"},
+	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "comes with mode direct"},
+	{id: "tenant", title: "Attachment by tenants", known: "multus #224", elsewhere: "no tenants: whoever may use the socket is root or in its group"},
+	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661", elsewhere: "there is no DHCP client"},
+	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "no resolver is offered"},
+	{id: "service", title: "Service hijack", known: "CVE-2020-8554", elsewhere: "there are no services"},
+	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "needs peers: not on one host"},
+	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "needs a store and peers: not on one host"},
+	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "there are no keys"},
+}

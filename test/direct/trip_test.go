@@ -1,0 +1,117 @@
+package direct_test
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestRoundTrip gives a container a NIC with everything that a NIC can have,
+// uses it there, and takes it back.
+func TestRoundTrip(t *testing.T) {
+	w := world.New(t)
+	lan := newNIC(t, "nic1", 1)
+	before := dump(t, "nic1")
+	network(t, w, "lan", nil, "nic1")
+	place := world.Namespace(t, "c1")
+	for range 2 { // the second time all begins anew
+		pod := w.PodIn(t, place, "lan")
+		if e := pod.Endpoint; e.MTU != 1450 || e.MAC != "02:00:00:00:01:01" || e.NIC == nil || !e.DefaultRoute {
+			t.Errorf("endpoint %+v", e)
+		}
+		if out, err := cell.TrySh("ip link show nic1"); err == nil {
+			t.Errorf("the host still has it: %s", out)
+		}
+		place.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
+		lan.Reaches(t, addr("10.51.0.2"), addr("10.51.0.4"), addr("fd51::2"), addr("fd51::3"))
+		place.Sh(t, "ip route show table 51 | grep 'default via 10.51.0.1 dev eth0'; ip route | grep 'default via 10.51.0.1'; ip -6 route | grep 'default via fd51::1'")
+		w.AuditEmpty(t)
+		if found, err := w.Check(pod.Endpoint.ID); err != nil || len(found) > 0 {
+			t.Errorf("check: %v %v", found, err)
+		}
+		// the container's administrator leaves his traces
+		place.Sh(t, `ip link set eth0 promisc off allmulticast on mtu 1400 txqueuelen 5 arp off
+			ip address add 172.31.0.1/16 dev eth0; ip route add 172.30.0.0/16 dev eth0
+			sysctl -qw net/ipv4/conf/eth0/rp_filter=0; ip link add link eth0 name eth0.7 type macvlan
+			ip link set eth0 down; ip link set eth0 address 02:00:00:00:09:09 alias mine name eth9`)
+		pod.Leave(t)
+		same(t, "after the detach", before, dump(t, "nic1"))
+		if life := lifetime(t, "nic1", "10.71.0.1"); life < 8000 || life > 9000 {
+			t.Errorf("the address of 9000 s has %d s left", life)
+		}
+	}
+}
+
+// TestAddressed uses a NIC with an address of the network.
+func TestAddressed(t *testing.T) {
+	w := world.New(t)
+	newNIC(t, "nic1", 1)
+	before := dump(t, "nic1")
+	n := network(t, w, "lan", func(n *heddle.Network) { n.Subnets = prefixes("10.51.0.0/24", "fd51::/64") }, "nic1")
+	if len(n.Gateways) != 2 || n.Gateways[0] != addr("10.51.0.1") || n.Gateways[1] != addr("fd51::1") {
+		t.Errorf("gateways %v, want those of the NIC's default routes", n.Gateways)
+	}
+	place := world.Namespace(t, "c1")
+	pod := w.PodIn(t, place, "lan")
+	for _, a := range pod.Addrs() {
+		if a == addr("10.51.0.2") || a == addr("fd51::2") {
+			t.Errorf("%s is an address of the NIC on the host", a)
+		}
+	}
+	place.Reaches(t, addr("10.51.0.1"), addr("fd51::1"), addr("203.0.113.51"))
+	// created again while its NIC is away, the network is the same
+	again := heddle.Network{Name: "lan", Mode: "direct", Options: n.Options, Subnets: n.Subnets}
+	if old, _, err := w.CreateNetwork(again, false); err != nil || old.ID != n.ID {
+		t.Errorf("created again: %v %v", old, err)
+	}
+	pod.Leave(t)
+	same(t, "after the detach", before, dump(t, "nic1"))
+}
+
+// TestDeath lets the container die in each way that containers do.
+func TestDeath(t *testing.T) {
+	for _, way := range []string{"its process is killed", "its namespace is deleted"} {
+		for _, agent := range []string{"alive", "dead"} {
+			t.Run(way+", agent "+agent, func(t *testing.T) {
+				w := world.New(t)
+				newNIC(t, "nic1", 1)
+				before := dump(t, "nic1")
+				network(t, w, "lan", nil, "nic1")
+				req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}}
+				kill := func() {}
+				if way == "its process is killed" {
+					cmd := exec.Command("unshare", "-n", "sleep", "600")
+					must(t, cmd.Start())
+					kill = func() { cmd.Process.Kill(); cmd.Wait() }
+					t.Cleanup(kill)
+					req.Netns = fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)
+					world.Within(t, slowly, "a namespace of its own", func() error {
+						return differentNetns(req.Netns)
+					})
+				} else {
+					req.Netns = cell.Netns(t, "dying")
+					kill = func() { cell.Sh(t, "ip netns del dying") }
+				}
+				_, err := w.Attach(ctx, req)
+				must(t, err)
+				if agent == "dead" {
+					w.Restart(t, kill)
+				} else {
+					kill()
+				}
+				world.Within(t, slowly, "the NIC's return", func() error {
+					if all := w.Endpoints(); len(all) > 0 {
+						return fmt.Errorf("still there: %v", all[0].ID)
+					}
+					return nil
+				})
+				same(t, "after the container's death", before, dump(t, "nic1"))
+				w.AuditEmpty(t)
+			})
+		}
+	}
+}

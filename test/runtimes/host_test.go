@@ -1,0 +1,227 @@
+// Package runtimes_test drives the container runtimes that Debian has, as their
+// users do, with heddle for a network: Podman with its CNI back end, containerd
+// by its CRI socket, LXC by hooks. Nothing is pulled: images are made here.
+package runtimes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+var ctx = context.Background()
+
+// A host has an uplink, heddle as make install leaves it, and a runtime. Its
+// outside is a namespace at the uplink's other end.
+//
+//	container ═══ host ── up0 ═══ eth0 ── outside
+//	          192.0.2.1, 2001:db8::1    192.0.2.2, 2001:db8::2
+type host struct {
+	*cell.Agent
+	// t is the test, or the subtest, that goes on; life is the whole one.
+	t, life *testing.T
+	dir     string
+	wiring  wiring
+	own     world.Place
+	outside world.Place
+}
+
+// newHost makes a host for the length of the test; it skips the test where one
+// of the runtime's programs is missing. At the end the agent, made anew if it is
+// down, finds nothing of the test's left.
+func newHost(t *testing.T, debian string, programs ...string) *host {
+	t.Helper()
+	cell.Need(t)
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is not installed: apt-get install %s", p, debian)
+		}
+	}
+	if err := furnish(); err != nil {
+		t.Fatal(err)
+	}
+	h := &host{t: t, life: t, dir: t.TempDir(), own: world.Place{Name: "host"}, outside: world.Namespace(t, "outside")}
+	h.wire()
+	install(t)
+	// the folders are the usual ones: runtimes do not pass their environment on
+	cell.Sh(t, "ln -sfn %s/run /run/heddle; ln -sfn %[1]s/state /var/lib/heddle", h.dir)
+	h.Agent = cell.Start(t, h.dir)
+	t.Cleanup(h.end)
+	return h
+}
+
+func (h *host) wire() {
+	cell.Sh(h.t, `ip link add up0 type veth peer name eth0 netns outside
+		ip address add %s/24 dev up0; ip address add %s/64 dev up0 nodad; ip link set up0 up
+		ip -n outside link set lo up
+		ip -n outside address add %s/24 dev eth0; ip -n outside address add %s/64 dev eth0 nodad
+		ip -n outside address add %s/32 dev lo; ip -n outside address add %s/128 dev lo
+		ip -n outside link set eth0 up
+		ip route add default via %[3]s; ip -6 route add default via %[4]s`,
+		world.Host4, world.Host6, world.Outside4, world.Outside6, world.Beyond4, world.Beyond6)
+	h.t.Cleanup(func() { cell.TrySh("ip link del up0") })
+	world.Ready(h.t, "up0", h.outside)
+}
+
+// install runs make install's script on the cell's own folders.
+func install(t *testing.T) {
+	t.Helper()
+	var bin string
+	for _, name := range []string{"heddle", "heddled", "heddle-cni"} {
+		bin = filepath.Dir(cell.Build(t, name))
+	}
+	cell.Sh(t, "HEDDLE_BIN=%s ../../packaging/install.sh '' /usr/local", bin)
+}
+
+// sub runs a subtest on the same host.
+func (h *host) sub(name string, f func()) {
+	outer := h.t
+	defer func() { h.t = outer }()
+	outer.Run(name, func(t *testing.T) {
+		h.t = t
+		f()
+	})
+}
+
+// end deletes the networks and looks for what is left.
+func (h *host) end() {
+	if h.Dead() {
+		h.revive()
+	}
+	h.forget()
+	if h.t.Failed() {
+		log, _ := os.ReadFile(h.Log)
+		h.t.Logf("agent's log:\n%s", log)
+	}
+}
+
+// forget deletes all networks, after which the host is as it was.
+func (h *host) forget() {
+	h.t.Helper()
+	h.empty()
+	all, err := h.Networks(ctx)
+	for _, n := range all {
+		err = errors.Join(err, h.DeleteNetwork(ctx, n.Name))
+	}
+	if err != nil {
+		h.t.Error(err)
+	}
+	h.AuditEmpty(h.t)
+	world.NoTrace(h.t)
+}
+
+// crash ends the agent as kill -9 does; revive starts another.
+func (h *host) crash() { h.Kill() }
+
+func (h *host) revive() {
+	h.t.Helper()
+	a, err := cell.TryStart(h.life, h.dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.Agent = a
+}
+
+// queued waits until so many DELs lie in the plugin's queue.
+func (h *host) queued(want int) {
+	h.t.Helper()
+	world.Within(h.t, 20*time.Second, "the DELs are queued", func() error {
+		all, err := os.ReadDir("/var/lib/heddle/cni-queue")
+		if err == nil && len(all) != want {
+			err = fmt.Errorf("%d in the queue, want %d", len(all), want)
+		}
+		return err
+	})
+}
+
+// empty waits until no endpoint is left (runtimes clean up by processes of
+// their own), and checks that nothing is lost or held: no finding, no address.
+func (h *host) empty() {
+	h.t.Helper()
+	world.Within(h.t, 20*time.Second, "all endpoints are gone", func() error {
+		all, err := h.Endpoints(ctx)
+		if err == nil && len(all) > 0 {
+			err = fmt.Errorf("%d endpoints left, such as %s", len(all), all[0].ID)
+		}
+		return err
+	})
+	h.AuditEmpty(h.t)
+	s, err := h.Status(ctx)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, n := range s.Networks {
+		if n.Endpoints != 0 {
+			h.t.Errorf("network %s has %d endpoints", n.Name, n.Endpoints)
+		}
+	}
+}
+
+// endpoint waits for an endpoint of the container and returns it.
+func (h *host) endpoint(container, ifname string) heddle.Endpoint {
+	h.t.Helper()
+	e, err := h.Endpoint(ctx, heddle.EndpointID{Container: container, IfName: ifname})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return e
+}
+
+// addrs are an endpoint's addresses.
+func addrs(e heddle.Endpoint) (all []netip.Addr) {
+	for _, a := range e.Addrs {
+		all = append(all, a.Addr())
+	}
+	return all
+}
+
+// place is the network namespace of a process.
+func place(name string, pid string) world.Place {
+	return world.Place{Name: name, Path: "/proc/" + pid + "/ns/net"}
+}
+
+// published checks that the server answers at the host's port over TCP and UDP:
+// from the host, from outside, and from containers. On a LAN there are no such
+// ports.
+func (h *host) published(server string, port uint16, others ...world.Place) {
+	h.t.Helper()
+	if h.wiring.onLAN {
+		return
+	}
+	h.own.Gets(h.t, server, port, world.Host4, world.Host6, netip.MustParseAddr("127.0.0.1"))
+	h.outside.Gets(h.t, server, port, world.Host4, world.Host6)
+	for _, p := range others {
+		p.Gets(h.t, server, port, world.Host4, world.Host6)
+	}
+}
+
+// notPublished checks that nobody answers there.
+func (h *host) notPublished(port uint16) {
+	h.t.Helper()
+	h.outside.GetsNothing(h.t, port, world.Host4, world.Host6)
+}
+
+// serves waits until the container's program has begun to listen.
+func (h *host) serves(p world.Place, port int) {
+	h.t.Helper()
+	world.Within(h.t, 10*time.Second, p.Name+" listens", func() error {
+		out, err := p.TrySh("ss -Htuln 'sport = :%d'", port)
+		if err == nil && len(strings.Split(out, "\n")) < 2 {
+			err = fmt.Errorf("nobody at port %d: %s", port, out)
+		}
+		return err
+	})
+}
