@@ -72,7 +72,7 @@ func TestRefused(t *testing.T) {
 		wantRefused(t, attach(c.nic, c.change), c.code, c.words)
 	}
 	place.Sh(t, "ip link del eth0")
-	same(t, "after all refusals", before, look())
+	same(t, "after all refusals", before, look)
 	for _, c := range []struct {
 		n     heddle.Network
 		words string
@@ -146,7 +146,7 @@ func TestSeveral(t *testing.T) {
 		must(t, err)
 	}
 	for name, text := range before {
-		same(t, "after the detach of "+name, text, dump(t, name))
+		same(t, "after the detach of "+name, text, func() string { return dump(t, name) })
 	}
 }
 

@@ -21,6 +21,12 @@ const requireVariable = "HEDDLE_REQUIRE_VM"
 // test. Where guests cannot run the test is skipped with the reason, or fails if HEDDLE_REQUIRE_VM=1.
 func RunInGuests(t *testing.T, pattern string) {
 	t.Helper()
+	Guest{}.RunEverywhere(t, pattern)
+}
+
+// RunEverywhere is RunInGuests with guests like this one; its kernel is left out.
+func (g Guest) RunEverywhere(t *testing.T, pattern string) {
+	t.Helper()
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
@@ -35,7 +41,9 @@ func RunInGuests(t *testing.T, pattern string) {
 			if i < 0 {
 				skip(t, missingKernel(v))
 			}
-			Guest{Kernel: present[i]}.RunTests(t, pattern)
+			g := g
+			g.Kernel = present[i]
+			g.RunTests(t, pattern)
 		})
 	}
 }
