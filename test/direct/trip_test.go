@@ -83,7 +83,7 @@ func TestDeath(t *testing.T) {
 				before := dump(t, "nic1")
 				network(t, w, "lan", nil, "nic1")
 				req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}}
-				kill := func() {}
+				var kill func()
 				if way == "its process is killed" {
 					cmd := exec.Command("sleep", "600")
 					cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
