@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -33,8 +34,12 @@ func (a *Agent) holds() string { return filepath.Join(a.opt.RunDir, "netns") }
 
 func (a *Agent) holdOf(id heddle.EndpointID) string {
 	h := sha256.Sum256([]byte(id.String()))
-	return filepath.Join(a.holds(), hex.EncodeToString(h[:8]))
+	return filepath.Join(a.holds(), holdPrefix+hex.EncodeToString(h[:8]))
 }
+
+// holdPrefix tells our files from others: the run folder may be /run, where
+// ip-netns(8) has its own.
+const holdPrefix = "heddle-"
 
 func (a *Agent) managers() nic.Managers {
 	if a.opt.Root == "" {
@@ -153,7 +158,7 @@ func (a *Agent) strayHolds() []string {
 	entries, _ := os.ReadDir(a.holds()) // none if there never was one
 	var all []string
 	for _, e := range entries {
-		if !wanted[e.Name()] {
+		if !wanted[e.Name()] && strings.HasPrefix(e.Name(), holdPrefix) {
 			all = append(all, filepath.Join(a.holds(), e.Name()))
 		}
 	}

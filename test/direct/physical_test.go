@@ -67,7 +67,7 @@ func TestPhysical(t *testing.T) {
 			if taken {
 				cell.Sh(t, "ip link add inner0 type veth peer name inner1")
 			}
-			hold := strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/[0-9a-f]* ' /proc/mounts"))
+			hold := strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/heddle-[0-9a-f]* ' /proc/mounts"))
 			must(t, kernel.Release(hold))
 			cell.Sh(t, "ip netns del c3")
 			world.Within(t, slowly, "the kernel's return of the NIC", func() error {
