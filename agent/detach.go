@@ -57,7 +57,8 @@ func (a *Agent) remove(r record) error {
 // wants.
 func (a *Agent) undo(r record) error {
 	pod, err := kernel.OpenNetns(a.wayInto(r))
-	if err != nil || r.Endpoint.NIC == nil && !a.inPod(r, pod) {
+	there := err == nil && (r.Endpoint.NIC != nil && pod.Inode() == r.Inode || r.Endpoint.NIC == nil && a.inPod(r, pod))
+	if !there {
 		// gone, or the path leads to somebody else's namespace by now; the
 		// host's end of the link takes the container's end with it
 		if pod != nil {

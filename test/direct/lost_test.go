@@ -1,13 +1,16 @@
 package direct_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestLostLedger loses the record of a container's NIC. The agent leaves it
@@ -40,6 +43,14 @@ func TestLostLedger(t *testing.T) {
 	}
 	cell.Sh(t, "ip link show nic1 | grep 02:00:00:00:01:01; test -z \"$(ip link show nic1 | grep alias)\"")
 	a.AuditEmpty(t)
+	// as the kernel puts a physical one back
+	cell.Sh(t, "ip link set nic1 name eth7; ip link set eth7 alias 'heddle-nic was=nic1 endpoint=c1/eth0'")
+	if found, err := a.Audit(ctx); err != nil || len(found) != 1 || found[0].Object != "nic/eth7" {
+		t.Errorf("audit: %+v %v", found, err)
+	}
+	_, err = a.GC(ctx, "", nil)
+	must(t, err)
+	cell.Sh(t, "ip link show nic1 | grep 02:00:00:00:01:01")
 	must(t, a.DeleteNetwork(ctx, "lan"))
 	a.AuditEmpty(t)
 	if out := cell.Sh(t, "grep netns/ /proc/mounts | grep %s || true", dir); out != "" {
@@ -83,4 +94,31 @@ func TestManagersKeptOff(t *testing.T) {
 	must(t, err)
 	must(t, a.DeleteNetwork(ctx, "lan"))
 	a.AuditEmpty(t)
+}
+
+// TestHoldUndone: somebody unmounts what the agent holds. It holds again; and
+// without it a detach finds the NIC all the same.
+func TestHoldUndone(t *testing.T) {
+	w := world.New(t)
+	newNIC(t, "nic1", 1)
+	before := dump(t, "nic1")
+	network(t, w, "lan", nil, "nic1")
+	place := world.Namespace(t, "c1")
+	for _, wait := range []bool{true, false} {
+		pod := w.PodIn(t, place, "lan")
+		held := func() string {
+			return strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/heddle-[0-9a-f]* ' /proc/mounts || true"))
+		}
+		must(t, kernel.Release(held()))
+		if wait {
+			world.Within(t, slowly, "another hold", func() error {
+				if held() == "" {
+					return errors.New("none")
+				}
+				return nil
+			})
+		}
+		pod.Leave(t)
+		same(t, "after the detach", before, func() string { return dump(t, "nic1") })
+	}
 }
