@@ -114,7 +114,7 @@ func (v *view) glanceScale() scale {
 
 func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 	out := glanceSpan{Span: spanText(cells[0].Span)}
-	if v.several {
+	if v.several && cells[0].Span != SameHost {
 		out.Span += ", " + wireText(cells[0].Wire)
 	}
 	var points []point

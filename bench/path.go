@@ -117,7 +117,7 @@ func onWords(features map[string]bool) string {
 
 func (v *view) columnWords(c ColumnInfo) string {
 	text := c.Mode + ", " + spanText(c.Span)
-	if v.several {
+	if v.several && c.Span != SameHost {
 		text += ", " + wireText(c.Wire)
 	}
 	return text
