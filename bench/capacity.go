@@ -9,10 +9,9 @@ import (
 // Capacity is what the slowest mode carries over one span and wire: the loads
 // of the UnderLoad probes are parts of it, the same for all modes.
 type Capacity struct {
-	Span  string `json:"span"`
-	Wire  string `json:"wire,omitempty"`
-	Size  int    `json:"size"`
-	Pairs int    `json:"pairs"`
+	Span string `json:"span"`
+	Wire string `json:"wire,omitempty"`
+	Size int    `json:"size"`
 	// Mode is the slowest, PerSecond what its server received, in messages.
 	Mode      string  `json:"mode"`
 	PerSecond float64 `json:"perSecond"`
@@ -30,14 +29,13 @@ func (m Matrix) needsCapacity() bool {
 	})
 }
 
-// capacityCells are one run of sockperf at full speed for each column, size and
-// number of pairs.
+// capacityCells are one run of sockperf at full speed for each column and size.
 func (m Matrix) capacityCells() []Cell {
 	if !m.needsCapacity() {
 		return nil
 	}
 	only := m
-	only.Probes = []Probe{Throughput{}}
+	only.Probes, only.PairCounts = []Probe{Throughput{}}, []int{1}
 	return only.order(capacityRound)
 }
 
@@ -49,7 +47,7 @@ func capacities(samples []Sample) []Capacity {
 		if s.Round != capacityRound || v <= 0 {
 			continue
 		}
-		found := Capacity{s.Span, s.Wire, s.Size, s.Pairs, s.Mode, v}
+		found := Capacity{s.Span, s.Wire, s.Size, s.Mode, v}
 		i := slices.IndexFunc(all, func(c Capacity) bool { return c.group() == found.group() })
 		switch {
 		case i < 0:
@@ -59,13 +57,13 @@ func capacities(samples []Sample) []Capacity {
 		}
 	}
 	slices.SortFunc(all, func(a, b Capacity) int {
-		return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Wire, b.Wire), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Pairs, b.Pairs))
+		return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Wire, b.Wire), cmp.Compare(a.Size, b.Size))
 	})
 	return all
 }
 
 // group is the capacity's place without its value.
-func (c Capacity) group() Cell { return Cell{Span: c.Span, Wire: c.Wire, Size: c.Size, Pairs: c.Pairs} }
+func (c Capacity) group() Cell { return Cell{Span: c.Span, Wire: c.Wire, Size: c.Size} }
 
 // load is what is offered in a cell, in messages per second; 0 if the capacity
 // is not known.
@@ -75,7 +73,7 @@ func (m Matrix) load(c Cell, known []Capacity) int {
 		return m.Load
 	}
 	for _, k := range known {
-		if k.group() == (Cell{Span: c.Span, Wire: c.Wire, Size: c.Size, Pairs: c.Pairs}) {
+		if k.group() == (Cell{Span: c.Span, Wire: c.Wire, Size: c.Size}) {
 			return int(k.PerSecond * float64(u.Percent) / 100)
 		}
 	}

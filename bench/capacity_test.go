@@ -13,22 +13,22 @@ func TestCapacitiesAreOfTheSlowest(t *testing.T) {
 	m.Probes = []Probe{UnderLoad{Percent: 80}, UnderLoad{}}
 	var samples []Sample
 	cells := m.capacityCells()
-	if len(cells) != 4*2*2 {
+	if len(cells) != 4*2 {
 		t.Fatalf("%d cells", len(cells))
 	}
 	for _, c := range cells {
-		speed := map[string]float64{"host": 200e3, "bridge": 100e3}[c.Mode] * float64(c.Pairs)
+		speed := map[string]float64{"host": 200e3, "bridge": 100e3}[c.Mode]
 		samples = append(samples, Sample{Cell: c, Round: capacityRound, Warmup: true, Figures: map[string]float64{"received": speed}},
 			Sample{Cell: c, Figures: map[string]float64{"received": 1}})
 	}
 	known := capacities(samples)
-	if len(known) != 2*2*2 || known[0].Mode != "bridge" {
+	if len(known) != 2*2 || known[0].Mode != "bridge" {
 		t.Fatalf("%+v", known)
 	}
 	for _, c := range m.cells() {
 		want := m.Load
 		if c.Probe == "sockperf-load80" {
-			want = 80000 * c.Pairs
+			want = 80000
 		}
 		if got := m.load(c, known); got != want {
 			t.Errorf("%s: %d, want %d", c, got, want)
@@ -49,7 +49,7 @@ func TestJournalKeepsCapacities(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := m.capacityCells()[0]
-	known := []Capacity{{Span: Across, Wire: "cut", Size: 64, Pairs: 1, Mode: "bridge", PerSecond: 12345}}
+	known := []Capacity{{Span: Across, Wire: "cut", Size: 64, Mode: "bridge", PerSecond: 12345}}
 	for _, err := range []error{
 		j.write(Sample{Cell: first, Round: capacityRound, Warmup: true, Figures: map[string]float64{"received": 5}}),
 		j.writeCapacities(known),

@@ -49,49 +49,12 @@ type Matrix struct {
 	// namespaces may inherit a pacing one (BBR), which hides the path.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
-	// per second over all pairs together; 10,000 if zero.
+	// per second; 10,000 if zero.
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
-}
-
-// Wire is a way between the hosts that columns name.
-type Wire struct {
-	// Name is "" for the plain one.
-	Name string `json:"name"`
-	// Note says how it differs from a cable, Offloads and MTU are its ends'.
-	Note     string          `json:"note"`
-	MTU      int             `json:"mtu,omitempty"`
-	Offloads map[string]bool `json:"offloads,omitempty"`
-	// Rate in bits a second, each way; 0 is unlimited.
-	Rate uint64 `json:"rate,omitempty"`
-}
-
-// Cell is one field of the matrix.
-type Cell struct {
-	Mode  string `json:"mode"`
-	Span  string `json:"span"`
-	Probe string `json:"probe"`
-	// Size is the UDP payload, or Redis's value, in bytes; 0 where the probe has
-	// none.
-	Size  int `json:"size,omitempty"`
-	Pairs int `json:"pairs"`
-	// Wire names the switch between the hosts if there are several to compare;
-	// "" is the plain one (segments intact, no rate limit).
-	Wire string `json:"wire,omitempty"`
-}
-
-func (c Cell) String() string {
-	s := columnName(c.Mode, c.Span, c.Wire) + " " + c.Probe
-	if c.Size > 0 {
-		s += fmt.Sprintf(" %d B", c.Size)
-	}
-	if c.Pairs > 1 {
-		s += fmt.Sprintf(" × %d", c.Pairs)
-	}
-	return s
 }
 
 func (m Matrix) withDefaults() Matrix {
@@ -162,8 +125,10 @@ func (m Matrix) Validate() error {
 		return bad("clients", "from 1 to 512 connections")
 	case slices.Min(m.PairCounts) < 1:
 		return bad("pairs", "at least one")
-	case m.Load < slices.Max(m.PairCounts):
-		return bad("load", "at least one message a second for each pair")
+	case len(m.cells()) == 0:
+		return bad("matrix", "the probes take one pair only, or other sizes: add them")
+	case m.Load < 1:
+		return bad("load", "at least one message a second")
 	}
 	return nil
 }
@@ -177,7 +142,7 @@ func (m Matrix) cells() []Cell {
 				sizes = []int{0}
 			}
 			for _, size := range sizes {
-				for _, pairs := range m.PairCounts {
+				for _, pairs := range m.pairCounts(p) {
 					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Wire: c.Wire, Probe: p.Name(), Size: size, Pairs: pairs})
 				}
 			}

@@ -45,7 +45,7 @@ func TestOrder(t *testing.T) {
 	if slices.Equal(first, second) {
 		t.Error("two rounds have one order")
 	}
-	if want := 4 * (3*2*2 + 2*2); len(first) != want {
+	if want := 4 * (2*2*2 + 2*1 + 2*2); len(first) != want {
 		t.Errorf("%d cells, want %d", len(first), want)
 	}
 	seen := map[Cell]bool{}

@@ -55,7 +55,7 @@ type Setting struct {
 	Pairs  []Pair
 	// Slot is the cell's first one of the pairs' ports.
 	Slot uint16
-	// Load is what UnderLoad offers, in messages per second over all pairs.
+	// Load is what UnderLoad offers, in messages per second.
 	Load int
 
 	cores cores
@@ -80,14 +80,20 @@ func slots(p Probe) uint16 {
 }
 
 func (s Setting) client(p Pair, argv ...string) (*child, error) {
-	return s.spawn.start(s.life, p.Client, append(pin(s.cores.client), argv...)...)
+	return s.pinned(p.Client, s.cores.client, argv)
 }
 
 func (s Setting) server(p Pair, argv ...string) (*child, error) {
-	return s.spawn.start(s.life, p.Server, append(pin(s.cores.server), argv...)...)
+	return s.pinned(p.Server, s.cores.server, argv)
 }
 
-func pin(cpu int) []string { return []string{"taskset", "-c", strconv.Itoa(cpu)} }
+func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
+	c, err := s.spawn.start(s.life, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
+	if err == nil {
+		c.program = argv[0]
+	}
+	return c, err
+}
 
 // Probes are all probes, in the order of a report. Throughput, latency under a
 // fixed load and unloaded ping-pong are three numbers: latency at saturation is

@@ -53,7 +53,17 @@ type Method struct {
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
-const oneKernel = "one kernel, no NIC: a veth neither cuts segments (GSO) nor loses or delays packets"
+const oneKernel = "one kernel, no NIC"
+
+// wireText is about the plain wire, unless there are others.
+func wireText(wires []Wire) string {
+	for _, w := range wires {
+		if w.Name != "" {
+			return oneKernel + "; what the wires do is said below"
+		}
+	}
+	return oneKernel + ": a veth neither cuts segments (GSO) nor loses or delays packets"
+}
 
 // ColumnInfo is a column without its places.
 type ColumnInfo struct {
@@ -88,10 +98,10 @@ type CellResult struct {
 func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
 	env.Steal = stolen(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
-		Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		Wire: wireText(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
-		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.LeftOut,
+		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.leftOut(),
 	}}
 	for _, c := range m.Columns {
 		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})

@@ -155,7 +155,14 @@ func TestChild(t *testing.T) {
 	if err := c.wait(ctx); err == nil || !strings.Contains(err.Error(), "time-out") || !strings.Contains(err.Error(), "hello") {
 		t.Error(err)
 	}
-	if _, err := s.run(context.Background(), at, "sh", "-c", "echo oh no; exit 3"); err == nil || !strings.Contains(err.Error(), "oh no") {
+	failing, err := s.start(context.Background(), at, "sh", "-c", "echo oh no; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := failing.wait(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := failing.failure(); err == nil || !strings.Contains(err.Error(), "oh no") {
 		t.Error(err)
 	}
 	if _, err := s.start(context.Background(), at, "/nonexistent"); !errors.Is(err, heddle.BenchFailed.Sentinel()) {

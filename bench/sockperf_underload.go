@@ -42,6 +42,10 @@ func (UnderLoad) Figures() []Figure {
 		Figure{"late", "µs, p99 of the sender's delay", Informative}, Figure{"offered", "messages/s", Informative})
 }
 
+func (UnderLoad) onePair() string {
+	return "the senders spin between messages and would wait for each other on their core"
+}
+
 func (UnderLoad) Cost(m Matrix, _ Cell) time.Duration { return latencyCost(m) }
 
 // A client and a server take 5 MiB each, and the times of the messages.
@@ -55,7 +59,7 @@ const observationsPerSecond = 4000
 
 // Prepare starts a server and a stopped client for each pair.
 func (u UnderLoad) Prepare(ctx context.Context, s Setting) (Session, error) {
-	rate := s.Load / len(s.Pairs)
+	rate := s.Load
 	if rate < 1 {
 		return nil, fail("prepare", u.Name(), fmt.Errorf("the capacity of no mode is known: all runs of the capacity round failed"))
 	}
@@ -75,7 +79,7 @@ func (u UnderLoad) Prepare(ctx context.Context, s Setting) (Session, error) {
 		}
 		all, err := readUnderLoad(client, string(text), rate, every)
 		if err == nil {
-			all["offered"] = float64(rate * len(s.Pairs))
+			all["offered"] = float64(rate)
 		}
 		return all, err
 	}

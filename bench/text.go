@@ -169,7 +169,7 @@ func (r *Report) notes() string {
 		fmt.Fprintf(&b, "wire %s: %s\n", wireName(w.Name), w.Note)
 	}
 	for _, c := range r.Method.Capacities {
-		fmt.Fprintf(&b, "capacity %s, %d B, %d pairs, wire %s: %s packets/s (%s)\n", c.Span, c.Size, c.Pairs, wireName(c.Wire), number(c.PerSecond), c.Mode)
+		fmt.Fprintf(&b, "capacity %s, %d B, wire %s: %s packets/s (%s)\n", c.Span, c.Size, wireName(c.Wire), number(c.PerSecond), c.Mode)
 	}
 	for _, what := range r.Method.LeftOut {
 		fmt.Fprintf(&b, "left out %s\n", what)
