@@ -47,7 +47,7 @@ func (v *view) matrix() []matrixTable {
 	for _, wire := range v.wires() {
 		t := matrixTable{Heads: v.legend()}
 		if v.several {
-			t.Caption = wireText(wire)
+			t.Caption = wireWords(wire)
 		}
 		for _, p := range v.Probes {
 			for _, span := range v.spans() {
