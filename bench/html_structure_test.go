@@ -191,7 +191,7 @@ func TestPageSays(t *testing.T) {
 	for name, words := range map[string][]string{
 		"usual":     {"Some CPU 9999", "congestion control", "p &lt; 0.05 after Holm", "µs/packet", "yardstick", "MTU 1500", "heddle bench --modes host,bridge", "Steal", ">routed"},
 		"golden":    {"3 rounds are too few", "unstable", "Connection refused", "Not complete"},
-		"one-round": {"one round: no interval", "ahead"},
+		"one-round": {"1 round: too few", "ahead"},
 		"all-fail":  {"nothing to compare", "failed 2×"},
 		"no-host":   {"There is no bridge in this run", "nothing to compare"},
 		"lxc":       {"495 to 499", "380 to 489", "throughput restated", "doi:10.4236/jcc.2019.710013", "36 of 48 were run here", "ours is taken with one pair only", "Absolute figures are bound to the hardware"},

@@ -51,7 +51,7 @@ func (v *view) wins(cells []Cell, mode string) string {
 	}
 	switch n := len(cells); {
 	case v.fewRounds():
-		return "one round: no interval, so nothing is sure"
+		return plural(v.Method.Rounds, "round") + ": too few to be sure of the order"
 	case n == 1 && alone == 1:
 		return "clear of the others"
 	case n == 1:
