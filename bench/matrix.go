@@ -19,6 +19,9 @@ const (
 	SeparateCores = "separate-cores"
 )
 
+// DefaultCongestionControl is one that all kernels have, and that never paces.
+const DefaultCongestionControl = "reno"
+
 // Matrix says what to measure, and how.
 type Matrix struct {
 	Columns []Column
@@ -45,8 +48,9 @@ type Matrix struct {
 	Duration, Warmup time.Duration
 	Placement        string
 	Seed             uint64
-	// CongestionControl is that of the TCP streams, "reno" if empty. New
-	// namespaces may inherit a pacing one (BBR), which hides the path.
+	// CongestionControl is that of TCP, DefaultCongestionControl if empty. New
+	// namespaces may inherit a pacing one (BBR), which hides the path. Tools that
+	// have no option for it take that of their place, which the caller sets.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second; 10,000 if zero.
@@ -59,7 +63,7 @@ type Matrix struct {
 
 func (m Matrix) withDefaults() Matrix {
 	if m.CongestionControl == "" {
-		m.CongestionControl = "reno"
+		m.CongestionControl = DefaultCongestionControl
 	}
 	if m.Placement == "" {
 		m.Placement = SeparateCores

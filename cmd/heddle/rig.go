@@ -44,7 +44,9 @@ type rigOptions struct {
 	// shared pairs have one client and one server container.
 	shared   bool
 	bridgeNF string
-	say      func(string)
+	// congestion is the congestion control of all places.
+	congestion string
+	say        func(string)
 }
 
 // containers is the number of clients, and of servers on one host.
@@ -111,7 +113,7 @@ func (r *rig) raise(ctx context.Context) error {
 }
 
 func (r *rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage, error) {
-	o := lab.Options{Name: r.name, Hosts: 2, Sysctls: bridgeNFSysctls(r.bridgeNF), Cut: wire.Name == wireCut, Rate: wire.Rate, Progress: func(string) {}}
+	o := lab.Options{Name: r.name, Hosts: 2, Sysctls: r.sysctls(), Cut: wire.Name == wireCut, Rate: wire.Rate, Progress: func(string) {}}
 	if number > 0 {
 		o.Name += "-" + wireLabel(wire)
 	}
@@ -152,14 +154,17 @@ func (r *rig) usedWires() (all []bench.Wire) {
 	return all
 }
 
-// bridgeNFSysctls say whether frames within a bridge pass the hosts' IP firewall
-// too; without br_netfilter there is nothing to say.
-func bridgeNFSysctls(value string) map[string]string {
-	if value == "" {
-		return nil
+// sysctls of the lab hosts: how TCP sends, and whether frames within a bridge pass
+// the hosts' IP firewall too; without br_netfilter there is nothing to say of that.
+func (o rigOptions) sysctls() map[string]string {
+	all := map[string]string{congestionSysctl: o.congestion}
+	if o.bridgeNF != "" {
+		all["net.bridge.bridge-nf-call-iptables"], all["net.bridge.bridge-nf-call-ip6tables"] = o.bridgeNF, o.bridgeNF
 	}
-	return map[string]string{"net.bridge.bridge-nf-call-iptables": value, "net.bridge.bridge-nf-call-ip6tables": value}
+	return all
 }
+
+const congestionSysctl = "net.ipv4.tcp_congestion_control"
 
 // labName keeps benchmarks that run at the same time apart.
 func labName(pid int) string { return "bench-" + strconv.Itoa(pid) }

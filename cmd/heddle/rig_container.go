@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
@@ -81,7 +82,7 @@ func (r *rig) container(ctx context.Context, s *stage, host, number int, mode st
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
 	if mode != bench.Control {
 		request.Netns = "/run/netns/" + id.Container
-		if err := makeNamespace(ctx, h, id.Container); err != nil {
+		if err := r.makeNamespace(ctx, h, id.Container); err != nil {
 			return place, err
 		}
 		place.Command = inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, request.Netns))
@@ -123,13 +124,18 @@ func (r *rig) published(mode, i int) (all []heddle.PortMapping) {
 	return all
 }
 
-func makeNamespace(ctx context.Context, h *lab.Host, name string) error {
-	cmd, err := h.Command(ctx, "ip", "netns", "add", name)
-	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out), "install iproute2")
+// makeNamespace makes one with the congestion control of all others: new ones
+// have the machine's, not their lab host's.
+func (r *rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error {
+	set := "/proc/sys/" + strings.ReplaceAll(congestionSysctl, ".", "/")
+	for _, argv := range [][]string{{"ip", "netns", "add", name}, {"ip", "netns", "exec", name, "sh", "-c", `echo "$0" > ` + set, r.congestion}} {
+		cmd, err := h.Command(ctx, argv...)
+		if err != nil {
+			return err
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out), "it takes iproute2, and a congestion control that this kernel has")
+		}
 	}
 	return nil
 }
