@@ -55,7 +55,7 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 		if err != nil {
 			return err
 		}
-		return s.rt.execute(deleteLink(index))
+		return s.delete(index)
 	})
 	return nil
 }
