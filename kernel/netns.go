@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -107,7 +108,11 @@ func (n *Netns) Do(fn func() error) error {
 		defer close(done)
 		home, errHome := enter(n.fd)
 		if errHome != nil {
-			err = heddle.Wrap(heddle.BadNamespace, "enter network namespace", n.path, errHome, "the agent needs CAP_SYS_ADMIN")
+			code := heddle.BadNamespace
+			if errors.Is(errHome, unix.EPERM) {
+				code = heddle.NoPermission
+			}
+			err = heddle.Wrap(code, "enter network namespace", n.path, errHome, "the agent needs CAP_SYS_ADMIN")
 			return
 		}
 		defer leave(home)
