@@ -291,6 +291,9 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
+		if e.NIC != nil && n.pool == nil {
+			r.Gateways = e.NIC.Fact().Gateways
+		}
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -46,12 +47,25 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU = &nic, nic.MAC, nic.Was.MTU
+	if n.pool == nil {
+		e.Addrs = keptAddrs(nic)
+	}
 	a.forgetStaleDefault(pod)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e.Slot = n.slots.take()
 	e.DefaultRoute = a.claimDefault(n, req, pod, &nic)
 	return e, nil
+}
+
+// keptAddrs are the addresses that a NIC without a subnet takes along.
+func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
+	for _, x := range nic.Was.Addrs {
+		if !x.Prefix.Addr().IsLinkLocalUnicast() {
+			all = append(all, x.Prefix)
+		}
+	}
+	return all
 }
 
 // takeNIC reserves the NIC asked for, or the first of the pool that is free.

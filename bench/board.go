@@ -26,7 +26,7 @@ func (b *board) put(s Sample) {
 	if s.Error == "" {
 		latest = number(s.Figures[b.m.probe(s.Cell).Figures()[0].Name])
 	}
-	b.latest[[2]string{s.Mode + "/" + s.Span, s.Probe}] = latest
+	b.latest[[2]string{columnName(s.Mode, s.Span, s.Wire), s.Probe}] = latest
 }
 
 // draw overwrites the table that was drawn last.

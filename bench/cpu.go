@@ -28,6 +28,8 @@ type Window struct {
 	// Seconds is its length.
 	Seconds float64
 	CPU     CPU
+	// Handled counts what was handled meanwhile: packets, transactions, MB.
+	Handled float64
 
 	opened time.Time
 	before []float64
@@ -40,6 +42,20 @@ func (w *Window) Open() { w.before, w.opened = readStat(), time.Now() }
 func (w *Window) Close() {
 	w.Seconds = time.Since(w.opened).Seconds()
 	w.CPU = spent(w.before, readStat())
+}
+
+// handledIn moves the count from a reading to the window.
+func (w *Window) handledIn(reading map[string]float64) map[string]float64 {
+	w.Handled = reading[handled]
+	delete(reading, handled)
+	return reading
+}
+
+// cost is the CPU time for each thing handled, in µs; ok is false where the
+// kernel's counters did not move.
+func (w *Window) cost() (v float64, ok bool) {
+	used := w.CPU.User + w.CPU.System + w.CPU.SoftIRQ
+	return used * 1e6 / w.Handled, used > 0 && w.Handled > 0
 }
 
 func readStat() []float64 {

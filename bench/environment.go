@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -23,6 +24,19 @@ type Environment struct {
 	// walk through iptables as well.
 	BridgeNF string            `json:"bridgeNfCallIptables"`
 	Tools    map[string]string `json:"tools"`
+	// Command is the command line.
+	Command string `json:"command,omitempty"`
+	// Governor is the first CPU's, where the machine lets its frequency change.
+	Governor string `json:"cpuGovernor,omitempty"`
+	// Paths are the devices that the columns' packets leave by.
+	Paths map[string]Path `json:"paths,omitempty"`
+	// Mitigations are the CPU's weaknesses that the kernel works around at a
+	// cost; Clock is the clock source that the tools read.
+	Mitigations map[string]string `json:"mitigations,omitempty"`
+	Clock       string            `json:"clock,omitempty"`
+	// Steal is the part of the machine's time that the hypervisor gave to others
+	// during the measured windows, in per cent.
+	Steal float64 `json:"stealPercent"`
 }
 
 // noBridgeNF is stated where the module is not loaded.
@@ -32,6 +46,7 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 	e := Environment{
 		Start: time.Now().UTC(), Cores: runtime.NumCPU(), Tools: map[string]string{}, BridgeNF: noBridgeNF,
 		Kernel: firstLine("/proc/sys/kernel/osrelease"), Load: loadAverage(firstLine("/proc/loadavg")), CPU: cpuModel(),
+		Mitigations: mitigations(), Clock: firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
 	}
 	if m.BridgeNF != "" {
 		e.BridgeNF = m.BridgeNF
@@ -39,10 +54,14 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 		e.BridgeNF = v
 	}
 	for _, p := range m.Probes {
-		if _, known := e.Tools[p.Tool()]; !known {
-			e.Tools[p.Tool()] = toolVersion(ctx, p.Tool())
+		for _, tool := range p.Tools() {
+			if _, known := e.Tools[tool.Name]; !known {
+				e.Tools[tool.Name] = toolVersion(ctx, tool.Name)
+			}
 		}
 	}
+	e.Command, e.Governor = commandLine(os.Args), firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	e.Paths = readPaths(ctx, m)
 	return e
 }
 
@@ -52,6 +71,32 @@ func (e Environment) Busy() bool {
 	var load float64
 	_, err := fmt.Sscan(e.Load, &load)
 	return err == nil && load > float64(e.Cores)/4
+}
+
+// mitigations lists what the kernel calls "Mitigation: …".
+func mitigations() map[string]string {
+	const folder = "/sys/devices/system/cpu/vulnerabilities"
+	all := map[string]string{}
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if what, ok := strings.CutPrefix(firstLine(filepath.Join(folder, e.Name())), "Mitigation: "); ok {
+			all[e.Name()] = what
+		}
+	}
+	return all
+}
+
+// stolen is the mean over all windows, in per cent of all cores' time.
+func stolen(samples []Sample, cores int) float64 {
+	steal, seconds := 0.0, 0.0
+	for _, s := range samples {
+		steal += s.CPU.Steal
+		seconds += s.Seconds * float64(cores)
+	}
+	if seconds == 0 {
+		return 0
+	}
+	return 100 * steal / seconds
 }
 
 func firstLine(path string) string {
@@ -77,13 +122,16 @@ func cpuModel() string {
 
 var versionWord = regexp.MustCompile(`\d[\w.-]*`)
 
-// toolVersion asks a tool; all three know the long or the short option.
+// versionOptions are of the tools that do not know --version.
+var versionOptions = map[string]string{"ping": "-V", "netperf": "-V", "netserver": "-V", "wrk": "-v", "nginx": "-v"}
+
+// toolVersion asks a tool.
 func toolVersion(ctx context.Context, tool string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	option := "--version"
-	if tool == "ping" {
-		option = "-V"
+	option := versionOptions[tool]
+	if option == "" {
+		option = "--version"
 	}
 	out, _ := exec.CommandContext(ctx, tool, option).CombinedOutput()
 	// iperf3 prints its own name first, which holds a digit.

@@ -14,13 +14,14 @@ import (
 // segment's path, not of packets.
 type Iperf3 struct{}
 
-func (Iperf3) Name() string { return "iperf3" }
-func (Iperf3) Tool() string { return "iperf3" }
-func (Iperf3) Sized() bool  { return false }
+func (Iperf3) Name() string       { return "iperf3" }
+func (Iperf3) Tools() []Tool      { return []Tool{toolIperf3} }
+func (Iperf3) Sizes(Matrix) []int { return nil }
 func (Iperf3) Figures() []Figure {
 	return []Figure{
 		{"received", "Gbit/s", HigherIsBetter},
 		{"retransmits", "segments", LowerIsBetter},
+		cost("MB"),
 	}
 }
 
@@ -30,60 +31,21 @@ func (Iperf3) Cost(m Matrix, _ Cell) time.Duration {
 
 // Prepare starts a server for each pair, which ends after one test.
 func (Iperf3) Prepare(ctx context.Context, s Setting) (Session, error) {
-	r := &iperf3Run{set: s}
-	for _, p := range s.Pairs {
-		server, err := s.server(p, "iperf3", "-s", "-1", "-p", s.port(p))
+	m := s.Matrix
+	seconds, omitted := wholeSeconds(m.Duration), wholeSeconds(m.Warmup)
+	r := &toolRun{set: s, sums: []string{"received", "retransmits"}}
+	r.client = func(p Pair) []string {
+		return []string{"iperf3", "-c", p.target(), "-p", s.port(p), "-J", "-C", m.CongestionControl, "--connect-timeout", "3000",
+			"-t", strconv.Itoa(seconds), "-O", strconv.Itoa(omitted)}
+	}
+	r.read = func(text string) (map[string]float64, error) {
+		one, err := readIperf3(text, m.CongestionControl)
 		if err == nil {
-			r.all = append(r.all, server)
-			err = listening(ctx, s, p, server, "tcp")
+			one[handled] = one["received"] * 1000 / 8 * float64(seconds+omitted)
 		}
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
+		return one, err
 	}
-	return r, nil
-}
-
-type iperf3Run struct {
-	set Setting
-	all []*child
-}
-
-func (r *iperf3Run) Close() {
-	for _, c := range r.all {
-		c.kill()
-	}
-}
-
-// Measure starts all clients and adds up what their servers received.
-func (r *iperf3Run) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
-	m := r.set.Matrix
-	var clients []*child
-	w.Open()
-	for _, p := range r.set.Pairs {
-		c, err := r.set.client(p, "iperf3", "-c", p.target(), "-p", r.set.port(p), "-J", "-C", m.CongestionControl, "--connect-timeout", "3000",
-			"-t", strconv.Itoa(wholeSeconds(m.Duration)), "-O", strconv.Itoa(wholeSeconds(m.Warmup)))
-		if err != nil {
-			return nil, err
-		}
-		clients, r.all = append(clients, c), append(r.all, c)
-	}
-	for _, c := range clients {
-		if err := c.wait(ctx); err != nil {
-			return nil, err
-		}
-	}
-	w.Close()
-	sum := map[string]float64{}
-	for _, c := range clients {
-		one, err := readIperf3(c.out.String(), m.CongestionControl)
-		if err != nil {
-			return nil, fail("read", c.what, err)
-		}
-		add(sum, one)
-	}
-	return sum, nil
+	return r, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"iperf3", "-s", "-1", "-p", s.port(p)} })
 }
 
 // iperf3Result is the part of iperf3's JSON that is read. The sums leave the

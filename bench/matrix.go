@@ -23,8 +23,17 @@ const (
 type Matrix struct {
 	Columns []Column
 	Probes  []Probe
-	// Sizes are the UDP payload sizes in bytes, for the probes that have one.
-	Sizes []int
+	// Preset names the choice that the matrix was made by; it may be empty.
+	Preset string
+	// Sizes are the UDP payload sizes in bytes, and Values the sizes of Redis's
+	// values, for the probes that have one.
+	Sizes, Values []int
+	// Clients is the number of connections of a pair's wrk or redis-benchmark:
+	// the same in all modes.
+	Clients int
+	// Wires say what the columns' wires are, LeftOut what is not measured and why.
+	Wires   []Wire
+	LeftOut []string
 	// PairCounts are the numbers of pairs that run at the same time.
 	PairCounts []int
 	// Rounds are measured, WarmupRounds run before them and are recorded but
@@ -40,7 +49,7 @@ type Matrix struct {
 	// namespaces may inherit a pacing one (BBR), which hides the path.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
-	// per second over all pairs together; 10,000 if zero.
+	// per second; 10,000 if zero.
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
@@ -48,12 +57,25 @@ type Matrix struct {
 	NoControl bool
 }
 
+// Wire is a way between the hosts that columns name.
+type Wire struct {
+	// Name is "" for the plain one.
+	Name string `json:"name"`
+	// Note says how it differs from a cable, Offloads and MTU are its ends'.
+	Note     string          `json:"note"`
+	MTU      int             `json:"mtu,omitempty"`
+	Offloads map[string]bool `json:"offloads,omitempty"`
+	// Rate in bits a second, each way; 0 is unlimited.
+	Rate uint64 `json:"rate,omitempty"`
+}
+
 // Cell is one field of the matrix.
 type Cell struct {
 	Mode  string `json:"mode"`
 	Span  string `json:"span"`
 	Probe string `json:"probe"`
-	// Size is the UDP payload in bytes; 0 where the probe has none.
+	// Size is the UDP payload, or Redis's value, in bytes; 0 where the probe has
+	// none.
 	Size  int `json:"size,omitempty"`
 	Pairs int `json:"pairs"`
 	// Wire names the switch between the hosts if there are several to compare;
@@ -62,7 +84,7 @@ type Cell struct {
 }
 
 func (c Cell) String() string {
-	s := fmt.Sprintf("%s/%s %s", c.Mode, c.Span, c.Probe)
+	s := columnName(c.Mode, c.Span, c.Wire) + " " + c.Probe
 	if c.Size > 0 {
 		s += fmt.Sprintf(" %d B", c.Size)
 	}
@@ -88,8 +110,17 @@ func (m Matrix) withDefaults() Matrix {
 	if len(m.Sizes) == 0 {
 		m.Sizes = []int{64}
 	}
+	if len(m.Values) == 0 {
+		m.Values = []int{1 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10}
+	}
+	if m.Clients == 0 {
+		m.Clients = 8
+	}
 	return m
 }
+
+// maxUDP is the longest payload of a datagram over IPv4.
+const maxUDP = 65507
 
 // Validate says what is wrong with a matrix before anything runs.
 func (m Matrix) Validate() error {
@@ -123,12 +154,18 @@ func (m Matrix) Validate() error {
 		return bad("warm-up", "from 0 to 60 s")
 	case m.Placement != SameCore && m.Placement != SeparateCores:
 		return bad("placement "+m.Placement, SameCore+" or "+SeparateCores)
-	case slices.Min(m.Sizes) < 14 || slices.Max(m.Sizes) > 65000:
-		return bad("size", "sockperf's messages have 14 to 65,000 bytes")
+	case slices.Min(m.Sizes) < 14 || slices.Max(m.Sizes) > maxUDP:
+		return bad("size", fmt.Sprintf("a message has from 14 bytes, sockperf's least, to %d, which fit one datagram", maxUDP))
+	case slices.Min(m.Values) < 1 || slices.Max(m.Values) > 64<<20:
+		return bad("value", "from 1 byte to 64 MiB")
+	case m.Clients < 1 || m.Clients > 512:
+		return bad("clients", "from 1 to 512 connections")
 	case slices.Min(m.PairCounts) < 1:
 		return bad("pairs", "at least one")
-	case m.Load < slices.Max(m.PairCounts):
-		return bad("load", "at least one message a second for each pair")
+	case len(m.cells()) == 0:
+		return bad("matrix", "the probes take one pair only, or other sizes: add them")
+	case m.Load < 1:
+		return bad("load", "at least one message a second")
 	}
 	return nil
 }
@@ -137,15 +174,38 @@ func (m Matrix) cells() []Cell {
 	var all []Cell
 	for _, c := range m.Columns {
 		for _, p := range m.Probes {
-			sizes := m.Sizes
-			if !p.Sized() {
+			sizes := p.Sizes(m)
+			if sizes == nil {
 				sizes = []int{0}
 			}
 			for _, size := range sizes {
-				for _, pairs := range m.PairCounts {
-					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Probe: p.Name(), Size: size, Pairs: pairs})
+				for _, pairs := range m.pairCounts(p) {
+					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Wire: c.Wire, Probe: p.Name(), Size: size, Pairs: pairs})
 				}
 			}
+		}
+	}
+	return all
+}
+
+// onePaired is a probe that is not run with several pairs, and why.
+type onePaired interface{ onePair() string }
+
+// pairCounts are those that a probe is run with.
+func (m Matrix) pairCounts(p Probe) []int {
+	if _, one := p.(onePaired); !one {
+		return m.PairCounts
+	}
+	return slices.DeleteFunc(slices.Clone(m.PairCounts), func(n int) bool { return n > 1 })
+}
+
+// leftOut adds to what the caller left out the probes that are not run with
+// several pairs.
+func (m Matrix) leftOut() []string {
+	all := slices.Clone(m.LeftOut)
+	for _, p := range m.Probes {
+		if one, is := p.(onePaired); is && slices.Max(m.PairCounts) > 1 {
+			all = append(all, p.Name()+" with several pairs: "+one.onePair())
 		}
 	}
 	return all
@@ -160,10 +220,18 @@ func (m Matrix) order(round int) []Cell {
 	return all
 }
 
+// roundCells are the cells of a round, in order.
+func (m Matrix) roundCells(round int) []Cell {
+	if round == capacityRound {
+		return m.capacityCells()
+	}
+	return m.order(round)
+}
+
 // fingerprint names what must be equal for samples of two runs to be mixed.
 // Rounds are left out: a run may be resumed with more of them.
 func (m Matrix) fingerprint() string {
-	sum := sha256.Sum256(must(json.Marshal([]any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds})))
+	sum := sha256.Sum256(must(json.Marshal([]any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients})))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -176,11 +244,16 @@ func must(b []byte, err error) []byte {
 }
 
 func (m Matrix) column(c Cell) Column {
-	i := slices.IndexFunc(m.Columns, func(x Column) bool { return x.Mode == c.Mode && x.Span == c.Span })
+	i := slices.IndexFunc(m.Columns, func(x Column) bool { return x.Mode == c.Mode && x.Span == c.Span && x.Wire == c.Wire })
 	return m.Columns[i]
 }
 
+// probe of a cell; the capacity round has one that the matrix may be without.
 func (m Matrix) probe(c Cell) Probe {
-	i := slices.IndexFunc(m.Probes, func(x Probe) bool { return x.Name() == c.Probe })
-	return m.Probes[i]
+	for _, p := range m.Probes {
+		if p.Name() == c.Probe {
+			return p
+		}
+	}
+	return Throughput{}
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os/exec"
 	"slices"
@@ -22,7 +23,7 @@ func testColumns(modes ...string) []Column {
 	for _, mode := range modes {
 		for _, span := range []string{SameHost, Across} {
 			at := Place{Name: mode, Command: somewhere, Addr: netip.MustParseAddr("10.0.0.1")}
-			all = append(all, Column{Mode: mode, Span: span, Pairs: []Pair{{at, at, 20000}, {at, at, 20100}}})
+			all = append(all, Column{Mode: mode, Span: span, Pairs: []Pair{{Client: at, Server: at, PortBase: 20000}, {Client: at, Server: at, PortBase: 20100}}})
 		}
 	}
 	return all
@@ -30,7 +31,7 @@ func testColumns(modes ...string) []Column {
 
 func testMatrix() Matrix {
 	return Matrix{
-		Columns: testColumns("host", "bridge"), Probes: Probes(), Sizes: []int{64, 1024}, PairCounts: []int{1, 2},
+		Columns: testColumns("host", "bridge"), Probes: quickProbes(), Sizes: []int{64, 1024}, PairCounts: []int{1, 2},
 		Rounds: 3, Duration: time.Second, Seed: 5,
 	}.withDefaults()
 }
@@ -44,7 +45,7 @@ func TestOrder(t *testing.T) {
 	if slices.Equal(first, second) {
 		t.Error("two rounds have one order")
 	}
-	if want := 4 * (3*2*2 + 2*2); len(first) != want {
+	if want := 4 * (2*2*2 + 2*1 + 2*2); len(first) != want {
 		t.Errorf("%d cells, want %d", len(first), want)
 	}
 	seen := map[Cell]bool{}
@@ -62,12 +63,13 @@ func TestOrder(t *testing.T) {
 
 func TestBatchesKeepOrderAndBounds(t *testing.T) {
 	m := testMatrix()
+	m.Probes = Probes()
 	cells := m.order(0)
 	var joined []Cell
 	for _, batch := range m.batches(cells) {
 		memory, ports := 0, map[string]int{}
 		for _, c := range batch {
-			ports[c.Mode+c.Span]++
+			ports[c.Mode+c.Span] += int(slots(m.probe(c)))
 			if p, ok := m.probe(c).(parker); ok {
 				memory += p.memory(m) * c.Pairs
 			}
@@ -129,14 +131,85 @@ func TestPresets(t *testing.T) {
 			t.Logf("%d modes: quick: sizes %v, %d rounds of %s: %s", n, m.Sizes, m.Rounds, m.Duration, e)
 		}
 	}
-	full := Full(testColumns(modes...))
-	if err := full.Validate(); err != nil || len(full.PairCounts) != 1 {
-		t.Errorf("full: %v, pairs %v", err, full.PairCounts)
+	for _, p := range Presets() {
+		columns := testColumns(p.Modes...)
+		m := p.Matrix(columns)
+		if err := m.Validate(); err != nil || m.Preset != p.Name || slices.Max(m.PairCounts) > 1 {
+			t.Errorf("%s: %v, pairs %v", p.Name, err, m.PairCounts)
+		}
+		for i := range columns {
+			for len(columns[i].Pairs) < p.Pairs {
+				columns[i].Pairs = append(columns[i].Pairs, columns[i].Pairs[0])
+			}
+		}
+		if m = p.Matrix(columns); slices.Max(m.PairCounts) != p.Pairs {
+			t.Errorf("%s has %v pairs, wants %d", p.Name, m.PairCounts, p.Pairs)
+		}
+		t.Logf("%s: %d cells, %s", p.Name, len(m.withDefaults().cells()), Estimate(m))
 	}
-	if _, err := Preset("slow", nil); !errors.Is(err, heddle.BadArgument.Sentinel()) {
+	if _, err := PresetNamed("slow"); !errors.Is(err, heddle.BadArgument.Sentinel()) || !strings.Contains(err.Error(), "lxc2019") {
 		t.Error(err)
 	}
 	if _, err := ProbesNamed("ping", "pong"); !errors.Is(err, heddle.BadArgument.Sentinel()) {
 		t.Error(err)
+	}
+}
+
+func TestWires(t *testing.T) {
+	m := testMatrix()
+	for _, c := range testColumns("host", "bridge") {
+		if c.Span == Across {
+			c.Wire = "cut"
+			m.Columns = append(m.Columns, c)
+		}
+	}
+	if err := m.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.cells() {
+		if x := m.column(c); x.Wire != c.Wire || x.Mode != c.Mode || x.Span != c.Span {
+			t.Errorf("%s is in column %s", c, x.name())
+		}
+	}
+	// The ratio is to the yardstick on the same wire.
+	samples := []Sample{}
+	for _, c := range m.cells() {
+		speed := map[string]float64{"host": 40, "host/cut": 10, "bridge": 20, "bridge/cut": 8}[strings.TrimSuffix(c.Mode+"/"+c.Wire, "/")]
+		samples = append(samples, Sample{Cell: c, Figures: map[string]float64{m.probe(c).Figures()[0].Name: speed}})
+	}
+	r := newReport(m, cores{}, Environment{}, samples, nil)
+	for _, c := range r.Cells {
+		want := map[string]float64{"": 0.5, "cut": 0.8}[c.Wire]
+		if ratio := c.RatioHost[r.headline(c.Cell).Name].Median; c.Mode == "bridge" && ratio != want {
+			t.Errorf("%s: %v, want %v", c.Cell, ratio, want)
+		}
+	}
+}
+
+// TestPorts holds the programs of one batch apart, also where all pairs share
+// one server.
+func TestPorts(t *testing.T) {
+	m := testMatrix()
+	m.Probes, m.PairCounts = []Probe{Throughput{}, Netperf{"TCP_RR"}}, []int{2}
+	for i := range m.Columns {
+		for j := range m.Columns[i].Pairs {
+			m.Columns[i].Pairs[j].PortBase, m.Columns[i].Pairs[j].Step = uint16(20000+j), 2
+		}
+	}
+	for _, batch := range m.batches(m.cells()) {
+		used, taken := map[string]Cell{}, map[string]uint16{}
+		for _, c := range batch {
+			column := m.column(c)
+			for slot := range slots(m.probe(c)) {
+				for _, p := range column.Pairs {
+					key := fmt.Sprint(column.name(), p.port(taken[column.name()]+slot))
+					if other, twice := used[key]; twice {
+						t.Errorf("%s and %s use port %s", other, c, key)
+					}
+					used[key] = c
+				}
+			}
+			taken[column.name()] += slots(m.probe(c))
+		}
 	}
 }

@@ -32,13 +32,14 @@ func figures(t *testing.T, got map[string]float64, err error, want map[string]fl
 func TestReadThroughput(t *testing.T) {
 	server := "sockperf: Total 277248 messages received and handled\n"
 	got, err := readThroughput(fixture(t, "sockperf-throughput.txt"), server)
-	figures(t, got, err, map[string]float64{"sent": 277789, "received": 277248})
-	all := totalThroughput([]map[string]float64{got, got})
+	figures(t, got, err, map[string]float64{"sent": 277789, "received": 277248, handled: 277248})
+	all := combined([]map[string]float64{got, got}, "sent", "received")
+	addLoss(all)
 	near(t, "lost", all["lost"], 100*541.0/277789)
 	near(t, "sum", all["received"], 2*277248)
-	handled, err := numbers(handledLine, fixture(t, "sockperf-server.txt"))
-	if err != nil || handled[0] != 302173 {
-		t.Errorf("server: %v, %v", handled, err)
+	count, err := numbers(handledLine, fixture(t, "sockperf-server.txt"))
+	if err != nil || count[0] != 302173 {
+		t.Errorf("server: %v, %v", count, err)
 	}
 	if _, err := readThroughput(fixture(t, "sockperf-throughput.txt"), "No messages were received by the server."); err == nil || !strings.Contains(err.Error(), "No messages") {
 		t.Errorf("without a count: %v", err)
@@ -46,11 +47,11 @@ func TestReadThroughput(t *testing.T) {
 }
 
 func TestReadLatency(t *testing.T) {
-	got, err := readLatency(fixture(t, "sockperf-pingpong.txt"), "")
-	figures(t, got, err, map[string]float64{"p50": 25.392, "p99": 31.867, "p99.9": 38.857, "dropped": 0, "observations": 10958})
-	got, err = readLatency(fixture(t, "sockperf-underload.txt"), "")
-	figures(t, got, err, map[string]float64{"p50": 20.265, "p99": 85.202, "dropped": 0, "observations": 273})
-	if _, err := readLatency(fixture(t, "sockperf-refused.txt"), ""); err == nil || !strings.Contains(err.Error(), "it said") {
+	got, err := readLatency(fixture(t, "sockperf-pingpong.txt"))
+	figures(t, got, err, map[string]float64{"p50": 25.392, "p99": 31.867, "p99.9": 38.857, "dropped": 0, "observations": 10958, handled: 19921})
+	got, err = readLatency(fixture(t, "sockperf-underload.txt"))
+	figures(t, got, err, map[string]float64{"p50": 20.265, "p99": 85.202, "dropped": 0, "observations": 273, handled: 500})
+	if _, err := readLatency(fixture(t, "sockperf-refused.txt")); err == nil || !strings.Contains(err.Error(), "it said") {
 		t.Errorf("refused: %v", err)
 	}
 }
@@ -116,16 +117,31 @@ func TestParseStat(t *testing.T) {
 }
 
 func FuzzReaders(f *testing.F) {
-	for _, name := range []string{"sockperf-throughput.txt", "sockperf-pingpong.txt", "sockperf-underload.txt", "sockperf-refused.txt", "sockperf-server.txt", "iperf3.json", "iperf3-refused.json", "ping.txt", "ping-lost.txt"} {
-		f.Add(fixture(f, name))
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		if !strings.HasSuffix(name, ".golden") {
+			f.Add(fixture(f, filepath.Base(name)))
+		}
 	}
 	f.Add("Total of 99999999999999999999 messages sent in 1.2.3 sec percentile 50.000 = . dropped messages = 9")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, read := range map[string]func() (map[string]float64, error){
 			"throughput": func() (map[string]float64, error) { return readThroughput(text, text) },
-			"latency":    func() (map[string]float64, error) { return readLatency(text, text) },
+			"latency":    func() (map[string]float64, error) { return readLatency(text) },
+			"underload":  func() (map[string]float64, error) { return readUnderLoad(text, text, 33333, 7) },
 			"iperf3":     func() (map[string]float64, error) { return readIperf3(text, "reno") },
+			"udp":        func() (map[string]float64, error) { return readUDP(text) },
 			"ping":       func() (map[string]float64, error) { return readPing(text) },
+			"flood":      func() (map[string]float64, error) { return readFlood(text) },
+			"tcp_rr":     func() (map[string]float64, error) { return readNetperf(text, "TCP_RR", "reno") },
+			"udp_stream": func() (map[string]float64, error) { return readNetperf(text, "UDP_STREAM", "reno") },
+			"tcp_bw":     func() (map[string]float64, error) { return readQperf(text, "tcp_bw", 1) },
+			"tcp_lat":    func() (map[string]float64, error) { return readQperf(text, "tcp_lat", 1) },
+			"wrk":        func() (map[string]float64, error) { return readWrk(text) },
+			"redis":      func() (map[string]float64, error) { return readRedis(text, "set") },
 		} {
 			got, err := read()
 			for k, v := range got {

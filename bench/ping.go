@@ -12,9 +12,9 @@ import (
 // Ping is the round trip of ICMP echoes: no program answers, the kernel does.
 type Ping struct{}
 
-func (Ping) Name() string { return "ping" }
-func (Ping) Tool() string { return "ping" }
-func (Ping) Sized() bool  { return false }
+func (Ping) Name() string       { return "ping" }
+func (Ping) Tools() []Tool      { return []Tool{toolPing} }
+func (Ping) Sizes(Matrix) []int { return nil }
 func (Ping) Figures() []Figure {
 	return []Figure{
 		{"rtt-avg", "µs, round trip", LowerIsBetter},
@@ -33,45 +33,10 @@ func (Ping) Cost(m Matrix, _ Cell) time.Duration {
 }
 
 // Prepare has nothing to start.
-func (Ping) Prepare(_ context.Context, s Setting) (Session, error) { return &pingRun{set: s}, nil }
-
-type pingRun struct {
-	set Setting
-	all []*child
-}
-
-func (r *pingRun) Close() {
-	for _, c := range r.all {
-		c.kill()
-	}
-}
-
-// Measure takes the median over the pairs of each pair's average and minimum.
-func (r *pingRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
-	w.Open()
-	for _, p := range r.set.Pairs {
-		c, err := r.set.client(p, "ping", "-n", "-q", "-i", fmt.Sprint(pingInterval.Seconds()),
-			"-c", strconv.Itoa(pings(r.set.Matrix)), "-W", "1", p.target())
-		if err != nil {
-			return nil, err
-		}
-		r.all = append(r.all, c)
-	}
-	for _, c := range r.all {
-		if err := c.wait(ctx); err != nil {
-			return nil, err
-		}
-	}
-	w.Close()
-	var pairs []map[string]float64
-	for _, c := range r.all {
-		one, err := readPing(c.out.String())
-		if err != nil {
-			return nil, fail("read", c.what, err)
-		}
-		pairs = append(pairs, one)
-	}
-	return medianOver(pairs), nil
+func (Ping) Prepare(_ context.Context, s Setting) (Session, error) {
+	return &toolRun{set: s, read: readPing, client: func(p Pair) []string {
+		return []string{"ping", "-n", "-q", "-i", fmt.Sprint(pingInterval.Seconds()), "-c", strconv.Itoa(pings(s.Matrix)), "-W", "1", p.target()}
+	}}, nil
 }
 
 var (

@@ -23,6 +23,7 @@ import (
 )
 
 // Place is somewhere a program can run: a container's namespaces, or the host.
+// Programs there see this process's files: some are given a temporary one.
 type Place struct {
 	Name string
 	// Command returns a command, not yet started, that will run there. It must
@@ -34,7 +35,7 @@ type Place struct {
 	Addr, Addr6 netip.Addr
 }
 
-// PortsPerPair is how many consecutive ports from Pair.PortBase a server uses,
+// PortsPerPair is how many ports from Pair.PortBase a server uses,
 // both TCP and UDP: several programs wait for their turn at the same time.
 const PortsPerPair = 16
 
@@ -44,6 +45,22 @@ const PortsPerPair = 16
 type Pair struct {
 	Client, Server Place
 	PortBase       uint16
+	// Step is the distance of its ports; 1 if zero. Pairs that share one server
+	// place have consecutive PortBases and a Step of as many as there are, so
+	// that programs of one run get consecutive ports.
+	Step uint16
+}
+
+func (p Pair) step() uint16 { return max(1, p.Step) }
+
+func (p Pair) port(slot uint16) uint16 { return p.PortBase + slot*p.step() }
+
+// family is netperf's option for the family of the target.
+func (p Pair) family() string {
+	if p.Server.Addr.IsValid() {
+		return "-4"
+	}
+	return "-6"
 }
 
 // The spans of a column.
@@ -61,14 +78,23 @@ const (
 // Column is one mode over one span, with its pairs; all columns exist during
 // the whole run.
 type Column struct {
-	Mode  string
-	Span  string
+	Mode string
+	Span string
+	// Wire names the wire that it crosses, see Cell.
+	Wire  string
 	Pairs []Pair
 	// Notes are facts that explain the figures ("mtu": "1450").
 	Notes map[string]string
 }
 
-func (c Column) name() string { return c.Mode + "/" + c.Span }
+func (c Column) name() string { return columnName(c.Mode, c.Span, c.Wire) }
+
+func columnName(mode, span, wire string) string {
+	if wire == "" {
+		return mode + "/" + span
+	}
+	return mode + "/" + span + "/" + wire
+}
 
 func (c Column) check() error {
 	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), why) }
@@ -84,7 +110,7 @@ func (c Column) check() error {
 			return bad("a place has no Command")
 		case !p.Server.Addr.IsValid() && !p.Server.Addr6.IsValid():
 			return bad("a server has no address")
-		case p.PortBase == 0 || int(p.PortBase)+PortsPerPair > 65536:
+		case p.PortBase == 0 || int(p.PortBase)+PortsPerPair*int(p.step()) > 65536:
 			return bad("a server has no ports")
 		}
 	}

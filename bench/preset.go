@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -10,22 +11,52 @@ import (
 // minutes with the making of its endpoints.
 const quickBudget = 165 * time.Second
 
-// Preset returns the matrix of a named preset over the columns.
-func Preset(name string, columns []Column) (Matrix, error) {
-	switch name {
-	case "quick":
-		return Quick(columns), nil
-	case "full":
-		return Full(columns), nil
+// Preset is a named choice of what to measure. The paper's and the articles'
+// own matrices are there to be held against what they published.
+type Preset struct {
+	Name, Summary string
+	// Modes are the columns it wants, as far as this agent has them.
+	Modes []string
+	// Pairs is the most that run at the same time.
+	Pairs int
+	// Shared pairs run in one client and one server container, with servers on
+	// consecutive ports; else each pair has containers of its own.
+	Shared bool
+	// Matrix is the choice over columns that the caller has made.
+	Matrix func([]Column) Matrix
+}
+
+// allModes are those that a preset without a choice of its own compares.
+func allModes() []string { return []string{Control, Reference, "routed", "macvlan", "direct"} }
+
+// Presets are all of them.
+func Presets() []Preset {
+	return []Preset{
+		{Name: "quick", Summary: "a first look in three minutes", Modes: allModes(), Pairs: 1, Matrix: Quick},
+		{Name: "full", Summary: "everything, for hours", Modes: allModes(), Pairs: 10, Matrix: Full},
+		{Name: "lxc2019", Summary: "the matrix of a paper on LXC's network modes", Modes: []string{Control, Reference, "macvlan", "direct"}, Pairs: 10, Matrix: lxc2019},
+		{Name: "ecs-multinic", Summary: "ten UDP servers in one container, bridge against direct", Modes: []string{Control, Reference, "direct"}, Pairs: ecsPairs, Shared: true, Matrix: ecsMultiNIC},
+		{Name: "ladder", Summary: "a small web page over each mode against the host's own stack", Modes: allModes(), Pairs: 1, Matrix: ladder},
 	}
-	return Matrix{}, heddle.Errorf(heddle.BadArgument, "preset", name, "quick or full")
+}
+
+// PresetNamed finds one of Presets.
+func PresetNamed(name string) (Preset, error) {
+	var names []string
+	for _, p := range Presets() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Preset{}, heddle.Errorf(heddle.BadArgument, "preset", name, "one of "+strings.Join(names, ", "))
 }
 
 // Quick is for a first look: one pair, short runs. It takes the richest choice
 // of sizes and rounds that fits three minutes with so many columns; with more
 // than about thirteen columns even the smallest takes longer, see Estimate.
 func Quick(columns []Column) Matrix {
-	m := Matrix{Columns: columns, Probes: Probes(), PairCounts: []int{1}, Placement: SeparateCores, Seed: 1}
+	m := Matrix{Preset: "quick", Columns: columns, Probes: quickProbes(), PairCounts: []int{1}, Placement: SeparateCores, Seed: 1}
 	for _, try := range []struct {
 		sizes  []int
 		rounds int
@@ -47,87 +78,55 @@ func Quick(columns []Column) Matrix {
 	return m
 }
 
-// Full is for publication: ten rounds of five seconds after one that is
-// dropped, with as many of one and ten pairs as the columns have.
+// Full is for publication: all probes, ten rounds of two seconds after one that
+// is dropped, with as many of one and ten pairs as the columns have. It takes
+// hours: see Estimate, and Options.Resume.
 func Full(columns []Column) Matrix {
-	m := Matrix{
-		Columns: columns, Probes: Probes(), Sizes: []int{28, 1024}, PairCounts: []int{1},
-		Rounds: 10, WarmupRounds: 1, Duration: 5 * time.Second, Warmup: time.Second,
+	return Matrix{
+		Preset: "full", Columns: columns, Probes: Probes(), Sizes: []int{14, 1024, 65507}, Values: []int{1 << 10, 64 << 10, 512 << 10},
+		PairCounts: oneAnd(10, columns), Rounds: 10, WarmupRounds: 1, Duration: 2 * time.Second, Warmup: time.Second,
 		Placement: SeparateCores, Seed: 1,
 	}
+}
+
+// lxc2019 is UDP of 28 and 1,024 bytes with one and ten pairs. The paper took
+// ten runs of 180 s and published packets and their latency under saturation,
+// which is the length of a queue; here are three numbers instead (see Probes).
+func lxc2019(columns []Column) Matrix {
+	return Matrix{
+		Preset: "lxc2019", Columns: columns, Probes: []Probe{Throughput{}, UnderLoad{Percent: 50}, PingPong{}}, Sizes: []int{28, 1024},
+		PairCounts: oneAnd(10, columns), Rounds: 10, WarmupRounds: 1, Duration: 2 * time.Second, Placement: SeparateCores, Seed: 1,
+	}
+}
+
+// ecsPairs is the number of servers and of clients.
+const ecsPairs = 10
+
+// ecsMultiNIC is sockperf at full speed from one client, and from ten clients
+// to ten servers on consecutive ports of one container. The published figures
+// are of 14-byte messages over 300 s: rates of packets, not of bytes.
+func ecsMultiNIC(columns []Column) Matrix {
+	return Matrix{
+		Preset: "ecs-multinic", Columns: columns, Probes: []Probe{Throughput{}}, Sizes: []int{14}, PairCounts: oneAnd(ecsPairs, columns),
+		Rounds: 10, WarmupRounds: 1, Duration: 5 * time.Second, Placement: SeparateCores, Seed: 1,
+	}
+}
+
+// ladder compares what an application sees: bandwidth, packets, latency, a
+// small page.
+func ladder(columns []Column) Matrix {
+	return Matrix{
+		Preset: "ladder", Columns: columns, Probes: []Probe{Throughput{}, PingPong{}, Iperf3{}, Wrk{}, Redis{"set"}, Redis{"get"}}, Sizes: []int{64}, Values: []int{1 << 10}, PairCounts: []int{1},
+		Rounds: 10, WarmupRounds: 1, Duration: 2 * time.Second, Warmup: time.Second, Placement: SeparateCores, Seed: 1,
+	}
+}
+
+// oneAnd is one pair, and many where all columns have them.
+func oneAnd(many int, columns []Column) []int {
 	for _, c := range columns {
-		if len(c.Pairs) < 10 {
-			return m
+		if len(c.Pairs) < many {
+			return []int{1}
 		}
 	}
-	m.PairCounts = []int{1, 10}
-	return m
-}
-
-// Estimate is how long a run will take.
-func Estimate(m Matrix) time.Duration {
-	m = m.withDefaults()
-	var all time.Duration
-	for round := range m.WarmupRounds + m.Rounds {
-		all += m.estimate(m.order(round))
-	}
-	return all
-}
-
-func (m Matrix) estimate(cells []Cell) time.Duration {
-	var all time.Duration
-	for _, batch := range m.batches(cells) {
-		all += m.prepareCost(batch)
-		for _, c := range batch {
-			all += m.probe(c).Cost(m, c)
-		}
-	}
-	return all
-}
-
-// prepareCost is dominated by the two seconds that a sockperf client sleeps
-// before it starts, which all cells of a batch spend together.
-func (m Matrix) prepareCost(batch []Cell) time.Duration {
-	cost := 30 * time.Millisecond
-	for _, c := range batch {
-		if _, parks := m.probe(c).(parker); parks {
-			cost = max(cost, clientSleep+300*time.Millisecond)
-		}
-	}
-	return cost + time.Duration(len(batch))*10*time.Millisecond
-}
-
-// batchMemory bounds what the waiting programs of a batch take, in MiB.
-const batchMemory = 768
-
-// parker is a probe whose programs are started ahead of their turn.
-type parker interface {
-	// memory is what one pair's programs take while they wait, in MiB.
-	memory(m Matrix) int
-}
-
-// batches cuts a sequence of cells into runs that are prepared together: not
-// more than the memory allows, and not more than a pair has ports.
-func (m Matrix) batches(cells []Cell) [][]Cell {
-	var all [][]Cell
-	var batch []Cell
-	used, ports := 0, map[string]int{}
-	for _, c := range cells {
-		need := 0
-		if p, ok := m.probe(c).(parker); ok {
-			need = p.memory(m) * c.Pairs
-		}
-		column := c.Mode + "/" + c.Span
-		if len(batch) > 0 && (used+need > batchMemory || ports[column] == PortsPerPair) {
-			all = append(all, batch)
-			batch, used, ports = nil, 0, map[string]int{}
-		}
-		batch = append(batch, c)
-		used += need
-		ports[column]++
-	}
-	if len(batch) > 0 {
-		all = append(all, batch)
-	}
-	return all
+	return []int{1, many}
 }

@@ -2,9 +2,9 @@ package bench
 
 import (
 	"context"
-	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -28,11 +28,12 @@ type Figure struct {
 // pairs and latencies the median over the pairs of each pair's percentile.
 type Probe interface {
 	Name() string
-	Tool() string
+	// Tools are the programs it needs, the one that measures first.
+	Tools() []Tool
 	// Figures are what it reads; the first is the headline.
 	Figures() []Figure
-	// Sized tells whether the message size applies.
-	Sized() bool
+	// Sizes are the message sizes that it is run with; nil where it has none.
+	Sizes(Matrix) []int
 	// Cost is how long one run takes, without the preparation.
 	Cost(Matrix, Cell) time.Duration
 	// Prepare starts what can be started ahead; the caller closes the session.
@@ -52,8 +53,10 @@ type Setting struct {
 	Matrix Matrix
 	Cell   Cell
 	Pairs  []Pair
-	// Slot is the offset from each pair's PortBase.
+	// Slot is the cell's first one of the pairs' ports.
 	Slot uint16
+	// Load is what UnderLoad offers, in messages per second.
+	Load int
 
 	cores cores
 	spawn *spawner
@@ -61,23 +64,57 @@ type Setting struct {
 	life context.Context
 }
 
-func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.PortBase + s.Slot)) }
+func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.port(s.Slot))) }
+
+// secondPort is for the probes that are twoPorted.
+func (s Setting) secondPort(p Pair) string { return strconv.Itoa(int(p.port(s.Slot + 1))) }
+
+// twoPorted is a probe whose server has a port for the data besides its own.
+type twoPorted interface{ twoPorts() }
+
+func slots(p Probe) uint16 {
+	if _, two := p.(twoPorted); two {
+		return 2
+	}
+	return 1
+}
 
 func (s Setting) client(p Pair, argv ...string) (*child, error) {
-	return s.spawn.start(s.life, p.Client, append(pin(s.cores.client), argv...)...)
+	return s.pinned(p.Client, s.cores.client, argv)
 }
 
 func (s Setting) server(p Pair, argv ...string) (*child, error) {
-	return s.spawn.start(s.life, p.Server, append(pin(s.cores.server), argv...)...)
+	return s.pinned(p.Server, s.cores.server, argv)
 }
 
-func pin(cpu int) []string { return []string{"taskset", "-c", strconv.Itoa(cpu)} }
+func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
+	c, err := s.spawn.start(s.life, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
+	if err == nil {
+		c.program = argv[0]
+	}
+	return c, err
+}
 
 // Probes are all probes, in the order of a report. Throughput, latency under a
 // fixed load and unloaded ping-pong are three numbers: latency at saturation is
 // only the length of a queue.
 func Probes() []Probe {
-	return []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}}
+	return []Probe{
+		Throughput{}, UnderLoad{}, UnderLoad{Percent: 10}, UnderLoad{Percent: 50}, UnderLoad{Percent: 80}, PingPong{}, Lossless{}, Iperf3{}, Ping{}, Flood{},
+		Netperf{"TCP_RR"}, Netperf{"UDP_RR"}, Netperf{"TCP_STREAM"}, Netperf{"UDP_STREAM"},
+		Qperf{"tcp_bw"}, Qperf{"tcp_lat"}, Qperf{"udp_lat"}, Wrk{}, Redis{"set"}, Redis{"get"},
+	}
+}
+
+// quickProbes are those of a first look.
+func quickProbes() []Probe { return []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}} }
+
+func probeNames() string {
+	var names []string
+	for _, p := range Probes() {
+		names = append(names, p.Name())
+	}
+	return strings.Join(names, ", ")
 }
 
 // ProbesNamed selects from Probes.
@@ -86,24 +123,11 @@ func ProbesNamed(names ...string) ([]Probe, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(Probes(), func(p Probe) bool { return p.Name() == name })
 		if i < 0 {
-			return nil, heddle.Errorf(heddle.BadArgument, "probe", name, "sockperf-throughput, sockperf-underload, sockperf-pingpong, iperf3 or ping")
+			return nil, heddle.Errorf(heddle.BadArgument, "probe", name, "one of "+probeNames())
 		}
 		all = append(all, Probes()[i])
 	}
 	return all, nil
-}
-
-func checkTools(m Matrix) error {
-	tools := []string{"taskset"}
-	for _, p := range m.Probes {
-		tools = append(tools, p.Tool())
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			return heddle.Wrap(heddle.NoTool, "find the tool", tool, err, "install it (Debian: sockperf, iperf3, iputils-ping, util-linux)")
-		}
-	}
-	return nil
 }
 
 // wholeSeconds rounds up, for tools that take nothing finer.
@@ -122,12 +146,6 @@ func medianOver(readings []map[string]float64) map[string]float64 {
 		all[name] = Median(v)
 	}
 	return all
-}
-
-func add(to, more map[string]float64) {
-	for name, v := range more {
-		to[name] += v
-	}
 }
 
 func fail(op, object string, cause error) error {

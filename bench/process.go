@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -39,7 +40,7 @@ func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, 
 	if err != nil {
 		return nil, fail("start", what, err)
 	}
-	c := &child{cmd: cmd, what: what, out: newTranscript(), done: make(chan struct{})}
+	c := &child{cmd: cmd, what: what, program: filepath.Base(argv[0]), out: newTranscript(), done: make(chan struct{})}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -60,26 +61,15 @@ func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, 
 	return c, nil
 }
 
-// run is start and wait.
-func (s *spawner) run(ctx context.Context, at Place, argv ...string) (string, error) {
-	c, err := s.start(ctx, at, argv...)
-	if err != nil {
-		return "", err
-	}
-	defer c.kill()
-	if err := c.wait(ctx); err != nil {
-		return "", err
-	}
-	return c.out.String(), c.failure()
-}
-
 // child is a program that we started, and its process group.
 type child struct {
 	cmd  *exec.Cmd
 	what string
-	out  *transcript
-	done chan struct{}
-	err  error
+	// program is its name, without those that it is started through.
+	program string
+	out     *transcript
+	done    chan struct{}
+	err     error
 }
 
 func (c *child) ended() bool {

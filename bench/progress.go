@@ -37,8 +37,8 @@ func startProgress(w io.Writer, m Matrix, j *journal) *progress {
 	if w == nil {
 		p.w = io.Discard
 	}
-	for round := range m.WarmupRounds + m.Rounds {
-		cells := j.left(m.order(round), round)
+	for round := capacityRound; round < m.WarmupRounds+m.Rounds; round++ {
+		cells := j.left(m.roundCells(round), round)
 		p.total += len(cells)
 		p.estimate += m.estimate(cells)
 	}
@@ -96,7 +96,7 @@ func (p *progress) say(what string) {
 }
 
 func (p *progress) begin(c Cell, round int) {
-	p.say(fmt.Sprintf("round %d: %s", round+1, c))
+	p.say(fmt.Sprintf("%s: %s", roundName(round), c))
 }
 
 // end trusts the estimate at first, and the time it really takes more and more.
@@ -107,7 +107,7 @@ func (p *progress) end(s Sample) {
 	rest := float64(p.total-p.done) / float64(p.total)
 	p.left = time.Duration(rest * (rest*float64(p.estimate) + float64(time.Since(p.started))))
 	p.board.put(s)
-	p.line(fmt.Sprintf("[%d/%d, about %s left] round %d: %s: %s", p.done, p.total, short(p.left), s.Round+1, s.Cell, headline(p.m, s)))
+	p.line(fmt.Sprintf("[%d/%d, about %s left] %s: %s: %s", p.done, p.total, short(p.left), roundName(s.Round), s.Cell, headline(p.m, s)))
 }
 
 func (p *progress) stop() {

@@ -3,33 +3,44 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// listening returns when the server's port is bound in its place, as the
-// kernel's own socket table there tells.
+// listening returns when the server's port is bound, as the kernel's socket
+// table of the server's own network namespace tells. Until the process has
+// become the server it may still be in another namespace.
 func listening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
-	port := int(p.PortBase + s.Slot)
-	for {
+	port := int(p.port(s.Slot))
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		if server.ended() {
 			return fail("start", server.what, fmt.Errorf("ended early; it said: %s", server.out.tail()))
 		}
-		// One of the two files is missing where a family is disabled.
-		tables, err := s.spawn.run(ctx, p.Server, "sh", "-c", "cat /proc/net/"+proto+" /proc/net/"+proto+"6 2>/dev/null; true")
-		if err != nil {
-			return err
-		}
-		if bound(tables, port, proto == "tcp") {
+		if server.became() && bound(socketTable(server.cmd.Process.Pid, proto), port, proto == "tcp") {
 			return nil
 		}
 		select {
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return fail("start", server.what, fmt.Errorf("port %d/%s not open in time; it said: %s", port, proto, server.out.tail()))
 		}
 	}
+}
+
+// became tells whether the process runs the program itself by now, and no longer
+// one of those that it is started through.
+func (c *child) became() bool {
+	const commLength = 15 // TASK_COMM_LEN without the final zero
+	return firstLine(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)) == c.program[:min(len(c.program), commLength)]
+}
+
+// socketTable is of both families; one may be disabled.
+func socketTable(pid int, proto string) string {
+	four, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, proto))
+	six, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s6", pid, proto))
+	return string(four) + string(six)
 }
 
 // bound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP

@@ -28,6 +28,8 @@ type Report struct {
 
 // Method says how the figures were taken.
 type Method struct {
+	// Preset names the choice that the run was made by.
+	Preset string `json:"preset,omitempty"`
 	// Wire reminds what a kernel alone cannot show.
 	Wire              string  `json:"wire"`
 	Placement         string  `json:"placement"`
@@ -41,14 +43,33 @@ type Method struct {
 	Load              int     `json:"loadPerSecond"`
 	Seed              uint64  `json:"seed"`
 	Fingerprint       string  `json:"fingerprint"`
+	// Clients is the number of connections of a pair's wrk or redis-benchmark.
+	Clients int `json:"clients"`
+	// Wires are those between the hosts; Capacities what the partial loads are
+	// parts of.
+	Wires      []Wire     `json:"wires,omitempty"`
+	Capacities []Capacity `json:"capacities,omitempty"`
+	// LeftOut names the probes and modes that are not there, and why.
+	LeftOut []string `json:"leftOut,omitempty"`
 }
 
-const oneKernel = "one kernel, no NIC: a veth neither cuts segments (GSO) nor loses or delays packets"
+const oneKernel = "one kernel, no NIC"
+
+// methodWire is about the plain wire, unless there are others.
+func methodWire(wires []Wire) string {
+	for _, w := range wires {
+		if w.Name != "" {
+			return oneKernel + "; what the wires do is said below"
+		}
+	}
+	return oneKernel + ": a veth neither cuts segments (GSO) nor loses or delays packets"
+}
 
 // ColumnInfo is a column without its places.
 type ColumnInfo struct {
 	Mode  string            `json:"mode"`
 	Span  string            `json:"span"`
+	Wire  string            `json:"wire,omitempty"`
 	Notes map[string]string `json:"notes,omitempty"`
 }
 
@@ -74,14 +95,16 @@ type CellResult struct {
 	Failures []string `json:"failures,omitempty"`
 }
 
-func newReport(m Matrix, pins cores, env Environment, samples []Sample) *Report {
+func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
+	env.Steal = stolen(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
-		Wire: oneKernel, Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
+		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.leftOut(),
 	}}
 	for _, c := range m.Columns {
-		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Notes})
+		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})
 	}
 	for _, p := range m.Probes {
 		r.Probes = append(r.Probes, ProbeInfo{p.Name(), p.Figures()})
@@ -162,7 +185,7 @@ func (r *Report) failures(c Cell) []string {
 	var all []string
 	for _, s := range r.Samples {
 		if s.Cell == c && s.Error != "" {
-			all = append(all, fmt.Sprintf("round %d: %s", s.Round+1, s.Error))
+			all = append(all, roundName(s.Round)+": "+s.Error)
 		}
 	}
 	return all

@@ -47,7 +47,7 @@ func goldenReport() *Report {
 		Start: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), Kernel: "6.18.0", CPU: "Some CPU", Cores: 2, Load: "0.10 0.20 0.30",
 		BridgeNF: noBridgeNF, Tools: map[string]string{"sockperf": "3.7", "iperf3": "3.12"},
 	}
-	return newReport(m, cores{0, 1}, env, samples)
+	return newReport(m, cores{0, 1}, env, samples, nil)
 }
 
 func TestReportText(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // Options of a run.
 type Options struct {
-	// Out is the folder for samples.jsonl and report.json.
+	// Out is the folder for samples.jsonl, report.json and its other forms.
 	Out string
 	// Resume takes up an interrupted run in Out.
 	Resume bool
@@ -30,7 +29,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	if err := checkTools(m); err != nil {
+	if err := CheckTools(m.Probes); err != nil {
 		return nil, err
 	}
 	pins, err := chooseCores(m.Placement)
@@ -46,13 +45,15 @@ func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 	defer r.spawn.close()
 	env := readEnvironment(ctx, m)
 	r.progress = startProgress(o.Progress, m, j)
-	err = r.rounds(ctx)
+	if err = r.findCapacities(ctx); err == nil {
+		err = r.rounds(ctx)
+	}
 	r.progress.stop()
 	if err != nil {
 		return nil, err
 	}
-	report := newReport(m, pins, env, r.all)
-	if err := report.Write(filepath.Join(o.Out, "report.json")); err != nil {
+	report := newReport(m, pins, env, r.all, r.capacities)
+	if err := report.WriteAll(o.Out); err != nil {
 		return nil, err
 	}
 	return report, report.failed()
@@ -65,15 +66,24 @@ type runner struct {
 	spawn    *spawner
 	progress *progress
 	all      []Sample
+	// capacities are known once their round is over.
+	capacities []Capacity
 }
 
 func (r *runner) rounds(ctx context.Context) error {
 	for round := range r.m.WarmupRounds + r.m.Rounds {
-		cells := r.journal.left(r.m.order(round), round)
-		for _, batch := range r.m.batches(cells) {
-			if err := r.batch(ctx, round, batch); err != nil {
-				return err
-			}
+		if err := r.round(ctx, round, r.m.order(round)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round runs those of its cells that are not done.
+func (r *runner) round(ctx context.Context, number int, cells []Cell) error {
+	for _, batch := range r.m.batches(r.journal.left(cells, number)) {
+		if err := r.batch(ctx, number, batch); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -87,7 +97,7 @@ type prepared struct {
 
 // batch prepares all its cells at once, and then runs one after the other.
 func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
-	r.progress.say(fmt.Sprintf("round %d: preparing %d runs", round+1, len(cells)))
+	r.progress.say(fmt.Sprintf("%s: preparing %d runs", roundName(round), len(cells)))
 	ready := r.prepare(ctx, cells)
 	defer func() {
 		for _, p := range ready {
@@ -120,12 +130,13 @@ func stopped(ctx context.Context) error {
 
 func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 	ready := make([]prepared, len(cells))
-	slots := map[string]uint16{}
+	taken := map[string]uint16{}
 	var wait sync.WaitGroup
 	for i, c := range cells {
 		column := r.m.column(c)
-		s := Setting{Matrix: r.m, Cell: c, Pairs: column.Pairs[:c.Pairs], Slot: slots[column.name()], cores: r.cores, spawn: r.spawn, life: ctx}
-		slots[column.name()]++
+		s := Setting{Matrix: r.m, Cell: c, Pairs: column.Pairs[:c.Pairs], Slot: taken[column.name()], Load: r.m.load(c, r.capacities),
+			cores: r.cores, spawn: r.spawn, life: ctx}
+		taken[column.name()] += slots(r.m.probe(c))
 		wait.Go(func() {
 			limit, cancel := context.WithTimeout(ctx, r.patience(cells))
 			defer cancel()
@@ -156,6 +167,16 @@ func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
 		s.Error = err.Error()
 		return s
 	}
+	if v, ok := w.cost(); ok {
+		figures[costName] = v
+	}
 	s.Figures, s.Seconds, s.CPU = figures, w.Seconds, w.CPU
 	return s
+}
+
+func roundName(round int) string {
+	if round == capacityRound {
+		return "capacity"
+	}
+	return fmt.Sprintf("round %d", round+1)
 }

@@ -23,8 +23,8 @@ type fakeProbe struct {
 }
 
 func (*fakeProbe) Name() string                      { return "fake" }
-func (*fakeProbe) Tool() string                      { return "true" }
-func (*fakeProbe) Sized() bool                       { return false }
+func (*fakeProbe) Tools() []Tool                     { return []Tool{{"true", "coreutils"}} }
+func (*fakeProbe) Sizes(Matrix) []int                { return nil }
 func (*fakeProbe) Figures() []Figure                 { return []Figure{{"speed", "m/s", HigherIsBetter}} }
 func (p *fakeProbe) Cost(Matrix, Cell) time.Duration { return p.took }
 func (p *fakeProbe) Prepare(_ context.Context, s Setting) (Session, error) {
@@ -155,7 +155,14 @@ func TestChild(t *testing.T) {
 	if err := c.wait(ctx); err == nil || !strings.Contains(err.Error(), "time-out") || !strings.Contains(err.Error(), "hello") {
 		t.Error(err)
 	}
-	if _, err := s.run(context.Background(), at, "sh", "-c", "echo oh no; exit 3"); err == nil || !strings.Contains(err.Error(), "oh no") {
+	failing, err := s.start(context.Background(), at, "sh", "-c", "echo oh no; exit 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := failing.wait(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := failing.failure(); err == nil || !strings.Contains(err.Error(), "oh no") {
 		t.Error(err)
 	}
 	if _, err := s.start(context.Background(), at, "/nonexistent"); !errors.Is(err, heddle.BenchFailed.Sentinel()) {

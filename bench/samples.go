@@ -17,6 +17,7 @@ import (
 type Sample struct {
 	Cell
 	// Round counts from 0; those of the warm-up come first and are not counted.
+	// Round -1 found the capacities.
 	Round  int       `json:"round"`
 	Warmup bool      `json:"warmup,omitempty"`
 	Start  time.Time `json:"start"`
@@ -35,6 +36,20 @@ type journal struct {
 	file *os.File
 	done map[place]bool
 	old  []Sample
+	// capacities are nil until they are known.
+	capacities []Capacity
+}
+
+// journalCapacities is the line that ends the capacity round.
+type journalCapacities struct {
+	Kind       string     `json:"kind"`
+	Capacities []Capacity `json:"capacities"`
+}
+
+const capacitiesKind = "BenchCapacities"
+
+func (j *journal) writeCapacities(all []Capacity) error {
+	return j.write(journalCapacities{capacitiesKind, all})
 }
 
 // place in the sequence of a run.
@@ -92,19 +107,35 @@ func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	}
 	j := &journal{done: map[place]bool{}}
 	for lines.Scan() {
-		var s Sample
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+		if err := j.take(lines.Bytes()); err != nil {
 			return nil, fail("read", path, err)
-		}
-		if s.Error == "" {
-			j.old = append(j.old, s)
-			j.done[place{s.Cell, s.Round}] = true
 		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fail("read", path, err)
 	}
 	return j, j.reopen(path, len(whole))
+}
+
+// take reads a line after the head.
+func (j *journal) take(line []byte) error {
+	var c journalCapacities
+	if err := json.Unmarshal(line, &c); err != nil {
+		return err
+	}
+	if c.Kind == capacitiesKind {
+		j.capacities = c.Capacities
+		return nil
+	}
+	var s Sample
+	if err := json.Unmarshal(line, &s); err != nil {
+		return err
+	}
+	if s.Error == "" {
+		j.old = append(j.old, s)
+		j.done[place{s.Cell, s.Round}] = true
+	}
+	return nil
 }
 
 func (j *journal) reopen(path string, size int) error {

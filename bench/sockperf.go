@@ -42,14 +42,23 @@ const (
 	drain = 50 * time.Millisecond
 )
 
+// sleeper is a sockperf client, which sleeps before it starts.
+type sleeper struct{}
+
+func (sleeper) sleep() time.Duration { return clientSleep }
+
 // sockperfRun is a session of one server and one stopped client per pair.
 type sockperfRun struct {
 	set              Setting
 	duration         time.Duration
 	servers, clients []*child
 	startable        time.Time
-	read             func(client, server string) (map[string]float64, error)
-	combine          func([]map[string]float64) map[string]float64
+	// perClient are more options of one pair's client; it may be nil.
+	perClient func(pair int) []string
+	read      func(pair int, client, server string) (map[string]float64, error)
+	sums      []string // these figures are added up over the pairs
+	finish    func(map[string]float64)
+	cleanup   func()
 }
 
 func (r *sockperfRun) prepare(ctx context.Context, argv ...string) error {
@@ -80,6 +89,9 @@ func (r *sockperfRun) preparePair(ctx context.Context, i int, p Pair, argv []str
 		return err
 	}
 	argv = append([]string{"sockperf"}, append(argv, "-i", p.target(), "-p", port, "-m", size, "-t", strconv.Itoa(clientLimit(r.duration)))...)
+	if r.perClient != nil {
+		argv = append(argv, r.perClient(i)...)
+	}
 	client, err := r.set.client(p, argv...)
 	if err != nil {
 		return err
@@ -122,7 +134,11 @@ func (r *sockperfRun) Measure(ctx context.Context, w *Window) (map[string]float6
 	if err := interrupt(ctx, r.servers, ""); err != nil {
 		return nil, err
 	}
-	return r.readings()
+	all, err := r.readings()
+	if err != nil {
+		return nil, err
+	}
+	return w.handledIn(all), nil
 }
 
 // interrupt ends programs as a person would with Ctrl-C, and lets them print
@@ -147,13 +163,17 @@ func interrupt(ctx context.Context, all []*child, expected string) error {
 func (r *sockperfRun) readings() (map[string]float64, error) {
 	var all []map[string]float64
 	for i := range r.clients {
-		one, err := r.read(r.clients[i].out.String(), r.servers[i].out.String())
+		one, err := r.read(i, r.clients[i].out.String(), r.servers[i].out.String())
 		if err != nil {
 			return nil, fail("read", r.clients[i].what, err)
 		}
 		all = append(all, one)
 	}
-	return r.combine(all), nil
+	sum := combined(all, r.sums...)
+	if r.finish != nil {
+		r.finish(sum)
+	}
+	return sum, nil
 }
 
 // Close ends whatever still runs.
@@ -162,6 +182,9 @@ func (r *sockperfRun) Close() {
 		if c != nil {
 			c.kill()
 		}
+	}
+	if r.cleanup != nil {
+		r.cleanup()
 	}
 }
 
@@ -177,6 +200,7 @@ func pause(ctx context.Context, d time.Duration) error {
 var (
 	sentLine     = regexp.MustCompile(`Total of (\d+) messages sent in ([\d.]+) sec`)
 	handledLine  = regexp.MustCompile(`Total (\d+) messages received and handled`)
+	answeredLine = regexp.MustCompile(`Total Run\].*ReceivedMessages=(\d+)`)
 	percentLine  = regexp.MustCompile(`percentile\s+([\d.]+)\s*=\s*([\d.]+)`)
 	observedLine = regexp.MustCompile(`Total (\d+) observations`)
 	droppedLine  = regexp.MustCompile(`dropped messages\s*=\s*(\d+)`)

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// latencyFigures are what both latency probes read. sockperf halves the round
+// latencyFigures are what the latency probes read. sockperf halves the round
 // trip, so these are estimates of one way, in microseconds.
-func latencyFigures() []Figure {
+func latencyFigures(since string) []Figure {
+	unit := "µs, half the round trip " + since
 	return []Figure{
-		{"p50", "µs, half the round trip", LowerIsBetter},
-		{"p99", "µs, half the round trip", LowerIsBetter},
-		{"p99.9", "µs, half the round trip", LowerIsBetter},
+		{"p50", unit, LowerIsBetter},
+		{"p99", unit, LowerIsBetter},
+		{"p99.9", unit, LowerIsBetter},
 		{"dropped", "messages", LowerIsBetter},
 		{"observations", "", Informative},
 	}
@@ -23,9 +24,8 @@ var latencyPercentiles = map[string]string{"50.000": "p50", "99.000": "p99", "99
 // minObservations is how many a p99.9 needs to be more than the maximum.
 const minObservations = 1000
 
-// readLatency reads the summary of an under-load or ping-pong client. The
-// p99.9 is left out where there were too few observations for one.
-func readLatency(client, _ string) (map[string]float64, error) {
+// readLatency reads the summary of a ping-pong client. The p99.9 is left out where there were too few observations for one.
+func readLatency(client string) (map[string]float64, error) {
 	seen, err := numbers(observedLine, client)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,11 @@ func readLatency(client, _ string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]float64{"observations": seen[0], "dropped": dropped[0]}
+	answered, err := numbers(answeredLine, client)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]float64{"observations": seen[0], "dropped": dropped[0], handled: answered[0]}
 	for _, line := range percentLine.FindAllString(plain(client), -1) {
 		v := percentLine.FindStringSubmatch(line)
 		one, err := numbers(percentLine, line)
@@ -62,5 +66,5 @@ func latencyCost(m Matrix) time.Duration {
 }
 
 func latencyRun(s Setting) *sockperfRun {
-	return &sockperfRun{set: s, duration: s.Matrix.Duration + latencyWarmup, read: readLatency, combine: medianOver}
+	return &sockperfRun{set: s, duration: s.Matrix.Duration + latencyWarmup, sums: []string{"dropped", "observations"}}
 }

@@ -6,12 +6,14 @@ import (
 )
 
 // PingPong is latency with one message under way at a time: no queue anywhere.
-type PingPong struct{}
+type PingPong struct{ sleeper }
 
-func (PingPong) Name() string      { return "sockperf-pingpong" }
-func (PingPong) Tool() string      { return "sockperf" }
-func (PingPong) Sized() bool       { return true }
-func (PingPong) Figures() []Figure { return latencyFigures() }
+func (PingPong) Name() string         { return "sockperf-pingpong" }
+func (PingPong) Tools() []Tool        { return []Tool{toolSockperf} }
+func (PingPong) Sizes(m Matrix) []int { return m.Sizes }
+func (PingPong) Figures() []Figure {
+	return append(latencyFigures("from when it was sent"), cost("round trip"))
+}
 
 func (PingPong) Cost(m Matrix, _ Cell) time.Duration { return latencyCost(m) }
 
@@ -21,6 +23,7 @@ func (PingPong) memory(m Matrix) int { return 10 + clientLimit(m.Duration+latenc
 // Prepare starts a server and a stopped client for each pair.
 func (PingPong) Prepare(ctx context.Context, s Setting) (Session, error) {
 	r := latencyRun(s)
+	r.read = func(_ int, client, _ string) (map[string]float64, error) { return readLatency(client) }
 	if err := r.prepare(ctx, "ping-pong"); err != nil {
 		return nil, err
 	}

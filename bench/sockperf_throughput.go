@@ -8,16 +8,17 @@ import (
 
 // Throughput is one-way UDP at the sender's full speed: messages per second
 // that the server program received, and the part that was lost.
-type Throughput struct{}
+type Throughput struct{ sleeper }
 
-func (Throughput) Name() string { return "sockperf-throughput" }
-func (Throughput) Tool() string { return "sockperf" }
-func (Throughput) Sized() bool  { return true }
+func (Throughput) Name() string         { return "sockperf-throughput" }
+func (Throughput) Tools() []Tool        { return []Tool{toolSockperf} }
+func (Throughput) Sizes(m Matrix) []int { return m.Sizes }
 func (Throughput) Figures() []Figure {
 	return []Figure{
 		{"received", "packets/s", HigherIsBetter},
 		{"lost", "% of sent", LowerIsBetter},
 		{"sent", "packets/s", Informative},
+		cost("packet received"),
 	}
 }
 
@@ -28,7 +29,8 @@ func (Throughput) memory(Matrix) int { return 10 }
 
 // Prepare starts a server and a stopped client for each pair.
 func (Throughput) Prepare(ctx context.Context, s Setting) (Session, error) {
-	r := &sockperfRun{set: s, duration: s.Matrix.Duration, read: readThroughput, combine: totalThroughput}
+	r := &sockperfRun{set: s, duration: s.Matrix.Duration, sums: []string{"received", "sent"}, finish: addLoss}
+	r.read = func(_ int, client, server string) (map[string]float64, error) { return readThroughput(client, server) }
 	if err := r.prepare(ctx, "throughput"); err != nil {
 		return nil, err
 	}
@@ -41,24 +43,19 @@ func readThroughput(client, server string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	handled, err := numbers(handledLine, server)
+	got, err := numbers(handledLine, server)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if sent[1] <= 0 {
 		return nil, fmt.Errorf("a run of %v s; it said: %s", sent[1], tail(client))
 	}
-	return map[string]float64{"received": handled[0] / sent[1], "sent": sent[0] / sent[1]}, nil
+	return map[string]float64{"received": got[0] / sent[1], "sent": sent[0] / sent[1], handled: got[0]}, nil
 }
 
-func totalThroughput(pairs []map[string]float64) map[string]float64 {
-	all := map[string]float64{}
-	for _, p := range pairs {
-		add(all, p)
-	}
+func addLoss(all map[string]float64) {
 	if all["sent"] > 0 {
 		// The server may have seen a message more than the client counted.
 		all["lost"] = max(0, 100*(1-all["received"]/all["sent"]))
 	}
-	return all
 }

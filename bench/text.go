@@ -23,6 +23,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, group := range r.groups() {
 		b.WriteString("\n" + r.table(group, colour) + "\n")
 	}
+	b.WriteString(r.publishedText())
 	b.WriteString(r.notes())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -50,7 +51,7 @@ func (r *Report) groups() [][]CellResult {
 	groups := map[Cell][]CellResult{}
 	for _, p := range r.Probes {
 		for _, c := range r.Cells {
-			key := Cell{Probe: c.Probe, Size: c.Size, Pairs: c.Pairs}
+			key := Cell{Probe: c.Probe, Size: c.Size, Pairs: c.Pairs, Wire: c.Wire}
 			if c.Probe != p.Name {
 				continue
 			}
@@ -96,7 +97,18 @@ func title(c Cell, f Figure) string {
 	if c.Pairs != 1 {
 		pairs = fmt.Sprintf("%d pairs", c.Pairs)
 	}
+	if c.Wire != "" {
+		s += ", wire " + c.Wire
+	}
 	return fmt.Sprintf("%s, %s: %s in %s (%s); spread and ratios are of %s", s, pairs, f.Name, f.Unit, f.Better, f.Name)
+}
+
+// wireName gives the plain wire a name for people.
+func wireName(name string) string {
+	if name == "" {
+		return "intact"
+	}
+	return name
 }
 
 func row(c CellResult, figures []Figure, colour bool) table.Row {
@@ -150,8 +162,17 @@ func (r *Report) notes() string {
 	var b strings.Builder
 	for _, c := range r.Columns {
 		for _, k := range sortedKeys(c.Notes) {
-			fmt.Fprintf(&b, "note %s/%s: %s %s\n", c.Mode, c.Span, k, c.Notes[k])
+			fmt.Fprintf(&b, "note %s: %s %s\n", columnName(c.Mode, c.Span, c.Wire), k, c.Notes[k])
 		}
+	}
+	for _, w := range r.Method.Wires {
+		fmt.Fprintf(&b, "wire %s: %s\n", wireName(w.Name), w.Note)
+	}
+	for _, c := range r.Method.Capacities {
+		fmt.Fprintf(&b, "capacity %s, %d B, wire %s: %s packets/s (%s)\n", c.Span, c.Size, wireName(c.Wire), number(c.PerSecond), c.Mode)
+	}
+	for _, what := range r.Method.LeftOut {
+		fmt.Fprintf(&b, "left out %s\n", what)
 	}
 	for _, c := range r.Cells {
 		for _, why := range c.Failures {

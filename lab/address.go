@@ -65,8 +65,8 @@ func (o Options) routers() []netip.Addr {
 	return []netip.Addr{address(o.Subnet4, routerNumber), address(o.Subnet6, routerNumber)}
 }
 
-// hardware is the MAC of a host's eth0 (side 0) or of its port (side 1). It is
-// derived, so that two runs of a test see the same addresses.
+// hardware is the MAC of a host's eth0 (side 0) or of its port (side 1), and so
+// on for the spare NICs. It is derived, so that two runs of a test see the same addresses.
 func hardware(number, side int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0x68, 0x6c, byte(side), byte(number >> 8), byte(number)}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -152,6 +153,44 @@ func TestWires(t *testing.T) {
 	}
 }
 
+// TestCutWire counts frames: of the MTU at most on a wire that is cut, and fewer
+// and larger ones on one that is not.
+func TestCutWire(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+			l := up(t, lab.Options{Name: "cut", Hosts: 2, NoAgent: true, Cut: cut})
+			received := func() (bytes, packets float64) {
+				for line := range strings.Lines(in(t, l, "host2", "cat", "/proc/net/dev")) {
+					_, _ = fmt.Sscanf(strings.TrimSpace(line), "eth0: %f %f", &bytes, &packets)
+				}
+				return bytes, packets
+			}
+			if on, err := l.Hosts[0].Offloads(); err != nil || on["tso"] == cut || on["gso"] == cut || cut && on["gro"] {
+				t.Errorf("offloads %v, %v", on, err)
+			}
+			bytes0, packets0 := received()
+			throughput(t, l, "host1", "host2", false)
+			bytes, packets := received()
+			if mean := (bytes - bytes0) / (packets - packets0); packets == packets0 || cut != (mean <= 1514) {
+				t.Errorf("frames of %.0f bytes on average", mean)
+			}
+		})
+	}
+}
+
+func TestSpareNICs(t *testing.T) {
+	l := up(t, lab.Options{Name: "nics", Hosts: 2, NoAgent: true, NICs: 2, Rate: 1_000_000_000})
+	// A spare NIC is on the same switch: with an address, it reaches the other host.
+	in(t, l, "host1", "ip", "netns", "add", "c")
+	in(t, l, "host1", "ip", "link", "set", lab.NICName(2), "netns", "c")
+	in(t, l, "host1", "ip", "-n", "c", "addr", "add", "172.31.240.99/24", "dev", "eth2")
+	in(t, l, "host1", "ip", "-n", "c", "link", "set", "eth2", "up")
+	in(t, l, "host1", "ip", "netns", "exec", "c", "ping", "-c1", "-W5", "172.31.240.12")
+	if qdisc := in(t, l, lab.SwitchName, "tc", "qdisc", "show", "dev", "host1-eth2", "root"); !strings.Contains(qdisc, "1Gbit") {
+		t.Error(qdisc)
+	}
+}
+
 // throughput measures TCP for two seconds, in bits a second.
 func throughput(t *testing.T, l *lab.Lab, client, server string, reverse bool) float64 {
 	if _, err := exec.LookPath("iperf3"); err != nil {
@@ -266,6 +305,7 @@ func TestBadOptions(t *testing.T) {
 		"host mtu":   {HostMTU: map[string]int{"host1": 65536}},
 		"mtu nobody": {HostMTU: map[string]int{"host3": 1500}},
 		"rate":       {Rate: 100},
+		"spare NICs": {NICs: 100},
 		"host rate":  {HostRate: map[string]uint64{"host1": 1}},
 		"sysctl":     {Sysctls: map[string]string{"kernel.hostname": "x"}},
 		"sysctl way": {Sysctls: map[string]string{"net/../kernel/hostname": "x"}},

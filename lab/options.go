@@ -26,6 +26,11 @@ type Options struct {
 	// Rate in bits a second of every wire, each way; 0 leaves it unlimited.
 	Rate     uint64            `json:"rate,omitempty"`
 	HostRate map[string]uint64 `json:"hostRate,omitempty"`
+	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
+	// wire, so that each frame crosses by itself, as on a cable.
+	Cut bool `json:"cut,omitempty"`
+	// NICs is the number of spare NICs of each host, with wires of their own.
+	NICs int `json:"nics,omitempty"`
 	// Subnet4 and Subnet6 are the wire's subnets; 172.31.240.0/24 and
 	// fd99:172:31:240::/64. The switch has .1, host i has .10+i.
 	Subnet4 netip.Prefix `json:"subnet4"`
@@ -49,6 +54,7 @@ const (
 	maxMTU  = 65535 // what a veth carries
 	minMTU  = 1280  // what IPv6 needs
 	minRate = 8000  // a thousand bytes a second
+	maxNICs = 99    // two sides each of a MAC's byte
 )
 
 var labName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
@@ -122,6 +128,9 @@ func (o Options) checkWires() error {
 	}
 	if err := checkRate(o.Rate); err != nil {
 		return err
+	}
+	if o.NICs < 0 || o.NICs > maxNICs {
+		return bad("number of spare NICs", o.NICs, fmt.Sprintf("a host has up to %d", maxNICs))
 	}
 	return checkMTU(o.MTU)
 }

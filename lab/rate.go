@@ -14,14 +14,22 @@ const (
 
 // limitBoth paces both directions of a host's wire, each where it is sent.
 func limitBoth(sw, host *stack, port string, rate uint64, mtu int) error {
+	if err := limitPort(sw, port, rate, mtu); err != nil || rate == 0 {
+		return err
+	}
+	if err := host.limit(uplink, rate, mtu); err != nil {
+		return fmt.Errorf("rate of %s: %w", uplink, err)
+	}
+	return nil
+}
+
+// limitPort paces what the switch sends through a port; rate 0 is unlimited.
+func limitPort(sw *stack, port string, rate uint64, mtu int) error {
 	if rate == 0 {
 		return nil
 	}
 	if err := sw.limit(port, rate, mtu); err != nil {
 		return fmt.Errorf("rate of port %s: %w", port, err)
-	}
-	if err := host.limit(uplink, rate, mtu); err != nil {
-		return fmt.Errorf("rate of %s: %w", uplink, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,7 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const uplink = "eth0"
+const uplink = "eth0" // NICName(0)
 
 // wire makes the switch and plugs every host into it. All of it lives in the
 // hosts' namespaces, so all of it dies with them.
@@ -78,15 +79,18 @@ func (s *stack) makeBridge(addrs []netip.Prefix) (netlink.Link, error) {
 }
 
 // plug joins a host to the switch with a pair: eth0 in the host, and a port
-// with the host's name.
+// with the host's name. Spare NICs have ports like "host1-eth1", no address, and
+// are down: they are for containers.
 func (l *Lab) plug(sw *stack, bridge netlink.Link, h *Host, number int) error {
 	in, err := h.enter()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := sw.makePair(bridge, in, h.Name, l.Options.mtu(h.Name), number); err != nil {
-		return err
+	for i := range 1 + l.Options.NICs {
+		if err := l.wireNIC(sw, bridge, in, h, number, i); err != nil {
+			return err
+		}
 	}
 	if err := in.raise("lo", nil); err != nil {
 		return err
@@ -94,18 +98,46 @@ func (l *Lab) plug(sw *stack, bridge netlink.Link, h *Host, number int) error {
 	if err := in.raise(uplink, l.Options.addresses(number)); err != nil {
 		return err
 	}
-	if err := in.defaultRoutes(l.Options.routers()); err != nil {
-		return err
-	}
-	return limitBoth(sw, in, h.Name, l.Options.rate(h.Name), l.Options.mtu(h.Name))
+	return in.defaultRoutes(l.Options.routers())
 }
 
-func (s *stack) makePair(bridge netlink.Link, far *stack, port string, mtu, number int) error {
+// NICName is the name of a host's NIC in the host: eth0 is its own, eth1 and so
+// on are the spare ones.
+func NICName(nic int) string { return fmt.Sprintf("eth%d", nic) }
+
+func portName(host string, nic int) string {
+	if nic == 0 {
+		return host
+	}
+	return host + "-" + NICName(nic)
+}
+
+// wireNIC makes one wire of a host as the options say.
+func (l *Lab) wireNIC(sw *stack, bridge netlink.Link, in *stack, h *Host, number, nic int) error {
+	mtu, rate := l.Options.mtu(h.Name), l.Options.rate(h.Name)
+	port, name := portName(h.Name, nic), NICName(nic)
+	if err := sw.makePair(bridge, in, port, name, mtu, number, nic); err != nil {
+		return err
+	}
+	if l.Options.Cut {
+		if err := errors.Join(sw.cut(port), in.cut(name)); err != nil {
+			return fmt.Errorf("cut segments at %s: %w", port, err)
+		}
+	}
+	if nic > 0 {
+		// A NIC that moves takes no queueing discipline along: the port paces
+		// what comes to it, and other ports what it sends.
+		return limitPort(sw, port, rate, mtu)
+	}
+	return limitBoth(sw, in, port, rate, mtu)
+}
+
+func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu, number, nic int) error {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.HardwareAddr = port, mtu, hardware(number, 1)
+	attrs.Name, attrs.MTU, attrs.HardwareAddr = port, mtu, hardware(number, 2*nic+1)
 	attrs.MasterIndex = bridge.Attrs().Index
-	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: uplink, PeerMTU: uint32(mtu),
-		PeerHardwareAddr: hardware(number, 0), PeerNamespace: netlink.NsFd(far.ns)}
+	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: name, PeerMTU: uint32(mtu),
+		PeerHardwareAddr: hardware(number, 2*nic), PeerNamespace: netlink.NsFd(far.ns)}
 	if err := s.LinkAdd(pair); err != nil {
 		return err
 	}

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +16,9 @@ import (
 // benchFlags are the wishes that change a preset.
 type benchFlags struct {
 	preset, out, failIf, placement, congestion string
-	modes, probes                              []string
-	sizes, pairs                               []int
-	rounds, load                               int
+	modes, probes, wires                       []string
+	sizes, values, pairs                       []int
+	rounds, load, clients                      int
 	duration                                   time.Duration
 	seed                                       uint64
 	resume, bridgeNF                           bool
@@ -32,23 +31,31 @@ func newBench(s *session) *cobra.Command {
 		GroupID: groupLabs,
 		Short:   "measure the modes side by side on this machine",
 		Long: `bench makes two lab hosts, connects containers in every mode through the same
-agent call as everybody's, and runs sockperf, iperf3 and ping between them: on one
-host, and from one host to the other. The runs are interleaved in random order, so
-that a machine that slows down slows all modes down alike; what counts is the ratio
-within one round. Everything is removed afterwards; the figures stay in the folder
-given with --out (samples.jsonl, report.json).
+agent call as everybody's, and runs the field's tools between them: on one host,
+and from one host to the other. The runs are interleaved in random order, so that a
+machine that slows down slows all modes down alike; what counts is the ratio within
+one round. Everything is removed afterwards; the figures stay in the folder given
+with --out: samples.jsonl, report.json, and made from it report.html (a page that
+opens from disk), samples.csv and report.bench (for benchstat).
 
-A --fail-if expression such as 'ratio-host{mode=bridge,probe=iperf3} < 0.5' makes
-the command fail (exit code 1) when a figure crosses the limit.`,
-		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --rounds 3 --duration 1s --out /tmp/figures",
+Presets: ` + presetList() + `.
+A probe of a preset whose tool is not installed is left out, with a line that says
+so; one that was asked for by name is an error. --wire chooses the wires between
+the hosts: intact (a veth), cut (segmentation off, each frame by itself), 1g, 10g.
+
+` + failIfHelp,
+		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --wire intact,cut --rounds 3 --duration 1s --out /tmp/figures",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.bench(cmd, f) },
 	}
 	g := cmd.Flags()
-	g.StringVar(&f.preset, "preset", "quick", "quick (three minutes) or full")
-	g.StringSliceVar(&f.modes, "modes", []string{"host", "bridge", "routed"}, "the modes to measure; host is the yardstick")
-	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: all)")
+	g.StringVar(&f.preset, "preset", "quick", "what to measure: "+strings.Join(presetNames(), ", "))
+	g.StringSliceVar(&f.modes, "modes", nil, "the modes to measure (default: the preset's); host is the yardstick")
+	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: the preset's)")
+	g.StringSliceVar(&f.wires, "wire", []string{wireIntact}, "the wires between the hosts: intact, cut, 1g, 10g")
 	g.IntSliceVar(&f.sizes, "sizes", nil, "UDP payloads in bytes")
+	g.IntSliceVar(&f.values, "values", nil, "Redis's values in bytes")
+	g.IntVar(&f.clients, "clients", 0, "connections of a pair's wrk or redis-benchmark")
 	g.IntSliceVar(&f.pairs, "pairs", nil, "numbers of pairs that run at the same time")
 	g.IntVar(&f.rounds, "rounds", 0, "rounds that count")
 	g.IntVar(&f.load, "load", 0, "messages a second of the latency-under-load probe")
@@ -60,29 +67,39 @@ the command fail (exit code 1) when a figure crosses the limit.`,
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
-	cmd.AddCommand(newBenchCompare(s))
+	cmd.AddCommand(newBenchCompare(s), newBenchReport(s))
 	return cmd
 }
 
 func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
-	limits, err := bench.ParseLimits(f.failIf)
-	if err != nil && f.failIf != "" {
+	limits, err := failIfLimits(f.failIf)
+	if err != nil {
 		return err
 	}
 	if f.out == "" {
 		f.out = filepath.Join("bench-out", time.Now().Format("20060102-150405"))
 	}
-	pairs := 1
-	for _, n := range f.pairs {
-		pairs = max(pairs, n)
-	}
-	if f.preset == "full" && len(f.pairs) == 0 {
-		pairs = 10
-	}
-	if _, err := f.matrix(cmd, nil); err != nil {
+	preset, err := bench.PresetNamed(f.preset)
+	if err != nil {
 		return err
 	}
-	r, err := newRig(cmd.Context(), labName(os.Getpid()), f.modes, pairs, f.bridgeNFValue(), func(step string) { s.note("%s", step) })
+	// What is wrong with the flags is found before anything is made.
+	if _, err := f.matrix(cmd, preset, nil); err != nil {
+		return err
+	}
+	wires, err := wiresNamed(f.wires)
+	if err != nil {
+		return err
+	}
+	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, pairs: preset.Pairs, shared: preset.Shared,
+		bridgeNF: f.bridgeNFValue(), say: func(step string) { s.note("%s", step) }}
+	if len(f.modes) > 0 {
+		o.modes, o.insist = f.modes, true
+	}
+	if len(f.pairs) > 0 {
+		o.pairs = slices.Max(f.pairs)
+	}
+	r, err := newRig(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -91,9 +108,13 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 			s.complain(err)
 		}
 	}()
-	m, err := f.matrix(cmd, r.columns)
+	m, err := f.matrix(cmd, preset, r.columns)
 	if err != nil {
 		return err
+	}
+	m.Wires, m.LeftOut = r.usedWires(), append(m.LeftOut, r.leftOut...)
+	for _, what := range m.LeftOut {
+		s.note("left out %s", what)
 	}
 	report, err := bench.Run(cmd.Context(), m, bench.Options{Out: f.out, Resume: f.resume, Progress: s.stderr})
 	if report == nil {
@@ -102,27 +123,40 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if show := s.emit(report.Kind, report, report.Text); show != nil {
 		return show
 	}
-	s.note("figures in %s", f.out)
-	if err != nil || f.failIf == "" {
+	s.note("figures in %s, the page is report.html", f.out)
+	if err != nil {
 		return err
 	}
 	return report.Check(limits)
 }
 
 // matrix is the preset with the flags' wishes.
-func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Matrix, error) {
-	m, err := bench.Preset(f.preset, columns)
-	if err != nil {
-		return m, err
-	}
+func (f benchFlags) matrix(cmd *cobra.Command, preset bench.Preset, columns []bench.Column) (bench.Matrix, error) {
+	m := preset.Matrix(columns)
+	var err error
 	if len(f.probes) > 0 {
 		if m.Probes, err = bench.ProbesNamed(f.probes...); err != nil {
 			return m, err
 		}
+		err = bench.CheckTools(m.Probes)
+	} else {
+		all := m.Probes
+		if m.Probes, m.LeftOut = bench.Present(all); len(m.Probes) == 0 {
+			err = bench.CheckTools(all)
+		}
+	}
+	if err != nil {
+		return m, err
 	}
 	changed := cmd.Flags().Changed
 	if changed("sizes") {
 		m.Sizes = f.sizes
+	}
+	if changed("values") {
+		m.Values = f.values
+	}
+	if changed("clients") {
+		m.Clients = f.clients
 	}
 	if changed("pairs") {
 		m.PairCounts = f.pairs
@@ -149,6 +183,22 @@ func (f benchFlags) matrix(cmd *cobra.Command, columns []bench.Column) (bench.Ma
 	return m, nil
 }
 
+func presetNames() (all []string) {
+	for _, p := range bench.Presets() {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+// presetList is a sentence for the help.
+func presetList() string {
+	var all []string
+	for _, p := range bench.Presets() {
+		all = append(all, p.Name+" ("+p.Summary+")")
+	}
+	return strings.Join(all, ",\n")
+}
+
 // bridgeNFValue is what the lab hosts get; "" where the kernel has no
 // br_netfilter loaded.
 func (f benchFlags) bridgeNFValue() string {
@@ -159,33 +209,4 @@ func (f benchFlags) bridgeNFValue() string {
 		return "1"
 	}
 	return "0"
-}
-
-func newBenchCompare(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "compare A B",
-		Short:   "compare two reports, cell by cell",
-		Long:    "compare divides the medians of report B by those of report A. A and B are folders of two runs, or their report.json files.",
-		Example: "  heddle bench compare bench-out/before bench-out/after",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var reports [2]*bench.Report
-			for i, path := range args {
-				if !strings.HasSuffix(path, ".json") {
-					path = filepath.Join(path, "report.json")
-				}
-				var err error
-				if reports[i], err = bench.ReadReport(path); err != nil {
-					return err
-				}
-			}
-			c := bench.Compare(reports[0], reports[1])
-			return s.emit(c.Kind, c, func(w io.Writer) error {
-				for _, warning := range c.Warnings {
-					fmt.Fprintln(s.stderr, "heddle: "+warning)
-				}
-				return c.Text(w)
-			})
-		},
-	}
 }

@@ -35,6 +35,7 @@ type host struct {
 	t, life *testing.T
 	dir     string
 	wiring  wiring
+	nics    []string // that containers get, and that come back
 	own     world.Place
 	outside world.Place
 }
@@ -158,6 +159,11 @@ func (h *host) empty() {
 		}
 		return err
 	})
+	for _, nic := range h.nics {
+		if out, err := cell.TrySh("ip link show dev %s up", nic); err != nil || out == "" {
+			h.t.Errorf("NIC %s did not come back as it was: %s", nic, out)
+		}
+	}
 	h.AuditEmpty(h.t)
 	s, err := h.Status(ctx)
 	if err != nil {

@@ -82,6 +82,14 @@ func (p podman) publish(port int) string {
 	return fmt.Sprintf(" -p %d:80 -p %[1]d:80/udp", port)
 }
 
+// mac is the flag that asks for a MAC address, where a NIC has none of its own.
+func (p podman) mac(address string) string {
+	if p.wiring.nics {
+		return ""
+	}
+	return " --mac-address " + address
+}
+
 // id is the container's, as the runtime tells it to CNI.
 func (p podman) id(name string) string { return p.ask(name, "{{.Id}}") }
 
@@ -115,25 +123,32 @@ func (p podman) story(name string, tell func()) {
 // tellRun gives a container the addresses it asks for, and publishes its port.
 func (p podman) tellRun() {
 	want := at(20, 7)
-	a := p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s --mac-address 0a:00:00:00:00:07", want[0], want[1])+p.publish(8080))
+	a := p.run("a", fmt.Sprintf("--network blue --ip %s --ip6 %s", want[0], want[1])+p.mac("0a:00:00:00:00:07")+p.publish(8080))
 	b := p.run("b", "--network blue")
-	if got := addrs(p.endpoint(p.id("a"), "eth0")); fmt.Sprint(got) != fmt.Sprint(want) {
+	e := p.endpoint(p.id("a"), "eth0")
+	if got := addrs(e); fmt.Sprint(got) != fmt.Sprint(want) {
 		p.t.Errorf("the agent gave %s, want %s", got, want)
 	}
+	if flag := p.mac(string(e.MAC)); flag != p.mac("0a:00:00:00:00:07") {
+		p.t.Errorf("the agent gave%s", flag)
+	}
 	const seen = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{.GlobalIPv6Address}} {{.MacAddress}}{{end}}"
-	if got := p.ask("a", seen); got != fmt.Sprintf("%s %s 0a:00:00:00:00:07", want[0], want[1]) {
+	if got := p.ask("a", seen); got != fmt.Sprintf("%s %s %s", want[0], want[1], e.MAC) {
 		p.t.Errorf("podman shows %q", got)
 	}
-	if got := p.do("exec a /bin/ip -o link show eth0"); !strings.Contains(got, "0a:00:00:00:00:07") {
+	if got := p.do("exec a /bin/ip -o link show eth0"); !strings.Contains(got, string(e.MAC)) {
 		p.t.Errorf("the container has %s", got)
 	}
 	b.Gets(p.t, "a", 80, want...)
+	p.own.Gets(p.t, "a", 80, want...)
 	a.Gets(p.t, "b", 80, addrs(p.endpoint(p.id("b"), "eth0"))...)
 	a.Reaches(p.t, world.Beyond4, world.Beyond6)
 	p.published("a", 8080, b)
 	p.published("a", 8080, a)
 	p.refuses("address 10.20.0.7 is taken", "--network blue --ip "+want[0].String(), "HDL-2007")
-	if !p.wiring.onLAN {
+	if p.wiring.onLAN {
+		p.refuses("a port on the LAN", "--network blue -p 8080:80", "publish")
+	} else {
 		p.refuses("port 8080 is published", "--network blue -p 8080:80", "HDL-2010")
 	}
 	p.do("rm -f -t 0 a")
@@ -205,6 +220,8 @@ func (p podman) tellNetworks() {
 	// the monitor of the container listens on its ports, for it
 	p.do("network disconnect blue a")
 	p.do("network connect blue a")
+	p.published("a", 8080, b)
+	p.do("network reload a")
 	p.published("a", 8080, b)
 	p.do("network connect red a")
 	p.do("restart -t 0 a")

@@ -24,6 +24,7 @@ type Guest struct {
 	MemMiB  int           // memory; 0 means 512
 	Args    []string      // the test binary's arguments
 	Timeout time.Duration // from power-on to power-off; 0 means five minutes
+	Boot    []string      // further kernel parameters, such as ipv6.disable=1
 }
 
 // Run boots the guest and waits for its power-off. It returns what the guest wrote to its console, kernel messages included,
@@ -81,7 +82,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0")
+		"-append", strings.Join(append([]string{"console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0"}, g.Boot...), " "))
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	cmd.WaitDelay = 5 * time.Second

@@ -1,0 +1,73 @@
+package bench
+
+import "time"
+
+// Estimate is how long a run will take.
+func Estimate(m Matrix) time.Duration {
+	m = m.withDefaults()
+	var all time.Duration
+	for round := capacityRound; round < m.WarmupRounds+m.Rounds; round++ {
+		all += m.estimate(m.roundCells(round))
+	}
+	return all
+}
+
+func (m Matrix) estimate(cells []Cell) time.Duration {
+	var all time.Duration
+	for _, batch := range m.batches(cells) {
+		all += m.prepareCost(batch)
+		for _, c := range batch {
+			all += m.probe(c).Cost(m, c)
+		}
+	}
+	return all
+}
+
+// prepareCost is dominated by the two seconds that a sockperf client sleeps
+// before it starts, which all cells of a batch spend together.
+func (m Matrix) prepareCost(batch []Cell) time.Duration {
+	cost := 30 * time.Millisecond
+	for _, c := range batch {
+		if p, parks := m.probe(c).(parker); parks {
+			cost = max(cost, p.sleep()+300*time.Millisecond)
+		}
+	}
+	return cost + time.Duration(len(batch))*10*time.Millisecond
+}
+
+// batchMemory bounds what the waiting programs of a batch take, in MiB.
+const batchMemory = 768
+
+// parker is a probe whose programs are started ahead of their turn.
+type parker interface {
+	// memory is what one pair's programs take while they wait, in MiB.
+	memory(m Matrix) int
+	// sleep is how long they are of no use after their start.
+	sleep() time.Duration
+}
+
+// batches cuts a sequence of cells into runs that are prepared together: not
+// more than the memory allows, and not more than a pair has ports.
+func (m Matrix) batches(cells []Cell) [][]Cell {
+	var all [][]Cell
+	var batch []Cell
+	used, ports := 0, map[string]int{}
+	for _, c := range cells {
+		need := 0
+		if p, ok := m.probe(c).(parker); ok {
+			need = p.memory(m) * c.Pairs
+		}
+		column, takes := m.column(c).name(), int(slots(m.probe(c)))
+		if len(batch) > 0 && (used+need > batchMemory || ports[column]+takes > PortsPerPair) {
+			all = append(all, batch)
+			batch, used, ports = nil, 0, map[string]int{}
+		}
+		batch = append(batch, c)
+		used += need
+		ports[column] += takes
+	}
+	if len(batch) > 0 {
+		all = append(all, batch)
+	}
+	return all
+}

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"fmt"
+	"os/exec"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Tool is a program that a probe needs, and the Debian package that has it.
+type Tool struct{ Name, Package string }
+
+var (
+	toolTaskset   = Tool{"taskset", "util-linux"}
+	toolSockperf  = Tool{"sockperf", "sockperf"}
+	toolIperf3    = Tool{"iperf3", "iperf3"}
+	toolPing      = Tool{"ping", "iputils-ping"}
+	toolQperf     = Tool{"qperf", "qperf"}
+	toolWrk       = Tool{"wrk", "wrk"}
+	toolNginx     = Tool{"nginx", "nginx-light"}
+	toolRedis     = Tool{"redis-server", "redis-server"}
+	toolRedisLoad = Tool{"redis-benchmark", "redis-tools"}
+	// netperf's licence was not free until 2020; Debian has it in non-free.
+	toolNetperf   = Tool{"netperf", "netperf, in non-free"}
+	toolNetserver = Tool{"netserver", "netperf, in non-free"}
+)
+
+// CheckTools is an error if a tool of the probes is absent.
+func CheckTools(probes []Probe) error {
+	if err := missing(toolTaskset); err != nil {
+		return err
+	}
+	for _, p := range probes {
+		if err := missing(p.Tools()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing names the first absent tool.
+func missing(tools ...Tool) error {
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool.Name); err != nil {
+			return heddle.Wrap(heddle.NoTool, "find the tool", tool.Name, err, "install it (Debian: "+tool.Package+")")
+		}
+	}
+	return nil
+}
+
+// Present keeps the probes whose tools are on this machine. For each of the
+// others there is a line that names the tool and its package.
+func Present(probes []Probe) (have []Probe, leftOut []string) {
+	for _, p := range probes {
+		absent := ""
+		for _, tool := range p.Tools() {
+			if _, err := exec.LookPath(tool.Name); err != nil && absent == "" {
+				absent = fmt.Sprintf("%s: no %s here (Debian: %s)", p.Name(), tool.Name, tool.Package)
+			}
+		}
+		if absent == "" {
+			have = append(have, p)
+		} else {
+			leftOut = append(leftOut, absent)
+		}
+	}
+	return have, leftOut
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// The modes that need more than a subnet.
+const (
+	modeRouted  = "routed"
+	modeMacvlan = "macvlan"
+	modeDirect  = "direct"
+)
+
+// way notes how packets get there where that is not plain.
+func way(same, across bench.Column) {
+	switch same.Mode {
+	case bench.Reference:
+		across.Notes["way"] = "masqueraded by the first host, published port on the second"
+	case modeDirect:
+		same.Notes["way"] = "through the switch: each container has a wire of its own"
+	}
+}
+
+// network of a mode on a host. A mode whose containers are on the wire has one
+// subnet on both hosts, and each host its own range of it.
+func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
+	n := heddle.Network{Name: "bench-" + mode, Mode: mode}
+	switch mode {
+	case bench.Control:
+	case modeMacvlan:
+		n.Parent = lab.NICName(0)
+		onWire(&n, []netip.Prefix{s.lab.Options.Subnet4, s.lab.Options.Subnet6}, host)
+	case modeDirect:
+		onWire(&n, subnets(number, 0), host)
+		var nics []string
+		for i := range s.lab.Options.NICs {
+			nics = append(nics, lab.NICName(1+i))
+		}
+		n.Options = map[string]string{"nics": strings.Join(nics, ",")}
+	default:
+		n.Subnets = subnets(number, host)
+	}
+	return n
+}
+
+// subnets are a mode's own.
+func subnets(number, host int) []netip.Prefix {
+	return []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(200 + number), byte(host), 0}), 24),
+		netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x99, 2: byte(200 + number), 3: byte(host)}), 64)}
+}
+
+// onWire gives a network subnets that both hosts share, with the address of the
+// lab's switch in them as the gateway, and a quarter of the addresses to each
+// host; the first quarter has the lab hosts' own.
+func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
+	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
+	gateway4, gateway6 := four, six
+	gateway4[3], gateway6[15] = 1, 1
+	n.Subnets, n.Gateways = shared, []netip.Addr{netip.AddrFrom4(gateway4), netip.AddrFrom16(gateway6)}
+	four[3], six[13] = byte(64*(1+host)), byte(1+host)
+	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 26), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
+}
+
+// linkHosts tells each host where the other's routed containers are, as the
+// router between them would.
+func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
+	if mode != modeRouted {
+		return nil
+	}
+	for host := range s.agents {
+		other := 1 - host
+		for _, subnet := range r.network(s, number, other, mode).Subnets {
+			via := s.lab.Hosts[other].Addr4
+			if subnet.Addr().Is6() {
+				via = s.lab.Hosts[other].Addr6
+			}
+			cmd, err := s.lab.Hosts[host].Command(ctx, "ip", "route", "add", subnet.String(), "via", via.String())
+			if err != nil {
+				return err
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return heddle.Wrap(heddle.BenchFailed, "route between lab hosts to", subnet.String(), fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
+			}
+		}
+	}
+	return nil
+}
+
+// The wires between lab hosts, by the names of --wire.
+const (
+	wireIntact = "intact"
+	wireCut    = "cut"
+)
+
+// shapedNote says how a wire gets its rate.
+const shapedNote = "each way (tbf: 10 ms of it may pass at once, 50 ms may wait) at both ends, of a moved NIC's wire at the switch only; segments intact: modes that reach this rate compare by the CPU they need for it"
+
+func knownWires() []bench.Wire {
+	return []bench.Wire{
+		{Name: wireIntact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
+		{Name: wireCut, Note: "tso, gso and gro are off at both ends: each frame of the MTU crosses by itself, as on a cable (its checksum is left out)"},
+		{Name: "1g", Rate: 1e9, Note: "1 Gbit/s " + shapedNote},
+		{Name: "10g", Rate: 10e9, Note: "10 Gbit/s " + shapedNote},
+	}
+}
+
+// wiresNamed selects from knownWires. The plain wire has no name in a report.
+func wiresNamed(names []string) (all []bench.Wire, err error) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		found := false
+		for _, w := range knownWires() {
+			if w.Name == name {
+				found = true
+				if name == wireIntact {
+					w.Name = ""
+				}
+				all = append(all, w)
+			}
+		}
+		if !found || seen[name] {
+			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, 1g or 10g, each once")
+		}
+		seen[name] = true
+	}
+	if all == nil {
+		return nil, heddle.Errorf(heddle.BadArgument, "--wire", "", "name one at least")
+	}
+	return all, nil
+}
+
+func wireLabel(w bench.Wire) string {
+	if w.Name == "" {
+		return wireIntact
+	}
+	return w.Name
+}

@@ -1,0 +1,92 @@
+package lab
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// cut turns segmentation offload off at one end of a wire: what leaves it are
+// frames of the MTU, each by itself, as on a cable. Without that a veth hands
+// TCP's 64 KiB segments on uncut. Checksums stay uncomputed either way.
+// (SIOCETHTOOL, linux/ethtool.h; netlink has no request for a link in another
+// namespace that older kernels know.)
+func (s *stack) cut(name string) error {
+	return s.ethtool(name, map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}, func(string, uint32) {})
+}
+
+// ethtool does each request with the value 0, and tells the value afterwards.
+func (s *stack) ethtool(name string, requests map[string]uint32, tell func(string, uint32)) error {
+	return s.inside(func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		for what, command := range requests {
+			value, err := ethtoolRequest(fd, name, command)
+			if err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			tell(what, value)
+		}
+		return nil
+	})
+}
+
+// Offloads tells which segmentation offloads are on at a host's eth0.
+func (h *Host) Offloads() (map[string]bool, error) {
+	in, err := h.enter()
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "")
+	}
+	defer in.Close()
+	all := map[string]bool{}
+	err = in.ethtool(uplink, map[string]uint32{"tso": unix.ETHTOOL_GTSO, "gso": unix.ETHTOOL_GGSO, "gro": unix.ETHTOOL_GGRO},
+		func(what string, value uint32) { all[what] = value != 0 })
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LabFailed, "read the offloads of", h.Name, err, "")
+	}
+	return all, nil
+}
+
+// ethtoolValue is struct ethtool_value.
+type ethtoolValue struct{ command, value uint32 }
+
+func ethtoolRequest(fd int, name string, command uint32) (uint32, error) {
+	v := ethtoolValue{command: command}
+	var pin runtime.Pinner
+	pin.Pin(&v)
+	defer pin.Unpin()
+	// struct ifreq is the name, and then a pointer to the value.
+	request := struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [24 - unsafe.Sizeof(uintptr(0))]byte
+	}{data: unsafe.Pointer(&v)}
+	copy(request.name[:unix.IFNAMSIZ-1], name)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
+		return 0, errno
+	}
+	return v.value, nil
+}
+
+// inside runs a function in the namespace, on a thread of its own that ends
+// with it.
+func (s *stack) inside(f func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked
+		if err := netns.Set(s.ns); err != nil {
+			result <- err
+			return
+		}
+		result <- f()
+	}()
+	return <-result
+}
