@@ -31,8 +31,8 @@ func (h *Host) lookMode(ctx context.Context, m heddle.Mode) Finding {
 		return fine("tried with " + wanted.Families() + ": made, compared, removed")
 	}
 	best, found := trial.Best(wanted, h.modeNames(), func(c trial.Case) bool {
-		i := slices.IndexFunc(h.Modes, func(m heddle.Mode) bool { return m.Name() == c.Mode })
-		return i >= 0 && trial.Run(h.Modes[i], c) == nil
+		other, known := h.mode(c.Mode)
+		return known && trial.Run(other, c) == nil
 	})
 	f := trouble([]string{"tried with " + wanted.Families() + ": " + err.Error()}, trial.Advice(wanted, best, found))
 	if !h.expects(ctx, m.Name()) {

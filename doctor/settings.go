@@ -9,10 +9,10 @@ func settingChecks() []Check {
 	return append([]Check{
 		{ID: "ip-forward", Title: "The host forwards IPv4", Severity: Fail, Looks: "/proc/sys/net/ipv4/ip_forward, where a network has IPv4",
 			Why: "Containers reach nothing beyond their own bridge. The agent puts it back within seconds; if it is off, somebody keeps turning it off, or the agent is down.", Remedy: "sysctl -w net.ipv4.ip_forward=1",
-			look: lookForwarding("net/ipv4/ip_forward", true), fix: fixSetting("net/ipv4/ip_forward", "1")},
+			look: lookForwarding(forward4, true), fix: fixSetting(forward4, "1")},
 		{ID: "ip6-forward", Title: "The host forwards IPv6", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/all/forwarding, where a network has IPv6",
 			Why: "Containers reach nothing beyond their own bridge by IPv6.", Remedy: "sysctl -w net.ipv6.conf.all.forwarding=1",
-			look: lookForwarding("net/ipv6/conf/all/forwarding", false), fix: fixSetting("net/ipv6/conf/all/forwarding", "1")},
+			look: lookForwarding(forward6, false), fix: fixSetting(forward6, "1")},
 		{ID: "setting-files", Title: "No file turns forwarding off", Severity: Warn, Looks: "/etc/sysctl.d, /run/sysctl.d, /usr/local/lib/sysctl.d, /usr/lib/sysctl.d, /etc/sysctl.conf, where a network has the family",
 			Why: "At the next boot, or the next 'sysctl --system', containers are cut off until the agent looks.", Remedy: "remove the line from FILE", look: lookSettingFiles},
 		{ID: "disable-ipv6", Title: "IPv6 is on where networks need it", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/{all,BRIDGE}/disable_ipv6, where a network has IPv6",
@@ -36,7 +36,7 @@ func fixSetting(name, value string) func(context.Context, *Host) ([]string, erro
 
 func lookForwarding(name string, v4 bool) func(context.Context, *Host) Finding {
 	return func(ctx context.Context, h *Host) Finding {
-		networks, err := h.Networks(ctx)
+		networks, err := h.forwarded(ctx)
 		switch {
 		case err != nil:
 			return unknown(err)
@@ -48,7 +48,7 @@ func lookForwarding(name string, v4 bool) func(context.Context, *Host) Finding {
 }
 
 func lookSettingFiles(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
+	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return unknown(err)
 	}
@@ -70,7 +70,7 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 }
 
 func lookDisableIPv6(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
+	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return unknown(err)
 	}
@@ -180,7 +180,7 @@ func lookAcceptRA(_ context.Context, h *Host) Finding {
 }
 
 func lookARPIgnore(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
+	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return unknown(err)
 	}
