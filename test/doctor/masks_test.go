@@ -50,7 +50,7 @@ const onlyHost, macvlanWorks = "only mode host works here", "mode macvlan works 
 var masks = []mask{
 	{name: "nft not in PATH", hide: "mount --bind /dev/null NFTPROG", unhide: "umount NFTPROG", says: both("nft", "nft"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "settings read-only", hide: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", unhide: "umount /proc/sys",
-		says: map[string]string{"bridge": "read-only file system", "routed": "read-only file system", "macvlan": "read-only file system"},
+		says:   map[string]string{"bridge": "read-only file system", "routed": "read-only file system", "macvlan": "read-only file system"},
 		advice: map[string]string{"bridge": onlyHost, "routed": onlyHost, "macvlan": onlyHost}},
 }
 
