@@ -46,7 +46,7 @@ var faults = []fault{
 		must(t, err)
 		return func() { l.Close() }
 	}},
-	{id: "mtu-parent", plant: "ip link set lan0 mtu 1400", repair: "ip link set lan0 mtu 1500"},
+	{id: "mtu-parent", plant: "ip link set lan1 mtu 1400", repair: "ip link set lan1 mtu 1500"},
 	{id: "mtu-bridge", others: agentless, down: true, plant: "port=$(ip -o link show type veth master $(ip -o link show type bridge | sed -n 's/.*\\(hb[0-9a-f]\\{10\\}\\):.*/\\1/p') | sed -n 's/.*\\(hd[0-9a-f]\\{10\\}\\)@.*/\\1/p' | head -1); ip link set $port mtu 1300"},
 	{id: "networkd-routes", during: networkd("")},
 	{id: "networkd-links", others: "networkd-routes", during: networkd("[Match]\nName=h*\n\n[Network]\nLinkLocalAddressing=no\n")},
