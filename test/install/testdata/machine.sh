@@ -70,8 +70,8 @@ check "a second one" sh -exc 'ip netns add db; heddle attach app --netns /run/ne
 check "a routed network" sh -exc 'heddle network create wide --mode routed --subnet 10.60.0.0/24 --subnet fd00:60::/64; ip netns add far; heddle attach wide --netns /run/netns/far --id far; ip netns exec far ping -c 1 10.60.0.1; heddle audit'
 
 # a restart, a crash, an upgrade
-held() { grep -q " /run/heddle/netns/web nsfs " /proc/self/mounts && is "$(stat -Lc %i /run/heddle/netns/web)" "$(stat -Lc %i /run/netns/web)"; }
-check "the agent may bind-mount" nsenter -t "$pid" -m sh -exc 'mkdir -p /run/heddle/netns; touch /run/heddle/netns/web; mount --bind /run/netns/web /run/heddle/netns/web'
+held() { grep -q " /run/heddle/elsewhere/web nsfs " /proc/self/mounts && is "$(stat -Lc %i /run/heddle/elsewhere/web)" "$(stat -Lc %i /run/netns/web)"; }
+check "the agent may bind-mount" nsenter -t "$pid" -m sh -exc 'mkdir -p /run/heddle/elsewhere; touch /run/heddle/elsewhere/web; mount --bind /run/netns/web /run/heddle/elsewhere/web'
 check "the host sees it" held
 stream
 check "traffic" soon seen 5
