@@ -150,7 +150,10 @@ type Endpoint struct {
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
-	Slot    int       `json:"slot"`
+	Slot int `json:"slot"`
+	// Port names the host's end of the link, if it has one. It is not recorded:
+	// the agent fills it in whenever it shows the endpoint.
+	Port    string    `json:"port,omitempty"`
 	Created time.Time `json:"created"`
 }
 

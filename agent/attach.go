@@ -287,16 +287,28 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 }
 
 func (a *Agent) reply(n *network, made record) heddle.AttachReply {
-	e := made.Endpoint
+	e := made.shown()
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
+		if e.NIC != nil && n.pool == nil {
+			r.Gateways = e.NIC.Fact().Gateways
+		}
 	}
-	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
-	if slices.ContainsFunc(made.Plan.Host.Links, hasPort) {
-		r.PortName, r.PortMAC = e.ID.PortName(), e.ID.PortMAC()
+	if e.Port != "" {
+		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()
 	}
 	return r
+}
+
+// shown is the endpoint with what is not recorded of it.
+func (r record) shown() heddle.Endpoint {
+	e := r.Endpoint
+	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }
+	if slices.ContainsFunc(r.Plan.Host.Links, hasPort) {
+		e.Port = e.ID.PortName()
+	}
+	return e
 }
 
 // portFree reports whether nobody on the host listens on the port.

@@ -310,7 +310,7 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	var all []heddle.Endpoint
 	for _, r := range a.endpoints {
 		if id == "" || r.Endpoint.Network == id {
-			all = append(all, r.Endpoint)
+			all = append(all, r.shown())
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
@@ -355,7 +355,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	return r.Endpoint, nil
+	return r.shown(), nil
 }
 
 func noEndpoint(id heddle.EndpointID) error {

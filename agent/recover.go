@@ -193,8 +193,10 @@ func (a *Agent) settleRecord(r record, intent string) error {
 		if err := a.undo(r); err != nil {
 			return err
 		}
-		for _, addr := range r.Endpoint.Addrs { // none without a pool
-			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
+		for _, addr := range r.Endpoint.Addrs {
+			if n.pool != nil {
+				n.pool.RestoreQuarantine(addr.Addr(), time.Now())
+			}
 		}
 		a.erase(r)
 		return a.ledger.drop(r.Endpoint, time.Now())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -105,7 +106,7 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 			return c.Check(ctx, heddle.EndpointID{})
 		})
 	}
-	all, err := check()
+	all, err := twice(check)
 	if err != nil {
 		return unknown(err)
 	}
@@ -123,19 +124,24 @@ func lookAgentNamespace(_ context.Context, h *Host) Finding {
 	if err != nil {
 		return skip(err.Error())
 	}
-	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	mine, err := os.Readlink(ownNetns)
 	if err != nil {
 		return skip(err.Error())
 	}
-	mine, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		return skip(err.Error())
+	read := []string{}
+	// the agent's first thread may be on a visit to a container
+	for range 10 {
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+		if err != nil {
+			return skip(err.Error())
+		}
+		read = []string{fmt.Sprintf("/proc/%d/ns/net: %s", pid, theirs), ownNetns + ": " + mine}
+		if theirs == mine {
+			return fine(read...)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
-	read := []string{fmt.Sprintf("/proc/%d/ns/net: %s", pid, theirs), "/proc/self/ns/net: " + mine}
-	if theirs != mine {
-		return trouble(read)
-	}
-	return fine(read...)
+	return trouble(read)
 }
 
 func lookAgentAlone(_ context.Context, h *Host) Finding {

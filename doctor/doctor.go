@@ -169,10 +169,21 @@ func (c Check) run(ctx context.Context, h *Host) Finding {
 	if f.Loud() && len(f.Remedy) == 0 {
 		f.Remedy = []string{c.Remedy}
 	}
-	for i, line := range f.Evidence {
-		f.Evidence[i] = strings.TrimSpace(line)
-	}
+	f.Evidence, f.Remedy = clip(f.Evidence), clip(f.Remedy)
 	return f
+}
+
+// mostLines are as many as a person reads.
+const mostLines = 8
+
+func clip(lines []string) (some []string) {
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		some = append(some, strings.TrimSpace(line))
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		some = append(some, fmt.Sprintf("and %d more", more))
+	}
+	return some
 }
 
 // Mend puts right what findings tell and can be put right safely, one after the

@@ -53,18 +53,24 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 	if _, err := h.Status(ctx); err != nil {
 		return nil, err
 	}
-	all, err := ask(ctx, h, (*client.Client).Audit)
+	return twice(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
+}
+
+// settle is how long an operation under way may take to end, and the agent to
+// put back what somebody removed.
+const settle = 500 * time.Millisecond
+
+// twice looks again if there is something: what was on its way is no finding,
+// only what is still there counts.
+func twice(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
+	all, err := look()
 	if err != nil || len(all) == 0 {
 		return all, err
 	}
-	// what was on its way is no finding: only what is still there counts
 	time.Sleep(settle)
-	again, err := ask(ctx, h, (*client.Client).Audit)
+	again, err := look()
 	return slices.DeleteFunc(again, func(f heddle.Finding) bool { return !slices.Contains(all, f) }), err
 }
-
-// settle is how long an operation under way may take to end.
-const settle = 300 * time.Millisecond
 
 func lookAudit(ctx context.Context, h *Host) Finding {
 	all, err := h.audit(ctx)

@@ -23,11 +23,15 @@ func (p process) String() string {
 	return "/proc/" + strconv.Itoa(p.pid) + "/cmdline: " + p.command
 }
 
+// ownNetns is the network namespace of the calling thread.
+const ownNetns = "/proc/thread-self/ns/net"
+
 // Processes lists what runs in this network namespace. A manager in a
 // container's namespace, or another machine's in a lab, is no concern of ours.
 func (h *Host) Processes() ([]process, error) {
 	return h.processes.get(func() ([]process, error) {
-		own, err := os.Readlink("/proc/self/ns/net")
+		// not /proc/self: the process's first thread may be on a visit elsewhere
+		own, err := os.Readlink(ownNetns)
 		if err != nil {
 			return nil, err
 		}

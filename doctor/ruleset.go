@@ -69,8 +69,8 @@ func (h *Host) Chains(ctx context.Context) ([]chain, error) {
 type legacyFamily struct{ family, names, program string }
 
 var legacyFamilies = []legacyFamily{
-	{"ip", "/proc/net/ip_tables_names", "iptables-legacy"},
-	{"ip6", "/proc/net/ip6_tables_names", "ip6tables-legacy"},
+	{"ip", "/proc/thread-self/net/ip_tables_names", "iptables-legacy"},
+	{"ip6", "/proc/thread-self/net/ip6_tables_names", "ip6tables-legacy"},
 }
 
 // tables names the legacy tables in use; asking for another would load it.

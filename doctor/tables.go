@@ -160,7 +160,7 @@ func lookPortTaken(ctx context.Context, h *Host) Finding {
 	var evidence []string
 	for _, p := range all {
 		for _, version := range []string{"", "6"} {
-			line := listener(filepath.Join("/proc/net", p.Protocol+version), p.HostPort, p.Protocol)
+			line := listener(filepath.Join("/proc/thread-self/net", p.Protocol+version), p.HostPort, p.Protocol)
 			if line != "" {
 				evidence = append(evidence, fmt.Sprintf("endpoint %s publishes %s", p.endpoint, p.PortMapping), line)
 			}

@@ -13,6 +13,8 @@ type attempt struct {
 	undo      []undo
 	// fresh holds the links that this call made, by side and name.
 	fresh map[string]bool
+	// local holds the IPv6 addresses that this call made.
+	local []localAddress
 }
 
 // Apply makes what is missing of the plan and corrects what is ours and
@@ -68,6 +70,7 @@ func (a *attempt) run() error {
 		func() error { return a.layer3(a.pod, pod) },
 		func() error { return a.carry(a.host, host.Links) },
 		func() error { return a.carry(a.pod, pod.Links) },
+		a.awaitLocal,
 	} {
 		if err := phase(); err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestApplyTwice(t *testing.T) {
 			r.sh(uplinkScript)
 			for _, p := range []heddle.Plan{s.netPlan, s.endpoint(0)} {
 				all := len(p.Host.Objects()) + len(p.Pod.Objects())
-				if made := r.apply(p); (len(made) == 0) != (all == 0) || len(made) > all {
+				if made := r.apply(p); len(made) == 0 && all > 0 || len(made) > all {
 					t.Errorf("made %d of %d objects", len(made), all)
 				}
 				r.clean(p)
@@ -85,8 +85,12 @@ func (r *room) events(do func()) string {
 		all += strings.TrimPrefix(after[i], before[i])
 	}
 	r.monitors = nil
-	return all
+	return ageing.ReplaceAllString(all, "")
 }
+
+// ageing is what the kernel does by itself: it forgets entries for multicast
+// addresses to which it sent a report.
+var ageing = regexp.MustCompile(`(?m)^.*\[NEIGH\].* NOARP *\n`)
 
 type monitor struct {
 	cmd *exec.Cmd

@@ -119,6 +119,7 @@ func (d *differ) sysctls(wanted []heddle.Sysctl) error {
 		for _, c := range wanted {
 			have, err := folder.read(c.Name)
 			switch {
+			case os.IsNotExist(err) && folder.moot(c):
 			case os.IsNotExist(err):
 				d.missing(c)
 			case err != nil:

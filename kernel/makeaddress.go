@@ -24,6 +24,7 @@ func (a *attempt) address(s *site, x heddle.Address) error {
 		}
 		if err == nil {
 			a.did(x.Key(), func() error { return s.deleteAddress(x) })
+			a.made6(s, x)
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/google/nftables/userdata"
@@ -128,7 +129,8 @@ func (c *conn) tableParts(family string, t *liveTable, parts []part) error {
 			r.AddData(textAttr(p.tableAttr, heddle.Mark))
 			return r
 		}, func(b []byte) (map[uint16][]byte, bool) {
-			at := after(nl.SizeofNfgenmsg, b)
+			// a row outlives the exchange, whose buffer the next one fills
+			at := after(nl.SizeofNfgenmsg, slices.Clone(b))
 			return at, text(at[uint16(p.tableAttr)]) == heddle.Mark
 		})
 		if err != nil && !absent(err) {

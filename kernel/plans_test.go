@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
@@ -25,6 +26,7 @@ func scenarios(t testing.TB) []scenario {
 	return []scenario{
 		newScenario(t, "bridge", bridge.Mode{}, nil, 0),
 		newScenario(t, "shard", bridge.Mode{}, nil, 768),
+		newScenario(t, "direct", direct.Mode{}, map[string]string{"nics": "nic0,nic1"}, 0),
 		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 0),
 		newScenario(t, "macvlan", macvlan.Mode{}, nil, 0),
 		newScenario(t, "private", macvlan.Mode{}, map[string]string{"macvlan_mode": "private"}, 0),
@@ -34,11 +36,16 @@ func scenarios(t testing.TB) []scenario {
 func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot int) scenario {
 	t.Helper()
 	s := scenario{name: name, mode: mode}
-	s.network = heddle.Network{ID: "00000000000000aa", Name: "demo", Mode: mode.Name(), MTU: 1400, Parent: "up0", Options: options,
+	parent, mtu := "up0", 1400
+	if mode.Name() == "direct" {
+		parent, mtu = "", 0
+	}
+	s.network = heddle.Network{ID: "00000000000000aa", Name: "demo", Mode: mode.Name(), MTU: mtu, Parent: parent, Options: options,
 		Subnets:  []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("fd20::/64")},
 		Gateways: []netip.Addr{netip.MustParseAddr("10.20.0.1"), netip.MustParseAddr("fd20::1")}}
 	s.facts = heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{{Name: "up0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true,
-		Addrs: []netip.Prefix{netip.MustParsePrefix("198.51.100.2/24")}, Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}}}
+		Addrs: []netip.Prefix{netip.MustParsePrefix("198.51.100.2/24")}, Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1")}},
+		{Name: "nic0", MAC: nicMAC(0)}, {Name: "nic1", MAC: nicMAC(1)}}}
 	check(t, mode.Check(s.facts, s.network))
 	ports := 2
 	if mode.Name() == "macvlan" { // the LAN's own subnet and router, and no ports to publish
@@ -59,11 +66,17 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 			four, bits = netip.AddrFrom4([4]byte{198, 51, 100, byte(i + 128)}), 24
 			six = netip.MustParseAddr(fmt.Sprintf("2001:db8:1::%x", i+128))
 		}
+		nic := heddle.NIC{Name: fmt.Sprintf("nic%d", i), MAC: nicMAC(i),
+			Was: heddle.NICState{Kind: "veth", MTU: 1500, QueueLen: 1000}}
+		mac := id.DefaultMAC(s.network.ID, 0)
+		if mode.Name() == "direct" {
+			mac = nic.MAC
+		}
 		published := []heddle.PortMapping{
 			{HostPort: uint16(10000 + i), ContainerPort: 80, Protocol: "tcp"},
 			{HostIP: netip.MustParseAddr("198.51.100.2"), HostPort: uint16(10000 + i), ContainerPort: 53, Protocol: "udp"}}
-		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, Network: s.network.ID, NetworkName: "demo", MTU: 1400,
-			MAC: id.DefaultMAC(s.network.ID, 0), Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)},
+		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: 1400,
+			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)},
 			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports]})
 		check(t, err)
 		return p
@@ -80,7 +93,12 @@ ip address add 2001:db8:1::2/64 dev up0 nodad
 ip link set up0 up
 ip link set wire0 up
 ip route add default via 198.51.100.1 dev up0
+for i in 0 1; do
+	ip link add nic$i address 02:00:00:00:01:0$i type veth peer name far$i
+done
 `
+
+func nicMAC(i int) heddle.MAC { return heddle.MAC(fmt.Sprintf("02:00:00:00:01:0%d", i)) }
 
 func sysctlNames(plans ...heddle.Plan) []string {
 	var names []string

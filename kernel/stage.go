@@ -60,18 +60,34 @@ func (s *Stage) Close() {
 	}
 }
 
-// unshareNetns makes a namespace that lives as long as it is open.
+// unshareNetns makes a namespace that lives as long as it is open. The thread
+// goes back to where it was: should it be the process's first one, which cannot
+// end, /proc/self would name the new namespace for good.
 func unshareNetns() (n *Netns, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
-			n, err = OpenNetns("/proc/thread-self/ns/net")
-		}
+		n, err = unshareHere()
 	}()
 	<-done
-	if n != nil {
+	return n, err
+}
+
+func unshareHere() (*Netns, error) {
+	runtime.LockOSThread()
+	home, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		if err = unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			unix.Close(home)
+		}
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
+		return nil, err
+	}
+	defer leave(home)
+	n, err := OpenNetns("/proc/thread-self/ns/net")
+	if err == nil {
 		n.path = "(throw-away)"
 	}
 	return n, err

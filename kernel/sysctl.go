@@ -124,8 +124,22 @@ func (a *attempt) sysctls(s *site, wanted []heddle.Sysctl) error {
 	})
 }
 
+// moot reports whether a setting that is not there was only to keep IPv6 off or
+// quiet, and the kernel has none.
+func (s settings) moot(c heddle.Sysctl) bool {
+	off := strings.HasSuffix(c.Name, "/disable_ipv6") && c.Value == "1" || strings.HasSuffix(c.Name, "/accept_ra") && c.Value == "0"
+	if !off || !strings.HasPrefix(c.Name, "net/ipv6/conf/") {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.root, "net/ipv6/conf"))
+	return os.IsNotExist(err)
+}
+
 func (a *attempt) sysctl(s *site, folder settings, c heddle.Sysctl) error {
 	old, err := folder.read(c.Name)
+	if os.IsNotExist(err) && folder.moot(c) {
+		return nil
+	}
 	if err != nil || old == words(c.Value) {
 		return err
 	}

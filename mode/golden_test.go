@@ -17,6 +17,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -95,7 +96,25 @@ func variants() []variant {
 		e.ID.IfName, e.Addrs, e.Ports, e.DefaultRoute = "eth1", prefixes("198.51.100.130/24"), nil, false
 		e.MAC = e.ID.DefaultMAC(n.ID, 0)
 	})
+	add(direct.Mode{}, "direct", "A NIC with its own addresses and routes (`--parent lan1`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		giveNIC(n, e)
+		n.Subnets, n.Gateways, e.Addrs = nil, nil, nil
+	})
+	add(direct.Mode{}, "direct-subnet", "A NIC with an address of the network (`--parent lan1 --subnet 10.20.0.0/24 --subnet fd20::/64`).", giveNIC)
 	return all
+}
+
+// giveNIC gives the endpoint the host's second NIC, as it was.
+func giveNIC(n *heddle.Network, e *heddle.Endpoint) {
+	n.Parent, e.Ports, e.MAC = "lan1", nil, "52:54:00:00:00:02"
+	v6, gateway := netip.MustParseAddr("2001:db8:1::1"), netip.MustParseAddr("198.51.100.1")
+	e.NIC = &heddle.NIC{Name: "lan1", MAC: e.MAC, Was: heddle.NICState{MTU: 1300, Up: true,
+		Addrs: []heddle.NICAddress{{Prefix: netip.MustParsePrefix("198.51.100.10/24")}, {Prefix: netip.MustParsePrefix("2001:db8:1::10/64")}},
+		Routes: []heddle.NICRoute{
+			{Dst: netip.MustParsePrefix("0.0.0.0/0"), Type: 1, Table: 254, Protocol: 3, Via: gateway, Metric: 100},
+			{Dst: netip.MustParsePrefix("203.0.113.0/24"), Type: 1, Table: 51, Protocol: 3, Via: gateway},
+			{Dst: netip.MustParsePrefix("2001:db8:f::/48"), Type: 1, Table: 254, Protocol: 3, Via: v6, Metric: 1024},
+		}}}
 }
 
 func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {

@@ -15,12 +15,14 @@ import (
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 // modes are those that the doctor tries: all that heddled has.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}}
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}
 
 // doctorFlags are what the doctor is told.
 type doctorFlags struct {
@@ -34,7 +36,7 @@ func newDoctor(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", GroupID: groupHealth, Args: knownCommand,
 		Short: "Look at the host for what keeps networks from working",
-		Long: `doctor makes some 70 checks: what each mode needs from this kernel (by trying it
+		Long: `doctor makes about ninety checks: what each mode needs from this kernel (by trying it
 in throw-away namespaces), settings, MTU, network managers, other firewalls,
 overlapping subnets, leftovers, rights, and the agent. It runs as root, with the
 agent up or down. Each finding tells what was read, word for word, and a command

@@ -61,16 +61,19 @@ func newEndpointShow(s *session) *cobra.Command {
 }
 
 func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
-	port, route := "", ""
+	route, nic := "", ""
 	if e.MAC != "" {
-		port, route = e.ID.PortName(), "through another endpoint of the container"
+		route = "not through this endpoint"
+	}
+	if e.NIC != nil {
+		nic = e.NIC.Name + " of the host"
 	}
 	if e.DefaultRoute {
 		route = "through this endpoint"
 	}
 	return fields(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joined(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
-		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", port},
+		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
 		[2]string{"default route", route}, [2]string{"created", moment(e.Created)})
 }
 

@@ -31,7 +31,7 @@ var back = heddle.Network{ID: "fedcba9876543210", Name: "back", Mode: "routed", 
 var plain1 = heddle.Network{ID: "1111111111111111", Name: "plain", Mode: "host", Created: born}
 
 var web = heddle.Endpoint{ID: heddle.EndpointID{Container: "web", IfName: "eth0"}, Network: front.ID, NetworkName: "front",
-	Netns: "/run/netns/web", MAC: "0a:00:00:00:00:09", MTU: 1500, DefaultRoute: true, Created: born,
+	Netns: "/run/netns/web", MAC: "0a:00:00:00:00:09", MTU: 1500, DefaultRoute: true, Port: "hd2905ce7a38", Created: born,
 	Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.0.130/24"), netip.MustParsePrefix("fd20::2/64")},
 	Ports: []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"},
 		{HostIP: netip.MustParseAddr("::1"), HostPort: 5353, ContainerPort: 53, Protocol: "udp"}}}

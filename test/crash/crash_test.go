@@ -38,7 +38,7 @@ func lan(t *testing.T) {
 
 func request(mode, pod string) heddle.AttachRequest {
 	q := heddle.AttachRequest{Network: "net", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}, Netns: pod}
-	if mode != "macvlan" {
+	if mode == "bridge" || mode == "routed" {
 		q.Ports = []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}
 	}
 	return q
@@ -51,6 +51,8 @@ type operation struct {
 	prepare func(t *testing.T, a *cell.Agent, pod string)
 	run     func(a *cell.Agent, pod string) error
 	clear   func(t *testing.T, a *cell.Agent)
+	// settle waits for what the agent does by itself after its start; nil: nothing.
+	settle func(t *testing.T, a *cell.Agent)
 }
 
 func must(t *testing.T, err error) {
@@ -83,13 +85,13 @@ func operations(mode string) []operation {
 		{"network create", func(*testing.T, *cell.Agent, string) {}, func(a *cell.Agent, _ string) error {
 			_, _, err := a.CreateNetwork(ctx, network(mode), false)
 			return err
-		}, clearAll},
-		{"network delete", create, func(a *cell.Agent, _ string) error { return a.DeleteNetwork(ctx, "net") }, clearAll},
-		{"attach", create, attach, clearAll},
+		}, clearAll, nil},
+		{"network delete", create, func(a *cell.Agent, _ string) error { return a.DeleteNetwork(ctx, "net") }, clearAll, nil},
+		{"attach", create, attach, clearAll, nil},
 		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
 			create(t, a, pod)
 			must(t, attach(a, pod))
-		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll},
+		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll, nil},
 	}
 }
 
@@ -127,6 +129,9 @@ func killAtEveryStep(t *testing.T, op operation) {
 		a.WaitDead(t)
 		os.Remove(armed)
 		a = cell.Start(t, dir)
+		if op.settle != nil {
+			op.settle(t, a)
+		}
 		a.AuditEmpty(t)
 		op.clear(t, a)
 		a.AuditEmpty(t)

@@ -43,17 +43,17 @@ func TestKillWhileDefaultRouteMoves(t *testing.T) {
 		return err
 	}
 	t.Run("attach", func(t *testing.T) {
-		killAtEveryStep(t, operation{"attach", both, attach, clear})
+		killAtEveryStep(t, operation{name: "attach", prepare: both, run: attach, clear: clear})
 	})
 	t.Run("detach", func(t *testing.T) {
 		prepare := func(t *testing.T, a *cell.Agent, pod string) {
 			both(t, a, pod)
 			must(t, attach(a, pod))
 		}
-		killAtEveryStep(t, operation{"detach", prepare, func(a *cell.Agent, _ string) error {
+		killAtEveryStep(t, operation{name: "detach", prepare: prepare, run: func(a *cell.Agent, _ string) error {
 			_, err := a.Detach(ctx, second("").ID)
 			return err
-		}, clear})
+		}, clear: clear})
 	})
 }
 

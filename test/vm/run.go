@@ -18,8 +18,15 @@ const requireVariable = "HEDDLE_REQUIRE_VM"
 
 // RunInGuests runs the tests of the calling package whose names match the pattern once under every kernel of Versions, each in a
 // guest of its own and reported as a subtest ("linux-6.1"). The package's TestMain must call Main. A guest must pass at least one
-// test. Where guests cannot run the test is skipped with the reason, or fails if HEDDLE_REQUIRE_VM=1.
-func RunInGuests(t *testing.T, pattern string) {
+// test. Where guests cannot run the test is skipped with the reason, or fails if HEDDLE_REQUIRE_VM=1. Further words are kernel
+// parameters.
+func RunInGuests(t *testing.T, pattern string, boot ...string) {
+	t.Helper()
+	Guest{Boot: boot}.RunEverywhere(t, pattern)
+}
+
+// RunEverywhere is RunInGuests with guests like this one; its kernel is left out.
+func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	t.Helper()
 	if InGuest() {
 		t.Skip("already in a guest")
@@ -35,7 +42,9 @@ func RunInGuests(t *testing.T, pattern string) {
 			if i < 0 {
 				skip(t, missingKernel(v))
 			}
-			Guest{Kernel: present[i]}.RunTests(t, pattern)
+			g := g
+			g.Kernel = present[i]
+			g.RunTests(t, pattern)
 		})
 	}
 }

@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// localPatience bounds the wait for an address to be the namespace's own.
+const localPatience = 200 * time.Millisecond
+
+// localAddress is an IPv6 address that was made a moment ago.
+type localAddress struct {
+	s    *site
+	addr netip.Addr
+}
+
+func (a *attempt) made6(s *site, x heddle.Address) {
+	if ip := x.Prefix.Addr(); ip.Is6() && !ip.IsLinkLocalUnicast() {
+		a.local = append(a.local, localAddress{s, ip})
+	}
+}
+
+// awaitLocal waits until packets to the new IPv6 addresses are taken. The kernel
+// adds an address's local route in a workqueue (addrconf_dad_work in
+// net/ipv6/addrconf.c), also for one that skips duplicate address detection; a
+// packet that comes sooner is dropped, and an endpoint that is reported as made
+// must not lose its first.
+func (a *attempt) awaitLocal() error {
+	for _, l := range a.local {
+		for end := time.Now().Add(localPatience); !l.s.isLocal(l.addr) && time.Now().Before(end); {
+			rest()
+		}
+	}
+	return nil
+}
+
+// rest waits for a hundred microseconds. time.Sleep would take a millisecond at
+// least where the process is idle otherwise: the runtime's poller counts in those.
+func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
+
+// isLocal asks where a packet to the address would go.
+func (s *site) isLocal(addr netip.Addr) bool {
+	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128}})
+	r.AddData(nl.NewRtAttr(unix.RTA_DST, addr.AsSlice()))
+	local := false
+	err := s.rt.get(r, func(_ uint16, payload []byte) {
+		local = len(payload) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(payload).Type == unix.RTN_LOCAL
+	})
+	return err == nil && local
+}

@@ -1,0 +1,63 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Unload takes a kernel module away from the guest, with all that depend on it, and returns how to load them again. It fails
+// the test if the module stays in use.
+func Unload(t testing.TB, name string) (load func()) {
+	t.Helper()
+	if !InGuest() {
+		t.Fatal("kernel modules are taken away in a guest only")
+	}
+	load = func() {
+		if err := loadModules(); err != nil {
+			t.Error(err)
+		}
+	}
+	var err error
+	// a namespace that was closed holds its modules until the kernel has cleaned up
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if err = unload(moduleName(name)); err == nil {
+			return load
+		}
+	}
+	load()
+	t.Fatalf("unload module %s: %v", name, err)
+	return nil
+}
+
+// unload removes what depends on the module, then the module. One that is not loaded is an error: it would mask nothing.
+func unload(name string) error {
+	b, err := os.ReadFile("/proc/modules")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line) // name, size, uses, users, state, address
+		if len(f) < 4 || f[0] != name {
+			continue
+		}
+		for user := range strings.SplitSeq(strings.Trim(f[3], "-,"), ",") {
+			if user == "" {
+				continue
+			}
+			if err := unload(user); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		if err := unix.DeleteModule(name, unix.O_NONBLOCK); err != nil {
+			return fmt.Errorf("%s (%s uses, by %s): %w", name, f[2], f[3], err)
+		}
+		return nil
+	}
+	return fmt.Errorf("module %s: %w", name, os.ErrNotExist)
+}
