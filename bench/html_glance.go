@@ -83,10 +83,39 @@ func (v *view) byWire(cells []Cell) [][]Cell {
 	return all
 }
 
+// fair are the situations in which all modes have a reading that have one at
+// all: a mode that failed at the hard ones must not win by the easy ones. If
+// there is none, all.
+func (v *view) fair(cells []Cell) []Cell {
+	count, most := make([]int, len(cells)), 0
+	for _, m := range v.modes {
+		some := false
+		for i, c := range cells {
+			if _, ok := v.standing(with(c, m)); ok {
+				count[i]++
+				some = true
+			}
+		}
+		if some {
+			most++
+		}
+	}
+	var all []Cell
+	for i, c := range cells {
+		if count[i] == most {
+			all = append(all, c)
+		}
+	}
+	if all == nil {
+		return cells
+	}
+	return all
+}
+
 // mean is a mode's mean standing over situations; NaN if it has none.
 func (v *view) mean(cells []Cell, mode string) float64 {
 	var all []float64
-	for _, c := range cells {
+	for _, c := range v.fair(cells) {
 		if s, ok := v.standing(with(c, mode)); ok {
 			all = append(all, s.Median)
 		}
