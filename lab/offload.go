@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -76,17 +77,31 @@ func ethtoolRequest(fd int, name string, command uint32) (uint32, error) {
 	return v.value, nil
 }
 
-// inside runs a function in the namespace, on a thread of its own that ends
-// with it.
+// inside runs a function in the namespace, and brings its thread back. A thread
+// that stayed would keep the namespace: Go ends those of locked goroutines, but
+// not a process's first one.
 func (s *stack) inside(f func() error) error {
 	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked
-		if err := netns.Set(s.ns); err != nil {
-			result <- err
-			return
-		}
-		result <- f()
-	}()
+	go func() { result <- s.visit(f) }()
 	return <-result
+}
+
+func (s *stack) visit(f func() error) error {
+	runtime.LockOSThread()
+	home, err := netns.Get()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	defer home.Close()
+	if err := netns.Set(s.ns); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	err = f()
+	if back := netns.Set(home); back != nil {
+		return errors.Join(err, back) // the thread stays locked, and of no use to others
+	}
+	runtime.UnlockOSThread()
+	return err
 }
