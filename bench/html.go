@@ -24,6 +24,7 @@ type page struct {
 	Legend    []legend
 	Facts     []fact
 	Paths     []fact
+	WireNotes []fact
 	Glance    []glanceRow
 	Matrix    []matrixTable
 	Sections  []section
@@ -70,7 +71,7 @@ func (r *Report) HTML(w io.Writer) error {
 	p := page{
 		view: v, Kind: reportKind, CSS: css(), Symbols: symbols(), Facts: v.facts(), Glance: v.glance(), Matrix: v.matrix(),
 		Sections: v.sections(), Tests: v.testWords(), Figures: v.extent(), Busy: r.Environment.Busy(), Published: v.published(),
-		Legend: v.legend(), HasBridge: v.index(Reference) >= 0, Paths: v.paths(),
+		Legend: v.legend(), HasBridge: v.index(Reference) >= 0, Paths: v.paths(), WireNotes: v.wireNotes(),
 	}
 	p.Notes, p.Unstable, p.Failed = v.columnNotes(), v.unstable(), v.failedRounds()
 	if err := p.attach(r); err != nil {

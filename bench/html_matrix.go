@@ -47,7 +47,7 @@ func (v *view) matrix() []matrixTable {
 	for _, wire := range v.wires() {
 		t := matrixTable{Heads: v.legend()}
 		if v.several {
-			t.Caption = wireText(wire)
+			t.Caption = wireWords(wire)
 		}
 		for _, p := range v.Probes {
 			for _, span := range v.spans() {
@@ -135,8 +135,9 @@ func (v *view) length(c Cell, top float64) float64 {
 	return 100 * s.Median / top
 }
 
-// fewRounds: without a second round there is no interval at all.
-func (v *view) fewRounds() bool { return v.Method.Rounds < 2 }
+// fewRounds: the interval of one round is a point, and two rounds that happen to
+// lie apart are no proof.
+func (v *view) fewRounds() bool { return v.Method.Rounds < 3 }
 
 // ratioWord is a ratio and the outcome of its test.
 func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure) (text, mark string) {

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -107,6 +108,8 @@ func (v *view) group(cells []CellResult, open, all bool) group {
 	lesser := &numberTable{}
 	for i, f := range v.figures(first) {
 		switch {
+		case !slices.ContainsFunc(cells, func(c CellResult) bool { _, ok := c.Figures[f.Name]; return ok || i == 0 }):
+			// a figure that nobody could read is no figure
 		case i == 0 || (all && f.Better != Informative && v.varies(cells, f)):
 			g.Plots = append(g.Plots, v.plotTable(cells, f, i == 0))
 		default:

@@ -30,7 +30,7 @@ func (v *view) trends(p ProbeInfo) []trend {
 					slices.SortFunc(cells, func(a, b Cell) int { return a.Size - b.Size })
 					title := spanText(span) + ", " + pairsText(pairs)
 					if v.several {
-						title += ", " + wireText(wire)
+						title += ", " + wireWords(wire)
 					}
 					all = append(all, trend{title, v.trendPlot(cells, title)})
 				}

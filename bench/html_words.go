@@ -65,7 +65,7 @@ func spanText(span string) string {
 	return span
 }
 
-func wireText(wire string) string { return "wire " + wireName(wire) }
+func wireWords(wire string) string { return "wire " + wireName(wire) }
 
 func sizeText(bytes int) string {
 	if bytes >= 1024 && bytes%1024 == 0 {
@@ -90,7 +90,7 @@ func situationText(c Cell, wires bool) string {
 	}
 	parts = append(parts, pairsText(c.Pairs))
 	if wires {
-		parts = append(parts, wireText(c.Wire))
+		parts = append(parts, wireWords(c.Wire))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -88,10 +88,10 @@ func readOffloads(text string) string {
 func (v *view) paths() []fact {
 	var all []fact
 	for _, w := range v.Method.Wires {
-		all = append(all, fact{wireText(w.Name), fmt.Sprintf("%s; MTU %d; on: %s", w.Note, w.MTU, onWords(w.Offloads))})
+		all = append(all, fact{wireWords(w.Name), fmt.Sprintf("MTU %d; on: %s", w.MTU, onWords(w.Offloads))})
 	}
 	for _, c := range v.Method.Capacities {
-		what := fmt.Sprintf("capacity, %s, %s, %s", spanText(c.Span), sizeText(c.Size), wireText(c.Wire))
+		what := fmt.Sprintf("capacity, %s, %s, %s", spanText(c.Span), sizeText(c.Size), wireWords(c.Wire))
 		all = append(all, fact{what, fmt.Sprintf("%s packets/s (%s)", number(c.PerSecond), c.Mode)})
 	}
 	for _, c := range v.Columns {
@@ -117,10 +117,19 @@ func onWords(features map[string]bool) string {
 
 func (v *view) columnWords(c ColumnInfo) string {
 	text := c.Mode + ", " + spanText(c.Span)
-	if v.several {
-		text += ", " + wireText(c.Wire)
+	if v.several && c.Span != SameHost {
+		text += ", " + wireWords(c.Wire)
 	}
 	return text
+}
+
+// wireNotes say how each wire differs from a cable.
+func (v *view) wireNotes() []fact {
+	var all []fact
+	for _, w := range v.Method.Wires {
+		all = append(all, fact{wireWords(w.Name), w.Note})
+	}
+	return all
 }
 
 // commandLine quotes what a shell would take apart.

@@ -56,6 +56,14 @@ func (p PublishedRatio) Value() float64 {
 	return p.Ratio
 }
 
+// Absolute is what was divided; "" where the source gives the ratio only.
+func (p PublishedRatio) Absolute() string {
+	if p.B == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s ÷ %s %s", number(p.A), number(p.B), p.Unit)
+}
+
 // PublishedFigures returns what the source of a preset printed; ok is false for a
 // preset that has none.
 func PublishedFigures(preset string) (p Published, ok bool) {

@@ -14,13 +14,15 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 var update = flag.Bool("update", false, "write docs/doctor.md anew")
 
-var all = Checks([]heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}})
+var all = Checks([]heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}})
 
 // TestChecks holds each check to its form.
 func TestChecks(t *testing.T) {

@@ -33,9 +33,9 @@ func firewallChecks() []Check {
 	}
 }
 
-// hooked are the foreign chains at a hook, if we have networks at all.
+// hooked are the foreign chains at a hook, if the host forwards for a network.
 func (h *Host) hooked(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
-	networks, err := h.Networks(ctx)
+	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

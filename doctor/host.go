@@ -190,14 +190,45 @@ type published struct {
 	heddle.PortMapping
 }
 
-// needs reports whether a network has a subnet of the family.
-func needs(all []heddle.Network, v4 bool) bool {
+// forwarded are the networks for which this host forwards, as their modes plan
+// it: others, such as macvlan ones, pass its firewall and settings by.
+func (h *Host) forwarded(ctx context.Context) (some []heddle.Network, err error) {
+	all, err := h.Networks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := h.Facts()
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range all {
-		if n.HasFamily(v4) {
-			return true
+		mode, known := h.mode(n.Mode)
+		if !known {
+			continue
+		}
+		plan, err := mode.Network(facts, n)
+		forwards := func(c heddle.Sysctl) bool { return c.Name == forward4 || c.Name == forward6 }
+		// one that cannot be planned now has lost its parent
+		if err != nil || slices.ContainsFunc(plan.Host.Sysctls, forwards) {
+			some = append(some, n)
 		}
 	}
-	return false
+	return some, nil
+}
+
+const forward4, forward6 = "net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"
+
+func (h *Host) mode(name string) (heddle.Mode, bool) {
+	i := slices.IndexFunc(h.Modes, func(m heddle.Mode) bool { return m.Name() == name })
+	if i < 0 {
+		return nil, false
+	}
+	return h.Modes[i], true
+}
+
+// needs reports whether a network has a subnet of the family.
+func needs(all []heddle.Network, v4 bool) bool {
+	return slices.ContainsFunc(all, func(n heddle.Network) bool { return n.HasFamily(v4) })
 }
 
 // subnet is one of a network's, with the network.

@@ -23,8 +23,9 @@ func lookIfupdown(context.Context, *Host) Finding {
 // isOurName reports whether a name has the form of our links' names: a prefix
 // and ten hexadecimal digits, for some more digits or a letter.
 func isOurName(name string) bool {
-	for _, s := range samples {
-		if len(name) >= len(s) && name[:2] == s[:2] && strings.Trim(name[2:len(s)], "0123456789abcdef") == "" {
+	for _, p := range prefixes {
+		digits, found := strings.CutPrefix(name, p)
+		if found && len(digits) >= 10 && strings.Trim(digits[:10], "0123456789abcdef") == "" {
 			return true
 		}
 	}

@@ -25,14 +25,17 @@ func modeChecks(modes []heddle.Mode) (all []Check) {
 }
 
 func (h *Host) lookMode(ctx context.Context, m heddle.Mode) Finding {
+	if s, shares := m.(heddle.Sharer); shares && !s.NeedsNamespace() {
+		return fine("it makes nothing")
+	}
 	wanted := trial.Case{Mode: m.Name(), IPv4: true, IPv6: true}
 	err := trial.Run(m, wanted)
 	if err == nil {
 		return fine("tried with " + wanted.Families() + ": made, compared, removed")
 	}
 	best, found := trial.Best(wanted, h.modeNames(), func(c trial.Case) bool {
-		i := slices.IndexFunc(h.Modes, func(m heddle.Mode) bool { return m.Name() == c.Mode })
-		return i >= 0 && trial.Run(h.Modes[i], c) == nil
+		other, known := h.mode(c.Mode)
+		return known && trial.Run(other, c) == nil
 	})
 	f := trouble([]string{"tried with " + wanted.Families() + ": " + err.Error()}, trial.Advice(wanted, best, found))
 	if !h.expects(ctx, m.Name()) {

@@ -175,8 +175,8 @@ func matchesOurName(pattern string) bool {
 	if isOurName(pattern) || globsOurs(pattern) {
 		return true
 	}
-	for _, s := range samples {
-		if ok, _ := path.Match(pattern, s[:2]+"*"); ok {
+	for _, p := range prefixes {
+		if ok, _ := path.Match(pattern, p+"*"); ok {
 			return true
 		}
 	}

@@ -9,22 +9,22 @@ func settingChecks() []Check {
 	return append([]Check{
 		{ID: "ip-forward", Title: "The host forwards IPv4", Severity: Fail, Looks: "/proc/sys/net/ipv4/ip_forward, where a network has IPv4",
 			Why: "Containers reach nothing beyond their own bridge. The agent puts it back within seconds; if it is off, somebody keeps turning it off, or the agent is down.", Remedy: "sysctl -w net.ipv4.ip_forward=1",
-			look: lookForwarding("net/ipv4/ip_forward", true), fix: fixSetting("net/ipv4/ip_forward", "1")},
+			look: lookForwarding(forward4, true), fix: fixSetting(forward4, "1")},
 		{ID: "ip6-forward", Title: "The host forwards IPv6", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/all/forwarding, where a network has IPv6",
 			Why: "Containers reach nothing beyond their own bridge by IPv6.", Remedy: "sysctl -w net.ipv6.conf.all.forwarding=1",
-			look: lookForwarding("net/ipv6/conf/all/forwarding", false), fix: fixSetting("net/ipv6/conf/all/forwarding", "1")},
+			look: lookForwarding(forward6, false), fix: fixSetting(forward6, "1")},
 		{ID: "setting-files", Title: "No file turns forwarding off", Severity: Warn, Looks: "/etc/sysctl.d, /run/sysctl.d, /usr/local/lib/sysctl.d, /usr/lib/sysctl.d, /etc/sysctl.conf, where a network has the family",
 			Why: "At the next boot, or the next 'sysctl --system', containers are cut off until the agent looks.", Remedy: "remove the line from FILE", look: lookSettingFiles},
 		{ID: "disable-ipv6", Title: "IPv6 is on where networks need it", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/{all,BRIDGE}/disable_ipv6, where a network has IPv6",
-			Why: "The bridges have no IPv6 gateway address.", Remedy: "sysctl -w net.ipv6.conf.all.disable_ipv6=0", look: lookDisableIPv6, fix: fixSetting("net/ipv6/conf/all/disable_ipv6", "0")},
+			Why: "The bridges have no IPv6 gateway address.", Remedy: "sysctl -w net.ipv6.conf.all.disable_ipv6=0", look: lookEach(disabledIPv6, "0"), fix: fixEach(disabledIPv6, "0")},
 		{ID: "rp-filter", Title: "Replies may leave by another interface", Severity: Warn, Looks: "/proc/sys/net/ipv4/conf/{all,IF}/rp_filter of the parents of networks with a routing table of their own, and of a second uplink",
-			Why: "A strict filter (1) drops packets whose way back leads through another interface: a second NIC's traffic arrives and is lost.", Remedy: "sysctl -w net.ipv4.conf.IF.rp_filter=2", look: lookRPFilter, fix: fixRPFilter},
+			Why: "A strict filter (1) drops packets whose way back leads through another interface: a second NIC's traffic arrives and is lost.", Remedy: "sysctl -w net.ipv4.conf.IF.rp_filter=2", look: lookEach(strict, "2"), fix: fixEach(strict, "2")},
 		{ID: "route-localnet", Title: "127.0.0.0/8 is not routed from the wire", Severity: Warn, Looks: "/proc/sys/net/ipv4/conf/{all,UPLINK}/route_localnet",
-			Why: "A neighbour on the wire could reach what listens on the host's loopback only. heddle sets it on its own devices, behind a guard.", Remedy: "sysctl -w net.ipv4.conf.all.route_localnet=0", look: lookRouteLocalnet, fix: fixSetting("net/ipv4/conf/all/route_localnet", "0")},
+			Why: "A neighbour on the wire could reach what listens on the host's loopback only. heddle sets it on its own devices, behind a guard.", Remedy: "sysctl -w net.ipv4.conf.all.route_localnet=0", look: lookEach(openLoopback, "0"), fix: fixEach(openLoopback, "0")},
 		{ID: "accept-ra", Title: "An uplink keeps its default route from router advertisements", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/UPLINK/{accept_ra,forwarding} of interfaces with a route of protocol ra",
 			Why: "A forwarding host with accept_ra 1 does not listen, and its IPv6 default route expires.", Remedy: "sysctl -w net.ipv6.conf.UPLINK.accept_ra=2", look: lookAcceptRA},
 		{ID: "arp-ignore", Title: "Bridges answer ARP", Severity: Fail, Looks: "/proc/sys/net/ipv4/conf/{all,BRIDGE}/arp_ignore",
-			Why: "With 8 the host answers no request at all: containers do not find their gateway.", Remedy: "sysctl -w net.ipv4.conf.all.arp_ignore=0", look: lookARPIgnore, fix: fixSetting("net/ipv4/conf/all/arp_ignore", "0")},
+			Why: "With 8 the host answers no request at all: containers do not find their gateway.", Remedy: "sysctl -w net.ipv4.conf.all.arp_ignore=0", look: lookEach(deaf, "0"), fix: fixEach(deaf, "0")},
 		{ID: "bridge-nf", Title: "Bridged frames do not pass the IP firewall too", Severity: Note, Looks: "/proc/sys/net/bridge/bridge-nf-call-{iptables,ip6tables,arptables}",
 			Why: "Each packet between two containers of a bridge passes all IP chains of the host as well, which costs a fifth of the throughput, and foreign rules apply to it. Docker and Kubernetes want it on.", Remedy: "sysctl -w net.bridge.bridge-nf-call-iptables=0", look: lookBridgeNF},
 	}, tableChecks()...)
@@ -36,7 +36,7 @@ func fixSetting(name, value string) func(context.Context, *Host) ([]string, erro
 
 func lookForwarding(name string, v4 bool) func(context.Context, *Host) Finding {
 	return func(ctx context.Context, h *Host) Finding {
-		networks, err := h.Networks(ctx)
+		networks, err := h.forwarded(ctx)
 		switch {
 		case err != nil:
 			return unknown(err)
@@ -48,7 +48,7 @@ func lookForwarding(name string, v4 bool) func(context.Context, *Host) Finding {
 }
 
 func lookSettingFiles(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
+	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return unknown(err)
 	}
@@ -69,26 +69,60 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-func lookDisableIPv6(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
-	if err != nil {
-		return unknown(err)
-	}
-	var evidence []string
-	for _, n := range networks {
-		if !n.HasFamily(false) {
-			continue
+// lookEach tells of settings that have a wrong value; names lists them.
+func lookEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) Finding {
+	return func(ctx context.Context, h *Host) Finding {
+		all, err := names(ctx, h)
+		if err != nil {
+			return unknown(err)
 		}
-		for _, conf := range []string{"all", n.BridgeName(0)} {
-			if name := "net/ipv6/conf/" + conf + "/disable_ipv6"; setting(name) == "1" {
-				evidence = append(evidence, "network "+n.Name+": "+quoted(name))
-			}
+		var evidence, remedy []string
+		for _, name := range all {
+			evidence, remedy = append(evidence, quoted(name)), append(remedy, "sysctl -w "+name+"="+right)
 		}
+		return trouble(evidence, remedy...)
 	}
-	return trouble(evidence)
 }
 
-// strict lists the interfaces that must not filter strictly and do.
+// fixEach puts them right.
+func fixEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) ([]string, error) {
+	return func(ctx context.Context, h *Host) (done []string, err error) {
+		all, err := names(ctx, h)
+		for _, name := range all {
+			one, err := writeSetting(name, right)
+			if done = append(done, one...); err != nil {
+				return done, err
+			}
+		}
+		return done, err
+	}
+}
+
+// withValue keeps the settings that have the value.
+func withValue(value string, names ...string) (some []string) {
+	for _, name := range names {
+		if setting(name) == value {
+			some = append(some, name)
+		}
+	}
+	return some
+}
+
+func disabledIPv6(ctx context.Context, h *Host) (names []string, err error) {
+	networks, err := h.forwarded(ctx)
+	if !needs(networks, false) {
+		return nil, err
+	}
+	names = []string{"net/ipv6/conf/all/disable_ipv6"}
+	for _, n := range networks {
+		if n.HasFamily(false) {
+			names = append(names, "net/ipv6/conf/"+n.BridgeName(0)+"/disable_ipv6")
+		}
+	}
+	return withValue("1", names...), err
+}
+
+// strict lists the settings of interfaces that must not filter strictly and do.
 func strict(ctx context.Context, h *Host) (names []string, err error) {
 	networks, err := h.Networks(ctx)
 	if err != nil {
@@ -110,57 +144,36 @@ func strict(ctx context.Context, h *Host) (names []string, err error) {
 		}
 	}
 	for _, l := range facts.Links {
-		// the stricter of the two counts: loose (2) is the larger number
-		of := max(setting("net/ipv4/conf/all/rp_filter"), setting("net/ipv4/conf/"+l.Name+"/rp_filter"))
-		if watched[l.Name] && of == "1" {
-			names = append(names, l.Name)
+		// the larger of the two counts: loose (2) wins over strict (1)
+		name := "net/ipv4/conf/" + l.Name + "/rp_filter"
+		if watched[l.Name] && max(setting("net/ipv4/conf/all/rp_filter"), setting(name)) == "1" {
+			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-func lookRPFilter(ctx context.Context, h *Host) Finding {
-	names, err := strict(ctx, h)
-	if err != nil {
-		return unknown(err)
-	}
-	var evidence, remedy []string
-	for _, name := range names {
-		evidence = append(evidence, quoted("net/ipv4/conf/all/rp_filter"), quoted("net/ipv4/conf/"+name+"/rp_filter"))
-		remedy = append(remedy, "sysctl -w net/ipv4/conf/"+name+"/rp_filter=2")
-	}
-	return trouble(evidence, remedy...)
-}
-
-func fixRPFilter(ctx context.Context, h *Host) (done []string, err error) {
-	names, err := strict(ctx, h)
-	for _, name := range names {
-		one, err := writeSetting("net/ipv4/conf/"+name+"/rp_filter", "2")
-		if done = append(done, one...); err != nil {
-			return done, err
-		}
-	}
-	return done, err
-}
-
-func lookRouteLocalnet(_ context.Context, h *Host) Finding {
+func openLoopback(_ context.Context, h *Host) ([]string, error) {
 	facts, err := h.Facts()
-	if err != nil {
-		return unknown(err)
-	}
-	conf := []string{"all"}
+	names := []string{"net/ipv4/conf/all/route_localnet"}
 	for _, l := range facts.Links {
 		if len(l.Gateways) > 0 {
-			conf = append(conf, l.Name)
+			names = append(names, "net/ipv4/conf/"+l.Name+"/route_localnet")
 		}
 	}
-	var evidence, remedy []string
-	for _, c := range conf {
-		if name := "net/ipv4/conf/" + c + "/route_localnet"; setting(name) == "1" {
-			evidence, remedy = append(evidence, quoted(name)), append(remedy, "sysctl -w "+name+"=0")
-		}
+	return withValue("1", names...), err
+}
+
+func deaf(ctx context.Context, h *Host) ([]string, error) {
+	networks, err := h.forwarded(ctx)
+	if !needs(networks, true) {
+		return nil, err
 	}
-	return trouble(evidence, remedy...)
+	names := []string{"net/ipv4/conf/all/arp_ignore"}
+	for _, n := range networks {
+		names = append(names, "net/ipv4/conf/"+n.BridgeName(0)+"/arp_ignore")
+	}
+	return withValue("8", names...), err
 }
 
 func lookAcceptRA(_ context.Context, h *Host) Finding {
@@ -179,30 +192,10 @@ func lookAcceptRA(_ context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-func lookARPIgnore(ctx context.Context, h *Host) Finding {
-	networks, err := h.Networks(ctx)
-	if err != nil {
-		return unknown(err)
-	}
-	conf := []string{"all"}
-	for _, n := range networks {
-		conf = append(conf, n.BridgeName(0))
-	}
-	var evidence []string
-	for _, c := range conf {
-		if name := "net/ipv4/conf/" + c + "/arp_ignore"; needs(networks, true) && setting(name) == "8" {
-			evidence = append(evidence, quoted(name))
-		}
-	}
-	return trouble(evidence)
-}
-
 func lookBridgeNF(context.Context, *Host) Finding {
 	var evidence []string
-	for _, call := range []string{"iptables", "ip6tables", "arptables"} {
-		if name := "net/bridge/bridge-nf-call-" + call; setting(name) == "1" {
-			evidence = append(evidence, quoted(name))
-		}
+	for _, name := range withValue("1", "net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables", "net/bridge/bridge-nf-call-arptables") {
+		evidence = append(evidence, quoted(name))
 	}
 	return trouble(evidence)
 }

@@ -76,13 +76,33 @@ func lookSubnetAddress(ctx context.Context, h *Host) Finding {
 			}
 		}
 		return all, err
-	}, func(s subnet, o other) bool { return overlap(s, o) && !(onParent(s, o)) })
+	}, func(s subnet, o other) bool { return overlap(s, o) && !h.onParent(s, o) })
 }
 
 // onParent reports whether the network takes its addresses from its parent's
-// subnet on purpose.
-func onParent(s subnet, o other) bool {
-	return s.Parent != "" && s.Parent == o.link && o.prefix.Bits() <= s.prefix.Bits()
+// subnet on purpose. A direct network's parents are all its NICs.
+func (h *Host) onParent(s subnet, o other) bool {
+	mode, _ := h.mode(s.Mode)
+	sharer, may := mode.(heddle.SubnetSharer)
+	facts, err := h.Facts()
+	if err != nil || !may || !sharer.SharesParentSubnet() || o.prefix.Bits() > s.prefix.Bits() {
+		return false
+	}
+	up, _ := facts.Uplink(s.Network)
+	return up.Name == o.link || s.Mode == "direct"
+}
+
+// onLAN reports whether the subnet is that of a wire that the host is on.
+func (h *Host) onLAN(s subnet) bool {
+	facts, _ := h.Facts()
+	for _, l := range facts.Links {
+		for _, a := range l.Addrs {
+			if h.onParent(s, other{prefix: a.Masked(), link: l.Name}) && a.Masked().Overlaps(s.prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // foreignRoutes are the routes that heddle did not make, other than default
@@ -99,7 +119,7 @@ func (h *Host) foreignRoutes(ctx context.Context) (all []other, err error) {
 
 func lookSubnetRoute(ctx context.Context, h *Host) Finding {
 	return h.overlaps(ctx, func() ([]other, error) { return h.foreignRoutes(ctx) }, func(s subnet, o other) bool {
-		return overlap(s, o) && o.prefix.Bits() >= s.prefix.Bits() && !onParent(s, o)
+		return overlap(s, o) && o.prefix.Bits() >= s.prefix.Bits() && !h.onParent(s, o)
 	})
 }
 
@@ -111,7 +131,7 @@ func lookSubnetBehind(ctx context.Context, h *Host) Finding {
 		}
 		return all, err
 	}, func(s subnet, o other) bool {
-		return overlap(s, o) && o.prefix.Bits() < s.prefix.Bits() && !onParent(s, o)
+		return overlap(s, o) && o.prefix.Bits() < s.prefix.Bits() && !h.onParent(s, o)
 	})
 }
 
@@ -125,7 +145,7 @@ func lookSubnetDNS(ctx context.Context, h *Host) Finding {
 			}
 		}
 		return all, err
-	}, overlap)
+	}, func(s subnet, o other) bool { return overlap(s, o) && !h.onLAN(s) })
 }
 
 const dockerConf = "/etc/docker/daemon.json"

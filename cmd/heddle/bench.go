@@ -58,10 +58,10 @@ the hosts: intact (a veth), cut (segmentation off, each frame by itself), 1g, 10
 	g.IntVar(&f.clients, "clients", 0, "connections of a pair's wrk or redis-benchmark")
 	g.IntSliceVar(&f.pairs, "pairs", nil, "numbers of pairs that run at the same time")
 	g.IntVar(&f.rounds, "rounds", 0, "rounds that count")
-	g.IntVar(&f.load, "load", 0, "messages a second of the latency-under-load probe")
+	g.IntVar(&f.load, "load", 0, "messages a second of sockperf-underload")
 	g.DurationVar(&f.duration, "duration", 0, "length of one run")
 	g.StringVar(&f.placement, "placement", "", "same-core or separate-cores")
-	g.StringVar(&f.congestion, "congestion", "", "congestion control of the TCP streams")
+	g.StringVar(&f.congestion, "congestion", "", "congestion control of TCP")
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
@@ -92,9 +92,12 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, pairs: preset.Pairs, shared: preset.Shared,
-		bridgeNF: f.bridgeNFValue(), say: func(step string) { s.note("%s", step) }}
+		bridgeNF: f.bridgeNFValue(), congestion: bench.DefaultCongestionControl, say: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.modes, o.insist = f.modes, true
+	}
+	if f.congestion != "" {
+		o.congestion = f.congestion
 	}
 	if len(f.pairs) > 0 {
 		o.pairs = slices.Max(f.pairs)

@@ -46,7 +46,7 @@ var faults = []fault{
 		must(t, err)
 		return func() { l.Close() }
 	}},
-	{id: "mtu-parent", plant: "ip link set lan0 mtu 1400", repair: "ip link set lan0 mtu 1500"},
+	{id: "mtu-parent", plant: "ip link set lan1 mtu 1400", repair: "ip link set lan1 mtu 1500"},
 	{id: "mtu-bridge", others: agentless, down: true, plant: "port=$(ip -o link show type veth master $(ip -o link show type bridge | sed -n 's/.*\\(hb[0-9a-f]\\{10\\}\\):.*/\\1/p') | sed -n 's/.*\\(hd[0-9a-f]\\{10\\}\\)@.*/\\1/p' | head -1); ip link set $port mtu 1300"},
 	{id: "networkd-routes", during: networkd("")},
 	{id: "networkd-links", others: "networkd-routes", during: networkd("[Match]\nName=h*\n\n[Network]\nLinkLocalAddressing=no\n")},
@@ -92,7 +92,7 @@ var faults = []fault{
 	{id: "agent-alone", during: func(t *testing.T) func() { return standIn(t, "heddled") }},
 	{id: "agent-parts", plant: "mv STATE STATE.away", repair: "mv STATE.away STATE"},
 	{id: "agent-files", plant: "prlimit --pid PID --nofile=300:20000", repair: "prlimit --pid PID --nofile=20000:20000"},
-	{id: "agent-settings", others: "mode-bridge mode-routed", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
+	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
 	{id: "drift", plant: "ip -n web link set eth0 mtu 1400", repair: "ip -n web link set eth0 mtu 1500"},
 	{id: "cni-config", plant: `echo '{"name":"x","plugins":[{"type":"heddle-cni"}' >/etc/cni/net.d/10-heddle.conflist`, repair: "rm /etc/cni/net.d/10-heddle.conflist"},
 	{id: "cni-plugins", plant: conflist(`"network":"front"`), repair: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni", after: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},

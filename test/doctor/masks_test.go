@@ -19,7 +19,9 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/mode/bridge"
+	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
@@ -40,25 +42,29 @@ func both(bridge, routed string) map[string]string {
 	return map[string]string{"bridge": bridge, "routed": routed}
 }
 
-const onlyHost = "only mode host works here"
+// What is left when nothing can be wired, and when only the firewall or the pair
+// cannot be had.
+const onlyHost, macvlanWorks = "only mode host works here", "mode macvlan works here"
 
 // masks that need no guest.
 var masks = []mask{
-	{name: "nft not in PATH", hide: "mount --bind /dev/null NFTPROG", unhide: "umount NFTPROG", says: both("nft", "nft"), advice: both(onlyHost, onlyHost)},
+	{name: "nft not in PATH", hide: "mount --bind /dev/null NFTPROG", unhide: "umount NFTPROG", says: both("nft", "nft"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "settings read-only", hide: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", unhide: "umount /proc/sys",
-		says: both("read-only file system", "read-only file system"), advice: both(onlyHost, onlyHost)},
+		says:   map[string]string{"bridge": "read-only file system", "routed": "read-only file system", "macvlan": "read-only file system"},
+		advice: map[string]string{"bridge": onlyHost, "routed": onlyHost, "macvlan": onlyHost}},
 }
 
 // guestMasks are modules, and what the whole machine would feel.
 var guestMasks = []mask{
 	{name: "no bridge", module: "bridge", says: both("link/hb", ""), advice: both("mode routed works here", "")},
-	{name: "no veth", module: "veth", says: both("link/hd", "link/hd"), advice: both(onlyHost, onlyHost)},
-	{name: "no nf_tables", module: "nf_tables", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
-	{name: "no NAT chains", module: "nft_chain_nat", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
-	{name: "no NAT", module: "nft_nat", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
-	{name: "no masquerading", module: "nft_masq", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
-	{name: "no connection tracking in nft", module: "nft_ct", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
-	{name: "no fib in nft", module: "nft_fib", says: both("firewall", "firewall"), advice: both(onlyHost, onlyHost)},
+	{name: "no macvlan", module: "macvlan", says: map[string]string{"macvlan": "not supported"}, advice: map[string]string{"macvlan": "mode bridge works here"}},
+	{name: "no veth", module: "veth", says: both("link/hd", "link/hd"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no nf_tables", module: "nf_tables", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no NAT chains", module: "nft_chain_nat", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no NAT", module: "nft_nat", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no masquerading", module: "nft_masq", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no connection tracking in nft", module: "nft_ct", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
+	{name: "no fib in nft", module: "nft_fib", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "no more namespaces", hide: "sysctl -qw user.max_net_namespaces=0", unhide: "sysctl -qw user.max_net_namespaces=1000",
 		says: both("no space left on device", "no space left on device"), advice: both(onlyHost, onlyHost)},
 }
@@ -66,14 +72,25 @@ var guestMasks = []mask{
 // maskAgent is an agent in this process with the masks' modes.
 func maskAgent(t *testing.T) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}}})
+	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}})
 	must(t, err)
 	t.Cleanup(func() { a.Close() })
 	return a
 }
 
 func network(mode string) heddle.Network {
-	return heddle.Network{Name: "masked", Mode: mode, Subnets: []netip.Prefix{netip.MustParsePrefix("10.60.0.0/24"), netip.MustParsePrefix("fd60::/64")}}
+	n := heddle.Network{Name: "masked", Mode: mode, Subnets: []netip.Prefix{netip.MustParsePrefix("10.60.0.0/24"), netip.MustParsePrefix("fd60::/64")}}
+	if mode == "macvlan" {
+		n.Parent, n.Gateways = "up0", []netip.Addr{netip.MustParseAddr("10.60.0.1"), netip.MustParseAddr("fd60::1")}
+	}
+	return n
+}
+
+// parent makes the interface that a macvlan network stands on.
+func parent(t *testing.T) {
+	t.Helper()
+	cell.Sh(t, "ip link add up0 type veth peer name up1; ip link set up0 up; ip link set up1 up")
+	t.Cleanup(func() { cell.TrySh("ip link del up0") })
 }
 
 // TestMasks takes features away one by one. The agent refuses the network with
@@ -98,6 +115,9 @@ func (m mask) try(t *testing.T, hide func() (unhide func())) {
 	for mode, says := range m.says {
 		if says == "" {
 			continue
+		}
+		if mode == "macvlan" {
+			parent(t)
 		}
 		a := maskAgent(t)
 		before := owned(t)
@@ -183,7 +203,7 @@ func TestMaskedCommand(t *testing.T) {
 	cmd := s.command(t, "network", "create", "n", "--mode", "bridge", "--subnet", "10.61.0.0/24")
 	out, _ := cmd.CombinedOutput()
 	cell.Sh(t, "umount %s", nft)
-	if cmd.ProcessState.ExitCode() != int(heddle.Unavailable) || !strings.Contains(string(out), "nft") || !strings.Contains(string(out), onlyHost) || !strings.Contains(string(out), "HDL-3003") {
+	if cmd.ProcessState.ExitCode() != int(heddle.Unavailable) || !strings.Contains(string(out), "nft") || !strings.Contains(string(out), macvlanWorks) || !strings.Contains(string(out), "HDL-3003") {
 		t.Errorf("exit code %d\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 	t.Logf("%s", out)

@@ -52,23 +52,25 @@ mount -t tmpfs -o mode=755 run %s`, s.state(), s.run(), s.run())
 	t.Cleanup(func() { cell.TrySh("umount -l %s; umount -l /etc", s.run()) })
 	cell.Sh(t, `sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='32768 60999'
 ip link set lo up
-for nic in lan0 lan1; do
+for nic in lan0 lan1 nic0; do
 	ip link add $nic type veth peer name w$nic
 	ip link set w$nic up; ip link set $nic up
 done
 ip address add 192.0.2.10/24 dev lan0; ip -6 address add 2001:db8::10/64 dev lan0 nodad
 ip address add 198.51.100.10/24 dev lan1
 ip route add default via 192.0.2.1; ip -6 route add default via 2001:db8::1`)
-	t.Cleanup(func() { cell.TrySh("ip link del lan0; ip link del lan1") })
+	t.Cleanup(func() { cell.TrySh("ip link del wlan0; ip link del wlan1; ip link del wnic0") })
 	s.start()
 	for _, line := range []string{
 		"network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64",
 		"network create back --mode routed --subnet 10.30.0.0/24 --subnet fd30::/64",
 		"network create side --mode routed --subnet 10.40.0.0/24 --parent lan1 --opt table=auto --opt next-hop=198.51.100.1",
+		"network create lan --mode macvlan --parent lan0 --subnet 192.0.2.0/24 --subnet 2001:db8::/64 --ip-range 192.0.2.128/25",
+		"network create whole --mode direct --parent nic0 --subnet 203.0.113.0/24 --gateway 203.0.113.1",
 	} {
 		s.heddle(t, line)
 	}
-	for name, network := range map[string]string{"web": "front --publish 8080:80", "api": "back", "cam": "side"} {
+	for name, network := range map[string]string{"web": "front --publish 8080:80", "api": "back", "cam": "side", "box": "lan", "dpu": "whole"} {
 		cell.Netns(t, name)
 		s.heddle(t, "attach "+network+" --netns "+name)
 	}

@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // run runs a program from the root of the repository.
 func run(t *testing.T, env []string, name string, args ...string) (string, error) {
 	t.Helper()
+	remember()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), env...)
@@ -57,6 +59,19 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// remember looks at all that the tests install, which other processes read: so
+// go test knows that a result from before a change is an old one. It counts only
+// while tests run.
+var remember = sync.OnceFunc(func() {
+	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		os.Stat(path)
+		return nil
+	})
+})
 
 // binaries builds the three programs once, and names their folder to the scripts.
 func binaries(t *testing.T) (env []string) {

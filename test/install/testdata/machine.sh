@@ -67,11 +67,11 @@ check "not everybody asks" no setpriv --reuid nobody --regid nogroup --clear-gro
 # containers
 check "first container" guide first
 check "a second one" sh -exc 'ip netns add db; heddle attach app --netns /run/netns/db --id db --ip 10.50.0.3; ip netns exec web ping -c 1 10.50.0.3'
-check "a routed network" sh -exc 'heddle network create wide --mode routed --subnet 10.60.0.0/24 --subnet fd00:60::/64; ip netns add far; heddle attach wide --netns /run/netns/far --id far; ip netns exec far ping -c 1 10.50.0.3 || true; heddle audit'
+check "a routed network" sh -exc 'heddle network create wide --mode routed --subnet 10.60.0.0/24 --subnet fd00:60::/64; ip netns add far; heddle attach wide --netns /run/netns/far --id far; ip netns exec far ping -c 1 10.60.0.1; heddle audit'
 
 # a restart, a crash, an upgrade
-held() { grep -q " /run/heddle/netns/web nsfs " /proc/self/mounts && is "$(stat -Lc %i /run/heddle/netns/web)" "$(stat -Lc %i /run/netns/web)"; }
-check "the agent may bind-mount" nsenter -t "$pid" -m sh -exc 'mkdir -p /run/heddle/netns; touch /run/heddle/netns/web; mount --bind /run/netns/web /run/heddle/netns/web'
+held() { grep -q " /run/heddle/elsewhere/web nsfs " /proc/self/mounts && is "$(stat -Lc %i /run/heddle/elsewhere/web)" "$(stat -Lc %i /run/netns/web)"; }
+check "the agent may bind-mount" nsenter -t "$pid" -m sh -exc 'mkdir -p /run/heddle/elsewhere; touch /run/heddle/elsewhere/web; mount --bind /run/netns/web /run/heddle/elsewhere/web'
 check "the host sees it" held
 stream
 check "traffic" soon seen 5
@@ -161,6 +161,19 @@ check "first container" guide first
 check "back" guide back
 check "disable" guide disable
 check "uninstall" env PURGE=1 /root/packaging/uninstall.sh "" /usr/local
+left="$(in_kernel | diff /tmp/kernel.before -)$(in_files | diff /tmp/files.before -)"
+check "nothing left" is "$left" ""
+
+# a record that cannot be read
+check "install.sh" /root/packaging/install.sh "" /usr/local
+check "enable" guide enable
+check "first container" guide first
+check "disable" guide disable
+echo broken >/run/heddle/ledger.db
+check "purge without the record" env PURGE=1 /root/packaging/uninstall.sh "" /usr/local
+check "by the mark" is "$(grep -c "removing what bears" /tmp/out)" 1
+ip netns del web
+rmdir /run/netns 2>/dev/null
 in_kernel >/tmp/kernel.after
 in_files >/tmp/files.after
 check "nothing left in the kernel" diff /tmp/kernel.before /tmp/kernel.after
