@@ -121,14 +121,28 @@ func (s *scene) mount(t *testing.T, a attack) (succeeded bool, sent uint64) {
 	return came(), uint64(len(frames))
 }
 
+// wins mounts an attack that should succeed: some are a race with the true owner
+// of what they claim, and may lose it at first.
+func (s *scene) wins(t *testing.T, a attack) bool {
+	for range 3 {
+		if succeeded, _ := s.mount(t, a); succeeded {
+			return true
+		}
+	}
+	return false
+}
+
 // guarded attacks in vain, and is counted; an admitted attack succeeds.
 func (s *scene) guarded(t *testing.T, a attack) {
+	if a.limit != "" {
+		if !s.wins(t, a) {
+			t.Errorf("the attack fails, though it is listed as a limit (%s)", a.limit)
+		}
+		return
+	}
 	before := s.w.Status().Drops
 	succeeded, sent := s.mount(t, a)
-	switch {
-	case a.limit != "" && !succeeded:
-		t.Errorf("the attack fails, though it is listed as a limit (%s)", a.limit)
-	case a.limit == "" && succeeded:
+	if succeeded {
 		t.Error("the attack succeeded")
 	}
 	if a.counted != 0 {
@@ -154,7 +168,7 @@ func (s *scene) control(t *testing.T, a attack) {
 	if a.unguard != nil {
 		s.w.Host.Sh(t, "%s", a.unguard(s))
 	}
-	if succeeded, _ := s.mount(t, a); !succeeded {
+	if !s.wins(t, a) {
 		t.Error("the attack fails without the guard too: it proves nothing")
 	}
 }
