@@ -6,14 +6,16 @@ DESTDIR  ?=
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0)
 LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION) -X main.Version=$(VERSION)
 PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
-            qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev
+            qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
+            podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
+            qperf wrk nginx-light redis-server redis-tools
 
 # Static binaries: the tests' own boot as /init in virtual machines.
 export CGO_ENABLED := 0
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall clean
+.PHONY: help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -67,6 +69,12 @@ install: build man ## install binaries, unit, completion and man pages
 
 uninstall: ## remove what install put there
 	packaging/uninstall.sh '$(DESTDIR)' '$(PREFIX)'
+
+deb: build ## build the Debian package bin/heddle_VERSION_ARCH.deb
+	@packaging/deb.sh bin
+
+vm-systemd: vm-kernels ## the package under a real systemd, in a virtual machine
+	HEDDLE_SOAK=1 $(GO) test -timeout 30m -count=1 -v -run TestSoakSystemd ./test/install
 
 clean: ## remove bin/
 	rm -rf bin

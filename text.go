@@ -92,6 +92,10 @@ func (t typist) nic(n NIC, pod string) []string {
 	}
 }
 
+// oneQueue each way is what a veth uses; by default it has one for each processor
+// that there may ever be.
+const oneQueue = " numtxqueues 1 numrxqueues 1"
+
 func attributes(l Link) string {
 	s := ""
 	if l.MTU != 0 {
@@ -99,6 +103,9 @@ func attributes(l Link) string {
 	}
 	if l.MAC != "" {
 		s += " address " + string(l.MAC)
+	}
+	if l.Kind == "veth" {
+		s += oneQueue
 	}
 	return s
 }
@@ -114,7 +121,7 @@ func peerText(l Link, p Plan, pod string) string {
 			return far.Name + attributes(far) + netns
 		}
 	}
-	return l.Peer + netns
+	return l.Peer + oneQueue + netns
 }
 
 // beforeUp writes what must be there before the first packet can pass.

@@ -308,9 +308,6 @@ func (r record) shown() heddle.Endpoint {
 	if slices.ContainsFunc(r.Plan.Host.Links, hasPort) {
 		e.Port = e.ID.PortName()
 	}
-	if e.NIC != nil && len(e.Addrs) == 0 { // it keeps its own
-		e.Addrs = e.NIC.Fact().Addrs
-	}
 	return e
 }
 

@@ -87,7 +87,7 @@ func (a *Agent) undo(r record) error {
 // on the host is looked for, since its namespace may live on without the path.
 func (a *Agent) podOf(r record) *kernel.Netns {
 	pod, err := kernel.OpenNetns(a.wayInto(r))
-	if err == nil && (r.Endpoint.NIC != nil || a.inPod(r, pod)) {
+	if err == nil && (r.Endpoint.NIC != nil && pod.Inode() == r.Inode || r.Endpoint.NIC == nil && a.inPod(r, pod)) {
 		return pod
 	}
 	if err == nil {

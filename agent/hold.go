@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -33,8 +34,12 @@ func (a *Agent) holds() string { return filepath.Join(a.opt.RunDir, "netns") }
 
 func (a *Agent) holdOf(id heddle.EndpointID) string {
 	h := sha256.Sum256([]byte(id.String()))
-	return filepath.Join(a.holds(), hex.EncodeToString(h[:8]))
+	return filepath.Join(a.holds(), holdPrefix+hex.EncodeToString(h[:8]))
 }
+
+// holdPrefix tells our files from others: the run folder may be /run, where
+// ip-netns(8) has its own.
+const holdPrefix = "heddle-"
 
 func (a *Agent) managers() nic.Managers {
 	if a.opt.Root == "" {
@@ -47,7 +52,10 @@ func (a *Agent) managers() nic.Managers {
 // own if it holds it, since the container's may be gone.
 func (a *Agent) wayInto(r record) string {
 	if r.Endpoint.NIC != nil {
-		return a.holdOf(r.Endpoint.ID)
+		if held, err := kernel.OpenNetns(a.holdOf(r.Endpoint.ID)); err == nil {
+			held.Close()
+			return a.holdOf(r.Endpoint.ID)
+		}
 	}
 	return r.Endpoint.Netns
 }
@@ -103,6 +111,16 @@ func (a *Agent) leadsThere(r record) bool {
 	return held.Same(pod)
 }
 
+// holdAgain holds a living container's namespace whose hold somebody has undone.
+func (a *Agent) holdAgain(r record) error {
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err != nil {
+		return nil // it has died since; the next look finds that
+	}
+	defer pod.Close()
+	return pod.Hold(a.holdOf(r.Endpoint.ID))
+}
+
 // vigil looks after the containers that have a NIC: when one has died, its NIC
 // is brought back at once.
 func (a *Agent) vigil(ctx context.Context) {
@@ -132,8 +150,11 @@ func (a *Agent) vigil(ctx context.Context) {
 func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
 	defer a.ids.lock(id)()
 	r, known := a.lookup(id)
-	if !known || a.pendingOf(id) == intentAttach || a.leadsThere(r) {
+	switch {
+	case !known || a.pendingOf(id) == intentAttach:
 		return false, nil
+	case a.leadsThere(r):
+		return false, a.holdAgain(r)
 	}
 	defer a.work()()
 	defer a.metrics.observe("detach", time.Now(), &err)
@@ -142,6 +163,8 @@ func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
 
 // strayHolds lists the holds of no recorded endpoint.
 func (a *Agent) strayHolds() []string {
+	// listed first: what is held is recorded before
+	entries, _ := os.ReadDir(a.holds()) // none if there never was one
 	a.mu.RLock()
 	wanted := map[string]bool{}
 	for id, r := range a.endpoints {
@@ -150,10 +173,9 @@ func (a *Agent) strayHolds() []string {
 		}
 	}
 	a.mu.RUnlock()
-	entries, _ := os.ReadDir(a.holds()) // none if there never was one
 	var all []string
 	for _, e := range entries {
-		if !wanted[e.Name()] {
+		if !wanted[e.Name()] && strings.HasPrefix(e.Name(), holdPrefix) {
 			all = append(all, filepath.Join(a.holds(), e.Name()))
 		}
 	}
@@ -162,6 +184,7 @@ func (a *Agent) strayHolds() []string {
 
 // strayFiles lists the NICs that managers are kept off and no endpoint has.
 func (a *Agent) strayFiles() []heddle.MAC {
+	kept := a.managers().Kept()
 	a.mu.RLock()
 	wanted := map[heddle.MAC]bool{}
 	for _, r := range a.endpoints {
@@ -171,7 +194,7 @@ func (a *Agent) strayFiles() []heddle.MAC {
 	}
 	a.mu.RUnlock()
 	var all []heddle.MAC
-	for _, mac := range a.managers().Kept() {
+	for _, mac := range kept {
 		if !wanted[mac] {
 			all = append(all, mac)
 		}
@@ -229,6 +252,14 @@ func (a *Agent) sweep() (removed []string, err error) {
 			removed = append(removed, "hold/"+path)
 		}
 		errs = append(errs, err)
+	}
+	lost, err := a.kernel.MarkedNICs()
+	errs = append(errs, err)
+	for _, l := range lost {
+		if l.Endpoint != "" && !a.inTransit(l) {
+			errs = append(errs, a.kernel.RescueHere(l))
+			removed = append(removed, "nic/"+l.Name)
+		}
 	}
 	for _, mac := range a.strayFiles() {
 		err := a.managers().Free(mac)

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -24,17 +26,11 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	if err := a.refreshFacts(); err != nil {
 		return e, err
 	}
-	name, err := a.takeNIC(giver, n, req)
+	nic, err := a.fitNIC(giver, n, req)
 	if err != nil {
 		return e, err
 	}
-	nic, err := a.kernel.Snapshot(name)
-	if err == nil {
-		err = a.spare(n, nic, req)
-	}
-	if err == nil {
-		err = checkDefault(n, req, &nic)
-	}
+	err = checkDefault(n, req, &nic)
 	if err == nil && n.pool != nil {
 		take := n.pool.Take
 		if req.DryRun {
@@ -68,13 +64,38 @@ func keptAddrs(nic heddle.NIC) (all []netip.Prefix) {
 	return all
 }
 
-// takeNIC reserves the NIC asked for, or the first of the pool that is free.
-func (a *Agent) takeNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest) (string, error) {
-	pool := giver.Pool(n.Network)
+// fitNIC reserves the NIC asked for, or the first of the pool that is free and
+// can be given away.
+func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest) (heddle.NIC, error) {
 	wish, err := wishedNIC(req)
 	if err != nil {
-		return "", err
+		return heddle.NIC{}, err
 	}
+	pool, unfit := giver.Pool(n.Network), map[string]string{}
+	for {
+		name, err := a.takeNIC(n, req, pool, wish, unfit)
+		if err != nil {
+			return heddle.NIC{}, err
+		}
+		nic, err := a.kernel.Snapshot(name)
+		if err == nil {
+			err = a.spare(n, nic, req)
+		}
+		if err == nil {
+			return nic, nil
+		}
+		a.giveNIC(req.ID)
+		var known *heddle.Error
+		if wish != "" || len(pool) == 1 || !errors.As(err, &known) {
+			return heddle.NIC{}, err
+		}
+		unfit[name] = name + ": " + cmp.Or(known.Cause, known.Object)
+	}
+}
+
+// takeNIC reserves the NIC wished for, or the first that is free; unfit says why
+// others were not taken.
+func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var why []string
@@ -91,6 +112,8 @@ func (a *Agent) takeNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequ
 			why = append(why, member+" is with "+held.by.String())
 		case !here:
 			why = append(why, member+" is not on the host")
+		case unfit[l.Name] != "":
+			why = append(why, unfit[l.Name])
 		default:
 			a.nics[l.Name] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
 			return l.Name, nil

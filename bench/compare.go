@@ -2,10 +2,7 @@ package bench
 
 import (
 	"fmt"
-	"io"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"strings"
 )
 
 // Comparison is of two reports, cell by cell.
@@ -15,6 +12,13 @@ type Comparison struct {
 	// Warnings name what differs between the two besides the figures.
 	Warnings []string         `json:"warnings,omitempty"`
 	Cells    []ComparisonCell `json:"cells"`
+	// OnlyA and OnlyB are the cells that the other has not.
+	OnlyA []Cell `json:"onlyA,omitempty"`
+	OnlyB []Cell `json:"onlyB,omitempty"`
+	// Tests is how many differences were tested: P is adjusted for them.
+	Tests int `json:"tests"`
+
+	a, b *Report
 }
 
 // ComparisonCell is one figure in both reports; Ratio is B divided by A. It is
@@ -22,98 +26,128 @@ type Comparison struct {
 // HostRatio, the same of the ratios to the host column, holds less of that.
 type ComparisonCell struct {
 	Cell
-	Figure    string  `json:"figure"`
-	Unit      string  `json:"unit"`
-	Better    string  `json:"better"`
-	A         float64 `json:"a"`
-	B         float64 `json:"b"`
-	Ratio     float64 `json:"ratio"`
+	Figure string  `json:"figure"`
+	Unit   string  `json:"unit"`
+	Better string  `json:"better"`
+	A      float64 `json:"a"`
+	B      float64 `json:"b"`
+	Ratio  float64 `json:"ratio"`
+	// Low and High bound the ratio's bootstrap 95 % interval.
+	Low       float64 `json:"low"`
+	High      float64 `json:"high"`
 	HostRatio float64 `json:"hostRatio,omitempty"`
+	// P is Mann and Whitney's, adjusted by Holm's method.
+	P float64 `json:"p"`
+	// Verdict is "better", "worse", "no clear change" or "too few rounds".
+	Verdict string `json:"verdict"`
+	// Headline marks the probe's first figure.
+	Headline bool `json:"headline,omitempty"`
 }
 
-// Compare two reports. Cells that only one has are named in the warnings.
+// The verdicts of a comparison.
+const (
+	Better    = "better"
+	Worse     = "worse"
+	Unclear   = "no clear change"
+	TooFew    = "too few rounds"
+	separator = "; "
+)
+
+// Compare two reports.
 func Compare(a, b *Report) Comparison {
-	out := Comparison{APIVersion: apiVersion, Kind: "BenchComparison", Warnings: differences(a, b)}
+	out := Comparison{APIVersion: apiVersion, Kind: "BenchComparison", a: a, b: b}
 	old := map[Cell]CellResult{}
 	for _, c := range a.Cells {
 		old[c.Cell] = c
 	}
+	x, y := collectValues(a.Samples), collectValues(b.Samples)
+	power := 1.0
 	for _, c := range b.Cells {
 		before, ok := old[c.Cell]
 		if !ok {
-			out.Warnings = append(out.Warnings, "only the second has "+c.Cell.String())
+			out.OnlyB = append(out.OnlyB, c.Cell)
 			continue
 		}
 		delete(old, c.Cell)
-		for _, f := range b.figures(c.Cell) {
-			if x, ok := compareFigure(before, c, f); ok {
-				out.Cells = append(out.Cells, x)
+		for i, f := range b.figures(c.Cell) {
+			va, vb := x[c.Cell][f.Name], y[c.Cell][f.Name]
+			if one, ok := compareFigure(before, c, f, va, vb, b.Method.Seed); ok {
+				one.Headline = i == 0
+				out.Cells, power = append(out.Cells, one), min(power, leastP(len(va), len(vb)))
 			}
 		}
 	}
 	for _, c := range a.Cells {
 		if _, left := old[c.Cell]; left {
-			out.Warnings = append(out.Warnings, "only the first has "+c.Cell.String())
+			out.OnlyA = append(out.OnlyA, c.Cell)
 		}
 	}
+	out.judge(power)
+	out.Warnings = append(differences(a, b), out.missing()...)
 	return out
 }
 
-func compareFigure(a, b CellResult, f Figure) (ComparisonCell, bool) {
+func compareFigure(a, b CellResult, f Figure, va, vb []float64, seed uint64) (ComparisonCell, bool) {
 	x, inA := a.Figures[f.Name]
 	y, inB := b.Figures[f.Name]
 	if !inA || !inB || x.Median == 0 || f.Better == Informative {
 		return ComparisonCell{}, false
 	}
-	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Better: f.Better, A: x.Median, B: y.Median, Ratio: y.Median / x.Median}
+	c := ComparisonCell{Cell: b.Cell, Figure: f.Name, Unit: f.Unit, Better: f.Better, A: x.Median, B: y.Median, Ratio: y.Median / x.Median, P: MannWhitney(va, vb)}
+	c.Low, c.High = bootstrapRatio(va, vb, seed)
 	if p, q := a.RatioHost[f.Name], b.RatioHost[f.Name]; p.Median > 0 {
 		c.HostRatio = q.Median / p.Median
 	}
 	return c, true
 }
 
-func differences(a, b *Report) []string {
-	var all []string
-	for _, x := range []struct{ what, a, b string }{
-		{"placement", a.Method.Placement, b.Method.Placement},
-		{"congestion control", a.Method.CongestionControl, b.Method.CongestionControl},
-		{"duration", fmt.Sprint(a.Method.Seconds), fmt.Sprint(b.Method.Seconds)},
-		{"offered load", fmt.Sprint(a.Method.Load), fmt.Sprint(b.Method.Load)},
-		{"kernel", a.Environment.Kernel, b.Environment.Kernel},
-		{"CPU", a.Environment.CPU, b.Environment.CPU},
-		{"cores", fmt.Sprint(a.Environment.Cores), fmt.Sprint(b.Environment.Cores)},
-		{"bridge-nf-call-iptables", a.Environment.BridgeNF, b.Environment.BridgeNF},
-	} {
-		if x.a != x.b {
-			all = append(all, fmt.Sprintf("%s: %s, then %s", x.what, x.a, x.b))
+// judge adjusts the p-values for how many they are.
+func (c *Comparison) judge(least float64) {
+	c.Tests = len(c.Cells)
+	p := make([]float64, len(c.Cells))
+	for i, x := range c.Cells {
+		p[i] = x.P
+	}
+	for i, adjusted := range Holm(p) {
+		x := &c.Cells[i]
+		x.P = adjusted
+		switch {
+		case least*float64(len(p)) >= Alpha:
+			x.Verdict = TooFew
+		case adjusted >= Alpha || x.Ratio == 1:
+			x.Verdict = Unclear
+		case (x.Ratio > 1) == (x.Better == HigherIsBetter):
+			x.Verdict = Better
+		default:
+			x.Verdict = Worse
 		}
 	}
-	for _, tool := range sortedKeys(b.Environment.Tools) {
-		if x, y := a.Environment.Tools[tool], b.Environment.Tools[tool]; x != "" && x != y {
-			all = append(all, fmt.Sprintf("%s: %s, then %s", tool, x, y))
+}
+
+// missing says in a line for each report how many cells the other has not.
+func (c Comparison) missing() []string {
+	var all []string
+	for _, side := range []struct {
+		name  string
+		cells []Cell
+	}{{"first", c.OnlyA}, {"second", c.OnlyB}} {
+		if n := len(side.cells); n > 0 {
+			all = append(all, fmt.Sprintf("only the %s has %s: %s", side.name, plural(n, "cell"), fewOf(side.cells)))
 		}
 	}
 	return all
 }
 
-// Text writes the comparison for people.
-func (c Comparison) Text(w io.Writer) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"cell", "figure", "first", "second", "second ÷ first", "the same ÷ host", ""})
-	for _, x := range c.Cells {
-		host := "-"
-		if x.HostRatio > 0 {
-			host = fmt.Sprintf("%.2f", x.HostRatio)
-		}
-		t.AppendRow(table.Row{x.Cell, x.Figure + ", " + x.Unit, number(x.A), number(x.B), fmt.Sprintf("%.2f", x.Ratio), host, x.Better})
+// fewOf names the first cells.
+func fewOf(cells []Cell) string {
+	const most = 3
+	var names []string
+	for _, c := range cells[:min(most, len(cells))] {
+		names = append(names, c.String())
 	}
-	for _, warning := range c.Warnings {
-		if _, err := fmt.Fprintln(w, "differs: "+warning); err != nil {
-			return err
-		}
+	text := strings.Join(names, ", ")
+	if len(cells) > most {
+		text += fmt.Sprintf(" and %d more", len(cells)-most)
 	}
-	_, err := fmt.Fprintln(w, t.Render())
-	return err
+	return text
 }

@@ -24,6 +24,12 @@ type Environment struct {
 	// walk through iptables as well.
 	BridgeNF string            `json:"bridgeNfCallIptables"`
 	Tools    map[string]string `json:"tools"`
+	// Command is the command line.
+	Command string `json:"command,omitempty"`
+	// Governor is the first CPU's, where the machine lets its frequency change.
+	Governor string `json:"cpuGovernor,omitempty"`
+	// Paths are the devices that the columns' packets leave by.
+	Paths map[string]Path `json:"paths,omitempty"`
 	// Mitigations are the CPU's weaknesses that the kernel works around at a
 	// cost; Clock is the clock source that the tools read.
 	Mitigations map[string]string `json:"mitigations,omitempty"`
@@ -54,6 +60,8 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 			}
 		}
 	}
+	e.Command, e.Governor = commandLine(os.Args), firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	e.Paths = readPaths(ctx, m)
 	return e
 }
 

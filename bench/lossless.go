@@ -10,9 +10,9 @@ import (
 )
 
 // Lossless is the highest UDP rate at which less than 0.1 % is lost, searched
-// after the manner of RFC 2544, section 26.1: a first trial at full speed, and
-// then halving of the interval between the highest rate that passed and the
-// lowest that failed. Its trials last seconds where the RFC asks for a minute,
+// after the manner of RFC 2544, section 26.1: a first trial at full speed,
+// quarters of it until one passes, and then halving of the interval between the
+// highest rate that passed and the lowest that failed. Its trials last seconds where the RFC asks for a minute,
 // and its tolerance is 0.1 % where the RFC has none: on a machine that others
 // share, not a packet lost in a minute is luck. iperf3 sends in bursts of a
 // millisecond.
@@ -126,7 +126,11 @@ func search(trials int, tolerance float64, try func(rate float64) (trial, error)
 	}
 	high := ceiling.rate
 	for range trials - 1 {
-		t, err := try((best.rate + high) / 2)
+		next := (best.rate + high) / 2
+		if best.rate == 0 {
+			next = high / 4
+		}
+		t, err := try(next)
 		switch {
 		case err != nil:
 			return best, 0, err

@@ -19,6 +19,9 @@ const (
 	SeparateCores = "separate-cores"
 )
 
+// DefaultCongestionControl is one that all kernels have, and that never paces.
+const DefaultCongestionControl = "reno"
+
 // Matrix says what to measure, and how.
 type Matrix struct {
 	Columns []Column
@@ -45,8 +48,9 @@ type Matrix struct {
 	Duration, Warmup time.Duration
 	Placement        string
 	Seed             uint64
-	// CongestionControl is that of the TCP streams, "reno" if empty. New
-	// namespaces may inherit a pacing one (BBR), which hides the path.
+	// CongestionControl is that of TCP, DefaultCongestionControl if empty. New
+	// namespaces may inherit a pacing one (BBR), which hides the path. Tools that
+	// have no option for it take that of their place, which the caller sets.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second; 10,000 if zero.
@@ -57,46 +61,9 @@ type Matrix struct {
 	NoControl bool
 }
 
-// Wire is a way between the hosts that columns name.
-type Wire struct {
-	// Name is "" for the plain one.
-	Name string `json:"name"`
-	// Note says how it differs from a cable, Offloads and MTU are its ends'.
-	Note     string          `json:"note"`
-	MTU      int             `json:"mtu,omitempty"`
-	Offloads map[string]bool `json:"offloads,omitempty"`
-	// Rate in bits a second, each way; 0 is unlimited.
-	Rate uint64 `json:"rate,omitempty"`
-}
-
-// Cell is one field of the matrix.
-type Cell struct {
-	Mode  string `json:"mode"`
-	Span  string `json:"span"`
-	Probe string `json:"probe"`
-	// Size is the UDP payload, or Redis's value, in bytes; 0 where the probe has
-	// none.
-	Size  int `json:"size,omitempty"`
-	Pairs int `json:"pairs"`
-	// Wire names the switch between the hosts if there are several to compare;
-	// "" is the plain one (segments intact, no rate limit).
-	Wire string `json:"wire,omitempty"`
-}
-
-func (c Cell) String() string {
-	s := columnName(c.Mode, c.Span, c.Wire) + " " + c.Probe
-	if c.Size > 0 {
-		s += fmt.Sprintf(" %d B", c.Size)
-	}
-	if c.Pairs > 1 {
-		s += fmt.Sprintf(" × %d", c.Pairs)
-	}
-	return s
-}
-
 func (m Matrix) withDefaults() Matrix {
 	if m.CongestionControl == "" {
-		m.CongestionControl = "reno"
+		m.CongestionControl = DefaultCongestionControl
 	}
 	if m.Placement == "" {
 		m.Placement = SeparateCores
@@ -183,29 +150,6 @@ func (m Matrix) cells() []Cell {
 					all = append(all, Cell{Mode: c.Mode, Span: c.Span, Wire: c.Wire, Probe: p.Name(), Size: size, Pairs: pairs})
 				}
 			}
-		}
-	}
-	return all
-}
-
-// onePaired is a probe that is not run with several pairs, and why.
-type onePaired interface{ onePair() string }
-
-// pairCounts are those that a probe is run with.
-func (m Matrix) pairCounts(p Probe) []int {
-	if _, one := p.(onePaired); !one {
-		return m.PairCounts
-	}
-	return slices.DeleteFunc(slices.Clone(m.PairCounts), func(n int) bool { return n > 1 })
-}
-
-// leftOut adds to what the caller left out the probes that are not run with
-// several pairs.
-func (m Matrix) leftOut() []string {
-	all := slices.Clone(m.LeftOut)
-	for _, p := range m.Probes {
-		if one, is := p.(onePaired); is && slices.Max(m.PairCounts) > 1 {
-			all = append(all, p.Name()+" with several pairs: "+one.onePair())
 		}
 	}
 	return all

@@ -55,8 +55,8 @@ type Method struct {
 
 const oneKernel = "one kernel, no NIC"
 
-// wireText is about the plain wire, unless there are others.
-func wireText(wires []Wire) string {
+// methodWire is about the plain wire, unless there are others.
+func methodWire(wires []Wire) string {
 	for _, w := range wires {
 		if w.Name != "" {
 			return oneKernel + "; what the wires do is said below"
@@ -98,7 +98,7 @@ type CellResult struct {
 func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
 	env.Steal = stolen(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
-		Wire: wireText(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
+		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
 		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.leftOut(),

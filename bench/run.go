@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // Options of a run.
 type Options struct {
-	// Out is the folder for samples.jsonl and report.json.
+	// Out is the folder for samples.jsonl, report.json and its other forms.
 	Out string
 	// Resume takes up an interrupted run in Out.
 	Resume bool
@@ -54,7 +53,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 		return nil, err
 	}
 	report := newReport(m, pins, env, r.all, r.capacities)
-	if err := report.Write(filepath.Join(o.Out, "report.json")); err != nil {
+	if err := report.WriteAll(o.Out); err != nil {
 		return nil, err
 	}
 	return report, report.failed()

@@ -23,6 +23,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, group := range r.groups() {
 		b.WriteString("\n" + r.table(group, colour) + "\n")
 	}
+	b.WriteString(r.publishedText())
 	b.WriteString(r.notes())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -38,6 +39,9 @@ func (r *Report) methodLine() string {
 func (r *Report) environmentLine() string {
 	e := r.Environment
 	line := fmt.Sprintf("Machine: %s, %d cores, Linux %s; load before %s; %s", e.CPU, e.Cores, e.Kernel, e.Load, e.Start.Format("2006-01-02 15:04 MST"))
+	if e.Steal >= 0.1 {
+		line += fmt.Sprintf("; %.1f %% stolen by the hypervisor", e.Steal)
+	}
 	for _, tool := range sortedKeys(e.Tools) {
 		line += fmt.Sprintf("; %s %s", tool, e.Tools[tool])
 	}

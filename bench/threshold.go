@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,36 +12,47 @@ import (
 
 // Limit is one clause of a --fail-if expression:
 //
-//	EXPR   = CLAUSE { "," CLAUSE }
-//	CLAUSE = METRIC [ "{" LABEL "=" VALUE { "," LABEL "=" VALUE } "}" ] OP NUMBER
+//	EXPR   = CLAUSE { ( "," | "and" ) CLAUSE }
+//	CLAUSE = METRIC [ "{" LABEL "=" VALUE { "," LABEL "=" VALUE } "}" ] OP NUMBER [ UNIT ]
 //	OP     = "<" | "<=" | ">" | ">="
+//	UNIT   = "ns" | "us" | "ms" | "s" | "%" | "Gbit/s" | "k/s" | "packets/s" | …
 //
 // METRIC is the name of a figure (received, p99, …), of a ratio (ratio-host,
 // ratio-bridge: of the headline figure, or the one that the label figure names),
-// or cpu (percent of the machine). The labels mode, span, probe, size and pairs
-// choose cells; a clause holds if any chosen cell meets it, and the run fails.
+// or cpu (percent of the machine). A number without a unit is in the figure's
+// own; with one, only figures that have such a unit are meant. The labels mode,
+// span, probe, size, pairs and wire choose cells; a clause holds if any chosen
+// cell meets it, and the run fails.
 type Limit struct {
 	Metric string
 	Labels map[string]string
 	Op     string
 	Value  float64
+	// Unit is as written, "" for the figure's own.
+	Unit string
 }
 
-var limitLabels = []string{"mode", "span", "probe", "size", "pairs", "figure"}
+var limitLabels = []string{"mode", "span", "probe", "size", "pairs", "wire", "figure"}
 
 func badLimit(text, why string) error {
-	return heddle.Errorf(heddle.BadArgument, "--fail-if", strconv.Quote(text), why+"; write METRIC{label=value,…} OP NUMBER, such as ratio-host{mode=bridge,probe=iperf3} < 0.5")
+	return heddle.Errorf(heddle.BadArgument, "--fail-if", strconv.Quote(text), why+"; write METRIC{label=value,…} OP NUMBER, such as 'p99>200us' or 'ratio-host{mode=bridge,probe=iperf3} < 0.5'")
 }
 
-// ParseLimits reads an expression.
-func ParseLimits(expr string) ([]Limit, error) {
+// ParseLimits reads an expression about a report.
+func ParseLimits(expr string) ([]Limit, error) { return parseLimits(expr, reportGrammar()) }
+
+var and = regexp.MustCompile(`\s+and\s+`)
+
+func parseLimits(expr string, g grammar) ([]Limit, error) {
 	var all []Limit
-	for _, clause := range splitOutside(expr) {
-		l, err := parseLimit(strings.TrimSpace(clause))
-		if err != nil {
-			return nil, err
+	for _, part := range splitOutside(expr) {
+		for _, clause := range and.Split(part, -1) {
+			l, err := parseLimit(strings.TrimSpace(clause), g)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, l)
 		}
-		all = append(all, l)
 	}
 	return all, nil
 }
@@ -62,7 +74,9 @@ func splitOutside(s string) []string {
 	return append(all, s[from:])
 }
 
-func parseLimit(s string) (Limit, error) {
+var numberAndUnit = regexp.MustCompile(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)$`)
+
+func parseLimit(s string, g grammar) (Limit, error) {
 	var l Limit
 	at := strings.LastIndexAny(s, "<>")
 	if at < 0 {
@@ -73,22 +87,42 @@ func parseLimit(s string) (Limit, error) {
 	if rest, ok := strings.CutPrefix(right, "="); ok {
 		l.Op, right = l.Op+"=", rest
 	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(right), 64)
-	if err != nil || v != v {
-		return l, badLimit(s, fmt.Sprintf("%q is not a number", strings.TrimSpace(right)))
+	parts := numberAndUnit.FindStringSubmatch(strings.TrimSpace(right))
+	if parts == nil {
+		return l, badLimit(s, fmt.Sprintf("%q is not a number, or one with a unit", strings.TrimSpace(right)))
 	}
-	l.Value = v
-	if err := l.parseSubject(s, strings.TrimSpace(left)); err != nil {
+	v, err := strconv.ParseFloat(parts[1], 64)
+	if err != nil {
+		return l, badLimit(s, fmt.Sprintf("%q is not a number that can be compared", parts[1]))
+	}
+	l.Value, l.Unit = v, parts[2]
+	if err := l.parseSubject(s, strings.TrimSpace(left), g); err != nil {
 		return Limit{}, err
 	}
-	return l, nil
+	return l, l.checkUnit(s, g)
 }
 
-func (l *Limit) parseSubject(whole, s string) error {
+// checkUnit refuses a unit that no figure of that name has.
+func (l *Limit) checkUnit(whole string, g grammar) error {
+	if l.Unit == "" {
+		return nil
+	}
+	if _, known := measureOf(l.Unit); !known {
+		return badLimit(whole, fmt.Sprintf("unknown unit %q (there are ns, us, ms, s, %%, bit/s, Gbit/s, MB/s, /s, k/s, packets/s and the like)", l.Unit))
+	}
+	for _, unit := range g[l.Metric] {
+		if _, fits := convert(l.Value, l.Unit, unit); fits {
+			return nil
+		}
+	}
+	return badLimit(whole, fmt.Sprintf("%s is not in %s; there are %s", l.Metric, l.Unit, g))
+}
+
+func (l *Limit) parseSubject(whole, s string, g grammar) error {
 	name, labels, braces := strings.Cut(s, "{")
 	l.Metric = strings.TrimSpace(name)
-	if !knownMetric(l.Metric) {
-		return badLimit(whole, fmt.Sprintf("unknown metric %q (there are %s)", l.Metric, strings.Join(metrics(), ", ")))
+	if _, known := g[l.Metric]; !known {
+		return badLimit(whole, fmt.Sprintf("unknown metric %q (there are %s)", l.Metric, g))
 	}
 	if !braces {
 		return nil
@@ -114,20 +148,6 @@ func (l *Limit) parseSubject(whole, s string) error {
 	return nil
 }
 
-func metrics() []string {
-	all := []string{"ratio-host", "ratio-bridge", "cpu"}
-	for _, p := range Probes() {
-		for _, f := range p.Figures() {
-			if !slices.Contains(all, f.Name) {
-				all = append(all, f.Name)
-			}
-		}
-	}
-	return all
-}
-
-func knownMetric(name string) bool { return slices.Contains(metrics(), name) }
-
 func (l Limit) String() string {
 	s := l.Metric
 	if len(l.Labels) > 0 {
@@ -137,5 +157,5 @@ func (l Limit) String() string {
 		}
 		s += "{" + strings.Join(parts, ",") + "}"
 	}
-	return s + " " + l.Op + " " + strconv.FormatFloat(l.Value, 'g', -1, 64)
+	return s + " " + l.Op + " " + strconv.FormatFloat(l.Value, 'g', -1, 64) + l.Unit
 }

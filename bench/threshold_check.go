@@ -2,10 +2,9 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/heddle-network/heddle"
 )
 
 // Check returns an error with the code Threshold if any limit is crossed. A
@@ -25,23 +24,16 @@ func (r *Report) Check(limits []Limit) error {
 			}
 		}
 		if chosen == 0 {
-			return badLimit(l.String(), "it chooses no cell of this report")
+			return badLimit(l.String(), "it chooses no cell of this report, whose figures are "+r.metrics().String())
 		}
 	}
-	if crossed == nil {
-		return nil
-	}
-	return &heddle.Error{Code: heddle.Threshold, Kind: heddle.Failed, Op: "bench --fail-if", Cause: strings.Join(crossed, "; "), Remedy: "see the report"}
+	return thresholdError("bench --fail-if", crossed)
 }
 
 // chooses looks at the labels, and at whether the metric is one of the cell's.
 func (l Limit) chooses(r *Report, c CellResult) bool {
-	for key, has := range map[string]string{
-		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs),
-	} {
-		if want, ok := l.Labels[key]; ok && want != has {
-			return false
-		}
+	if !l.matches(c.Cell) {
+		return false
 	}
 	name := l.figure(r, c)
 	switch l.Metric {
@@ -57,11 +49,54 @@ func (l Limit) chooses(r *Report, c CellResult) bool {
 		}
 	}
 	for _, f := range r.figures(c.Cell) {
-		if f.Name == name {
+		if _, fits := convert(l.Value, l.Unit, l.unit(f)); f.Name == name && fits {
 			return true
 		}
 	}
 	return false
+}
+
+// matches looks at the labels that name a cell.
+func (l Limit) matches(c Cell) bool {
+	for key, has := range map[string]string{
+		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs), "wire": wireName(c.Wire),
+	} {
+		if want, ok := l.Labels[key]; ok && want != has {
+			return false
+		}
+	}
+	return true
+}
+
+// unit is that of the values the limit looks at: of the figure, or of its ratio.
+func (l Limit) unit(f Figure) string {
+	if strings.HasPrefix(l.Metric, "ratio-") {
+		return ratioUnit
+	}
+	return unitOf(f)
+}
+
+// bound is the limit in the unit of the cell's values.
+func (l Limit) bound(r *Report, c CellResult) float64 {
+	unit := "%"
+	if l.Metric != "cpu" {
+		unit = l.unit(r.figure(c.Cell, l.figure(r, c)))
+	}
+	v, _ := convert(l.Value, l.Unit, unit)
+	return v
+}
+
+// metrics are the report's own.
+func (r *Report) metrics() grammar {
+	g := grammar{"ratio-host": nil, "ratio-bridge": nil, "cpu": {"%"}}
+	for _, p := range r.Probes {
+		for _, f := range p.Figures {
+			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
+				g[f.Name] = append(g[f.Name], unit)
+			}
+		}
+	}
+	return g
 }
 
 // figure is the one that the limit looks at in a cell.
@@ -80,8 +115,8 @@ func (l Limit) crossed(r *Report, c CellResult) string {
 	switch {
 	case !ok:
 		return fmt.Sprintf("%s: %s has no such figure", l, c.Cell)
-	case l.holds(v):
-		return fmt.Sprintf("%s: %s has %.4g", l, c.Cell, v)
+	case l.holds(v, l.bound(r, c)):
+		return fmt.Sprintf("%s: %s has %s", l, c.Cell, l.text(r, c, v))
 	}
 	return ""
 }
@@ -102,14 +137,21 @@ func (l Limit) value(r *Report, c CellResult) (float64, bool) {
 	return stat.Median, ok
 }
 
-func (l Limit) holds(v float64) bool {
+func (l Limit) text(r *Report, c CellResult, v float64) string {
+	if l.Metric == "cpu" || strings.HasPrefix(l.Metric, "ratio-") {
+		return fmt.Sprintf("%.4g", v)
+	}
+	return fmt.Sprintf("%.4g %s", v, unitOf(r.figure(c.Cell, l.Metric)))
+}
+
+func (l Limit) holds(v, bound float64) bool {
 	switch l.Op {
 	case "<":
-		return v < l.Value
+		return v < bound
 	case "<=":
-		return v <= l.Value
+		return v <= bound
 	case ">":
-		return v > l.Value
+		return v > bound
 	}
-	return v >= l.Value
+	return v >= bound
 }

@@ -9,11 +9,12 @@ import (
 )
 
 func TestParseLimits(t *testing.T) {
-	got, err := ParseLimits(" ratio-host{mode=bridge, probe=iperf3} < 0.5 ,p99.9{size=64}>=1e3,cpu>90")
-	if err != nil || len(got) != 3 {
+	got, err := ParseLimits(" ratio-host{mode=bridge, probe=iperf3} < 0.5 ,p99.9{size=64}>=1e3,cpu>90 and p99>200us,received{wire=intact}<2 Gbit/s and\tratio-host<50%")
+	if err != nil || len(got) != 6 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	for i, want := range []string{"ratio-host{mode=bridge,probe=iperf3} < 0.5", "p99.9{size=64} >= 1000", "cpu > 90"} {
+	for i, want := range []string{"ratio-host{mode=bridge,probe=iperf3} < 0.5", "p99.9{size=64} >= 1000", "cpu > 90", "p99 > 200us",
+		"received{wire=intact} < 2Gbit/s", "ratio-host < 50%"} {
 		if got[i].String() != want {
 			t.Errorf("got %s, want %s", got[i], want)
 		}
@@ -33,6 +34,15 @@ func TestParseLimits(t *testing.T) {
 		"cpu > 1,":                  "no comparison",
 		"cpu{mode=a}} > 1":          "no closing brace",
 		"ratio-host{mode=a} == 0.5": "no comparison",
+		"p99 > 200 furlongs":        "unknown unit",
+		"p99 > 200Gbit/s":           "p99 is not in Gbit/s; there are cost (µs), cpu (%),",
+		"received < 3ms":            "received (packets/s, Gbit/s)",
+		"received < 3 requests/s":   "is not in requests/s",
+		"ratio-host < 3us":          "is not in us",
+		"lost > 1 of 2":             "is not a number, or one with a unit",
+		"p99 > 1e999":               "not a number that can be compared",
+		"speed > 1us":               "p99 (µs)",
+		"p99>200us and":             "is not a number, or one with a unit",
 	} {
 		_, err := ParseLimits(text)
 		if !errors.Is(err, heddle.BadArgument.Sentinel()) || !strings.Contains(err.Error(), want) {
@@ -42,7 +52,7 @@ func TestParseLimits(t *testing.T) {
 }
 
 func FuzzParseLimits(f *testing.F) {
-	for _, s := range []string{"cpu > 1", "ratio-host{mode=bridge,probe=iperf3} < 0.5, p99>3", "{", "}", "a{b=c}<=1,", "received{}<1", "cpu<=-1e999"} {
+	for _, s := range []string{"cpu > 1", "ratio-host{mode=bridge,probe=iperf3} < 0.5, p99>3", "{", "}", "a{b=c}<=1,", "received{}<1", "cpu<=-1e999", "p99>200us and received<2.5Gbit/s", "lost>1%", "p50<1e3μs"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -71,8 +81,23 @@ func TestCheck(t *testing.T) {
 		"p50{mode=bridge,span=same-host}>1000":                  false,
 		"p50{mode=bridge}>=10":                                  true,
 		"ratio-host{probe=iperf3}<0.1,cpu{pairs=1}>1":           true,
-		"received{mode=macvlan}<1":                              true, // failed: no figure
-		"received{mode=nothing}<1":                              true, // chooses nothing
+		"received{mode=macvlan}<1":                              true,  // failed: no figure
+		"received{mode=nothing}<1":                              true,  // chooses nothing
+		"p50{mode=host,span=same-host}>10.5us":                  false, // it is 10.42 µs
+		"p50{mode=host,span=same-host}>0.0105ms":                false,
+		"p50{mode=host,span=same-host}>10000ns":                 true,
+		"p50{mode=host,span=same-host}<10us":                    false,
+		"received{mode=bridge}>30Gbit/s":                        true,
+		"received{mode=bridge}>40Gbit/s":                        false,
+		"received{mode=bridge}<4GB/s":                           true,
+		"received{mode=bridge}<100packets/s":                    true, // chooses nothing: no packets in this run
+		"ratio-host{mode=bridge,probe=iperf3}<75%":              false,
+		"ratio-host{mode=bridge,probe=iperf3}<85%":              true,
+		"p50>1s and p99>1s":                                     false,
+		"p50>1s and p99>1us":                                    true,
+		"p50{wire=intact}>1s":                                   false,
+		"p50{wire=cut}>1s":                                      true, // chooses nothing
+		"rtt-avg>1s":                                            true, // a figure that no cell has
 	} {
 		limits, err := ParseLimits(expr)
 		if err != nil {

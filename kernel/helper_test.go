@@ -122,7 +122,7 @@ func (r *room) dump(sysctls ...string) string {
 // volatile is what moves by itself while we look: timers, carriers (noticed up
 // to a second late), and the multicast addresses that an interface listens to
 // for good once it was up.
-var volatile = regexp.MustCompile(`(?m)_timer +[0-9.]+|NO-CARRIER,|,LOWER_UP|,M-DOWN| linkdown| state (UP|DOWN|UNKNOWN|LOWERLAYERDOWN)|^33:33:.* self permanent\n`)
+var volatile = regexp.MustCompile(`(?m)(nic[01]@far[01]: <BROADCAST,MULTICAST(,M-DOWN)?> mtu 1500) qdisc no(op|queue)|_timer +[0-9.]+|NO-CARRIER,|,LOWER_UP|,M-DOWN| linkdown| state (UP|DOWN|UNKNOWN|LOWERLAYERDOWN)|^33:33:.* self permanent\n`)
 
 func check(t testing.TB, err error) {
 	t.Helper()

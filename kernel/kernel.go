@@ -32,8 +32,14 @@ type Kernel struct {
 	// a full host, and has sockets of its own, so that no attach waits for it.
 	rt, nft         *conn
 	listRt, listNft *conn
-	held            []heldFolder
+	// deleters delete links; idle hands out those that nobody uses.
+	deleters []*conn
+	idle     chan *conn
+	held     []heldFolder
 }
+
+// deletersMany is how many links may be on their way out at a time.
+const deletersMany = 16
 
 // Open returns a handle on the calling thread's network namespace.
 func Open() (*Kernel, error) {
@@ -41,8 +47,8 @@ func Open() (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{home: home}
-	// Both sockets are dialled inside home: the goroutine may have changed
+	k := &Kernel{home: home, idle: make(chan *conn, deletersMany)}
+	// All sockets are dialled inside home: the goroutine may have changed
 	// threads since, and another thread may be elsewhere.
 	err = home.Do(func() (err error) {
 		k.held = holdFolders()
@@ -57,7 +63,7 @@ func Open() (*Kernel, error) {
 				return err
 			}
 		}
-		return nil
+		return k.dialDeleters()
 	})
 	if err != nil {
 		err = heddle.Wrap(heddle.NoPermission, "open netlink sockets", "", err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
@@ -66,10 +72,22 @@ func Open() (*Kernel, error) {
 	return k, nil
 }
 
+func (k *Kernel) dialDeleters() error {
+	for range deletersMany {
+		c, err := dial(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		k.deleters = append(k.deleters, c)
+		k.idle <- c
+	}
+	return nil
+}
+
 // Close lets go of the handle. Objects stay.
 func (k *Kernel) Close() error {
 	var err error
-	for _, c := range []*conn{k.rt, k.nft, k.listRt, k.listNft} {
+	for _, c := range append([]*conn{k.rt, k.nft, k.listRt, k.listNft}, k.deleters...) {
 		if c != nil {
 			err = errors.Join(err, c.close())
 		}

@@ -30,17 +30,27 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 		data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(submodes[l.SubMode]))
 	}
 	if l.Kind == "veth" {
+		addOneQueue(r.AddData)
 		peer := data.AddRtAttr(nl.VETH_INFO_PEER|unix.NLA_F_NESTED, nil)
 		nl.NewIfInfomsgChild(peer, unix.AF_UNSPEC)
 		for _, a := range birthAttrs(far) {
 			peer.AddChild(a)
 		}
+		addOneQueue(func(d nl.NetlinkRequestData) { peer.AddChild(d) })
 		if peerNS != nil {
 			peer.AddChild(numberAttr(unix.IFLA_NET_NS_FD, uint32(peerNS.fd)))
 		}
 	}
 	r.AddData(info)
 	return r
+}
+
+// addOneQueue asks for one queue each way, which is what a veth uses: otherwise
+// the kernel makes as many as there may ever be processors, and then waits for an
+// RCU grace period to put all but one away again (veth_init_queues).
+func addOneQueue(add func(nl.NetlinkRequestData)) {
+	add(numberAttr(unix.IFLA_NUM_TX_QUEUES, 1))
+	add(numberAttr(unix.IFLA_NUM_RX_QUEUES, 1))
 }
 
 // birthAttrs are the attributes that the kernel takes when it makes a device;

@@ -55,7 +55,7 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 		if err != nil {
 			return err
 		}
-		return s.rt.execute(deleteLink(index))
+		return s.delete(index)
 	})
 	return nil
 }
@@ -171,44 +171,4 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 		return linkState{}, err
 	}
 	return a.judge(s, l, live)
-}
-
-// up brings an interface up.
-func (a *attempt) up(s *site, l heddle.Link) error {
-	return a.step("raise", l.Key(), func() error {
-		up, err := s.isUp(l.Name)
-		if err != nil || up {
-			return err
-		}
-		index, err := s.ifindex(l.Name)
-		if err != nil {
-			return err
-		}
-		back := func() error { return nil } // a fresh link goes as a whole
-		if !a.fresh[s.side()+l.Name] {
-			if back, err = s.lower(index); err != nil {
-				return err
-			}
-		}
-		if err := s.rt.execute(raiseLink(index, true)); err != nil {
-			return err
-		}
-		a.did(l.Key(), back)
-		return nil
-	})
-}
-
-// lower is how to take an interface down again: with the addresses that the
-// kernel gave it when it came up and leaves on it (127.0.0.1 of a loopback).
-func (s *site) lower(index int) (func() error, error) {
-	before, err := s.addresses(index)
-	if err != nil {
-		return nil, err
-	}
-	return func() error {
-		if err := s.rt.execute(raiseLink(index, false)); err != nil {
-			return err
-		}
-		return s.dropAddresses(index, before)
-	}, nil
 }

@@ -101,11 +101,13 @@ func (s *site) disguised(n heddle.NIC) (*linkState, error) {
 	return nil, err
 }
 
-// home reports whether the NIC is on the host, unmarked: it never left, or is
-// back as it was.
+// home reports whether the NIC is on the host: it never left, or it is back.
 func (s *site) home(n heddle.NIC) (bool, error) {
 	all, err := s.links()
-	return slices.ContainsFunc(all, func(l linkState) bool { return l.mac == n.MAC && l.kind == n.Was.Kind }), err
+	return slices.ContainsFunc(all, func(l linkState) bool {
+		was, endpoint, _ := heddle.ParseNICAlias(l.alias)
+		return l.mac == n.MAC && (l.name == n.Name || was == n.Name && endpoint == "")
+	}), err
 }
 
 // moveRequest moves an interface to another namespace and gives it a name there

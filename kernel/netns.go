@@ -23,8 +23,7 @@ const namespaceRemedy = "give /proc/PID/ns/net of a running container, or a file
 // or another kind of namespace, is refused: entering it would fail late, or
 // work on the host's own interfaces.
 func OpenNetns(path string) (*Netns, error) {
-	// O_NONBLOCK: a FIFO of that name must not hang the caller.
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	fd, err := openNamespace(path)
 	if err != nil {
 		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", path, err, namespaceRemedy)
 	}
@@ -36,15 +35,26 @@ func OpenNetns(path string) (*Netns, error) {
 	return n, nil
 }
 
-// verify checks that the file is a network namespace (ioctl_ns(2)).
-func (n *Netns) verify() error {
+// openNamespace finds the file, looks at what it is, and only then opens it: to
+// open a FIFO or a device has effects of its own.
+func openNamespace(path string) (int, error) {
+	found, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(found)
 	var fs unix.Statfs_t
-	if err := unix.Fstatfs(n.fd, &fs); err != nil {
-		return err
+	if err := unix.Fstatfs(found, &fs); err != nil {
+		return -1, err
 	}
 	if fs.Type != unix.NSFS_MAGIC {
-		return fmt.Errorf("it is not a namespace")
+		return -1, fmt.Errorf("it is not a namespace")
 	}
+	return unix.Open(fmt.Sprintf("/proc/self/fd/%d", found), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+}
+
+// verify checks that the file is a network namespace (ioctl_ns(2)).
+func (n *Netns) verify() error {
 	kind, err := unix.IoctlRetInt(n.fd, unix.NS_GET_NSTYPE)
 	if err != nil {
 		return err

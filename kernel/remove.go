@@ -166,7 +166,7 @@ func (r *removal) links(s *site, all []heddle.Link) {
 			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && live.alias != l.Alias {
 				return err
 			}
-			return s.rt.execute(deleteLink(live.index))
+			return s.delete(live.index)
 		})
 	}
 }

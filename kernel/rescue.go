@@ -42,17 +42,31 @@ func (k *Kernel) Rescue(hold string) (names []string, err error) {
 	}
 	var errs []error
 	for _, l := range live {
-		was, _, ok := heddle.ParseNICAlias(l.alias)
-		if !ok {
-			continue
+		if was, _, ok := heddle.ParseNICAlias(l.alias); ok {
+			errs = append(errs, k.rescue(pod, pod, l, was))
+			names = append(names, was)
 		}
-		n := heddle.NIC{Name: was, MAC: l.mac, Alias: l.alias}
-		var have heddle.NICState
-		errs = append(errs, pod.nicFlags(l.name, &have))
-		n.Was = heddle.NICState{MTU: l.mtu, QueueLen: have.QueueLen, Group: l.group, XDP: have.XDP}
-		err, _ := (&homecoming{n: n, host: k.hostSite(), pod: pod}).run()
-		errs = append(errs, err)
-		names = append(names, was)
 	}
 	return names, errors.Join(errs...)
+}
+
+// RescueHere does the same with a NIC that the kernel has put on the host.
+func (k *Kernel) RescueHere(m MarkedNIC) error {
+	live, err := k.listing().link(m.Name)
+	if err != nil || live == nil {
+		return refused("read", "nic/"+m.Name, err)
+	}
+	return k.rescue(k.hostSite(), nil, *live, m.Was)
+}
+
+// rescue takes the NIC's state, where it is, for the one that it had.
+func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
+	var have heddle.NICState
+	if err := at.nicFlags(l.name, &have); err != nil {
+		return refused("read", "nic/"+l.name, err)
+	}
+	n := heddle.NIC{Name: was, MAC: l.mac, Alias: l.alias}
+	n.Was = heddle.NICState{Kind: l.kind, MTU: l.mtu, QueueLen: have.QueueLen, Group: l.group, XDP: have.XDP}
+	err, _ := (&homecoming{n: n, host: k.hostSite(), pod: pod}).run()
+	return err
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -10,18 +11,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addresses puts the addresses back while the NIC is down. One of IPv6 skips
-// the search for duplicates, or its routes would have to wait for a second: it
-// was the NIC's own address before.
+// addresses puts the addresses back while the NIC is down; of a NIC that will be
+// up, those of IPv6 come then.
 func (h *homecoming) addresses() error {
-	return h.eachAddress(unix.IFA_F_NODAD, excl)
+	return h.eachAddress(0, excl, func(ip netip.Addr) bool { return ip.Is4() || !h.n.Was.Up })
+}
+
+// up raises the NIC, and makes its IPv6 addresses without the search for
+// duplicates, or their routes would have to wait for a second: they were the
+// NIC's own before. The link-local one is among them; the kernel's would be
+// searched for, so that it makes none meanwhile.
+func (h *homecoming) up() error {
+	if !h.n.Was.Up {
+		return nil
+	}
+	const none = "1"
+	mode, err := h.generate(none)
+	err = errors.Join(err, h.host.rt.execute(raiseLink(h.index, true)))
+	err = errors.Join(err, h.eachAddress(unix.IFA_F_NODAD, excl, netip.Addr.Is6))
+	if mode != "" && mode != none {
+		_, again := h.generate(mode)
+		err = errors.Join(err, again)
+	}
+	return err
+}
+
+// generate sets how the kernel makes link-local addresses, and returns how it
+// was set; "" without IPv6.
+func (h *homecoming) generate(mode string) (before string, err error) {
+	name := "net/ipv6/conf/" + h.name + "/addr_gen_mode"
+	err = h.host.ns.Do(func() error {
+		files := h.host.openSettings()
+		defer files.close()
+		var err error
+		if before, err = files.read(name); err != nil {
+			return nil
+		}
+		return files.write(name, mode)
+	})
+	return before, refused("make", "sysctl/"+name, err)
 }
 
 // maxName is what the kernel has room for (IFNAMSIZ), in labels too.
 const maxName = 15
 
-// eachAddress makes each address, with further flags for those of IPv6.
-func (h *homecoming) eachAddress(extra uint32, how int) error {
+// eachAddress makes the addresses that are meant, with further flags.
+func (h *homecoming) eachAddress(extra uint32, how int, meant func(netip.Addr) bool) error {
 	var errs []error
 	for _, a := range h.n.Was.Addrs {
 		if a.Label == h.n.Name || strings.HasPrefix(a.Label, h.n.Name+":") {
@@ -30,14 +65,8 @@ func (h *homecoming) eachAddress(extra uint32, how int) error {
 				a.Label = h.name
 			}
 		}
-		flags := uint32(0)
-		if a.Prefix.Addr().Is6() {
-			flags = extra
-		} else if how != excl {
-			continue
-		}
-		r, living := nicAddressRequest(how, h.index, a, h.age(), flags)
-		if !living {
+		r, living := nicAddressRequest(how, h.index, a, h.age(), extra)
+		if !living || !meant(a.Prefix.Addr()) {
 			continue
 		}
 		if err := h.host.rt.execute(r); err != nil && !exists(err) {
@@ -55,7 +84,7 @@ const routePatience = 3 * time.Second
 // address that is not usable yet. Then the addresses get their own flags.
 func (h *homecoming) routes() error {
 	if !h.n.Was.Up {
-		return h.eachAddress(0, unix.NLM_F_REPLACE)
+		return nil // there can be none
 	}
 	todo := h.n.Was.Routes
 	var last error
@@ -65,7 +94,7 @@ func (h *homecoming) routes() error {
 			break
 		}
 	}
-	return errors.Join(last, h.eachAddress(0, unix.NLM_F_REPLACE))
+	return errors.Join(last, h.eachAddress(0, unix.NLM_F_REPLACE, netip.Addr.Is6))
 }
 
 // routeRound makes what can be made, and returns the others with why.

@@ -205,13 +205,6 @@ func dropXDP(index int) *nl.NetlinkRequest {
 	return r
 }
 
-func (h *homecoming) up() error {
-	if !h.n.Was.Up {
-		return nil
-	}
-	return h.host.rt.execute(raiseLink(h.index, true))
-}
-
 func (h *homecoming) flags() error {
 	w := h.n.Was
 	head := indexed(h.index)

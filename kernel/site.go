@@ -14,11 +14,12 @@ type site struct {
 	rt, nft *conn
 	pod     bool
 	held    []heldFolder
+	idle    chan *conn
 	index   map[string]int
 }
 
 func (k *Kernel) hostSite() *site {
-	return &site{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, index: map[string]int{}}
+	return &site{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, idle: k.idle, index: map[string]int{}}
 }
 
 // listing is hostSite with the sockets for listings.
@@ -64,6 +65,19 @@ func (s *site) ifindex(name string) (int, error) {
 	i := int(r.Uint32())
 	s.index[name] = i
 	return i, nil
+}
+
+// delete deletes an interface. Before it answers, and after it has let go of its
+// lock, the kernel waits until nobody can be looking at the interface any more
+// (rcu_barrier in netdev_run_todo): 20 ms and more, in which a socket that many
+// share would keep them all waiting. Waits at the same time cost one.
+func (s *site) delete(index int) error {
+	if s.idle == nil {
+		return s.rt.execute(deleteLink(index))
+	}
+	c := <-s.idle
+	defer func() { s.idle <- c }()
+	return c.execute(deleteLink(index))
 }
 
 // isUp reads the interface's administrative state.

@@ -71,7 +71,7 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 // ports are the numbers by which the kernel knows our sockets.
 func (k *Kernel) ports() (map[uint32]bool, error) {
 	own := map[uint32]bool{}
-	for _, c := range []*conn{k.rt, k.nft} {
+	for _, c := range append([]*conn{k.rt, k.nft}, k.deleters...) {
 		a, err := unix.Getsockname(c.fd)
 		if err != nil {
 			return nil, err

@@ -29,15 +29,15 @@ type Managers struct{ Root string }
 type manager struct {
 	// present are paths of which one is there where the manager is installed.
 	present []string
-	// running is there while it runs.
+	// running is there once it has run since the host started.
 	running string
 	reload  []string
 	files   []file
 }
 
-// file is a runtime file about one NIC; MAC stands for the address with dashes
-// in the name, and as it is usually written in the text, NAME for the NIC's
-// name.
+// file is a runtime file about one NIC; {MAC} stands for the address, in the
+// file's name with dashes, {NAME} for the NIC's name, {RETURN} for the one that it
+// gets if that is taken.
 type file struct{ name, text string }
 
 var managers = []manager{
@@ -45,15 +45,16 @@ var managers = []manager{
 		present: []string{"run/systemd/netif", "lib/systemd/systemd-networkd", "usr/lib/systemd/systemd-networkd"},
 		running: "run/systemd/netif/state",
 		reload:  []string{"networkctl", "reload"},
-		files: []file{{"run/systemd/network/" + prefix + "MAC.network",
-			"# NAME is with a container; see heddle(1)\n[Match]\nMACAddress=MAC\n\n[Link]\nUnmanaged=yes\n"}},
+		files: []file{{"run/systemd/network/" + prefix + "{MAC}.network",
+			"# {NAME} is with a container; see heddle(1)\n[Match]\nMACAddress={MAC}\n\n[Link]\nUnmanaged=yes\n"}},
 	},
 	{
 		present: []string{"run/NetworkManager", "usr/sbin/NetworkManager"},
-		running: "run/NetworkManager/NetworkManager.pid",
+		running: "run/NetworkManager/devices",
 		reload:  []string{"nmcli", "general", "reload", "conf"},
-		files: []file{{"run/NetworkManager/conf.d/" + prefix + "MAC.conf",
-			"# NAME is with a container; see heddle(1)\n[keyfile]\nunmanaged-devices+=mac:MAC\n"}},
+		files: []file{{"run/NetworkManager/conf.d/" + prefix + "{MAC}.conf",
+			// mac: is the hardware's own address, which a virtual NIC does not have
+			"# {NAME} is with a container; see heddle(1)\n[keyfile]\nunmanaged-devices+=mac:{MAC};interface-name:={NAME};interface-name:={RETURN}\n"}},
 	},
 	{
 		present: []string{"run/udev", "lib/systemd/systemd-udevd", "usr/lib/systemd/systemd-udevd"},
@@ -61,8 +62,8 @@ var managers = []manager{
 		reload:  []string{"udevadm", "control", "--reload"},
 		files: []file{
 			// the name that it has when it comes back is the one to keep
-			{"run/systemd/network/" + prefix + "MAC.link", "# NAME is with a container; see heddle(1)\n[Match]\nMACAddress=MAC\n\n[Link]\nNamePolicy=keep\n"},
-			{"run/udev/rules.d/" + prefix + "MAC.rules", "# NAME is with a container; see heddle(1)\nSUBSYSTEM==\"net\", ATTR{address}==\"MAC\", ENV{NM_UNMANAGED}=\"1\"\n"},
+			{"run/systemd/network/" + prefix + "{MAC}.link", "# {NAME} is with a container; see heddle(1)\n[Match]\nMACAddress={MAC}\n\n[Link]\nNamePolicy=keep\n"},
+			{"run/udev/rules.d/" + prefix + "{MAC}.rules", "# {NAME} is with a container; see heddle(1)\nSUBSYSTEM==\"net\", ATTR{address}==\"{MAC}\", ENV{NM_UNMANAGED}=\"1\"\n"},
 		},
 	},
 }
@@ -70,7 +71,7 @@ var managers = []manager{
 // Keep tells the managers that are there to leave the NIC alone.
 func (m Managers) Keep(n heddle.NIC) error {
 	return m.each(n.MAC, func(path, text string) (bool, error) {
-		text = strings.NewReplacer("MAC", string(n.MAC), "NAME", n.Name).Replace(text)
+		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", n.Name, "{RETURN}", n.ReturnName()).Replace(text)
 		if old, err := os.ReadFile(path); err == nil && string(old) == text {
 			return false, nil
 		}
@@ -103,7 +104,7 @@ func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bo
 		}
 		again := false
 		for _, f := range x.files {
-			changed, err := visit(m.path(strings.Replace(f.name, "MAC", dashed(mac), 1)), f.text)
+			changed, err := visit(m.path(strings.Replace(f.name, "{MAC}", dashed(mac), 1)), f.text)
 			if err != nil {
 				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the folder under /run writable"))
 			}
@@ -131,7 +132,7 @@ func (m Managers) Kept() []heddle.MAC {
 	var all []heddle.MAC
 	for _, x := range managers {
 		for _, f := range x.files {
-			found, _ := filepath.Glob(m.path(strings.Replace(f.name, "MAC", "*", 1)))
+			found, _ := filepath.Glob(m.path(strings.Replace(f.name, "{MAC}", "*", 1)))
 			for _, path := range found {
 				name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), filepath.Ext(path))
 				mac, err := heddle.ParseMAC(name)

@@ -4,7 +4,7 @@
 # time is that of the last commit, or SOURCE_DATE_EPOCH.
 #
 # The version is git's: 1.2.3 at the tag v1.2.3, 1.2.3+4.gabc four commits later,
-# 0.1.0~TIME.gabc without a tag.
+# 0.1.0~TIME.gabc without a tag; DEB_VERSION is another. DEB_LEVEL is xz's level.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,6 +31,7 @@ tree=$work/tree
 umask 022
 HEDDLE_BIN=$bin "$here/install.sh" "$tree" /usr >/dev/null
 rm "$tree/usr/share/heddle/files" # dpkg has its own list
+rm -r "$tree/opt"                 # postinst makes the link: dpkg would take an empty /opt away
 # on Debian there is a group for operators from the start: postinst makes it
 sed -i 's/^#socketGroup:/socketGroup:/' "$tree/etc/heddle/heddled.yaml"
 
@@ -53,6 +54,6 @@ chmod 0644 "$tree"/DEBIAN/md5sums "$tree"/DEBIAN/control "$tree"/DEBIAN/conffile
 
 mkdir -p "$out"
 deb=$(cd "$out" && pwd)/heddle_${version}_$arch.deb
-dpkg-deb --root-owner-group -Zxz --build "$tree" "$deb.new" >/dev/null
+dpkg-deb --root-owner-group -Zxz -z"${DEB_LEVEL:-6}" --build "$tree" "$deb.new" >/dev/null
 mv "$deb.new" "$deb"
 echo "$deb"

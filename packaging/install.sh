@@ -10,7 +10,8 @@
 #	PREFIX/lib/heddle           purge
 #	PREFIX/lib/systemd/network  keeps systemd-networkd and udev off our links
 #	/etc/heddle/heddled.yaml    only if there is none
-#	PREFIX/share                completions, man pages, heddle/cni, heddle/networkd
+#	PREFIX/share                completions, man pages, heddle/cni, heddle/lxc,
+#	                            heddle/networkd
 #
 # For PREFIX=/usr/local the unit is in /etc/systemd/system and the file that keeps
 # NetworkManager off our links in /etc/NetworkManager/conf.d; else they are in
@@ -95,6 +96,8 @@ put 0644 "$share/heddle/networkd/heddle.conf" <"$here/links/networkd-foreign.con
 for f in "$here"/cni/*.conflist "$here"/cni/examples/*.conflist; do
 	put 0644 "$share/heddle/cni/${f#"$here"/cni/}" <"$f"
 done
+
+put 0755 "$share/heddle/lxc/heddle-lxc-hook" <"$here/lxc/heddle-lxc-hook"
 
 for shell in bash zsh fish; do "$bin/heddle" completion $shell >"$work/$shell"; done
 zsh=$share/zsh/site-functions

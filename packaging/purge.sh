@@ -85,14 +85,18 @@ if [ -e "$state/heddle.db" ] || [ -e "$folder/ledger.db" ]; then
 	stop
 fi
 
-# namespaces held below the run folder
-sed -n "s|^[^ ]* \($folder/[^ ]*\) .*|\1|p" /proc/self/mounts 2>/dev/null | while read -r mount; do umount -l "$mount"; done
 for dir in "$folder" "$state"; do
 	case $dir in
-	*/heddle) rm -rf "$dir" ;;
+	*/heddle)
+		# namespaces held below the run folder
+		sed -n "s|^[^ ]* \($dir/[^ ]*\) .*|\1|p" /proc/self/mounts 2>/dev/null | while read -r mount; do umount -l "$mount"; done
+		rm -rf "$dir"
+		;;
 	*) # a folder of another name may hold other things
-		(cd "$dir" 2>/dev/null && rm -rf heddle.db ledger.db lock heddle.sock cni-queue netns)
-		rmdir "$dir" 2>/dev/null ;;
+		if cd "$dir" 2>/dev/null; then rm -f heddle.db ledger.db heddle.sock cni-queue/*; fi
+		cd /
+		rmdir "$dir/cni-queue" "$dir" 2>/dev/null
+		;;
 	esac
 done
 exit 0

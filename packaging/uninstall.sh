@@ -30,6 +30,7 @@ if [ -n "$systemd" ] && [ -e "$list" ]; then systemctl disable --quiet heddled |
 if [ "${PURGE:-}" = 1 ]; then
 	if [ -z "$DESTDIR" ] && [ -x "$PREFIX/lib/heddle/purge" ]; then "$PREFIX/lib/heddle/purge"; fi
 	rm -f "$DESTDIR/etc/heddle/heddled.yaml"
+	rmdir "$DESTDIR/etc/heddle" 2>/dev/null || true
 	rm -rf "$DESTDIR/var/lib/heddle"
 fi
 if [ -e "$DESTDIR$list" ]; then

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,15 +35,15 @@ agent call as everybody's, and runs the field's tools between them: on one host,
 and from one host to the other. The runs are interleaved in random order, so that a
 machine that slows down slows all modes down alike; what counts is the ratio within
 one round. Everything is removed afterwards; the figures stay in the folder given
-with --out (samples.jsonl, report.json).
+with --out: samples.jsonl, report.json, and made from it report.html (a page that
+opens from disk), samples.csv and report.bench (for benchstat).
 
 Presets: ` + presetList() + `.
 A probe of a preset whose tool is not installed is left out, with a line that says
 so; one that was asked for by name is an error. --wire chooses the wires between
 the hosts: intact (a veth), cut (segmentation off, each frame by itself), 1g, 10g.
 
-A --fail-if expression such as 'ratio-host{mode=bridge,probe=iperf3} < 0.5' makes
-the command fail (exit code 1) when a figure crosses the limit.`,
+` + failIfHelp,
 		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --wire intact,cut --rounds 3 --duration 1s --out /tmp/figures",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.bench(cmd, f) },
@@ -60,22 +58,22 @@ the command fail (exit code 1) when a figure crosses the limit.`,
 	g.IntVar(&f.clients, "clients", 0, "connections of a pair's wrk or redis-benchmark")
 	g.IntSliceVar(&f.pairs, "pairs", nil, "numbers of pairs that run at the same time")
 	g.IntVar(&f.rounds, "rounds", 0, "rounds that count")
-	g.IntVar(&f.load, "load", 0, "messages a second of the latency-under-load probe")
+	g.IntVar(&f.load, "load", 0, "messages a second of sockperf-underload")
 	g.DurationVar(&f.duration, "duration", 0, "length of one run")
 	g.StringVar(&f.placement, "placement", "", "same-core or separate-cores")
-	g.StringVar(&f.congestion, "congestion", "", "congestion control of the TCP streams")
+	g.StringVar(&f.congestion, "congestion", "", "congestion control of TCP")
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
-	cmd.AddCommand(newBenchCompare(s))
+	cmd.AddCommand(newBenchCompare(s), newBenchReport(s))
 	return cmd
 }
 
 func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
-	limits, err := bench.ParseLimits(f.failIf)
-	if err != nil && f.failIf != "" {
+	limits, err := failIfLimits(f.failIf)
+	if err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -94,9 +92,12 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, pairs: preset.Pairs, shared: preset.Shared,
-		bridgeNF: f.bridgeNFValue(), say: func(step string) { s.note("%s", step) }}
+		bridgeNF: f.bridgeNFValue(), congestion: bench.DefaultCongestionControl, say: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.modes, o.insist = f.modes, true
+	}
+	if f.congestion != "" {
+		o.congestion = f.congestion
 	}
 	if len(f.pairs) > 0 {
 		o.pairs = slices.Max(f.pairs)
@@ -125,8 +126,8 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if show := s.emit(report.Kind, report, report.Text); show != nil {
 		return show
 	}
-	s.note("figures in %s", f.out)
-	if err != nil || f.failIf == "" {
+	s.note("figures in %s, the page is report.html", f.out)
+	if err != nil {
 		return err
 	}
 	return report.Check(limits)
@@ -211,33 +212,4 @@ func (f benchFlags) bridgeNFValue() string {
 		return "1"
 	}
 	return "0"
-}
-
-func newBenchCompare(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:     "compare A B",
-		Short:   "compare two reports, cell by cell",
-		Long:    "compare divides the medians of report B by those of report A. A and B are folders of two runs, or their report.json files.",
-		Example: "  heddle bench compare bench-out/before bench-out/after",
-		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			var reports [2]*bench.Report
-			for i, path := range args {
-				if !strings.HasSuffix(path, ".json") {
-					path = filepath.Join(path, "report.json")
-				}
-				var err error
-				if reports[i], err = bench.ReadReport(path); err != nil {
-					return err
-				}
-			}
-			c := bench.Compare(reports[0], reports[1])
-			return s.emit(c.Kind, c, func(w io.Writer) error {
-				for _, warning := range c.Warnings {
-					fmt.Fprintln(s.stderr, "heddle: "+warning)
-				}
-				return c.Text(w)
-			})
-		},
-	}
 }

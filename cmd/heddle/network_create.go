@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,9 @@ Modes:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				s.note("note: %s", limit)
+				if !slices.Contains(heddle.FirewallLimits(made), limit) { // the mode's own; 'network show' tells all
+					s.note("note: %s", limit)
+				}
 			}
 			return s.emit("Network", made, func(w io.Writer) error { return s.networkTable(w, []heddle.Network{made}) })
 		},

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os/exec"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
@@ -46,7 +44,9 @@ type rigOptions struct {
 	// shared pairs have one client and one server container.
 	shared   bool
 	bridgeNF string
-	say      func(string)
+	// congestion is the congestion control of all places.
+	congestion string
+	say        func(string)
 }
 
 // containers is the number of clients, and of servers on one host.
@@ -113,7 +113,7 @@ func (r *rig) raise(ctx context.Context) error {
 }
 
 func (r *rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage, error) {
-	o := lab.Options{Name: r.name, Hosts: 2, Sysctls: bridgeNFSysctls(r.bridgeNF), Cut: wire.Name == wireCut, Rate: wire.Rate, Progress: func(string) {}}
+	o := lab.Options{Name: r.name, Hosts: 2, Sysctls: r.sysctls(), Cut: wire.Name == wireCut, Rate: wire.Rate, Progress: func(string) {}}
 	if number > 0 {
 		o.Name += "-" + wireLabel(wire)
 	}
@@ -154,138 +154,17 @@ func (r *rig) usedWires() (all []bench.Wire) {
 	return all
 }
 
-// bridgeNFSysctls say whether frames within a bridge pass the hosts' IP firewall
-// too; without br_netfilter there is nothing to say.
-func bridgeNFSysctls(value string) map[string]string {
-	if value == "" {
-		return nil
-	}
-	return map[string]string{"net.bridge.bridge-nf-call-iptables": value, "net.bridge.bridge-nf-call-ip6tables": value}
-}
-
-// addMode makes the mode's columns in all labs, or none of them.
-func (r *rig) addMode(ctx context.Context, number int, mode string) error {
-	var columns []bench.Column
-	for _, s := range r.stages {
-		more, err := r.addTo(ctx, s, number, mode)
-		if err != nil {
-			return err
-		}
-		columns = append(columns, more...)
-	}
-	r.columns = append(r.columns, columns...)
-	return nil
-}
-
-// addTo makes the mode's network on both hosts, and its columns.
-func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]bench.Column, error) {
-	for host := range s.agents {
-		if _, _, err := s.agents[host].CreateNetwork(ctx, r.network(s, number, host, mode), false); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.linkHosts(ctx, s, number, mode); err != nil {
-		return nil, err
-	}
-	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
-	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
-	way(same, across)
-	var clients, nears, fars []bench.Place
-	for i := range r.containers() {
-		for _, x := range []struct {
-			all     *[]bench.Place
-			host, i int
-			wanted  bool
-		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.near}, {&fars, 1, i, true}} {
-			if !x.wanted {
-				continue
-			}
-			place, err := r.container(ctx, s, x.host, number, mode, x.i)
-			if err != nil {
-				return nil, err
-			}
-			*x.all = append(*x.all, place)
-		}
-	}
-	for i := range r.pairs {
-		at := min(i, r.containers()-1)
-		if s.near {
-			same.Pairs = append(same.Pairs, r.pair(number, i, false, clients[at], nears[at]))
-		}
-		across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
-	}
-	if s.near {
-		return []bench.Column{same, across}, nil
-	}
-	return []bench.Column{across}, nil
-}
-
-func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair {
-	base, step := r.ports(mode, i, far)
-	return bench.Pair{Client: client, Server: server, PortBase: uint16(base), Step: uint16(step)}
-}
-
-// container makes a namespace on a host, attaches it, and returns it as a place
-// for programs. In mode host the place is the lab host itself.
-func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	h := s.lab.Hosts[host]
-	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
-	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}
-	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
-	if mode != bench.Control {
-		request.Netns = "/run/netns/" + id.Container
-		if err := makeNamespace(ctx, h, id.Container); err != nil {
-			return place, err
-		}
-		place.Command = inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, request.Netns))
-	}
-	publish := mode == bench.Reference && host == 1
-	if publish {
-		request.Ports = r.published(number, i)
-	}
-	reply, err := s.agents[host].Attach(ctx, request)
-	if err != nil {
-		return place, err
-	}
-	if addrs := reply.Endpoint.Addrs; len(addrs) == 2 && !publish {
-		place.Addr, place.Addr6 = addrs[0].Addr(), addrs[1].Addr()
-	}
-	return place, nil
-}
-
-// inNetns runs programs in a network namespace and nothing else of the host: it
-// becomes the program, which so gets the probes' signals.
-func inNetns(path string) func(context.Context, ...string) (*exec.Cmd, error) {
-	return func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
-		return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + path, "--"}, argv...)...), nil
-	}
-}
-
-// published are the ports of a far server, or of all that share its container.
-func (r *rig) published(mode, i int) (all []heddle.PortMapping) {
-	base, _ := r.ports(mode, i, true)
-	count := bench.PortsPerPair
-	if r.shared {
-		count *= r.pairs
-	}
-	for p := base; p < base+count; p++ {
-		for _, protocol := range []string{"tcp", "udp"} {
-			all = append(all, heddle.PortMapping{HostPort: uint16(p), ContainerPort: uint16(p), Protocol: protocol})
-		}
+// sysctls of the lab hosts: how TCP sends, and whether frames within a bridge pass
+// the hosts' IP firewall too; without br_netfilter there is nothing to say of that.
+func (o rigOptions) sysctls() map[string]string {
+	all := map[string]string{congestionSysctl: o.congestion}
+	if o.bridgeNF != "" {
+		all["net.bridge.bridge-nf-call-iptables"], all["net.bridge.bridge-nf-call-ip6tables"] = o.bridgeNF, o.bridgeNF
 	}
 	return all
 }
 
-func makeNamespace(ctx context.Context, h *lab.Host, name string) error {
-	cmd, err := h.Command(ctx, "ip", "netns", "add", name)
-	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out), "install iproute2")
-	}
-	return nil
-}
+const congestionSysctl = "net.ipv4.tcp_congestion_control"
 
 // labName keeps benchmarks that run at the same time apart.
 func labName(pid int) string { return "bench-" + strconv.Itoa(pid) }

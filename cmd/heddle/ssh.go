@@ -1,18 +1,52 @@
 package main
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"strings"
 )
 
 // sshServer is this host's address in the SSH connection by which the user is
-// here (ssh(1), SSH_CONNECTION: client, its port, server, its port).
+// here. sudo(8) takes the variable away, so that the programs above are asked
+// too, as far as they may be.
 func sshServer() netip.Addr {
-	words := strings.Fields(os.Getenv("SSH_CONNECTION"))
+	if a := serverOf(os.Getenv(sshVariable)); a.IsValid() {
+		return a
+	}
+	const generations = 16
+	for pid, i := os.Getppid(), 0; pid > 1 && i < generations; pid, i = parentOf(pid), i+1 {
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			continue
+		}
+		for _, v := range strings.Split(string(environment), "\x00") {
+			if value, found := strings.CutPrefix(v, sshVariable+"="); found {
+				return serverOf(value)
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// sshVariable holds client, its port, server, its port (ssh(1)).
+const sshVariable = "SSH_CONNECTION"
+
+func serverOf(connection string) netip.Addr {
+	words := strings.Fields(connection)
 	if len(words) != 4 {
 		return netip.Addr{}
 	}
 	a, _ := netip.ParseAddr(words[2])
 	return a.WithZone("").Unmap()
+}
+
+// parentOf reads the fourth word of proc(5)'s stat; the second is in brackets
+// and may hold blanks. 0 is none.
+func parentOf(pid int) (parent int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	state := ""
+	fmt.Sscan(rest, &state, &parent)
+	return parent
 }

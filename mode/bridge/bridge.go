@@ -54,6 +54,9 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return heddle.CheckMTU(h, n)
 }
 
+// Limits says what the firewall does not prevent.
+func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) }
+
 // Network plans the first bridge with its gateway addresses, and the network's
 // chains.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {

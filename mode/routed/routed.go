@@ -134,6 +134,9 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	return hops, nil
 }
 
+// Limits says what the firewall does not prevent.
+func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) }
+
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
@@ -166,10 +169,10 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	if n.HasFamily(true) {
 		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
-			// the container's entry for the gateway is permanent, so it need not
-			// ask; an answer would enter the asker's address, true or false, into
-			// the host's neighbour table, and that is one for all interfaces
-			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_ignore", Value: "8"})
+			// to answer a request enters the asker into the host's neighbour table,
+			// which is one for all interfaces: only the container's own addresses
+			// are answered, for they are routed to this port
+			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
 		if len(e.Ports) > 0 {
 			host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/route_localnet", Value: "1"})
 		}

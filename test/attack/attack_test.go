@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -59,7 +60,7 @@ func attacks() []attack {
 		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
 		all = append(all, some...)
 	}
-	return all
+	return append(all, neighbourAttacks(all)...)
 }
 
 // unguarded takes the guard away.
@@ -70,18 +71,25 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // without it. "bridge nf" is a host where bridged frames also pass the IP
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
-	for _, setting := range []string{"bridge", "bridge nf", "routed"} {
+	for _, setting := range []string{"bridge", "bridge nf", "routed", isMacvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
-			calm := s.ordinary(t)
+			calm := func() {}
+			if setting != isDirect { // whose NICs are all taken
+				calm = s.ordinary(t)
+			}
 			t.Run("guarded", func(t *testing.T) { s.each(t, s.guarded) })
 			calm()
 			if err := s.w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s.w.Host.Sh(t, unguarded)
+			if setting != isDirect { // which has no guard
+				s.w.Host.Sh(t, unguarded)
+			}
 			s.open = true
-			t.Run("control", func(t *testing.T) { s.each(t, s.control) })
+			if !s.nf || !vm.InGuest() { // without the guard, these are the attacks of mode bridge once more
+				t.Run("control", func(t *testing.T) { s.each(t, s.control) })
+			}
 			s.w.Start(t)
 			s.w.AuditEmpty(t)
 		})
@@ -96,7 +104,7 @@ func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
 			t.Run(a.name, func(t *testing.T) { run(t, a) })
 		}
 	}
-	if least := map[string]int{"bridge": 60, "routed": 30}[s.mode]; count < least {
+	if least := map[string]int{"bridge": 60, "routed": 40, isMacvlan: 30, isDirect: 20}[s.mode]; count < least {
 		t.Errorf("%d attacks, at least %d are meant to be", count, least)
 	}
 }

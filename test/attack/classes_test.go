@@ -1,5 +1,7 @@
 package attack_test
 
+import "github.com/heddle-network/heddle"
+
 // class is a kind of vulnerability, or of incident, that the field knows.
 type class struct {
 	id, title string
@@ -8,6 +10,8 @@ type class struct {
 	// elsewhere says which other suite concerns itself with it, or why none
 	// can: what is not on one host, or not there yet.
 	elsewhere string
+	// limit is what is admitted besides the tests that are limits.
+	limit string
 }
 
 // classes are all of them; docs/attacks.md is made from this list and the tests.
@@ -39,7 +43,7 @@ var classes = []class{
 	{id: "own-end", title: "The container changes its own end of the link", known: "CAP_NET_ADMIN in the container's namespace"},
 	{id: "reuse", title: "Addresses of those who left", known: "contiv/vpp #573; moby #52661"},
 	{id: "exhaust", title: "Exhaustion of the host's tables", known: "arp(7) gc_thresh; nf_conntrack_max"},
-	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410"},
+	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410", limit: heddle.LimitFlush},
 	{id: "path", title: "Injection through ids, names and paths", known: "CVE-2021-20206, CVE-2025-52881, CVE-2019-5736"},
 	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},
 	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},
@@ -48,7 +52,7 @@ var classes = []class{
 
 	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},
 	{id: "rights", title: "Over-privileged agent", known: "CVE-2020-26278", elsewhere: "test/hardship runs the agent with the capabilities of its unit"},
-	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "comes with mode direct"},
+	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "test/direct compares the NIC before and after, whatever the container and its death did to it"},
 	{id: "tenant", title: "Attachment by tenants", known: "multus #224", elsewhere: "no tenants: whoever may use the socket is root or in its group"},
 	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661", elsewhere: "there is no DHCP client"},
 	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "no resolver is offered"},

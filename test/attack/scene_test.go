@@ -1,10 +1,10 @@
 package attack_test
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,8 +20,10 @@ type scene struct {
 	w    *world.World
 	mode string
 	// nf: bridged frames pass the IP firewall too.
-	nf                        bool
-	net, far, shut            heddle.Network
+	nf             bool
+	net, far, shut heddle.Network
+	// shim is the MAC of the host's own device beside macvlan containers.
+	shim                      heddle.MAC
 	attacker, victim, witness *world.Pod
 	// rogue is another attacker, who changes his end of the link.
 	rogue *world.Pod
@@ -42,6 +44,12 @@ const loopPort = 9999
 
 func newScene(t *testing.T, setting string) *scene {
 	t.Helper()
+	switch setting {
+	case isMacvlan:
+		return newLAN(t)
+	case isDirect:
+		return newWire(t)
+	}
 	mode, nf, _ := strings.Cut(setting, " ")
 	s := &scene{w: world.New(t), mode: mode, nf: nf != ""}
 	if !s.w.BridgeNF(t, s.nf) {
@@ -96,8 +104,12 @@ func (s *scene) ordinary(t *testing.T) func() {
 		close(end)
 		<-done
 		stream.SetDeadline(time.Now().Add(world.Patience))
-		if _, err := stream.Write([]byte("still here")); err != nil {
-			t.Errorf("a neighbour's connection did not live through the attacks: %v", err)
+		fmt.Fprintln(stream, "still here")
+		said := bufio.NewReader(stream)
+		for line := ""; line != "still here\n"; {
+			if line, err = said.ReadString('\n'); err != nil {
+				t.Fatalf("a neighbour's connection did not live through the attacks: %v", err)
+			}
 		}
 	}
 }
@@ -106,8 +118,9 @@ func (s *scene) ordinary(t *testing.T) func() {
 func (s *scene) listen(t *testing.T) {
 	t.Helper()
 	at := []netip.Addr{loopback4}
-	for _, g := range append(slices.Clone(s.net.Gateways), s.far.Gateways...) {
-		at = append(at, g)
+	at = append(at, s.far.Gateways...)
+	if s.mode != isMacvlan { // whose gateways are the LAN's
+		at = append(at, s.net.Gateways...)
 	}
 	for _, a := range at {
 		s.w.Host.Listen(t, "tcp", netip.AddrPortFrom(a, loopPort))
@@ -141,9 +154,9 @@ func atLoopback(_ *testing.T, s *scene) func() bool {
 }
 
 // hop is the MAC by which the attacker sends to a container of its network: the
-// container's own on a bridge, the host's otherwise.
+// container's own on a bridge or a LAN, the host's otherwise.
 func (s *scene) hop(to *world.Pod) heddle.MAC {
-	if s.mode == "bridge" {
+	if s.mode != "routed" {
 		return to.Endpoint.MAC
 	}
 	return s.gateway()
@@ -151,16 +164,22 @@ func (s *scene) hop(to *world.Pod) heddle.MAC {
 
 // gateway is the MAC by which the attacker reaches the host.
 func (s *scene) gateway() heddle.MAC {
-	if s.mode == "bridge" {
+	switch s.mode {
+	case "bridge":
 		return s.net.GatewayMAC()
+	case isMacvlan:
+		return s.shim
 	}
 	return s.attacker.Endpoint.ID.PortMAC()
 }
 
 // port is the host's device behind the attacker.
 func (s *scene) port() string {
-	if s.mode == "bridge" {
+	switch s.mode {
+	case "bridge":
 		return s.net.BridgeName(0)
+	case isMacvlan:
+		return heddle.Shim(heddle.LinkFact{Name: s.net.Parent}).Name
 	}
 	return s.attacker.Port()
 }

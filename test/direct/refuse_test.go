@@ -72,7 +72,7 @@ func TestRefused(t *testing.T) {
 		wantRefused(t, attach(c.nic, c.change), c.code, c.words)
 	}
 	place.Sh(t, "ip link del eth0")
-	same(t, "after all refusals", before, look())
+	same(t, "after all refusals", before, look)
 	for _, c := range []struct {
 		n     heddle.Network
 		words string
@@ -90,9 +90,16 @@ func TestRefused(t *testing.T) {
 			t.Errorf("network %+v: got %v, want an error about %q", c.n, err, c.words)
 		}
 	}
+	// without a wish, the first that fits is taken
+	must(t, attach("", nil))
+	if e := w.Endpoints(); len(e) != 2 || e[0].NIC == nil || e[0].NIC.Name != "nic1" {
+		t.Errorf("endpoints %+v", e)
+	}
+	_, err = w.Detach(ctx, heddle.EndpointID{Container: "c1", IfName: "eth0"})
+	must(t, err)
 	// by force, the NIC of the SSH connection goes
 	must(t, attach("nic1", func(q *heddle.AttachRequest) { q.SSH, q.Force = addr("10.51.0.4"), true }))
-	wantRefused(t, attach("", func(q *heddle.AttachRequest) { q.ID.IfName = "eth1" }), heddle.NICUnfit, "no Ethernet address")
+	wantRefused(t, attach("", func(q *heddle.AttachRequest) { q.ID.IfName = "eth1" }), heddle.NICTaken, "br7: it is a bridge, not a NIC, slave0: it belongs")
 }
 
 // TestSeveral gives one container several NICs, by each way to name one, and
@@ -146,7 +153,7 @@ func TestSeveral(t *testing.T) {
 		must(t, err)
 	}
 	for name, text := range before {
-		same(t, "after the detach of "+name, text, dump(t, name))
+		same(t, "after the detach of "+name, text, func() string { return dump(t, name) })
 	}
 }
 

@@ -3,6 +3,7 @@ package direct_test
 import (
 	"fmt"
 	"os/exec"
+	"syscall"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -39,7 +40,7 @@ func TestRoundTrip(t *testing.T) {
 			sysctl -qw net/ipv4/conf/eth0/rp_filter=0; ip link add link eth0 name eth0.7 type macvlan
 			ip link set eth0 down; ip link set eth0 address 02:00:00:00:09:09 alias mine name eth9`)
 		pod.Leave(t)
-		same(t, "after the detach", before, dump(t, "nic1"))
+		same(t, "after the detach", before, func() string { return dump(t, "nic1") })
 		if life := lifetime(t, "nic1", "10.71.0.1"); life < 8000 || life > 9000 {
 			t.Errorf("the address of 9000 s has %d s left", life)
 		}
@@ -69,7 +70,7 @@ func TestAddressed(t *testing.T) {
 		t.Errorf("created again: %v %v", old, err)
 	}
 	pod.Leave(t)
-	same(t, "after the detach", before, dump(t, "nic1"))
+	same(t, "after the detach", before, func() string { return dump(t, "nic1") })
 }
 
 // TestDeath lets the container die in each way that containers do.
@@ -82,16 +83,14 @@ func TestDeath(t *testing.T) {
 				before := dump(t, "nic1")
 				network(t, w, "lan", nil, "nic1")
 				req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}}
-				kill := func() {}
+				var kill func()
 				if way == "its process is killed" {
-					cmd := exec.Command("unshare", "-n", "sleep", "600")
+					cmd := exec.Command("sleep", "600")
+					cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 					must(t, cmd.Start())
 					kill = func() { cmd.Process.Kill(); cmd.Wait() }
 					t.Cleanup(kill)
 					req.Netns = fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)
-					world.Within(t, slowly, "a namespace of its own", func() error {
-						return differentNetns(req.Netns)
-					})
 				} else {
 					req.Netns = cell.Netns(t, "dying")
 					kill = func() { cell.Sh(t, "ip netns del dying") }
@@ -103,15 +102,21 @@ func TestDeath(t *testing.T) {
 				} else {
 					kill()
 				}
-				world.Within(t, slowly, "the NIC's return", func() error {
-					if all := w.Endpoints(); len(all) > 0 {
-						return fmt.Errorf("still there: %v", all[0].ID)
-					}
-					return nil
-				})
-				same(t, "after the container's death", before, dump(t, "nic1"))
+				back(t, w)
+				same(t, "after the container's death", before, func() string { return dump(t, "nic1") })
 				w.AuditEmpty(t)
 			})
 		}
 	}
+}
+
+// back waits until the agent has brought all NICs back by itself.
+func back(t *testing.T, w *world.World) {
+	t.Helper()
+	world.Within(t, slowly, "the NIC's return", func() error {
+		if all := w.Endpoints(); len(all) > 0 {
+			return fmt.Errorf("still there: %v", all[0].ID)
+		}
+		return nil
+	})
 }

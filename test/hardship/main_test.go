@@ -52,7 +52,7 @@ func folder(t testing.TB) string {
 // wipe removes all that bears heddle's marks, with the system's own tools.
 func wipe(t testing.TB) {
 	t.Helper()
-	cell.Sh(t, `for l in $(ip -br link | grep -oE '^h[bds][0-9a-f]{10}[0-9a-f]*[ab]?'); do ip link del $l 2>/dev/null || true; done
+	cell.Sh(t, `for l in $(ip -br link | grep -oE '^h(bl|[bdsm])[0-9a-f]{10}[0-9a-f]*[ab]?'); do ip link del $l 2>/dev/null || true; done
 		for f in inet bridge; do nft delete table $f heddle 2>/dev/null || true; done
 		for f in -4 -6; do ip $f route flush table all proto 104 2>/dev/null || true; done`)
 }

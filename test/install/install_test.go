@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // run runs a program from the root of the repository.
 func run(t *testing.T, env []string, name string, args ...string) (string, error) {
 	t.Helper()
+	remember()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), env...)
@@ -31,11 +33,11 @@ func must(t *testing.T, env []string, name string, args ...string) string {
 	return out
 }
 
-// files lists a folder, each file with its mode.
+// files lists a folder, folders within included, each with its mode.
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && path != dir {
 			info, _ := d.Info()
 			all = append(all, strings.TrimPrefix(path, dir)+" "+info.Mode().String())
 		}
@@ -47,30 +49,62 @@ func files(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// binaries builds the three programs.
-func binaries(t *testing.T) (env []string) {
-	t.Helper()
-	bin := t.TempDir()
-	must(t, []string{"CGO_ENABLED=0"}, "go", "build", "-o", bin, "./cmd/...")
-	return []string{"HEDDLE_BIN=" + bin}
+// built is the folder of the programs that all tests install.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
 }
 
-// TestInstall installs twice under both prefixes, and uninstalls.
+// remember looks at all that the tests install, which other processes read: so
+// go test knows that a result from before a change is an old one. It counts only
+// while tests run.
+var remember = sync.OnceFunc(func() {
+	filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		os.Stat(path)
+		return nil
+	})
+})
+
+// binaries builds the three programs once, and names their folder to the scripts.
+func binaries(t *testing.T) (env []string) {
+	t.Helper()
+	if built == "" {
+		bin, err := os.MkdirTemp("", "heddle-install-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		built = bin
+		build(t, bin)
+	}
+	return []string{"HEDDLE_BIN=" + built}
+}
+
+// build builds the programs as the Makefile does.
+func build(t *testing.T, bin string) {
+	t.Helper()
+	must(t, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "./cmd/...")
+}
+
+// TestInstall installs twice under both prefixes into a tree that has some of
+// the folders, and uninstalls.
 func TestInstall(t *testing.T) {
 	env := binaries(t)
-	for prefix, unit := range map[string]string{"/usr": "/lib/systemd/system", "/usr/local": "/etc/systemd/system"} {
+	for prefix, etc := range map[string]string{"/usr": "/usr/lib", "/usr/local": "/etc"} {
 		t.Run(strings.Trim(prefix, "/"), func(t *testing.T) {
 			dest := t.TempDir()
+			must(t, nil, "mkdir", "-p", dest+"/opt", dest+"/usr/share/man", dest+"/usr/lib/systemd")
+			before := files(t, dest)
 			must(t, env, "packaging/install.sh", dest, prefix)
 			first := files(t, dest)
-			for _, want := range []string{
-				prefix + "/bin/heddle -rwxr-xr-x", prefix + "/bin/heddled -rwxr-xr-x", "/opt/cni/bin/heddle-cni -rwxr-xr-x",
-				"/etc/heddle/heddled.yaml -rw-r--r--", unit + "/heddled.service -rw-r--r--",
-				prefix + "/share/heddle/cni/10-heddle.conflist -rw-r--r--", prefix + "/share/heddle/cni/examples/heddle-routed.conflist -rw-r--r--",
-				prefix + "/share/man/man1/heddle.1 -rw-r--r--", prefix + "/share/man/man1/heddle-attach.1 -rw-r--r--", prefix + "/share/man/man8/heddled.8 -rw-r--r--",
-				prefix + "/share/bash-completion/completions/heddle -rw-r--r--", prefix + "/share/zsh/site-functions/_heddle -rw-r--r--",
-				prefix + "/share/fish/vendor_completions.d/heddle.fish -rw-r--r--",
-			} {
+			for _, want := range installed(prefix, etc) {
 				if !slices.Contains(first, want) {
 					t.Errorf("missing: %s", want)
 				}
@@ -81,10 +115,32 @@ func TestInstall(t *testing.T) {
 				}
 			}
 			again(t, env, dest, prefix, first)
-			runs(t, dest+prefix, dest+unit+"/heddled.service", prefix)
-			gone(t, env, dest, prefix)
+			runs(t, dest+prefix, dest+etc+"/systemd/system/heddled.service", prefix)
+			completes(t, dest+prefix)
+			gone(t, env, dest, prefix, before)
 		})
 	}
+}
+
+// installed are files that an installation has.
+func installed(prefix, etc string) []string {
+	zsh := map[string]string{"/usr": "vendor-completions", "/usr/local": "site-functions"}[prefix]
+	all := []string{
+		prefix + "/bin/heddle -rwxr-xr-x", prefix + "/bin/heddled -rwxr-xr-x",
+		prefix + "/lib/cni/heddle-cni -rwxr-xr-x", "/opt/cni/bin/heddle-cni Lrwxrwxrwx", prefix + "/lib/heddle/purge -rwxr-xr-x",
+	}
+	for _, f := range []string{
+		"/etc/heddle/heddled.yaml", etc + "/systemd/system/heddled.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
+		prefix + "/lib/systemd/network/00-heddle.network", prefix + "/lib/systemd/network/00-heddle.link",
+		prefix + "/share/heddle/cni/10-heddle.conflist", prefix + "/share/heddle/cni/examples/heddle-routed.conflist",
+		prefix + "/share/heddle/networkd/heddle.conf",
+		prefix + "/share/man/man1/heddle.1.gz", prefix + "/share/man/man1/heddle-attach.1.gz", prefix + "/share/man/man8/heddled.8.gz",
+		prefix + "/share/bash-completion/completions/heddle", prefix + "/share/zsh/" + zsh + "/_heddle",
+		prefix + "/share/fish/vendor_completions.d/heddle.fish",
+	} {
+		all = append(all, f+" -rw-r--r--")
+	}
+	return all
 }
 
 // again installs over an installation with a configuration of its own and a
@@ -92,13 +148,13 @@ func TestInstall(t *testing.T) {
 func again(t *testing.T, env []string, dest, prefix string, first []string) {
 	t.Helper()
 	config, list := dest+"/etc/heddle/heddled.yaml", dest+prefix+"/share/heddle/files"
-	old := dest + prefix + "/share/man/man1/heddle-old.1"
+	old := dest + prefix + "/share/man/man1/heddle-old.1.gz"
 	for path, text := range map[string]string{config: "name: mine\n", old: "old"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, nil, "sh", "-c", "echo "+prefix+"/share/man/man1/heddle-old.1 >>"+list)
+	must(t, nil, "sh", "-c", "echo "+prefix+"/share/man/man1/heddle-old.1.gz >>"+list)
 	must(t, env, "packaging/install.sh", dest, prefix)
 	if second := files(t, dest); !slices.Equal(first, second) {
 		t.Errorf("installed again: %v\nbefore: %v", second, first)
@@ -122,23 +178,64 @@ func runs(t *testing.T, root, unit, prefix string) {
 		t.Errorf("the unit does not say%s%v", want, err)
 	}
 	if _, err := exec.LookPath("man"); err == nil {
-		if out := must(t, []string{"MANWIDTH=80", "LC_ALL=C"}, "man", "--warnings", "-l", root+"/share/man/man8/heddled.8"); !strings.Contains(out, "--socket-group") || strings.Contains(out, "warning:") {
+		if out := must(t, []string{"MANWIDTH=80", "LC_ALL=C"}, "man", "--warnings", "-l", root+"/share/man/man8/heddled.8.gz"); !strings.Contains(out, "--socket-group") || strings.Contains(out, "warning:") {
 			t.Errorf("heddled(8): %s", out)
 		}
 	}
 }
 
-// gone uninstalls, then purges: first the configuration stays, then nothing.
-func gone(t *testing.T, env []string, dest, prefix string) {
+// completes lets each shell there is read its completion.
+func completes(t *testing.T, root string) {
+	t.Helper()
+	for shell, pattern := range map[string]string{"bash": "bash-completion/completions/heddle", "zsh": "zsh/*/_heddle", "fish": "fish/vendor_completions.d/heddle.fish"} {
+		found, err := filepath.Glob(root + "/share/" + pattern)
+		if err != nil || len(found) != 1 {
+			t.Errorf("completion for %s: %v %v", shell, found, err)
+		} else if _, err := exec.LookPath(shell); err == nil {
+			must(t, nil, shell, "-n", found[0])
+		}
+	}
+}
+
+// gone uninstalls, then purges: first the configuration stays, then nothing but
+// what was there before.
+func gone(t *testing.T, env []string, dest, prefix string, before []string) {
 	t.Helper()
 	must(t, nil, "packaging/uninstall.sh", dest, prefix)
-	if left := files(t, dest); len(left) != 1 || !strings.HasPrefix(left[0], "/etc/heddle/heddled.yaml") {
+	want := append([]string{"/etc drwxr-xr-x", "/etc/heddle drwxr-xr-x", "/etc/heddle/heddled.yaml -rw-r--r--"}, before...)
+	if left := files(t, dest); !slices.Equal(left, want) {
 		t.Errorf("left: %v", left)
 	}
+	must(t, nil, "rm", "-r", dest+"/etc")
 	must(t, env, "packaging/install.sh", dest, prefix)
-	must(t, nil, "sh", "-c", "mkdir -p "+dest+"/var/lib/heddle && echo x >"+dest+"/var/lib/heddle/heddle.db")
+	must(t, nil, "mkdir", "-p", dest+"/var/lib/heddle/cni-queue")
 	must(t, []string{"PURGE=1"}, "packaging/uninstall.sh", dest, prefix)
-	if left, err := os.ReadDir(dest); err != nil || len(left) > 0 {
-		t.Errorf("left: %v %v", left, err)
+	must(t, nil, "rmdir", dest+"/var/lib", dest+"/var")
+	if left := files(t, dest); !slices.Equal(left, before) {
+		t.Errorf("left: %v\nbefore: %v", left, before)
+	}
+}
+
+// TestMake installs and uninstalls by the guide's commands.
+func TestMake(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds")
+	}
+	need(t, "make")
+	dest, blocks := t.TempDir(), guide(t)
+	env := []string{"DESTDIR=" + dest}
+	must(t, env, "sh", "-ec", blocks["source"])
+	if out := must(t, nil, dest+"/usr/local/bin/heddle", "version"); !strings.HasPrefix(out, "heddle ") {
+		t.Errorf("heddle version: %s", out)
+	}
+	must(t, env, "sh", "-ec", blocks["uninstall"])
+	for _, f := range files(t, dest) {
+		if !strings.HasPrefix(f, "/etc") {
+			t.Errorf("left: %s", f)
+		}
+	}
+	must(t, append(env, "PURGE=1"), "make", "install", "uninstall")
+	if left := files(t, dest); !slices.Equal(left, []string{"/etc drwxr-xr-x"}) { // made by the first installation
+		t.Errorf("left: %v", left)
 	}
 }

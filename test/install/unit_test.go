@@ -14,7 +14,6 @@ import (
 func TestPurgeRefused(t *testing.T) {
 	env, dest := binaries(t), t.TempDir()
 	must(t, env, "packaging/install.sh", dest, "/usr")
-	before := len(files(t, dest))
 	socket := filepath.Join(dest, "run/heddle/heddle.sock")
 	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
 		t.Fatal(err)
@@ -26,14 +25,15 @@ func TestPurgeRefused(t *testing.T) {
 	server := http.Server{Handler: http.NotFoundHandler()}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"ready":true}`)) })
 	go server.Serve(l)
+	before := len(files(t, dest))
 	out, err := run(t, []string{"PURGE=1"}, "packaging/uninstall.sh", dest, "/usr")
 	if err == nil || !strings.Contains(out, "an agent answers") {
 		t.Errorf("purged under a living agent: %v %s", err, out)
 	}
-	server.Close()
 	if after := len(files(t, dest)); after != before {
 		t.Errorf("%d files before, %d after", before, after)
 	}
+	server.Close()
 	must(t, []string{"PURGE=1"}, "packaging/uninstall.sh", dest, "/usr")
 }
 
@@ -44,7 +44,7 @@ func TestUnit(t *testing.T) {
 	}
 	dest := t.TempDir()
 	must(t, binaries(t), "packaging/install.sh", dest, "/usr")
-	must(t, nil, "sh", "-c", "mkdir -p "+dest+"/usr/share/man/man8 && cp -rL /lib/systemd/system/sysinit.target "+dest+"/lib/systemd/system/ 2>/dev/null || true")
+	must(t, nil, "sh", "-c", "mkdir -p "+dest+"/usr/share/man/man8 && cp -rL /lib/systemd/system/sysinit.target "+dest+"/usr/lib/systemd/system/ 2>/dev/null || true")
 	out, err := run(t, nil, "systemd-analyze", "verify", "--root="+dest, "--man=no", "--recursive-errors=no", "heddled.service")
 	if err != nil || strings.Contains(out, "heddled.service:") {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)

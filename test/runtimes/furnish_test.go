@@ -56,14 +56,19 @@ func settleCgroups() error {
 	return nil
 }
 
-// cgroup names a control group for the test's containers, which is the one thing
-// that a cell does not keep inside, and removes it after them.
+// cgroup names a control group for the test's containers, and removes it after
+// them: control groups are the one thing that a cell does not keep inside. So it
+// does with what LXC leaves at the top, lxc.pivot, if that was not there.
 func cgroup(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("heddle-test-%d", os.Getpid())
+	ours := "-path '*/" + name + "*'"
+	if pivots, err := cell.TrySh("find /sys/fs/cgroup -maxdepth 2 -name lxc.pivot"); err == nil && pivots == "" {
+		ours += " -o -name lxc.pivot"
+	}
 	t.Cleanup(func() {
-		if out, err := cell.TrySh("find /sys/fs/cgroup -depth -type d -path '*/%s*' -delete", name); err != nil {
-			t.Errorf("remove the control group: %s", out)
+		if out, err := cell.TrySh(`find /sys/fs/cgroup -depth -type d \( %s \) -delete`, ours); err != nil {
+			t.Errorf("remove the control groups: %s", out)
 		}
 	})
 	return name
@@ -73,7 +78,7 @@ func cgroup(t *testing.T) string {
 func rootfs(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "rootfs")
-	cell.Sh(t, `cd %s/serve && go build -ldflags '-s -w' -o %s/bin/serve .
+	cell.Sh(t, `cd %s/serve && CGO_ENABLED=0 go build -ldflags '-s -w' -o %s/bin/serve .
 		cd %[2]s && mkdir dev etc proc run sys tmp
 		cp "$(command -v busybox)" bin/busybox
 		for name in sh ip ping sleep cat; do ln -s busybox bin/$name; done`, here(t), dir)

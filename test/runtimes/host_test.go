@@ -7,15 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -35,6 +32,7 @@ type host struct {
 	t, life *testing.T
 	dir     string
 	wiring  wiring
+	nics    []string // that containers get, and that come back
 	own     world.Place
 	outside world.Place
 }
@@ -158,6 +156,11 @@ func (h *host) empty() {
 		}
 		return err
 	})
+	for _, nic := range h.nics {
+		if out, err := cell.TrySh("ip link show dev %s up", nic); err != nil || out == "" {
+			h.t.Errorf("NIC %s did not come back as it was: %s", nic, out)
+		}
+	}
 	h.AuditEmpty(h.t)
 	s, err := h.Status(ctx)
 	if err != nil {
@@ -168,60 +171,4 @@ func (h *host) empty() {
 			h.t.Errorf("network %s has %d endpoints", n.Name, n.Endpoints)
 		}
 	}
-}
-
-// endpoint waits for an endpoint of the container and returns it.
-func (h *host) endpoint(container, ifname string) heddle.Endpoint {
-	h.t.Helper()
-	e, err := h.Endpoint(ctx, heddle.EndpointID{Container: container, IfName: ifname})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return e
-}
-
-// addrs are an endpoint's addresses.
-func addrs(e heddle.Endpoint) (all []netip.Addr) {
-	for _, a := range e.Addrs {
-		all = append(all, a.Addr())
-	}
-	return all
-}
-
-// place is the network namespace of a process.
-func place(name string, pid string) world.Place {
-	return world.Place{Name: name, Path: "/proc/" + pid + "/ns/net"}
-}
-
-// published checks that the server answers at the host's port over TCP and UDP:
-// from the host, from outside, and from containers. On a LAN there are no such
-// ports.
-func (h *host) published(server string, port uint16, others ...world.Place) {
-	h.t.Helper()
-	if h.wiring.onLAN {
-		return
-	}
-	h.own.Gets(h.t, server, port, world.Host4, world.Host6, netip.MustParseAddr("127.0.0.1"))
-	h.outside.Gets(h.t, server, port, world.Host4, world.Host6)
-	for _, p := range others {
-		p.Gets(h.t, server, port, world.Host4, world.Host6)
-	}
-}
-
-// notPublished checks that nobody answers there.
-func (h *host) notPublished(port uint16) {
-	h.t.Helper()
-	h.outside.GetsNothing(h.t, port, world.Host4, world.Host6)
-}
-
-// serves waits until the container's program has begun to listen.
-func (h *host) serves(p world.Place, port int) {
-	h.t.Helper()
-	world.Within(h.t, 10*time.Second, p.Name+" listens", func() error {
-		out, err := p.TrySh("ss -Htuln 'sport = :%d'", port)
-		if err == nil && len(strings.Split(out, "\n")) < 2 {
-			err = fmt.Errorf("nobody at port %d: %s", port, out)
-		}
-		return err
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
@@ -13,9 +14,12 @@ import (
 // A wiring is a mode as a CNI configuration asks for it.
 type wiring struct {
 	mode string
-	// onLAN says that containers are hosts of a LAN of the host's, which then is
-	// the parent: no port of the host leads to them.
+	// onLAN says that containers are hosts of a LAN of the host's: no port of the
+	// host leads to them.
 	onLAN bool
+	// nics says that each container gets one of the host's NICs, with its MAC
+	// address.
+	nics bool
 }
 
 // wirings are the modes that every runtime's test goes through.
@@ -23,40 +27,82 @@ var wirings = []wiring{
 	{mode: "bridge"},
 	{mode: "routed"},
 	{mode: "macvlan", onLAN: true},
+	{mode: "direct", onLAN: true, nics: true},
 }
 
 // conflist is a list with one network, whose subnets follow from its number.
 func (w wiring) conflist(name string, number int) string {
 	keys := ""
 	if w.onLAN {
-		keys = fmt.Sprintf(`"parent": "lan%d", "gateways": ["10.%[1]d.0.1", "fd%[1]d::1"], "ranges": ["10.%[1]d.0.0/24", "fd%[1]d::/112"],`, number)
+		keys = fmt.Sprintf(`"gateways": ["10.%d.0.1", "fd%[1]d::1"], "ranges": ["10.%[1]d.0.0/24", "fd%[1]d::/112"],`, number)
+	}
+	if w.nics {
+		keys += fmt.Sprintf(`"options": {"nics": %q},`, pool(number))
+	} else if w.onLAN {
+		keys += fmt.Sprintf(`"parent": "lan%d",`, number)
 	}
 	return fmt.Sprintf(`{"cniVersion": "1.0.0", "name": %q, "plugins": [{"type": "heddle-cni",
 		"mode": %q, "subnets": ["10.%d.0.0/16", "fd%[3]d::/64"], %s
 		"capabilities": {"portMappings": true, "mac": true, "ips": true}}]}`, name, w.mode, number, keys)
 }
 
+// flags are the same network's for heddle network create.
+func (w wiring) flags(number int) string {
+	text := fmt.Sprintf("--mode %s --subnet 10.%d.0.0/16 --subnet fd%[2]d::/64", w.mode, number)
+	if w.onLAN {
+		text += fmt.Sprintf(" --gateway 10.%d.0.1 --gateway fd%[1]d::1 --ip-range 10.%[1]d.0.0/24 --ip-range fd%[1]d::/112", number)
+	}
+	if w.nics {
+		text += " --opt nics=" + pool(number)
+	} else if w.onLAN {
+		text += fmt.Sprintf(" --parent lan%d", number)
+	}
+	return text
+}
+
+// pool are the NICs on the LAN of that number, for containers.
+func pool(number int) string { return fmt.Sprintf("nic%da,nic%[1]db,nic%[1]dc,nic%[1]dd", number) }
+
 // surround makes what networks of those numbers need around the host: routes to
 // them from outside, as a neighbour on the LAN would have where addresses are not
-// hidden; or LANs, with the outside as their router.
+// hidden; or LANs, with the outside as their router and switch.
 func (h *host) surround(w wiring, numbers ...int) {
 	h.t.Helper()
 	h.wiring = w
 	for _, n := range numbers {
-		if !w.onLAN {
-			h.outside.Sh(h.t, "ip route replace 10.%d.0.0/16 via %s; ip route replace fd%[1]d::/64 via %[3]s", n, world.Host4, world.Host6)
-			h.t.Cleanup(func() {
-				h.outside.Sh(h.t, "ip route delete 10.%d.0.0/16; ip -6 route delete fd%[1]d::/64", n)
-			})
+		if w.onLAN {
+			h.lan(w, n)
 			continue
 		}
-		cell.Sh(h.t, `ip link add lan%d type veth peer name lan%[1]d netns outside
-			ip address add 10.%[1]d.9.9/16 dev lan%[1]d; ip address add fd%[1]d::9:9/64 dev lan%[1]d nodad
-			ip link set lan%[1]d up
-			ip -n outside address add 10.%[1]d.0.1/16 dev lan%[1]d; ip -n outside address add fd%[1]d::1/64 dev lan%[1]d nodad
-			ip -n outside link set lan%[1]d up`, n)
-		h.t.Cleanup(func() { cell.TrySh("ip link delete lan%d", n) })
+		h.outside.Sh(h.t, "ip route replace 10.%d.0.0/16 via %s; ip route replace fd%[1]d::/64 via %[3]s", n, world.Host4, world.Host6)
+		h.t.Cleanup(func() {
+			h.outside.Sh(h.t, "ip route delete 10.%d.0.0/16; ip -6 route delete fd%[1]d::/64", n)
+		})
 	}
+}
+
+// lan makes a LAN with NICs of the host's. The host has an address there for what
+// stands on its own NIC; where NICs are given away it goes by the router.
+func (h *host) lan(w wiring, n int) {
+	h.t.Helper()
+	h.outside.Sh(h.t, `ip link add lan%d type bridge
+		ip address add 10.%[1]d.0.1/16 dev lan%[1]d; ip address add fd%[1]d::1/64 dev lan%[1]d nodad
+		ip link set lan%[1]d up`, n)
+	for _, nic := range append(strings.Split(pool(n), ","), fmt.Sprintf("lan%d", n)) {
+		cell.Sh(h.t, `ip link add %s type veth peer name port-%[1]s netns outside
+			ip -n outside link set port-%[1]s master lan%d up
+			ip link set %[1]s up`, nic, n)
+	}
+	if w.nics {
+		h.nics = append(h.nics, strings.Split(pool(n), ",")...)
+		h.t.Cleanup(func() { h.nics = nil })
+		h.outside.Sh(h.t, "sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+	} else {
+		cell.Sh(h.t, "ip address add 10.%d.9.9/16 dev lan%[1]d; ip address add fd%[1]d::9:9/64 dev lan%[1]d nodad", n)
+	}
+	h.t.Cleanup(func() {
+		h.outside.Sh(h.t, "ip link delete lan%d; ip -o link show type veth | grep -o 'port-[^@]*%[1]d[a-d]*' | xargs -n 1 ip link delete", n)
+	})
 }
 
 // at are the addresses in a subnet of that number.

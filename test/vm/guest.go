@@ -22,6 +22,7 @@ type Guest struct {
 	Modules []string      // kernel modules to load, dependencies come by themselves; nil means DefaultModules
 	Tools   []string      // programs of this machine to have in the guest; nil means DefaultTools
 	MemMiB  int           // memory; 0 means 512
+	NICs    []string      // models of network interfaces ("virtio-net-pci", "e1000") that share a wire
 	Args    []string      // the test binary's arguments
 	Timeout time.Duration // from power-on to power-off; 0 means five minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
@@ -76,13 +77,14 @@ func (g Guest) withDefaults() Guest {
 
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, qemuBinary,
+	args := []string{
 		"-M", "q35", "-m", strconv.Itoa(g.MemMiB), "-smp", "1",
 		"-accel", "tcg,thread=single,tb-size=192", // without a limit the translation cache grows beyond 1 GiB
 		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", strings.Join(append([]string{"console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0"}, g.Boot...), " "))
+		"-append", strings.Join(append([]string{"console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0"}, g.Boot...), " ")}
+	cmd := exec.CommandContext(ctx, qemuBinary, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	cmd.WaitDelay = 5 * time.Second
@@ -94,6 +96,15 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil
+}
+
+// wire gives the guest its interfaces, on one hub. Their address says which they are: 52:54:00:00:00:01 is the first.
+func (g Guest) wire() (args []string) {
+	for i, model := range g.NICs {
+		args = append(args, "-netdev", fmt.Sprintf("hubport,id=wire%d,hubid=0", i),
+			"-device", fmt.Sprintf("%s,netdev=wire%d,mac=52:54:00:00:00:%02x,romfile=", model, i, i+1))
+	}
+	return args
 }
 
 // exitLine is what a guest says last.

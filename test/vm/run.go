@@ -22,6 +22,12 @@ const requireVariable = "HEDDLE_REQUIRE_VM"
 // parameters.
 func RunInGuests(t *testing.T, pattern string, boot ...string) {
 	t.Helper()
+	Guest{Boot: boot}.RunEverywhere(t, pattern)
+}
+
+// RunEverywhere is RunInGuests with guests like this one; its kernel is left out.
+func (g Guest) RunEverywhere(t *testing.T, pattern string) {
+	t.Helper()
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
@@ -36,7 +42,9 @@ func RunInGuests(t *testing.T, pattern string, boot ...string) {
 			if i < 0 {
 				skip(t, missingKernel(v))
 			}
-			Guest{Kernel: present[i], Boot: boot}.RunTests(t, pattern)
+			g := g
+			g.Kernel = present[i]
+			g.RunTests(t, pattern)
 		})
 	}
 }

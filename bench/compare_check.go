@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The metrics of a comparison's --fail-if.
+const (
+	regression     = "regression"
+	sureRegression = "sure-regression"
+	plainRatio     = "ratio"
+)
+
+// ParseChangeLimits reads a --fail-if expression about a comparison: regression
+// (how much worse the second is, as a part: 0.05 or 5%), sure-regression (the
+// same by the near end of the interval) or ratio (second ÷ first), of the
+// headline figure or the one that the label figure names.
+func ParseChangeLimits(expr string) ([]Limit, error) { return parseLimits(expr, changeGrammar()) }
+
+// worse is how much worse the second is, as a part of the first; negative if it
+// is better.
+func (c ComparisonCell) worse(ratio float64) float64 {
+	if c.Better == HigherIsBetter {
+		return 1 - ratio
+	}
+	return ratio - 1
+}
+
+func (c ComparisonCell) change(metric string) float64 {
+	switch metric {
+	case plainRatio:
+		return c.Ratio
+	case regression:
+		return c.worse(c.Ratio)
+	}
+	return min(c.worse(c.Low), c.worse(c.High))
+}
+
+// Check returns an error with the code Threshold if any limit is crossed; a
+// limit that chooses nothing is an error too.
+func (c Comparison) Check(limits []Limit) error {
+	var crossed []string
+	for _, l := range limits {
+		chosen := 0
+		for _, x := range c.Cells {
+			if !l.choosesChange(x) {
+				continue
+			}
+			chosen++
+			bound, _ := convert(l.Value, l.Unit, ratioUnit)
+			if v := x.change(l.Metric); l.holds(v, bound) {
+				crossed = append(crossed, fmt.Sprintf("%s: %s %s has %.3g (second ÷ first %.2f [%.2f–%.2f], %s)", l, x.Cell, x.Figure, v, x.Ratio, x.Low, x.High, x.Verdict))
+			}
+		}
+		if chosen == 0 {
+			return badLimit(l.String(), "it chooses no cell that both reports have")
+		}
+	}
+	return thresholdError("bench compare --fail-if", crossed)
+}
+
+func (l Limit) choosesChange(c ComparisonCell) bool {
+	if !l.matches(c.Cell) {
+		return false
+	}
+	if name, ok := l.Labels["figure"]; ok {
+		return name == c.Figure
+	}
+	return c.Headline
+}
+
+// thresholdError names the first of what was crossed.
+func thresholdError(op string, crossed []string) error {
+	const most = 8
+	if crossed == nil {
+		return nil
+	}
+	if more := len(crossed) - most; more > 0 {
+		crossed = append(crossed[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	return &heddle.Error{Code: heddle.Threshold, Kind: heddle.Failed, Op: op, Cause: strings.Join(crossed, separator), Remedy: "see the report"}
+}

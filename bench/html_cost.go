@@ -1,0 +1,47 @@
+package bench
+
+import "strings"
+
+// load is processor time of the whole machine by the second of a run: 1 is one
+// core fully busy.
+type load struct{ user, system, softirq float64 }
+
+func (l load) total() float64 { return l.user + l.system + l.softirq }
+
+// loadOf is the median over the counted rounds of each part.
+func (v *view) loadOf(c CellResult) load {
+	var user, system, softirq []float64
+	for _, s := range v.samplesOf(c.Cell) {
+		user = append(user, s.CPU.User/s.Seconds)
+		system = append(system, s.CPU.System/s.Seconds)
+		softirq = append(softirq, s.CPU.SoftIRQ/s.Seconds)
+	}
+	if user == nil {
+		return load{}
+	}
+	return load{Median(user), Median(system), Median(softirq)}
+}
+
+func (v *view) samplesOf(c Cell) []Sample {
+	if v.bySample == nil {
+		v.bySample = map[Cell][]Sample{}
+		for _, s := range v.Samples {
+			if !s.Warmup && s.Error == "" && s.Seconds > 0 {
+				v.bySample[s.Cell] = append(v.bySample[s.Cell], s)
+			}
+		}
+	}
+	return v.bySample[c]
+}
+
+// perUnit is the CPU time of one packet, request or megabyte, where the probe
+// counts them. It holds the machine's other work too, like any such figure.
+func perUnit(c CellResult, figures []Figure) string {
+	for _, f := range figures {
+		if stat, ok := c.Figures[costName]; ok && f.Name == costName {
+			_, what, _ := strings.Cut(f.Unit, " per ")
+			return number(stat.Median) + " µs/" + what
+		}
+	}
+	return ""
+}

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+)
+
+// The plots are drawn row by row: each row is a picture of its own, as wide as
+// its column. Positions across are percentages, so that a narrow page squeezes
+// the distances and leaves the letters and markers as they are.
+
+// interval is what one row of a dot plot shows.
+type interval struct {
+	name string // of the row, for those who hear the page
+	text string // the numbers in words
+	mode int    // chooses colour and shape
+	dot  float64
+	// wide is drawn thin, narrow thick.
+	wideLow, wideHigh     float64
+	narrowLow, narrowHigh float64
+	samples               []float64
+	grid                  string // the id of the upright lines
+}
+
+func line(b *strings.Builder, class string, x1, x2 float64, y1, y2 float64) {
+	fmt.Fprintf(b, `<line class="%s" x1="%s" x2="%s" y1="%g" y2="%g"/>`, class, coordinate(x1), coordinate(x2), y1, y2)
+}
+
+func openSVG(b *strings.Builder, height int, title, desc string) {
+	fmt.Fprintf(b, `<svg class="plot" role="img" width="100%%" height="%d"><title>%s</title>`, height, template.HTMLEscapeString(title))
+	if desc != "" {
+		fmt.Fprintf(b, `<desc>%s</desc>`, template.HTMLEscapeString(desc))
+	}
+}
+
+func marker(b *strings.Builder, mode int, at float64, y int) {
+	fmt.Fprintf(b, `<use href="#s%d" class="m%d" x="%s" y="%d"/>`, mode%shapes, mode%shapes, coordinate(at), y)
+}
+
+// row draws one interval.
+func (s scale) row(v interval) template.HTML {
+	const height, middle = 22, 11
+	var b strings.Builder
+	openSVG(&b, height, v.name, v.text)
+	fmt.Fprintf(&b, `<use href="#%s"/>`, v.grid)
+	class := fmt.Sprintf("m%d", v.mode%shapes)
+	line(&b, "w "+class, s.percent(v.wideLow), s.percent(v.wideHigh), middle, middle)
+	if v.narrowHigh > v.narrowLow {
+		line(&b, "n "+class, s.percent(v.narrowLow), s.percent(v.narrowHigh), middle, middle)
+	}
+	for _, x := range v.samples {
+		line(&b, "r", s.percent(x), s.percent(x), 17, 21)
+	}
+	marker(&b, v.mode, s.percent(v.dot), middle)
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// grid defines the upright lines that every row repeats. They reach beyond a
+// row, so that they meet the next row's.
+func (s scale) grid(id string, one bool) template.HTML {
+	const above, below = -10, 32
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="defs" aria-hidden="true" width="0" height="0"><defs><g id="%s">`, id)
+	for _, t := range s.ticks() {
+		line(&b, "g", s.percent(t), s.percent(t), above, below)
+	}
+	if one {
+		line(&b, "one", s.percent(1), s.percent(1), above, below)
+	}
+	b.WriteString("</g></defs></svg>")
+	return template.HTML(b.String())
+}
+
+// axis draws the ticks' labels, as many as have room; those who hear the page
+// have the numbers in every row.
+func (s scale) axis() template.HTML {
+	var b strings.Builder
+	b.WriteString(`<svg class="plot" aria-hidden="true" width="100%" height="16">`)
+	last := -100.0
+	for _, t := range s.ticks() {
+		at := s.percent(t)
+		if at-last < 17 {
+			continue
+		}
+		last = at
+		fmt.Fprintf(&b, `<text x="%s" y="12" text-anchor="%s">%s</text>`, coordinate(at), anchor(at), tickLabel(t))
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// point is a marker of a strip.
+type point struct {
+	mode int
+	at   float64
+}
+
+// strip draws several modes on one line.
+func (s scale) strip(points []point, title, desc string) template.HTML {
+	const height, middle = 33, 11
+	var b strings.Builder
+	openSVG(&b, height, title, desc)
+	line(&b, "base", plotMargin, 100-plotMargin, middle, middle)
+	line(&b, "one", s.percent(1), s.percent(1), 1, 20)
+	fmt.Fprintf(&b, `<text x="%s" y="29" text-anchor="%s">host</text>`, coordinate(s.percent(1)), anchor(s.percent(1)))
+	for _, p := range points {
+		marker(&b, p.mode, s.percent(p.at), middle)
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+func anchor(percent float64) string {
+	switch {
+	case percent < 8:
+		return "start"
+	case percent > 92:
+		return "end"
+	}
+	return "middle"
+}
+
+// bars draws parts of a whole beside each other; full is the length of a row.
+func bars(parts []float64, full float64, title, desc string) template.HTML {
+	var b strings.Builder
+	openSVG(&b, 10, title, desc)
+	at := 0.0
+	for i, p := range parts {
+		wide := 100 * p / full
+		if wide > 0 {
+			fmt.Fprintf(&b, `<rect class="c%d" x="%s" width="%s" y="0" height="10"/>`, i, coordinate(at), coordinate(wide))
+		}
+		at += wide
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String())
+}
+
+// shapes is how many pairs of colour and shape there are.
+const shapes = 8

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+)
+
+// levelWith are the modes that are level with the winner in every situation.
+func (v *view) levelWith(cells []Cell, winner string) []string {
+	var all []string
+	for _, m := range v.modes {
+		level := 0
+		for _, c := range cells {
+			if best, tied := v.best(c); (best == m || slices.Contains(tied, m)) && (best == winner || slices.Contains(tied, winner)) {
+				level++
+			}
+		}
+		if m != winner && level == len(cells) && !v.fewRounds() {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// next is the second best of the modes, the control aside, as a part of the
+// best.
+func (v *view) next(cells []Cell, f Figure, top float64) string {
+	second, value := "", 0.0
+	for _, m := range v.modes {
+		if g := v.mean(cells, m); m != Control && m != Reference && g > value {
+			second, value = m, g
+		}
+	}
+	if second == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s follows with %s × bridge", second, number(turned(value/top, f)))
+}
+
+// wins says how sure the first place is.
+func (v *view) wins(cells []Cell, mode string) string {
+	alone, level := 0, 0
+	for _, c := range cells {
+		best, tied := v.best(c)
+		switch {
+		case best == mode && len(tied) == 0:
+			alone++
+		case best == mode || slices.Contains(tied, mode):
+			level++
+		}
+	}
+	switch n := len(cells); {
+	case v.fewRounds():
+		return plural(v.Method.Rounds, "round") + ": too few to be sure of the order"
+	case n == 1 && alone == 1:
+		return "clear of the others"
+	case n == 1:
+		return "not clearly: the intervals overlap"
+	case alone == 0:
+		return fmt.Sprintf("not clearly: level with others in %d of %d situations", level, n)
+	case level == 0:
+		return fmt.Sprintf("clearly, in %d of %d situations", alone, n)
+	default:
+		return fmt.Sprintf("clearly in %d of %d situations, level with others in %d", alone, n, level)
+	}
+}

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// view is a report with what every part of the page asks again and again.
+type view struct {
+	*Report
+	verdicts verdicts
+	values   map[Cell]map[string][]float64
+	cells    map[Cell]CellResult
+	modes    []string // in the order of the columns
+	several  bool     // wires
+	grids    int      // drawn so far
+	bySample map[Cell][]Sample
+}
+
+func newView(r *Report) *view {
+	v := &view{Report: r, verdicts: r.verdicts(), values: collectValues(r.Samples), cells: map[Cell]CellResult{}}
+	for _, c := range r.Columns {
+		if !slices.Contains(v.modes, c.Mode) {
+			v.modes = append(v.modes, c.Mode)
+		}
+	}
+	for _, c := range r.Cells {
+		v.cells[c.Cell] = c
+		v.several = v.several || c.Wire != ""
+		if !slices.Contains(v.modes, c.Mode) {
+			v.modes = append(v.modes, c.Mode)
+		}
+	}
+	return v
+}
+
+func (v *view) index(mode string) int { return slices.Index(v.modes, mode) }
+
+// situations are the cells without their modes, in the report's order.
+func (v *view) situations() []Cell {
+	var all []Cell
+	seen := map[Cell]bool{}
+	for _, p := range v.Probes {
+		for _, c := range v.Cells {
+			if key := without(c.Cell); c.Probe == p.Name && !seen[key] {
+				seen[key] = true
+				all = append(all, key)
+			}
+		}
+	}
+	return all
+}
+
+func without(c Cell) Cell {
+	c.Mode = ""
+	return c
+}
+
+func with(c Cell, mode string) Cell {
+	c.Mode = mode
+	return c
+}
+
+// goodness turns a ratio so that more is better.
+func goodness(r Ratio, f Figure) Ratio {
+	if f.Better != LowerIsBetter {
+		return r
+	}
+	if r.Median <= 0 || r.Low <= 0 || r.High <= 0 {
+		return Ratio{}
+	}
+	return Ratio{r.N, 1 / r.Median, 1 / r.High, 1 / r.Low}
+}
+
+// standing is how a mode stands in a situation, beside the control.
+func (v *view) standing(c Cell) (Ratio, bool) {
+	f := v.headline(c)
+	if c.Mode == Control {
+		s, ok := v.cells[c].Figures[f.Name]
+		return Ratio{s.N, 1, 1, 1}, ok
+	}
+	r, ok := v.cells[c].RatioHost[f.Name]
+	g := goodness(r, f)
+	return g, ok && g.Median > 0
+}
+
+// best is the mode with the highest standing, the control aside, and those that
+// cannot be told from it because the intervals overlap.
+func (v *view) best(situation Cell) (mode string, tied []string) {
+	var top Ratio
+	for _, m := range v.modes {
+		if s, ok := v.standing(with(situation, m)); ok && m != Control && s.Median > top.Median {
+			mode, top = m, s
+		}
+	}
+	for _, m := range v.modes {
+		if s, ok := v.standing(with(situation, m)); ok && m != Control && m != mode && s.High >= top.Low {
+			tied = append(tied, m)
+		}
+	}
+	return mode, tied
+}
+
+func geometricMean(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, x := range values {
+		sum += math.Log(x)
+	}
+	return math.Exp(sum / float64(len(values)))
+}

@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// The ratios as the sources state them in words, against those of the data.
+func TestPublishedRatios(t *testing.T) {
+	for _, c := range []struct {
+		preset, what, over string
+		of                 string
+		want               float64
+	}{
+		{"lxc2019", "packets/s, same host, 1024 B, 1 pair", "bridge", "macvlan", 1.49},
+		{"lxc2019", "packets/s, same host, 1024 B, 10 pairs", "bridge", "macvlan", 1.36},
+		{"lxc2019", "packets/s, same host, 28 B, 1 pair", "bridge", "macvlan", 1.50},
+		{"lxc2019", "packets/s, same host, 28 B, 10 pairs", "bridge", "macvlan", 1.43},
+		{"lxc2019", "packets/s, two hosts, 1024 B, 10 pairs", "bridge", "macvlan", 1.25},
+		{"lxc2019", "packets/s, two hosts, 28 B, 10 pairs", "bridge", "macvlan", 1.49},
+		{"lxc2019", "packets/s, two hosts, 28 B, 1 pair", "host", "bridge", 0.82},
+		{"lxc2019", "packets/s, two hosts, 28 B, 10 pairs", "host", "bridge", 0.66},
+		{"lxc2019", "latency, two hosts, 28 B, 10 pairs", "host", "bridge", 1.52},
+		{"ecs-multinic", "one thread, Mbit/s", "bridge", "direct", 1.5635},
+		{"ecs-multinic", "one thread, packets/s", "bridge", "direct", 1.587},
+		{"ecs-multinic", "10 servers and clients, packets/s", "bridge", "direct", 1.6449},
+		{"ladder", "set 1 KB, requests/s", "bridge", "direct", 1.296},
+		{"ladder", "set 1 KB, mean latency", "bridge", "direct", 0.77},
+		{"ladder", "Flannel VXLAN, nginx small page", "host", "overlay", 0.70},
+	} {
+		p, ok := PublishedFigures(c.preset)
+		found := false
+		for _, r := range p.Ratios {
+			if r.What == c.what && r.Over == c.over && r.Mode == c.of {
+				found = true
+				if math.Abs(r.Value()-c.want) > 0.006 {
+					t.Errorf("%s, %s ÷ %s: %.4f, want %.4f", c.what, c.of, c.over, r.Value(), c.want)
+				}
+			}
+		}
+		if !ok || !found {
+			t.Errorf("no %s, %s ÷ %s", c.what, c.of, c.over)
+		}
+	}
+	if _, ok := PublishedFigures("quick"); ok {
+		t.Error("quick has no source")
+	}
+}
+
+// The paper's latency is its throughput restated: the product hardly moves, while
+// both factors do by more than twenty.
+func TestPublishedLatencyIsThroughput(t *testing.T) {
+	for _, r := range lxcRows() {
+		for method := range r.pps {
+			w := r.inFlight(method)
+			if r.pairs == 1 && (w < 495 || w > 499.5) || r.pairs == 10 && (w < 380 || w > 490) {
+				t.Errorf("%s, %d B, %d pairs, %s: %.1f packets under way", r.span, r.size, r.pairs, method, w)
+			}
+		}
+		if none := r.pps[lxcHost] == 0; none != (r.pairs == 10) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestPublishedBesideOurs(t *testing.T) {
+	r := invented()["lxc"]
+	p, _ := PublishedFigures("lxc2019")
+	lines := r.beside(p)
+	if len(lines) != 48 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, l := range lines {
+		if one := l.Figure == "p50" && l.Pairs > 1; one != (l.Same == "") || one == strings.Contains(l.Ours, "[") {
+			t.Errorf("%s: %s, %s", l.What, l.Ours, l.Same)
+		}
+	}
+	text := r.publishedText()
+	for _, want := range []string{"packets a second × latency is 495 to 499", "macvlan ÷ bridge", "figure 11", "1.49", "78308 · 6.339 · 496"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if other := invented()["usual"]; other.publishedText() != "" {
+		t.Error("a preset without a source has published figures")
+	}
+	for want, ours := range map[string]Ratio{
+		"same, within our interval": {3, 1.4, 1.2, 1.6}, "same direction": {3, 1.2, 1.1, 1.3}, "ours shows no difference": {3, 1, 0.9, 1.1}, "opposite direction": {3, 0.8, 0.7, 0.9},
+	} {
+		if got := agreement(1.49, ours); got != want {
+			t.Errorf("%+v: %s, want %s", ours, got, want)
+		}
+	}
+}

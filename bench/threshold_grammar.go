@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+)
+
+// grammar is what a kind of expression may name: metrics, each with the units
+// its values have.
+type grammar map[string][]string
+
+// ratioUnit is the unit of a plain ratio, which may be written in percent.
+const ratioUnit = "ratio"
+
+func reportGrammar() grammar {
+	g := grammar{"ratio-host": {ratioUnit}, "ratio-bridge": {ratioUnit}, "cpu": {"%"}}
+	for _, p := range Probes() {
+		for _, f := range p.Figures() {
+			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
+				g[f.Name] = append(g[f.Name], unit)
+			}
+		}
+	}
+	return g
+}
+
+// baseUnit is the first word of a unit: "%" of "% of sent".
+func baseUnit(f Figure) string {
+	unit, _, _ := strings.Cut(unitOf(f), " ")
+	return unit
+}
+
+func changeGrammar() grammar {
+	return grammar{regression: {ratioUnit}, sureRegression: {ratioUnit}, plainRatio: {ratioUnit}}
+}
+
+// String lists the metrics with their units.
+func (g grammar) String() string {
+	var all []string
+	for _, name := range sortedKeys(g) {
+		if units := strings.Trim(strings.Join(g[name], ", "), ", "); units != "" {
+			name += " (" + units + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
+}

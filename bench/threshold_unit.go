@@ -1,0 +1,55 @@
+package bench
+
+import "strings"
+
+// measure is what a unit measures, and how many of the base unit it is.
+type measure struct {
+	of   string
+	base float64
+}
+
+var measures = map[string]measure{
+	"ns": {"time", 1e-9}, "us": {"time", 1e-6}, "µs": {"time", 1e-6}, "μs": {"time", 1e-6}, "ms": {"time", 1e-3}, "s": {"time", 1},
+	"bit/s": {"bits", 1}, "kbit/s": {"bits", 1e3}, "Mbit/s": {"bits", 1e6}, "Gbit/s": {"bits", 1e9},
+	"B/s": {"bits", 8}, "kB/s": {"bits", 8e3}, "MB/s": {"bits", 8e6}, "GB/s": {"bits", 8e9},
+	"%": {"percent", 1}, ratioUnit: {"ratio", 1},
+}
+
+var multiples = map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+
+// measureOf reads a unit; false for one that nobody knows. Of "% of sent" only
+// the first word counts.
+func measureOf(unit string) (measure, bool) {
+	unit, _, _ = strings.Cut(unit, " ")
+	if m, ok := measures[unit]; ok {
+		return m, true
+	}
+	what, rate := strings.CutSuffix(unit, "/s")
+	if !rate {
+		return measure{}, false
+	}
+	if times, plain := multiples[what]; plain {
+		return measure{"rate", times}, true
+	}
+	return measure{"rate of " + what, 1}, true
+}
+
+// convert a value from one unit to another; false if they measure different
+// things. A rate without a name (k/s) fits any count by the second, and a ratio
+// may be written in percent. "" is the other's unit.
+func convert(v float64, from, to string) (float64, bool) {
+	if from == "" {
+		return v, true
+	}
+	a, known := measureOf(from)
+	b, alsoKnown := measureOf(to)
+	switch {
+	case !known || !alsoKnown:
+		return 0, false
+	case a.of == b.of, a.of == "rate" && strings.HasPrefix(b.of, "rate of "):
+		return v * a.base / b.base, true
+	case a.of == "percent" && b.of == "ratio":
+		return v / 100, true
+	}
+	return 0, false
+}

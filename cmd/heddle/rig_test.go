@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// TestRigPorts: no two servers of a lab host share a port, and none wraps.
+func TestRigPorts(t *testing.T) {
+	for _, o := range []rigOptions{{pairs: 1}, {pairs: 10}, {pairs: 10, shared: true}} {
+		for range 14 {
+			o.modes = append(o.modes, "m")
+		}
+		used := map[int]string{}
+		for mode := range o.modes {
+			for pair := range o.pairs {
+				for _, far := range []bool{false, true} {
+					base, step := o.ports(mode, pair, far)
+					for slot := range bench.PortsPerPair {
+						port, who := base+slot*step, fmt.Sprint(mode, pair, far)
+						if other := used[port]; other != "" || port > 65535 {
+							t.Fatalf("%+v: port %d of %s is that of %q", o, port, who, other)
+						}
+						used[port] = who
+					}
+				}
+			}
+		}
+	}
+	// Servers in one container have consecutive ports.
+	o := rigOptions{pairs: 10, shared: true}
+	first, _ := o.ports(2, 0, true)
+	if second, _ := o.ports(2, 1, true); second != first+1 {
+		t.Errorf("ports %d and %d", first, second)
+	}
+	if _, err := newRig(t.Context(), rigOptions{modes: []string{"host", "bridge"}, pairs: 2000}); err == nil || !strings.Contains(err.Error(), "ports") {
+		t.Error(err)
+	}
+}
+
+// TestRigRanges: two hosts on one wire give out different addresses, and not
+// those of the hosts.
+func TestRigRanges(t *testing.T) {
+	s := &stage{lab: &lab.Lab{Options: lab.Options{Subnet4: netip.MustParsePrefix("172.31.240.0/24"), Subnet6: netip.MustParsePrefix("fd99:172:31:240::/64"), NICs: 2}}}
+	r := &rig{}
+	for _, mode := range []string{modeMacvlan, modeDirect} {
+		a, b := r.network(s, 3, 0, mode), r.network(s, 3, 1, mode)
+		for i := range a.Subnets {
+			if a.Subnets[i] != b.Subnets[i] || a.Gateways[i] != b.Gateways[i] || !a.Subnets[i].Contains(a.Gateways[i]) {
+				t.Errorf("%s: %+v, %+v", mode, a, b)
+			}
+			p, q := a.Ranges[i], b.Ranges[i]
+			if p.Overlaps(q) || p.Contains(a.Gateways[i]) || p.Masked() != p || !a.Subnets[i].Overlaps(q) {
+				t.Errorf("%s: ranges %s and %s", mode, p, q)
+			}
+		}
+	}
+	if n := r.network(s, 3, 0, modeDirect); n.Options["nics"] != "eth1,eth2" {
+		t.Error(n.Options)
+	}
+}
+
+func TestWiresNamed(t *testing.T) {
+	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g"})
+	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, bad := range [][]string{nil, {"wet"}, {"cut", "cut"}} {
+		if _, err := wiresNamed(bad); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+}
+
+// TestBenchRefusesEarly: what is wrong with the flags is said before a lab is made.
+func TestBenchRefusesEarly(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"slow":     {"--preset", "slow"},
+		"pong":     {"--probes", "pong"},
+		"wet":      {"--wire", "wet"},
+		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
+	} {
+		cmd := newBench(newSession(env{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
+		cmd.SetArgs(argv)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", argv, err)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package kernel
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// up brings an interface up.
+func (a *attempt) up(s *site, l heddle.Link) error {
+	return a.step("raise", l.Key(), func() error {
+		up, err := s.isUp(l.Name)
+		if err != nil || up {
+			return err
+		}
+		index, err := s.ifindex(l.Name)
+		if err != nil {
+			return err
+		}
+		back := func() error { return nil } // a fresh link goes as a whole
+		if !a.fresh[s.side()+l.Name] {
+			if back, err = s.lower(index); err != nil {
+				return err
+			}
+		}
+		if err := s.raise(index); err != nil {
+			return err
+		}
+		a.did(l.Key(), back)
+		return nil
+	})
+}
+
+// leaving is how long the kernel may take to remove the links of a namespace that
+// nobody holds any more.
+const leaving = 2 * time.Second
+
+// raise brings an interface up. A container that is started anew may find its MAC
+// address taken on a macvlan parent by the device of the namespace it had before,
+// which the kernel removes a moment after that has lost its last process.
+func (s *site) raise(index int) error {
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := s.rt.execute(raiseLink(index, true))
+		if !errors.Is(err, unix.EADDRINUSE) || time.Since(begin) > leaving {
+			return err
+		}
+	}
+}
+
+// lower is how to take an interface down again: with the addresses that the
+// kernel gave it when it came up and leaves on it (127.0.0.1 of a loopback).
+func (s *site) lower(index int) (func() error, error) {
+	before, err := s.addresses(index)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := s.rt.execute(raiseLink(index, false)); err != nil {
+			return err
+		}
+		return s.dropAddresses(index, before)
+	}, nil
+}

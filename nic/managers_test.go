@@ -1,0 +1,114 @@
+package nic
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+var demo = heddle.NIC{Name: "eth1", MAC: "02:00:00:00:01:0a"}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files reads a folder.
+func files(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			b, _ := os.ReadFile(path)
+			all[strings.TrimPrefix(path, root+"/")] = string(b)
+		}
+		return err
+	}))
+	return all
+}
+
+// host is a root on which the managers are there that the folders say.
+func host(t *testing.T, folders ...string) Managers {
+	t.Helper()
+	m := Managers{Root: t.TempDir()}
+	for _, f := range folders {
+		must(t, os.MkdirAll(m.path(f), 0o755))
+	}
+	return m
+}
+
+// TestKeepAndFree writes for the managers that are there, once, and leaves
+// nothing.
+func TestKeepAndFree(t *testing.T) {
+	const note = "# eth1 is with a container; see heddle(1)\n"
+	networkd := map[string]string{"run/systemd/network/00-heddle-02-00-00-00-01-0a.network": note + "[Match]\nMACAddress=02:00:00:00:01:0a\n\n[Link]\nUnmanaged=yes\n"}
+	manager := map[string]string{"run/NetworkManager/conf.d/00-heddle-02-00-00-00-01-0a.conf": note + "[keyfile]\nunmanaged-devices+=mac:02:00:00:00:01:0a;interface-name:=eth1;interface-name:=hn02000000010a\n"}
+	udev := map[string]string{
+		"run/systemd/network/00-heddle-02-00-00-00-01-0a.link": note + "[Match]\nMACAddress=02:00:00:00:01:0a\n\n[Link]\nNamePolicy=keep\n",
+		"run/udev/rules.d/00-heddle-02-00-00-00-01-0a.rules":   note + "SUBSYSTEM==\"net\", ATTR{address}==\"02:00:00:00:01:0a\", ENV{NM_UNMANAGED}=\"1\"\n",
+	}
+	for folder, want := range map[string]map[string]string{"run/systemd/netif": networkd, "run/NetworkManager": manager, "run/udev": udev, "run": {}} {
+		m := host(t, folder)
+		for range 2 {
+			must(t, m.Keep(demo))
+			have := files(t, m.Root)
+			if len(have) != len(want) {
+				t.Errorf("%s: %v", folder, have)
+			}
+			for name, text := range want {
+				if have[name] != text {
+					t.Errorf("%s: %s holds %q, want %q", folder, name, have[name], text)
+				}
+			}
+		}
+		if kept := m.Kept(); (len(kept) == 1) != (len(want) > 0) || len(kept) > 0 && kept[0] != demo.MAC {
+			t.Errorf("%s: kept %v", folder, kept)
+		}
+		for range 2 {
+			must(t, m.Free(demo.MAC))
+			if left := files(t, m.Root); len(left) > 0 {
+				t.Errorf("%s: left %v", folder, left)
+			}
+		}
+	}
+}
+
+// TestSeveral keeps NICs apart.
+func TestSeveral(t *testing.T) {
+	m := host(t, "run/udev", "run/NetworkManager", "run/systemd/netif")
+	other := heddle.NIC{Name: "eth2", MAC: "02:00:00:00:01:0b"}
+	must(t, m.Keep(demo))
+	must(t, m.Keep(other))
+	must(t, m.Free(demo.MAC))
+	if kept := m.Kept(); !slices.Equal(kept, []heddle.MAC{other.MAC}) {
+		t.Errorf("kept %v", kept)
+	}
+	if all := files(t, m.Root); len(all) != 4 {
+		t.Errorf("files %v", all)
+	}
+}
+
+// TestReload asks a manager that runs, and no other, to read its files again.
+func TestReload(t *testing.T) {
+	m := host(t, "run/udev", "run/NetworkManager", "run/systemd/netif", "bin")
+	must(t, os.Mkdir(m.path("run/NetworkManager/devices"), 0o755))
+	asked := m.path("asked")
+	for _, tool := range []string{"nmcli", "networkctl", "udevadm"} {
+		must(t, os.WriteFile(m.path("bin/"+tool), []byte("#!/bin/sh\necho "+tool+" $* >> "+asked+"\n"), 0o755))
+	}
+	t.Setenv("PATH", m.path("bin")+":"+os.Getenv("PATH"))
+	must(t, m.Keep(demo))
+	must(t, m.Keep(demo)) // nothing changes
+	must(t, m.Free(demo.MAC))
+	const reload = "nmcli general reload conf\n"
+	if b, _ := os.ReadFile(asked); string(b) != reload+reload {
+		t.Errorf("asked %q", b)
+	}
+}

@@ -1,0 +1,104 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// Footprint is all that the host's namespace holds: what Dump lists, every
+// setting below net, and the mounts. Taken before and after, it shows what was
+// left behind or lost.
+type Footprint map[string]int // line -> how often
+
+// NewFootprint looks at the host. Forwarding stays on when the agent has turned
+// it on, and changes the settings of all devices; so it is turned on first.
+func NewFootprint(t testing.TB) Footprint {
+	t.Helper()
+	cell.Sh(t, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+	return look(t)
+}
+
+// Unchanged fails the test if the host is not as it was.
+func (before Footprint) Unchanged(t testing.TB) {
+	t.Helper()
+	after := look(t)
+	var changes []string
+	for line, n := range after {
+		if n > before[line] {
+			changes = append(changes, "left on the host: "+line)
+		}
+	}
+	for line, n := range before {
+		if n > after[line] {
+			changes = append(changes, "gone from the host: "+line)
+		}
+	}
+	slices.Sort(changes)
+	for i, c := range changes {
+		if i == shown {
+			t.Errorf("and %d more changes", len(changes)-shown)
+			break
+		}
+		t.Error(c)
+	}
+}
+
+// shown is how many changes are told: a link has some hundred settings.
+const shown = 40
+
+func look(t testing.TB) Footprint {
+	t.Helper()
+	f := Footprint{}
+	for line := range strings.Lines(Place{Name: "host"}.Dump(t)) {
+		f[strings.TrimSpace(line)]++
+	}
+	if err := errors.Join(f.mounts(), f.settings()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// mounts adds those that can be seen; what another one covers, and may be
+// somebody else's, does not count.
+func (f Footprint) mounts() error {
+	table, err := os.ReadFile("/proc/thread-self/mountinfo")
+	for line := range strings.Lines(string(table)) {
+		mount, source, _ := strings.Cut(line, " - ")
+		// proc_pid_mountinfo(5): number, parent, device, root, place, options
+		words := strings.Fields(mount)
+		var at unix.Statx_t
+		if len(words) < 6 || unix.Statx(unix.AT_FDCWD, words[4], unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &at) != nil || fmt.Sprint(at.Mnt_id) != words[0] {
+			continue
+		}
+		root, _, _ := strings.Cut(words[3], ":[") // without a namespace's number
+		f[strings.Join([]string{"mount", words[4], root, words[5], strings.TrimSpace(source)}, " ")]++
+	}
+	return err
+}
+
+// unsteady is a setting that follows the traffic.
+const unsteady = "/proc/sys/net/netfilter/nf_conntrack_count"
+
+// settings adds all that can be read below net; what can only be written, or
+// was never set, gives no line.
+func (f Footprint) settings() error {
+	return filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == unsteady {
+			return err
+		}
+		if value, err := os.ReadFile(path); err == nil {
+			f[fmt.Sprintf("setting %s = %s", path, strings.TrimSpace(string(value)))]++
+		}
+		return nil
+	})
+}
