@@ -2,11 +2,8 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os"
-	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -133,65 +130,6 @@ func lookSubnetBehind(ctx context.Context, h *Host) Finding {
 	}, func(s subnet, o other) bool {
 		return overlap(s, o) && o.prefix.Bits() < s.prefix.Bits() && !h.onParent(s, o)
 	})
-}
-
-func lookSubnetDNS(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
-		found, err := linesOf("/etc/resolv.conf")
-		for _, l := range found {
-			if f := strings.Fields(l.text); len(f) > 1 && f[0] == "nameserver" {
-				p, _ := parsePrefix(f[1])
-				all = append(all, other{prefix: p, said: l.String()})
-			}
-		}
-		return all, err
-	}, func(s subnet, o other) bool { return overlap(s, o) && !h.onLAN(s) })
-}
-
-const dockerConf = "/etc/docker/daemon.json"
-
-func lookSubnetDocker(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
-		b, err := os.ReadFile(dockerConf)
-		if os.IsNotExist(err) {
-			return nil, nil
-		}
-		var conf struct {
-			BIP   string `json:"bip"`
-			Fixed string `json:"fixed-cidr"`
-			Pools []struct {
-				Base string `json:"base"`
-			} `json:"default-address-pools"`
-		}
-		if err == nil {
-			err = json.Unmarshal(b, &conf)
-		}
-		add := func(key, text string) {
-			p, _ := parsePrefix(text)
-			all = append(all, other{prefix: p, said: fmt.Sprintf("%s: %s: %s", dockerConf, key, text)})
-		}
-		add("bip", conf.BIP)
-		add("fixed-cidr", conf.Fixed)
-		for _, p := range conf.Pools {
-			add("default-address-pools", p.Base)
-		}
-		return all, err
-	}, overlap)
-}
-
-func lookSubnetCNI(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
-		files, err := h.Conflists()
-		for _, f := range files {
-			for _, p := range f.Plugins {
-				for _, text := range p.subnets() {
-					prefix, _ := parsePrefix(text)
-					all = append(all, other{prefix: prefix, said: fmt.Sprintf("%s: plugin %s: subnet %s", f.path, p.Type, text), remedy: "change the subnet in " + f.path})
-				}
-			}
-		}
-		return all, err
-	}, overlap)
 }
 
 func lookPoolFill(ctx context.Context, h *Host) Finding {
