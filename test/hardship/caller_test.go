@@ -121,7 +121,7 @@ func (c *caller) detach(id heddle.EndpointID) error {
 	switch {
 	case err != nil:
 		c.fates[id] = fate{unknown: true, buried: old.buried}
-	case !old.unknown && found != (old.network != ""):
+	case !old.unknown && !old.buried && found != (old.network != ""): // a dead container's NIC may have been taken home
 		err = fmt.Errorf("detached: %v; it was on %q", found, old.network)
 	default:
 		c.fates[id] = fate{}
