@@ -35,6 +35,7 @@ cni-plugins: ## build the reference CNI plugins for tests and comparison
 
 generate: ## write the golden texts, pages and man pages anew
 	$(GO) test ./mode -run 'TestGolden|TestPages' -update -count=1
+	$(GO) test ./doctor -run TestPage -update -count=1
 
 lint: ## gofmt, go vet, staticcheck, the import law
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
@@ -43,7 +44,7 @@ lint: ## gofmt, go vet, staticcheck, the import law
 	$(GO) test ./test/law
 
 test-pure: ## the tests that need no root: seconds
-	$(GO) test . ./ipam ./mode ./bench ./test/law ./test/report
+	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./test/law ./test/report
 
 test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
