@@ -105,6 +105,6 @@ var explanations = map[Code]Explanation{
 	LabFailed:       {Failed, "lab", "A lab's host could not be made or entered.", "'heddle lab down' removes what is left."},
 	NoLab:           {Failed, "no such lab", "No lab of that name is up, or it has no such host.", "'heddle lab list' shows those there are."},
 	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},
-	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed.", "Install it (Debian: sockperf, iperf3, iputils-ping)."},
-	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report."},
+	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed.", "Install it; the message names Debian's package."},
+	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report; 'heddle bench report DIR' shows it again."},
 }

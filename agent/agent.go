@@ -89,7 +89,7 @@ type Agent struct {
 	defaults map[uint64]heddle.EndpointID
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
-	// nics names, by their names on the host, the NICs that endpoints have.
+	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
 }
 

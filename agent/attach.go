@@ -114,15 +114,15 @@ func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
 // differently; not done when the container's namespace is a new one.
 func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
 	if a.pendingOf(req.ID) != "" {
-		return false, reply, a.remove(old) // what an earlier call could not finish
+		err := a.remove(old) // what an earlier call could not finish
+		return err != nil, reply, err
 	}
 	alive := pod == nil || a.isPodOf(old, pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
 	switch {
 	case alive && same:
-		defer a.sharing(old)()
-		_, err := a.kernel.Apply(old.Plan, pod)
+		err := a.realise(old, pod)
 		if err == nil {
 			old, err = a.changeDefault(n, old, req, pod)
 		}
@@ -132,7 +132,15 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
 		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
 	}
-	return false, reply, a.remove(old)
+	err = a.remove(old)
+	return err != nil, reply, err
+}
+
+// realise makes what is missing of what an endpoint has.
+func (a *Agent) realise(r record, pod *kernel.Netns) error {
+	defer a.sharing(r)()
+	_, err := a.kernel.Apply(r.Plan, pod)
+	return err
 }
 
 // isPodOf reports whether the namespace is the one in which the endpoint was
@@ -166,7 +174,9 @@ func (a *Agent) podAlive(r record) bool {
 		return false
 	}
 	defer pod.Close()
-	return a.inPod(r, pod)
+	onParent := func(l heddle.Link) bool { return l.Parent != "" }
+	// with its parent a macvlan device goes, and leaves a living container
+	return a.inPod(r, pod) || r.Inode == pod.Inode() && slices.ContainsFunc(r.Plan.Pod.Links, onParent)
 }
 
 func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
@@ -216,11 +226,11 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		a.erase(r)
 		return err
 	}
-	defer a.sharing(r)()
 	err := a.hold(r, pod)
 	if err == nil {
-		_, err = a.kernel.Apply(r.Plan, pod)
+		err = a.realise(r, pod)
 	}
+	// others' locks are taken only now: whoever has one may wait for the shared
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
 		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
@@ -268,6 +278,7 @@ func (a *Agent) forgetFlows(e heddle.Endpoint) {
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
 func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
+	defer a.sharing(r)()
 	a.unwant(r)
 	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
 	if err == nil {

@@ -128,7 +128,10 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	defer a.metrics.observe("gc", time.Now(), &err)
 	var errs []error
 	for _, id := range a.Endpoints() {
-		gone, err := a.collect(id.ID, owner, keep)
+		r, gone, err := a.collect(id.ID, owner, keep)
+		if gone && err == nil && r.Endpoint.DefaultRoute {
+			a.passDefault(r.Inode)
+		}
 		if err != nil {
 			errs = append(errs, err) // the others are collected all the same
 		} else if gone {
@@ -149,11 +152,11 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 
 // collect removes an endpoint if it is garbage. That is judged under its lock:
 // an endpoint that is being made, or made anew, is none.
-func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.EndpointID) (bool, error) {
+func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.EndpointID) (r record, gone bool, err error) {
 	defer a.ids.lock(id)()
 	r, known := a.lookup(id)
 	if !known {
-		return false, nil
+		return r, false, nil
 	}
 	garbage := false
 	switch {
@@ -165,10 +168,10 @@ func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.Endpoi
 		garbage = len(r.Plan.Pod.Links) > 0 && !a.podAlive(r)
 	}
 	if !garbage {
-		return false, nil
+		return r, false, nil
 	}
 	defer a.work()()
-	return true, a.remove(r)
+	return r, true, a.remove(r)
 }
 
 // Explain prints an endpoint as the commands that would make it, with what the

@@ -38,6 +38,10 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 		take = n.pool.Preview
 	}
 	addrs, err := take(req.ID, req.IPs)
+	for err == nil && !req.DryRun && a.hostHas(n, addrs) {
+		n.pool.Give(req.ID) // to quarantine: the next one is another
+		addrs, err = take(req.ID, req.IPs)
+	}
 	if err != nil {
 		return e, err
 	}
@@ -81,6 +85,20 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
+// hostHas reports whether, on a parent's LAN, the host or its router has one of
+// the addresses by now.
+func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
+	if _, guest := n.mode.(heddle.Guest); !guest {
+		return false
+	}
+	parent, _ := a.host().Link(n.Parent)
+	taken := slices.Clone(parent.Gateways)
+	for _, p := range parent.Addrs {
+		taken = append(taken, p.Addr())
+	}
+	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
+}
+
 func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
 	if f, ok := n.mode.(heddle.FixedMAC); ok {
 		fixed := f.MAC(h, n.Network)
@@ -114,7 +132,7 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	holder, recorded := a.defaults[pod.Inode()]
 	r, made := a.endpoints[holder]
 	a.mu.RUnlock()
-	if !recorded || !made || a.inPod(r, pod) {
+	if !recorded || made && a.inPod(r, pod) {
 		return
 	}
 	a.mu.Lock()
@@ -154,9 +172,7 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e.DefaultRoute {
-		maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
-	}
+	maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
 	a.ports.free(e.ID, e.Ports)
 	if n.macs[e.MAC] == e.ID {
 		delete(n.macs, e.MAC)

@@ -25,7 +25,11 @@ func canCarry(n *network, nic *heddle.NIC) bool {
 // checkDefault refuses the wish for a default route that the network cannot carry.
 func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n, nic) {
-		return heddle.Errorf(heddle.BadOption, "endpoint "+req.ID.String()+": default route", "through network "+n.Name, "the network is internal or has no gateway; leave --default-route out")
+		why := "the network is internal or has no gateway"
+		if nic != nil && n.pool == nil {
+			why = "the NIC " + nic.Name + " had no default route"
+		}
+		return heddle.Errorf(heddle.BadOption, "endpoint "+req.ID.String()+": default route", "through network "+n.Name, why+"; leave --default-route out")
 	}
 	return nil
 }
@@ -61,49 +65,66 @@ func (a *Agent) passDefault(inode uint64) {
 // container that is gone; what fails is told, and tried again when the agent
 // starts. The caller holds the container's lock, and that of the endpoint held.
 func (a *Agent) settleDefault(inode uint64, held heddle.EndpointID) {
-	heirs := a.heirs(inode)
-	if len(heirs) == 0 {
-		return
-	}
-	to := heirs[0]
-	for _, r := range heirs {
-		if r.Endpoint.DefaultRoute {
-			to = r
-		}
-	}
-	pod := a.podOf(to)
+	pod := a.openInode(inode)
 	if pod == nil {
 		return
 	}
 	defer pod.Close()
-	if err := a.arrange(pod, to.Endpoint.ID, held); err != nil {
-		a.log.Error("default route not settled", "endpoint", to.Endpoint.ID, "error", err)
+	to := heddle.EndpointID{}
+	for i, r := range a.heirs(pod) {
+		if i == 0 || r.Endpoint.DefaultRoute {
+			to = r.Endpoint.ID
+		}
 	}
+	if err := a.arrange(pod, to, held); err != nil {
+		a.log.Error("default route not settled", "endpoint", to, "error", err)
+	}
+}
+
+// openInode opens a container's namespace by the way into it of any endpoint
+// there; nil if the container is gone.
+func (a *Agent) openInode(inode uint64) *kernel.Netns {
+	a.mu.RLock()
+	var all []record
+	for id := range a.inPods[inode] {
+		all = append(all, a.endpoints[id])
+	}
+	a.mu.RUnlock()
+	for _, r := range all {
+		pod := a.podOf(r)
+		if pod != nil && pod.Inode() == inode {
+			return pod
+		}
+		if pod != nil {
+			pod.Close()
+		}
+	}
+	return nil
 }
 
 // heirs are the container's endpoints that may carry its default route, the
 // oldest first.
-func (a *Agent) heirs(inode uint64) []record {
+func (a *Agent) heirs(pod *kernel.Netns) []record {
+	all := a.container(pod)
 	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var all []record
-	for id := range a.inPods[inode] {
-		r, there := a.endpoints[id]
-		n := a.networks[r.Endpoint.NetworkName]
-		refused := r.Request.DefaultRoute != nil && !*r.Request.DefaultRoute
-		if there && n != nil && canCarry(n, r.Endpoint.NIC) && !refused && a.pending[id] == "" {
-			all = append(all, r)
-		}
-	}
+	all = slices.DeleteFunc(all, func(r record) bool { return !a.mayCarry(r) || a.pending[r.Endpoint.ID] != "" })
+	a.mu.RUnlock()
 	slices.SortFunc(all, func(x, y record) int { return x.Endpoint.Created.Compare(y.Endpoint.Created) })
 	return all
+}
+
+// mayCarry reports whether a default route can lead through the endpoint, and it
+// did not refuse it. The caller holds mu.
+func (a *Agent) mayCarry(r record) bool {
+	n := a.networks[r.Endpoint.NetworkName]
+	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
 // arrange gives the container's default route to one endpoint and takes it from
 // all others; with no endpoint given, it is only taken. The caller holds the
 // container's lock, and that of the endpoint held (if any).
 func (a *Agent) arrange(pod *kernel.Netns, to, held heddle.EndpointID) error {
-	for _, id := range a.endpointsIn(pod.Inode()) {
+	for _, id := range a.endpointsIn(pod) {
 		if id != to {
 			if err := a.setDefault(id, false, pod, held); err != nil {
 				return err
@@ -116,12 +137,10 @@ func (a *Agent) arrange(pod *kernel.Netns, to, held heddle.EndpointID) error {
 	return a.setDefault(to, true, pod, held)
 }
 
-func (a *Agent) endpointsIn(inode uint64) []heddle.EndpointID {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
+func (a *Agent) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
 	var all []heddle.EndpointID
-	for id := range a.inPods[inode] {
-		all = append(all, id)
+	for _, r := range a.container(pod) {
+		all = append(all, r.Endpoint.ID)
 	}
 	slices.SortFunc(all, func(x, y heddle.EndpointID) int { return cmp.Compare(x.String(), y.String()) })
 	return all
@@ -213,7 +232,7 @@ func (a *Agent) settleDefaults(intents map[string]string) {
 	for inode, ids := range a.inPods {
 		doubtful := len(ids) > 1
 		for id := range ids {
-			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaults[inode] != id
+			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaults[inode] != id && a.mayCarry(a.endpoints[id])
 		}
 		if doubtful {
 			unclear = append(unclear, inode)
@@ -244,7 +263,7 @@ func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, 
 	to := id
 	if !on {
 		to = heddle.EndpointID{}
-		if heirs := a.heirs(pod.Inode()); len(heirs) > 0 {
+		if heirs := a.heirs(pod); len(heirs) > 0 {
 			to = heirs[0].Endpoint.ID
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,21 +131,28 @@ func (a *Agent) vigil(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		for _, e := range a.Endpoints() {
-			if e.NIC == nil {
-				continue
-			}
-			back, err := a.bringBack(e.ID)
+		for _, h := range a.heldNICs() {
+			back, err := a.bringBack(h.by)
 			switch {
 			case err == nil && back:
-				a.log.Info("container died; its NIC is back", "endpoint", e.ID, "nic", e.NIC.Name, "mac", e.NIC.MAC)
-				delete(failed, e.ID)
-			case err != nil && failed[e.ID] != err.Error():
-				a.log.Error("container died; its NIC is not back as it was", "endpoint", e.ID, "nic", e.NIC.Name, "error", err)
-				failed[e.ID] = err.Error()
+				a.log.Info("container died; its NIC is back", "endpoint", h.by, "nic", h.name, "mac", h.mac)
+				delete(failed, h.by)
+			case err != nil && failed[h.by] != err.Error():
+				what := "namespace of a NIC is not held again"
+				if back {
+					what = "container died; its NIC is not back as it was"
+				}
+				a.log.Error(what, "endpoint", h.by, "nic", h.name, "error", err)
+				failed[h.by] = err.Error()
 			}
 		}
 	}
+}
+
+func (a *Agent) heldNICs() []heldNIC {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return slices.Collect(maps.Values(a.nics))
 }
 
 // bringBack detaches an endpoint whose container has died.

@@ -27,16 +27,20 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if err := a.refreshFacts(); err != nil {
 		return made, nil, err
 	}
-	n, err := a.complete(mode, want)
-	if err != nil {
-		return made, nil, err
-	}
-	if old, err := a.network(n.Name); err == nil {
+	if old, err := a.network(want.Name); err == nil {
+		n, err := a.again(mode, old, want)
+		if err != nil {
+			return made, nil, err
+		}
 		if want.MTU == 0 {
 			n.MTU = old.MTU // it was taken from the parent then
 		}
 		made, commands, err = a.createdBefore(old, n)
 		return withLimits(mode, made), commands, err
+	}
+	n, err := a.complete(mode, want)
+	if err != nil {
+		return made, nil, err
 	}
 	if err := a.checkAgainstOthers(mode, n); err != nil {
 		return made, nil, err

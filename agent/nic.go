@@ -115,12 +115,12 @@ func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wis
 		case unfit[l.Name] != "":
 			why = append(why, unfit[l.Name])
 		default:
-			a.nics[l.Name] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
+			a.nics[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
 			return l.Name, nil
 		}
 	}
 	if !known {
-		return "", heddle.Errorf(heddle.NICTaken, "NIC "+wish, "of network "+n.Name, "its NICs are "+strings.Join(pool, ", "))
+		return "", heddle.Errorf(heddle.BadArgument, "NIC "+wish, "of network "+n.Name, "its NICs are "+strings.Join(pool, ", "))
 	}
 	return "", heddle.Errorf(heddle.NICTaken, "network", n.Name+": "+strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
 }
@@ -250,5 +250,5 @@ func (a *Agent) restoreNIC(e heddle.Endpoint) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.nics[e.NIC.Name] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
+	a.nics[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
 }

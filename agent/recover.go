@@ -111,20 +111,23 @@ func (a *Agent) prune() (removed []string, err error) {
 		return nil, nil
 	}
 	swept, err := a.sweep()
-	if err != nil {
-		return swept, err
+	if err != nil { // one NIC must not keep the agent away
+		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
 	pruned, err := a.kernel.Prune(a.isWanted)
 	return append(swept, pruned...), err
 }
 
-// hasPorts reports whether the kernel has a container's link of ours.
+// hasPorts reports whether the kernel has a container's link of ours, or a way to
+// one.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
 	if len(a.strayHolds()) > 0 {
 		return true, err
 	}
-	return slices.ContainsFunc(owned.State.Links, func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }), err
+	port := func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }
+	byShim := func(r heddle.Route) bool { return strings.HasPrefix(r.Link, heddle.PrefixShim) }
+	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, byShim), err
 }
 
 func (a *Agent) loadNetworks(recorded []heddle.Network) error {
@@ -191,7 +194,9 @@ func (a *Agent) settleRecord(r record, intent string) error {
 	if intent != "" {
 		a.log.Info("undoing an operation cut off", "operation", intent, "endpoint", r.Endpoint.ID)
 		if err := a.undo(r); err != nil {
-			return err
+			// it keeps its record and intent; gc tries again
+			a.log.Error("an operation cut off is not undone", "operation", intent, "endpoint", r.Endpoint.ID, "error", err)
+			return a.restore(n, r.Endpoint)
 		}
 		for _, addr := range r.Endpoint.Addrs {
 			if n.pool != nil {

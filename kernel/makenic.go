@@ -65,23 +65,25 @@ func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
 	return live, nil
 }
 
-// marked finds the NIC by its alias; nil if it is not here.
-func (s *site) marked(n heddle.NIC) (*linkState, error) {
-	if s == nil {
+// marked finds the NIC by its alias; nil if it is not here. A container's
+// administrator may copy the alias to an interface of his own: that one is of
+// another kind, or has another number.
+func (s *site) marked(n heddle.NIC) (found *linkState, err error) {
+	if s == nil || n.Alias == "" {
 		return nil, nil
 	}
 	all, err := s.links()
 	for _, l := range all {
-		if l.alias == n.Alias {
-			return &l, err
+		if l.alias == n.Alias && l.kind == n.Was.Kind && (found == nil || l.index == n.Was.Index) {
+			found = &l
 		}
 	}
-	return nil, err
+	return found, err
 }
 
 // disguised finds the NIC in a container whose administrator has given it
-// another alias: by its MAC address, or by its number, which a move keeps where
-// it can.
+// another alias: by its MAC address, by its number, which a move keeps where it
+// can, or by its name.
 func (s *site) disguised(n heddle.NIC) (*linkState, error) {
 	if s == nil {
 		return nil, nil
@@ -90,6 +92,7 @@ func (s *site) disguised(n heddle.NIC) (*linkState, error) {
 	for _, is := range []func(linkState) bool{
 		func(l linkState) bool { return l.mac == n.MAC || l.permanent == n.MAC },
 		func(l linkState) bool { return l.index == n.Was.Index },
+		func(l linkState) bool { return l.name == n.IfName },
 	} {
 		for _, l := range all {
 			_, _, another := heddle.ParseNICAlias(l.alias)

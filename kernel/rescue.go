@@ -56,6 +56,9 @@ func (k *Kernel) RescueHere(m MarkedNIC) error {
 	if err != nil || live == nil {
 		return refused("read", "nic/"+m.Name, err)
 	}
+	if was, endpoint, ok := heddle.ParseNICAlias(live.alias); !ok || was != m.Was || endpoint != m.Endpoint {
+		return nil // it has come home meanwhile
+	}
 	return k.rescue(k.hostSite(), nil, *live, m.Was)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,7 +95,17 @@ func (h *homecoming) routes() error {
 			break
 		}
 	}
+	if h.lapsed() {
+		last = nil // what stood on an address whose lifetime is over went with it
+	}
 	return errors.Join(last, h.eachAddress(0, unix.NLM_F_REPLACE, netip.Addr.Is6))
+}
+
+// lapsed reports whether the lifetime of one of the addresses has ended meanwhile.
+func (h *homecoming) lapsed() bool {
+	return slices.ContainsFunc(h.n.Was.Addrs, func(a heddle.NICAddress) bool {
+		return a.Finite && a.Valid <= uint32(h.age().Seconds())
+	})
 }
 
 // routeRound makes what can be made, and returns the others with why.

@@ -129,6 +129,8 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on the LAN, and nothing on this host can keep them from it; for an internal network use mode bridge")
 	case parent.MAC == "":
 		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it has no MAC address, so nothing can have one beside it; name an Ethernet interface")
+	case sub == subPassthru && len(parent.Gateways) > 0:
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "a passthru device takes all that arrives there, and the host's own default route leads through it; name another interface with --parent")
 	case !parent.Up:
 		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
 	}
@@ -159,7 +161,11 @@ func (Mode) Limits(n heddle.Network) []string {
 	all := []string{
 		"no guard on this host sees the traffic between macvlan neighbours: forged addresses (MAC, IP, ARP, ND), router advertisements and DHCP answers of a container reach the LAN; only the LAN's switch can stop them",
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the LAN at their own addresses",
+		"the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses",
 		"clouds and wireless access points drop frames of MAC addresses they do not know",
+	}
+	if subMode(n) == subPassthru {
+		all = append(all, "while a container is there, the host itself receives nothing on "+n.Parent)
 	}
 	if why := noHostAccess[subMode(n)]; why != "" {
 		return append(all, "host and containers do not reach each other: "+why)
@@ -170,18 +176,18 @@ func (Mode) Limits(n heddle.Network) []string {
 	return append(all, fmt.Sprintf("host and containers reach each other through %s on %s, which is made for that", heddle.Shim(heddle.LinkFact{Name: n.Parent}).Name, n.Parent))
 }
 
-// hostAddresses are the host's own on the network's LAN, at most one of each
-// family; without one, or if nobody wants it, there is no shim.
-func hostAddresses(h heddle.HostFacts, n heddle.Network) (parent heddle.LinkFact, all []netip.Addr) {
-	parent, _ = h.Link(n.Parent)
-	if subMode(n) != subBridge || n.Options["host-access"] == "false" {
-		return parent, nil
-	}
-	for _, s := range n.Subnets {
-		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool { return s.Contains(p.Addr()) })
-		if i >= 0 {
-			all = append(all, parent.Addrs[i].Addr())
+// wantsShim reports whether host and containers are to reach each other.
+func wantsShim(n heddle.Network) bool {
+	return subMode(n) == subBridge && n.Options["host-access"] != "false"
+}
+
+// hostAddresses are the host's own on the network's LAN.
+func hostAddresses(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
+	var all []netip.Addr
+	for _, p := range parent.Addrs {
+		if slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) }) {
+			all = append(all, p.Addr())
 		}
 	}
-	return parent, all
+	return all
 }

@@ -8,12 +8,9 @@ import (
 
 // Network plans the host's own device on the parent.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
-	parent, addrs := hostAddresses(h, n)
-	if parent.Name == "" {
+	parent, ok := h.Link(n.Parent)
+	if !ok || !wantsShim(n) {
 		return heddle.Plan{}, heddle.CheckParent(h, n)
-	}
-	if len(addrs) == 0 {
-		return heddle.Plan{}, nil
 	}
 	shim := heddle.Shim(parent)
 	s := heddle.State{Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
@@ -34,11 +31,12 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if subMode(n) == subPassthru && e.Slot > 0 {
 		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "endpoint "+e.ID.String(), "on network "+n.Name, "a passthru network holds one container; detach that one first")
 	}
-	parent, hostAddrs := hostAddresses(h, n)
+	parent, ok := h.Link(n.Parent)
 	plan := heddle.Plan{Pod: pod(n, e)}
-	if len(hostAddrs) == 0 {
-		return plan, nil
+	if !ok || !wantsShim(n) {
+		return plan, heddle.CheckParent(h, n)
 	}
+	hostAddrs := hostAddresses(parent, n)
 	shim := heddle.Shim(parent)
 	for _, a := range e.Addrs {
 		ip := a.Addr()

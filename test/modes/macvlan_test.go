@@ -114,14 +114,19 @@ func TestMacvlanSubmodes(t *testing.T) {
 	}
 	t.Run("passthru", func(t *testing.T) {
 		w := world.New(t)
-		w.Network(t, "lan", "macvlan", onLAN, world.With("macvlan_mode=passthru"))
-		_, _, err := w.CreateNetwork(w.Plan("more", "macvlan", func(n *heddle.Network) {
-			n.Parent, n.Subnets = "up0", []netip.Prefix{netip.MustParsePrefix("192.0.3.0/24")}
+		_, _, err := w.CreateNetwork(w.Plan("lan", "macvlan", onLAN, world.With("macvlan_mode=passthru")), false)
+		wantCode(t, err, heddle.NoParent) // the host's own uplink
+		second := secondUplink(t)
+		onSecond := func(n *heddle.Network) { n.Parent, n.Subnets, n.Ranges = "up1", nil, nil }
+		w.Network(t, "lan", "macvlan", onSecond, world.With("macvlan_mode=passthru"))
+		_, _, err = w.CreateNetwork(w.Plan("more", "macvlan", func(n *heddle.Network) {
+			n.Parent, n.Subnets = "up1", []netip.Prefix{netip.MustParsePrefix("192.0.3.0/24")}
 		}), false)
 		wantCode(t, err, heddle.PlanConflict)
 		a := w.Pod(t, "a", "lan")
-		a.Reaches(t, world.Outside4, world.Outside6)
-		if own := strings.Fields(cell.Sh(t, "ip -br link show up0"))[2]; string(a.Endpoint.MAC) != own {
+		a.Reaches(t, secondOutside...)
+		second.Reaches(t, a.Addrs()...)
+		if own := strings.Fields(cell.Sh(t, "ip -br link show up1"))[2]; string(a.Endpoint.MAC) != own {
 			t.Errorf("MAC %s, want the parent's %s", a.Endpoint.MAC, own)
 		}
 		_, err = w.Attach(ctx, w.Request(world.Namespace(t, "b"), "lan"))
@@ -182,4 +187,26 @@ func TestMacvlanPathGone(t *testing.T) {
 	if out := cell.Sh(t, "nsenter --net=/run/other/a ip -o link show type macvlan"); out != "" {
 		t.Errorf("left behind: %s", out)
 	}
+}
+
+// TestMacvlanLater: the host's addresses on the LAN change after the network was
+// made. It is the same network all the same, and no container gets an address
+// that the host has by now.
+func TestMacvlanLater(t *testing.T) {
+	w := world.New(t)
+	plan := w.Plan("lan", "macvlan", onLAN)
+	made, _, err := w.CreateNetwork(plan, false)
+	must(t, err)
+	cell.Sh(t, "ip address add 192.0.2.128/24 dev up0; ip address add 2001:db8::1:0/64 dev up0 nodad")
+	t.Cleanup(func() { cell.TrySh("ip address del 192.0.2.128/24 dev up0; ip address del 2001:db8::1:0/64 dev up0") })
+	again, _, err := w.CreateNetwork(plan, false)
+	must(t, err)
+	if again.ID != made.ID {
+		t.Errorf("another network: %+v, had %+v", again, made)
+	}
+	a := w.Pod(t, "a", "lan")
+	a.Serve(t, 7000, a.Addrs()...)
+	w.Host.Gets(t, "a", 7000, a.Addrs()...)
+	w.Host.Serve(t, 7002, netip.MustParseAddr("2001:db8::1:0"), world.Host6)
+	a.Gets(t, "host", 7002, netip.MustParseAddr("2001:db8::1:0"), world.Host6)
 }

@@ -1,0 +1,37 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// again completes a request for a network that is there, to compare it. On a
+// LAN, what the request leaves out is as it was found when the network was made:
+// the host, or the LAN, may have other addresses by now.
+func (a *Agent) again(mode heddle.Mode, old *network, want heddle.Network) (heddle.Network, error) {
+	if want.Mode != old.Mode || !mayShareSubnet(mode) {
+		return a.complete(mode, want)
+	}
+	check := ipam.Check
+	if _, guest := mode.(heddle.Guest); guest {
+		check = ipam.CheckOnLAN
+		if want.Parent == "" {
+			want.Parent = old.Parent
+		}
+		if len(want.Subnets) == 0 {
+			want.Subnets = old.Subnets
+		}
+		if len(want.Gateways) == 0 {
+			want.Gateways = old.Gateways
+		}
+	}
+	n, err := check(want)
+	unknown := func(addr netip.Addr) bool { return !slices.Contains(old.Reserved, addr) }
+	if !slices.ContainsFunc(n.Reserved, unknown) {
+		n.Reserved = old.Reserved
+	}
+	return n, err
+}
