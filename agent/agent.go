@@ -37,6 +37,9 @@ type Options struct {
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string
+	// Untried skips the trial of a mode before its first network is made: for a
+	// kernel on which the modes are known to work.
+	Untried bool
 	// Tripwire is called before every step that changes something; an error
 	// from it stops the operation there. Tests set it.
 	Tripwire func(step string) error

@@ -35,7 +35,7 @@ func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
 
 // try is a trial, unless one has succeeded before.
 func (a *Agent) try(m heddle.Mode, c trial.Case) error {
-	if a.tried[c] {
+	if a.opt.Untried || a.tried[c] {
 		return nil
 	}
 	err := trial.Run(m, c)

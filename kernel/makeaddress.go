@@ -48,6 +48,7 @@ func (a *attempt) sameAddress(s *site, x heddle.Address) error {
 		if l.prefix.Addr() == x.Prefix.Addr() && l.prefix != x.Prefix {
 			old := heddle.Address{Link: x.Link, Prefix: l.prefix}
 			a.did(x.Key(), func() error { return s.swapAddress(x, old) })
+			a.made6(s, x)
 			return s.swapAddress(old, x)
 		}
 	}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -123,6 +124,9 @@ func (s *site) routes() ([]routeAt, error) {
 		some, err := list(s.rt, func() *nl.NetlinkRequest {
 			return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})
 		}, decodeRoute)
+		if errors.Is(err, unix.EAFNOSUPPORT) {
+			continue // a kernel started without IPv6
+		}
 		if err != nil {
 			return nil, err
 		}

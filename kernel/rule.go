@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -43,6 +44,9 @@ func (s *site) rules() ([]heddle.Rule, error) {
 		some, err := list(s.rt, func() *nl.NetlinkRequest {
 			return request(unix.RTM_GETRULE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
 		}, decodeRule)
+		if errors.Is(err, unix.EAFNOSUPPORT) {
+			continue // a kernel started without IPv6
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func New(t testing.TB) *World {
 	w.Host.furnish(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
-		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}, Root: t.TempDir(),
+		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}, Root: t.TempDir(), Untried: true,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
 	w.Start(t)
 	t.Cleanup(func() { w.end(t) })
