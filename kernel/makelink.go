@@ -141,7 +141,7 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	if l.Alias != "" {
 		want.alias = l.Alias
 	}
-	if l.NoAutoAddress {
+	if l.NoAutoAddress && hasIPv6() {
 		want.noAuto = true
 	}
 	if l.Port != nil {

@@ -56,7 +56,7 @@ var masks = []mask{
 
 // guestMasks are modules, and what the whole machine would feel.
 var guestMasks = []mask{
-	{name: "no bridge", module: "bridge", says: both("bridge", ""), advice: both("mode routed works here", "")},
+	{name: "no bridge", module: "bridge", says: both("bridge", ""), advice: both("mode macvlan works here", "")},
 	{name: "no macvlan", module: "macvlan", says: map[string]string{"macvlan": "not supported"}, advice: map[string]string{"macvlan": "mode bridge works here"}},
 	{name: "no veth", module: "veth", says: both("link/hd", "link/hd"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "no nf_tables", module: "nf_tables", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
