@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,10 +20,6 @@ import (
 )
 
 const marker = "HEDDLE_TEST_CELL"
-
-// init keeps the process's first thread for the test's main: /proc/PID/ns/net is
-// that thread's, and must not be wherever a test works just now.
-func init() { runtime.LockOSThread() }
 
 // Main is called from TestMain. As root it runs the tests again in a cell of
 // their own; otherwise, or in a guest, it runs them here.

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,10 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
+
+// init keeps the process's first thread for the test's main: /proc/PID/ns/net is
+// that thread's, and must not be wherever a test works just now.
+func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
