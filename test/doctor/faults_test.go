@@ -86,7 +86,7 @@ var faults = []fault{
 	{id: "ledger-sound", others: agentless, down: true, plant: "cp -a STATE/heddle.db STATE/kept; head -c 9000 /dev/zero >STATE/heddle.db", repair: "mv STATE/kept STATE/heddle.db"},
 	{id: "disk-room", others: "state-lasting", plant: "mount -t tmpfs -o mode=755,size=8m small STATE", repair: "umount STATE"},
 	{id: "disk-writable", plant: "mount --bind STATE STATE; mount -o remount,bind,ro STATE", repair: "umount STATE"},
-	{id: "run-volatile", others: "agent-up", plant: "mkdir STATE/run; mount --bind STATE/run RUN", repair: "umount RUN; rmdir STATE/run"},
+	{id: "run-volatile", others: "agent-up", plant: "mkdir STATE/run; mount --bind STATE/run RUN", repair: "umount -R RUN; rm -r STATE/run"},
 	{id: "state-lasting", plant: "mount -t tmpfs -o mode=755 state STATE", repair: "umount STATE"},
 	{id: "clock", plant: "touch -d tomorrow STATE/heddle.db", repair: "touch STATE/heddle.db"},
 	{id: "agent-alone", during: func(t *testing.T) func() { return standIn(t, "heddled") }},
