@@ -24,7 +24,7 @@ func sampleFor(c Case) sample {
 	switch c.Mode {
 	case "host":
 		return sample{network: heddle.Network{ID: sampleID, Name: "trial", Mode: c.Mode}}
-	case "macvlan", "ipvlan":
+	case "macvlan":
 		s := newSample(c, "198.51.100", "2001:db8:1:")
 		s.network.Parent, s.endpoint.Ports = uplink, nil
 		return s

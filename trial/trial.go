@@ -95,12 +95,10 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 // nearest lists, for a mode that does not work, the others by likeness. Mode
 // host comes last for all of them: it works everywhere and isolates nothing.
 var nearest = map[string][]string{
-	"bridge":  {"routed", "macvlan", "ipvlan"},
-	"routed":  {"bridge", "ipvlan", "macvlan"},
-	"macvlan": {"ipvlan", "bridge", "routed"},
-	"ipvlan":  {"macvlan", "routed", "bridge"},
-	"direct":  {"macvlan", "ipvlan", "routed", "bridge"},
-	"overlay": {"routed", "bridge"},
+	"bridge":  {"routed", "macvlan"},
+	"routed":  {"bridge", "macvlan"},
+	"macvlan": {"bridge", "routed"},
+	"direct":  {"macvlan", "routed", "bridge"},
 }
 
 // Best names what comes closest to a case that does not work and does: another

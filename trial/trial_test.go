@@ -51,7 +51,7 @@ func TestBest(t *testing.T) {
 		{both("bridge"), []Case{{Mode: "host"}, {"bridge", true, false}, {"routed", true, false}}, Case{"bridge", true, false}, true, "with IPv4 alone it works here; leave the other subnet out"},
 		{both("bridge"), []Case{{Mode: "host"}, {"routed", false, true}}, Case{"routed", false, true}, true, "mode routed works here with IPv6 alone (--mode routed)"},
 		{Case{"bridge", true, false}, []Case{{Mode: "host"}, {"bridge", false, true}}, Case{Mode: "host"}, true, "only mode host works here (--mode host), which isolates nothing"},
-		{both("bridge"), []Case{both("ipvlan")}, Case{}, false, "no other mode works here either"}, // none of this agent's modes
+		{both("bridge"), []Case{both("other")}, Case{}, false, "no other mode works here either"}, // none of this agent's modes
 	} {
 		works := map[Case]bool{}
 		for _, w := range c.works {

@@ -80,14 +80,14 @@ func nicOperations(unchanged func(t *testing.T)) []operation {
 	}
 	dying := 0
 	return []operation{
-		{"attach", create, attachTo, clear, nil},
+		{"attach", create, attachTo, clear, nil, 0},
 		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
 			create(t, a, pod)
 			must(t, attachTo(a, pod))
 		}, func(a *cell.Agent, _ string) error {
 			_, err := a.Detach(ctx, req.ID)
 			return err
-		}, clear, nil},
+		}, clear, nil, 0},
 		{"death", func(t *testing.T, a *cell.Agent, _ string) {
 			create(t, a, "")
 			dying++
@@ -97,6 +97,6 @@ func nicOperations(unchanged func(t *testing.T)) []operation {
 				return errors.New(out)
 			}
 			return gone(a)
-		}, clear, func(t *testing.T, a *cell.Agent) { must(t, gone(a)) }},
+		}, clear, func(t *testing.T, a *cell.Agent) { must(t, gone(a)) }, 0},
 	}
 }

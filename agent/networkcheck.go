@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// complete validates a network and fills in what was left out.
+func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+	if err := heddle.CheckNetworkName(n.Name); err != nil {
+		return n, err
+	}
+	id := make([]byte, 8)
+	rand.Read(id)
+	n.ID, n.Created, n.Allow, n.Limits = hex.EncodeToString(id), time.Now().UTC(), nil, nil
+	n, err := a.address(mode, n)
+	if err != nil {
+		return n, err
+	}
+	if _, giver := mode.(heddle.NICGiver); giver {
+		// a NIC keeps its MTU, and its addresses are reserved already
+		return n, mode.Check(a.hostWithNICs(), n)
+	}
+	if err := mode.Check(a.host(), n); err != nil {
+		return n, err
+	}
+	if len(n.Subnets) > 0 {
+		n.MTU = heddle.ResolveMTU(a.host(), n)
+	}
+	return keepParentsAddresses(mode, a.host(), n)
+}
+
+// address checks the network's subnets and gateways, and fills in the missing.
+func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
+	guest, ok := mode.(heddle.Guest)
+	if !ok {
+		return ipam.Check(n)
+	}
+	n, err := guest.Complete(a.hostWithNICs(), n)
+	if err != nil {
+		return n, err
+	}
+	return ipam.CheckOnLAN(n)
+}
+
+// keepParentsAddresses reserves, on a network within its parent's subnet, the
+// addresses of the parent and its gateways.
+func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	parent, ok := h.Link(n.Parent)
+	if !ok || !mayShareSubnet(mode) {
+		return n, nil
+	}
+	taken := slices.Clone(parent.Gateways)
+	for _, p := range parent.Addrs {
+		taken = append(taken, p.Addr())
+	}
+	_, guest := mode.(heddle.Guest)
+	for _, t := range taken {
+		switch {
+		case slices.Contains(n.Gateways, t) && guest:
+		case slices.Contains(n.Gateways, t):
+			return n, heddle.Errorf(heddle.AddressTaken, "gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it; name another one with --gateway")
+		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
+			n.Reserved = append(n.Reserved, t)
+		}
+	}
+	return n, nil
+}
+
+func mayShareSubnet(mode heddle.Mode) bool {
+	s, ok := mode.(heddle.SubnetSharer)
+	return ok && s.SharesParentSubnet()
+}
+
+func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, []string, error) {
+	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
+	if !sameNetwork(old.Network, n) {
+		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+	}
+	return old.Network, nil, nil
+}
+
+func sameNetwork(a, b heddle.Network) bool {
+	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
+		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
+		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+}
+
+// checkAgainstOthers refuses subnets that another network or the host has. Some
+// modes may take their addresses from the parent's own subnet, as a cloud's NIC
+// with several addresses does.
+func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
+	links := a.host().Links
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, s := range n.Subnets {
+		for _, other := range a.networks {
+			for _, t := range other.Subnets {
+				if s.Overlaps(t) {
+					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")
+				}
+			}
+			if other.Group() == n.Group() {
+				return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "its number collides with that of network "+other.Name+"; create it again")
+			}
+		}
+		for _, l := range links {
+			for _, addr := range l.Addrs {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
+					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func within(s, outer netip.Prefix) bool {
+	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
+}
+
+// checkParent refuses a network on a parent that another network does not share.
+func (a *Agent) checkParent(mode heddle.Mode, n heddle.Network) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, other := range a.networks {
+		if n.Parent == "" || other.Parent != n.Parent {
+			continue
+		}
+		for _, m := range []heddle.Mode{mode, other.mode} {
+			if b, ok := m.(heddle.Beside); ok {
+				if err := b.Beside(n, other.Network); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkPlan refuses a plan that wants an object in another way than a network
+// that is there already.
+func (a *Agent) checkPlan(name string, p heddle.Plan) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, other := range a.networks {
+		if _, conflicts := other.plan.Host.Union(p.Host); len(conflicts) > 0 {
+			return heddle.Errorf(heddle.PlanConflict, "network "+name, fmt.Sprintf("and network %s both want %s", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
+		}
+	}
+	return nil
+}
