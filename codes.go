@@ -2,7 +2,7 @@ package heddle
 
 // The error ids. An id is never reused; the first digit groups them: 1 the
 // request, 2 networks and addresses, 3 the kernel, 4 the agent and its records,
-// 5 doors, 6 labs, 7 benchmarks.
+// 5 doors, 6 labs, 7 benchmarks, 8 the store and other hosts.
 const (
 	BadID           Code = "HDL-1001"
 	BadIfName       Code = "HDL-1002"
@@ -54,6 +54,18 @@ const (
 	BenchFailed     Code = "HDL-7001"
 	NoTool          Code = "HDL-7002"
 	Threshold       Code = "HDL-7003"
+	StoreDown       Code = "HDL-8001"
+	StoreRefused    Code = "HDL-8002"
+	StoreFull       Code = "HDL-8003"
+	StoreStrange    Code = "HDL-8004"
+	NoHost          Code = "HDL-8005"
+	HostExists      Code = "HDL-8006"
+	HostRemoved     Code = "HDL-8007"
+	BadToken        Code = "HDL-8008"
+	NoStore         Code = "HDL-8009"
+	NetworkLeaving  Code = "HDL-8010"
+	NoCredential    Code = "HDL-8011"
+	NoPath          Code = "HDL-8012"
 )
 
 var explanations = map[Code]Explanation{
@@ -107,4 +119,16 @@ var explanations = map[Code]Explanation{
 	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},
 	NoTool:          {Failed, "tool missing", "A probe drives a program that is not installed.", "Install it; the message names Debian's package."},
 	Threshold:       {Failed, "threshold", "A measured figure crossed the limit given with --fail-if.", "See the report; 'heddle bench report DIR' shows it again."},
+	StoreDown:       {Timeout, "store unreachable", "The store did not answer, or most of its members are gone. Traffic goes on, and hosts go on adding and removing endpoints in the blocks they hold; what concerns several hosts has to wait.", "'heddle status' shows the store's members; look at the network to them, and at their agents."},
+	StoreRefused:    {Failed, "store refused", "The store does not accept this host's certificate, or it may not write what it tried to.", "Look at the certificate's dates and the clocks ('heddle status'); a host that was removed joins again with a new token."},
+	StoreFull:       {Failed, "store full", "The store has reached its size limit and takes no more records.", "Free room: compact and defragment it, and disarm its alarm ('etcdctl alarm disarm')."},
+	StoreStrange:    {Conflict, "another store", "The store is not the one that this host belongs to, or it has lost its data. The host changes nothing and goes on with what it remembers.", "Restore the store from a backup, or point --store to the right one. To begin anew, move the host's state folder away."},
+	NoHost:          {Failed, "no such host", "The cluster has no host of that name.", "'heddle host list' shows those there are."},
+	HostExists:      {Conflict, "host exists", "Another host of the cluster has that name, or had it before it was installed anew.", "Choose another name with --name, or remove the old one first ('heddle host remove NAME')."},
+	HostRemoved:     {Conflict, "host removed", "An operator removed this host from the cluster and its blocks were given back, so it must not use their addresses any more.", "Detach its endpoints, move its state folder away, and join again with a new token."},
+	BadToken:        {Usage, "bad token", "The token is not one of this cluster, is used up or too old.", "'heddle host token' on a host of the cluster prints a new one."},
+	NoStore:         {Failed, "no store", "The agent runs without a store, so there are no other hosts.", "Start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token T."},
+	NetworkLeaving:  {Conflict, "network is being deleted", "An operator is deleting the network on all hosts.", "Wait, or create it again when it is gone; 'heddle network delete NAME' finishes a deletion that was cut off."},
+	NoCredential:    {Failed, "no operator's credential", "To remove or replace a host takes the operator's credential, which hosts without a vote do not have.", "Call on one of the first hosts ('heddle host list' marks them), or name it with --credential."},
+	NoPath:          {Failed, "no path", "Two hosts have no underlay address of the same family.", "Give both an address of one family with --underlay."},
 }

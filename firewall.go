@@ -20,17 +20,23 @@ import "fmt"
 // map, of the value's.
 type SetType struct {
 	Match, Value []string
+	// Ranges lets a part of the key be a prefix ("flags interval").
+	Ranges bool
 }
 
 // The nft types in use. nd_target is an IPv6 address compared as the raw target
 // field of a neighbour message (RFC 4861, 4.3 and 4.4), which nft 1.0.6 cannot
-// name.
+// name; inner4 and inner6 are the source addresses of the packet in a VXLAN one
+// (RFC 7348, section 5), counted from the outer UDP header: 8 bytes of UDP, 8 of
+// VXLAN, 14 of Ethernet, then 12 or 8 of IP.
 const (
 	TypeIfName   = "ifname"
 	TypeMAC      = "ether_addr"
 	TypeIPv4     = "ipv4_addr"
 	TypeIPv6     = "ipv6_addr"
 	TypeNDTarget = "nd_target"
+	TypeInner4   = "inner4"
+	TypeInner6   = "inner6"
 	TypeProto    = "inet_proto"
 	TypePort     = "inet_service"
 	TypeGroup    = "devgroup"
@@ -47,16 +53,23 @@ var setTypes = map[string]SetType{
 	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
 	"inet/addrs4":   {Match: []string{TypeIfName, TypeIPv4}},
 	"inet/addrs6":   {Match: []string{TypeIfName, TypeIPv6}},
-	"inet/gate4":    {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
-	"inet/gate6":    {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/masq":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/allowed":  {Match: []string{TypeGroup, TypeGroup}},
-	"inet/ports4":   {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
-	"inet/any4":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/any6":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	"inet/peers4":   {Match: []string{TypeIPv4}},
+	"inet/peers6":   {Match: []string{TypeIPv6}},
+	// who may send from where: the outer source, and a block of inner ones
+	"inet/origins44": {Match: []string{TypeIPv4, TypeInner4}, Ranges: true},
+	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},
+	"inet/origins64": {Match: []string{TypeIPv6, TypeInner4}, Ranges: true},
+	"inet/origins66": {Match: []string{TypeIPv6, TypeInner6}, Ranges: true},
+	"inet/gate4":     {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/gate6":     {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	"inet/from":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/to":        {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/masq":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/allowed":   {Match: []string{TypeGroup, TypeGroup}},
+	"inet/ports4":    {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/ports6":    {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	"inet/any4":      {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/any6":      {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
 }
 
 // TypeOf returns the type of one of our sets, such as "bridge", "macs".
@@ -198,12 +211,13 @@ func bridgeBase() []Firewall {
 // nft's way to write a type; a raw payload has no type name, only an example.
 var typeExample = map[string]string{
 	TypeIfName: "iifname", TypeMAC: "ether saddr", TypeGroup: "meta iifgroup", TypeNDTarget: "@th,64,128",
+	TypeIPv4: "ip saddr", TypeIPv6: "ip6 saddr", TypeInner4: "@th,336,32", TypeInner6: "@th,304,128",
 }
 
 func (t SetType) spec() string {
 	raw := false
 	for _, p := range t.Match {
-		raw = raw || p == TypeNDTarget
+		raw = raw || p == TypeNDTarget || p == TypeInner4 || p == TypeInner6
 	}
 	join := func(parts []string) string {
 		s := ""
@@ -225,6 +239,9 @@ func (t SetType) spec() string {
 	s := word + join(t.Match)
 	if t.Value != nil {
 		s += " : " + join(t.Value)
+	}
+	if t.Ranges {
+		s += "; flags interval"
 	}
 	return s + ";"
 }

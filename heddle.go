@@ -41,8 +41,12 @@ type Network struct {
 	// Options are the mode's own settings (--opt K=V).
 	Options map[string]string `json:"options,omitempty"`
 	// Allow names other networks (by ID) with which traffic is permitted.
-	Allow   []string  `json:"allow,omitempty"`
-	Created time.Time `json:"created"`
+	Allow []string `json:"allow,omitempty"`
+	// Shared says that the network is in the store, and all hosts have it.
+	Shared bool `json:"shared,omitempty"`
+	// Deleting says that the network is about to go, and takes no new endpoints.
+	Deleting bool      `json:"deleting,omitempty"`
+	Created  time.Time `json:"created"`
 	// Limits says what the mode cannot do or prevent on this network. The agent
 	// fills it in whenever it shows the network.
 	Limits []string `json:"limits,omitempty"`
@@ -163,6 +167,8 @@ type HostFacts struct {
 	BootID string     `json:"bootID"`
 	Kernel string     `json:"kernel"`
 	Links  []LinkFact `json:"links"`
+	// Fabric is the cluster that the host belongs to, nil if to none.
+	Fabric *Fabric `json:"fabric,omitempty"`
 }
 
 // LinkFact describes one of the host's interfaces.

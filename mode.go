@@ -53,6 +53,15 @@ type Limiter interface {
 	Limits(Network) []string
 }
 
+// Reacher is an optional interface of modes whose networks span hosts. Networks
+// of such a mode are in the store, if there is one.
+type Reacher interface {
+	// Reach plans what all the mode's networks need to reach other hosts: tunnel
+	// devices, neighbours, who may deliver to them. The routes to the peers'
+	// blocks are in the networks' own plans.
+	Reach(HostFacts) Plan
+}
+
 // CheckOptions refuses options that are not among the known ones.
 func CheckOptions(n Network, known ...string) error {
 	for k := range n.Options {

@@ -25,6 +25,8 @@ const (
 	// join two bridges of one network, and the host's own ends on parents with
 	// macvlan containers.
 	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
+	// PrefixTunnel starts the names of the host's ends of tunnels to other hosts.
+	PrefixTunnel = "hv"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"

@@ -36,7 +36,7 @@ type Object interface {
 	comparable() any
 }
 
-// Link is an interface. Kind is "bridge", "veth", "macvlan", or "" for one that
+// Link is an interface. Kind is "bridge", "veth", "macvlan", "vxlan", or "" for one that
 // exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`
@@ -55,6 +55,8 @@ type Link struct {
 	// "passthru" (ip-link(8)).
 	Parent  string `json:"parent,omitempty"`
 	SubMode string `json:"subMode,omitempty"`
+	// Tunnel makes a VXLAN device (kind "vxlan").
+	Tunnel *Tunnel `json:"tunnel,omitempty"`
 	// Master is the bridge that the link is a port of, Port how.
 	Master string      `json:"master,omitempty"`
 	Port   *BridgePort `json:"port,omitempty"`
@@ -64,6 +66,17 @@ type Link struct {
 }
 
 func (l Link) Key() string { return "link/" + l.Name }
+
+// Tunnel holds a VXLAN device's settings (RFC 7348; ip-link(8)). It learns
+// nothing and asks nobody: what it forwards to is in the plan.
+type Tunnel struct {
+	VNI uint32 `json:"vni"`
+	// Local is the outer source address, whose family is the underlay's.
+	Local netip.Addr `json:"local"`
+	Port  uint16     `json:"port"`
+	// SoftChecksums turns transmit checksum offload off.
+	SoftChecksums bool `json:"softChecksums,omitempty"`
+}
 
 // BridgePort holds a port's switches; see bridge(8). False is off.
 type BridgePort struct {
@@ -104,11 +117,13 @@ type Neighbour struct {
 
 func (n Neighbour) Key() string { return "neighbour/" + n.Link + "/" + n.Addr.String() }
 
-// Forward is a static entry of a bridge's forwarding table: frames to MAC leave
-// by the port Link.
+// Forward is a static entry of a forwarding table: frames to MAC leave by the
+// bridge's port Link or, with Dst, through the VXLAN device Link to the tunnel's
+// end at Dst.
 type Forward struct {
-	Link string `json:"link"`
-	MAC  MAC    `json:"mac"`
+	Link string     `json:"link"`
+	MAC  MAC        `json:"mac"`
+	Dst  netip.Addr `json:"dst,omitzero"`
 }
 
 func (f Forward) Key() string { return "forward/" + f.Link + "/" + string(f.MAC) }
@@ -117,9 +132,11 @@ func (f Forward) Key() string { return "forward/" + f.Link + "/" + string(f.MAC)
 type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	// Type is "" (unicast) or "unreachable".
-	Type string     `json:"type,omitempty"`
-	Link string     `json:"link,omitempty"`
-	Via  netip.Addr `json:"via,omitzero"`
+	Type string `json:"type,omitempty"`
+	Link string `json:"link,omitempty"`
+	// Via is the next hop; of an IPv4 route it may be an IPv6 address (RFC 8950,
+	// RTA_VIA).
+	Via netip.Addr `json:"via,omitzero"`
 	// OnLink accepts a next hop that no connected route covers.
 	OnLink bool       `json:"onlink,omitempty"`
 	Src    netip.Addr `json:"src,omitzero"`
@@ -170,7 +187,8 @@ func (f Firewall) Key() string {
 }
 
 // Element is a member of one of our nftables sets or maps. Key and Value hold
-// one text for each part of the set's type (see SetType).
+// one text for each part of the set's type (see SetType); in a set of ranges, a
+// part may be a prefix.
 type Element struct {
 	Family string   `json:"family"`
 	Set    string   `json:"set"`
@@ -183,15 +201,19 @@ func (e Element) Key() string {
 }
 
 func (l Link) comparable() any {
-	port := BridgePort{}
+	port, tunnel := BridgePort{}, Tunnel{}
 	if l.Port != nil {
 		port = *l.Port
 	}
-	l.Port = nil
+	if l.Tunnel != nil {
+		tunnel = *l.Tunnel
+	}
+	l.Port, l.Tunnel = nil, nil
 	return struct {
 		Link
 		BridgePort
-	}{l, port}
+		Tunnel
+	}{l, port, tunnel}
 }
 func (s Sysctl) comparable() any    { return s }
 func (a Address) comparable() any   { return a }

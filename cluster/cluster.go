@@ -1,0 +1,134 @@
+// Package cluster is what the hosts of a cluster agree on through the store:
+// who they are, which networks there are, and which host gives out which
+// addresses.
+//
+//	cluster                           id, VNI, port; made once
+//	hosts/NAME/self                   the host; its removal fences the host
+//	hosts/NAME/alive                  leased; for display only
+//	hosts/NAME/pins/NET/ADDR          an address here, out of another's block
+//	hosts/NAME/wants/NET/ADDR         a request for an address of another's block
+//	hosts/NAME/answers/ASKER/NET/ADDR the owner's answer to it
+//	networks/NAME                     a network
+//	blocks/NET/PREFIX                 a block's owner: compare-and-create
+//	removed/ID                        a host that an operator removed
+//
+// A host writes below hosts/NAME/, and compares-and-creates under networks/ and
+// blocks/. Every change requires that hosts/NAME/self is as this host wrote it,
+// so that a host that was removed, however long it slept, can do nothing. No
+// safety rests on a lease or a clock.
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// Prefix is where all keys are.
+const Prefix = "/heddle/"
+
+// Options of a cluster.
+type Options struct {
+	Store store.Store
+	// Self is this host; its ID and Joined may be left to Open, which keeps them
+	// in StateDir.
+	Self heddle.Host
+	// StateDir is where the last view is kept ("cluster.json"), synced: a host
+	// that starts without the store goes on with the blocks it holds.
+	StateDir string
+	// Port of the tunnels, if this host makes the cluster.
+	Port uint16
+	// Wait is how long Open waits for the store before it goes on with what it
+	// remembers, or fails if it remembers nothing.
+	Wait time.Duration
+	Log  *slog.Logger
+	// Now is the clock: for display only.
+	Now func() time.Time
+}
+
+// View is the cluster as last seen. It is not changed any more once returned.
+type View struct {
+	// Revision of the store; 0 if the view is a remembered one.
+	Revision int64
+	heddle.Fabric
+	// Alive has the names of hosts whose agents are connected to the store.
+	Alive map[string]bool
+	// Lent are addresses of this host's own blocks that another host has, or may
+	// have: they must not be given out here.
+	Lent []heddle.Pin
+	// Moves are addresses lent to this host for an endpoint that is to move here.
+	Moves []Move
+	// Removed says that an operator removed this host.
+	Removed bool
+	// Strange is why the store is not this host's, nil if it is.
+	Strange error
+}
+
+// Move is an address that is to go from one host to another with its endpoint.
+type Move struct {
+	Network  string            `json:"network"`
+	Addr     netip.Addr        `json:"addr"`
+	Endpoint heddle.EndpointID `json:"endpoint"`
+	MAC      heddle.MAC        `json:"mac,omitempty"`
+	// From and To are host names.
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Lender decides about addresses of this host's blocks. The agent implements it.
+type Lender interface {
+	// Lend sets an address aside that another host asks for, or says who has it.
+	Lend(network string, a netip.Addr) error
+	// Reclaim takes an address back that no other host has any more.
+	Reclaim(network string, a netip.Addr)
+}
+
+// API is what *Cluster does for the agent.
+type API interface {
+	View() *View
+	// Changed receives after the view has changed; it has room for one.
+	Changed() <-chan struct{}
+	// Serve lends addresses until ctx ends.
+	Serve(ctx context.Context, l Lender)
+
+	// CreateNetwork records a network for all hosts and returns it. A network of
+	// that name that is there already is returned with an error of code
+	// heddle.NetworkExists, one whose subnets overlap with heddle.SubnetOverlap.
+	CreateNetwork(ctx context.Context, n heddle.Network) (heddle.Network, error)
+	// ChangeNetwork replaces a network's record by what change makes of it.
+	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
+	// DeleteNetwork marks the network as leaving, waits for all hosts to yield
+	// their blocks of it, and deletes it; if one keeps its blocks, the mark is
+	// taken away and the error (heddle.NetworkInUse) names the hosts.
+	DeleteNetwork(ctx context.Context, name string) error
+
+	// ClaimBlock claims for this host a block of the network in the subnet, the
+	// one with the address near if that is valid, and returns it. A block with
+	// near in it that another host has is heddle.AddressTaken, naming the host;
+	// none left is heddle.PoolExhausted. It is on this disk when it is returned.
+	ClaimBlock(ctx context.Context, n heddle.Network, subnet netip.Prefix, near netip.Addr) (netip.Prefix, error)
+	// YieldBlock gives a block back in which this host has no address in use.
+	YieldBlock(ctx context.Context, network string, block netip.Prefix) error
+
+	// Borrow gets an address of another host's block and pins it here. An address
+	// in use there is heddle.AddressTaken, an owner that does not answer
+	// heddle.Waited.
+	Borrow(ctx context.Context, network string, a netip.Addr, by heddle.EndpointID) error
+	// Return gives a borrowed address back; without the store it is done later.
+	Return(network string, a netip.Addr)
+	// Send lends an address of this host, its own or borrowed, for an endpoint
+	// that is to move.
+	Send(ctx context.Context, m Move) error
+
+	// RemoveHost takes a host that never returns out of the cluster, with its
+	// blocks; the store must be an operator's. A host that is alive is refused
+	// unless force is set.
+	RemoveHost(ctx context.Context, operator store.Store, name string, force bool) error
+
+	Health() store.Health
+	Close() error
+}
