@@ -210,9 +210,9 @@ func (l Link) comparable() any {
 	}
 	l.Port, l.Tunnel = nil, nil
 	return struct {
-		Link
-		BridgePort
-		Tunnel
+		link   Link
+		port   BridgePort
+		tunnel Tunnel
 	}{l, port, tunnel}
 }
 func (s Sysctl) comparable() any    { return s }
