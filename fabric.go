@@ -148,6 +148,9 @@ func BlockOf(subnet netip.Prefix, a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(a, max(subnet.Bits(), BlockBits(subnet))).Masked()
 }
 
+// HostItself names the holder of a host's own addresses.
+const HostItself = "the host itself"
+
 // HostAddress is the address that a host keeps for itself of its first block of a
 // network: the source of what it sends to containers of other hosts. It is the
 // block's first that can be one.
