@@ -37,8 +37,8 @@ type lane struct {
 	// has them.
 	aside map[netip.Addr]string
 	ring  ring
-	held     book
-	freed    queue
+	held  book
+	freed queue
 	// size counts the addresses that are given out unasked.
 	size uint64
 	// unpooled counts those held that are given out on request only.
