@@ -72,15 +72,24 @@ func (p *Pool) Idle(block netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, l := p.laneOf(block.Addr())
-	if l == nil {
-		return true
-	}
+	return l == nil || !l.leased(block) && !l.freed.any(block, p.now().Add(-p.quarantine))
+}
+
+// Leased reports whether an address of a block is leased, or lent to another host.
+func (p *Pool) Leased(block netip.Prefix) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(block.Addr())
+	return l != nil && l.leased(block)
+}
+
+func (l *lane) leased(block netip.Prefix) bool {
 	for a, who := range l.aside {
 		if block.Contains(a) && who != heddle.HostItself {
-			return false
+			return true
 		}
 	}
-	return !l.held.any(block) && !l.freed.any(block, p.now().Add(-p.quarantine))
+	return l.held.any(block)
 }
 
 // setBlocks begins a new round over the blocks, at the address that was next if
