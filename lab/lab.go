@@ -59,6 +59,8 @@ type Host struct {
 	Netns  string `json:"netns"`
 	// Log is where the agent writes.
 	Log string `json:"log,omitempty"`
+
+	folder string
 }
 
 // Load reads the lab of that name. A lab that was never finished is returned

@@ -39,8 +39,12 @@ type Options struct {
 	// flags --name, --run-dir and --state-dir and then AgentArgs are appended.
 	AgentCommand []string `json:"agentCommand,omitempty"`
 	AgentArgs    []string `json:"agentArgs,omitempty"`
-	// NoAgent leaves the hosts bare.
-	NoAgent bool `json:"noAgent,omitempty"`
+	// HostAgentArgs are appended for single hosts, by host name.
+	HostAgentArgs map[string][]string `json:"hostAgentArgs,omitempty"`
+	// NoAgent leaves the hosts bare. AgentsLater leaves the agents to be started
+	// one by one, with Host.StartAgent.
+	NoAgent     bool `json:"noAgent,omitempty"`
+	AgentsLater bool `json:"agentsLater,omitempty"`
 	// Dir holds the labs' folders; DefaultDir.
 	Dir string `json:"dir"`
 	// Sysctls are set in each host's network namespace ("net.…" only, others
@@ -124,6 +128,11 @@ func (o Options) checkWires() error {
 		}
 		if err := checkRate(rate); err != nil {
 			return err
+		}
+	}
+	for name := range o.HostAgentArgs {
+		if !o.hasHost(name) {
+			return bad("agent arguments for host", name, "the lab has no such host")
 		}
 	}
 	if err := checkRate(o.Rate); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,11 @@ type spec struct {
 	Group   string            `json:"group"` // the cgroup, relative to each hierarchy
 	Names   []string          `json:"names"` // lines for /etc/hosts
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	Agent   []string          `json:"agent,omitempty"`
+	// Agent is the agent's command with the flags that every agent has,
+	// AgentArgs what this one is given besides at its first start.
+	Agent     []string  `json:"agent,omitempty"`
+	AgentArgs []string  `json:"agentArgs,omitempty"`
+	Programs  []program `json:"programs,omitempty"`
 }
 
 // beginning is an init that Up has started and talks with.
@@ -48,8 +53,7 @@ type beginning struct {
 // start starts the init of host i; -1 is the switch.
 func (l *Lab) start(i int) (*beginning, error) {
 	h, s := l.describe(i)
-	folder := filepath.Join(l.folder, h.Name)
-	if err := writeJSON(filepath.Join(folder, specName), s); err != nil {
+	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
 		return nil, heddle.Wrap(heddle.LabFailed, "describe the host", h.Name, err, "")
 	}
 	in, err := h.fork(l.folder)
@@ -65,17 +69,27 @@ func (l *Lab) describe(i int) (*Host, spec) {
 	if i >= 0 {
 		name, number = hostName(i), hostOffset+i+1
 	}
-	h := &Host{Name: name, Addr4: address(o.Subnet4, number), Addr6: address(o.Subnet6, number)}
+	h := &Host{folder: filepath.Join(l.folder, name), Name: name, Addr4: address(o.Subnet4, number), Addr6: address(o.Subnet6, number)}
 	s := spec{Name: name, Group: filepath.Join(groupName(l.folder), name), Names: o.names(), Sysctls: switchSysctls()}
 	if i >= 0 {
 		s.Sysctls = o.Sysctls
 		if !o.NoAgent {
-			h.Log = filepath.Join(l.folder, name, logName)
-			s.Agent = append(append(append([]string{}, o.AgentCommand...),
-				"--name", name, "--run-dir", runDir, "--state-dir", stateDir), o.AgentArgs...)
+			h.Log = filepath.Join(h.folder, logName(agentProgram))
+			s.Agent = slices.Concat(o.AgentCommand, []string{"--name", name, "--run-dir", runDir, "--state-dir", stateDir})
+			s.AgentArgs = slices.Concat(o.AgentArgs, o.HostAgentArgs[name])
 		}
 	}
 	return h, s
+}
+
+// program returns the program of that name, nil where there is none.
+func (s spec) program(name string) *program {
+	for i := range s.Programs {
+		if s.Programs[i].Name == name {
+			return &s.Programs[i]
+		}
+	}
+	return nil
 }
 
 func (o Options) names() []string {

@@ -74,9 +74,9 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := inits.furnish(ctx); err != nil {
 		return err
 	}
-	if !l.Options.NoAgent {
-		l.Options.Progress("waiting for the agents")
-		if err := inits.awaitAgents(ctx); err != nil {
+	if !l.Options.NoAgent && !l.Options.AgentsLater {
+		l.Options.Progress("starting the agents")
+		if err := l.startAgents(ctx); err != nil {
 			return err
 		}
 	}
@@ -113,4 +113,24 @@ func (l *Lab) startAll() (crew, error) {
 		}
 	}
 	return all, nil
+}
+
+// startAgents starts all agents, side by side.
+func (l *Lab) startAgents(ctx context.Context) error {
+	return eachHost(l.Hosts, func(h *Host) error { return h.StartAgent(ctx) })
+}
+
+// eachHost does something for all hosts at once, and returns the first error.
+func eachHost(hosts []*Host, do func(*Host) error) error {
+	errs := make(chan error, len(hosts))
+	for _, h := range hosts {
+		go func() { errs <- do(h) }()
+	}
+	var first error
+	for range hosts {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
 }
