@@ -16,7 +16,6 @@ const (
 	vxlanTTLInherit = 28
 	vxlanDF         = 29
 	vxlanVNIFilter  = 30
-	vxlanLocalbind  = 31
 )
 
 // tunnelState is a VXLAN device's settings as the kernel has them.
@@ -171,7 +170,7 @@ var oddSwitches = map[int]bool{
 	nl.IFLA_VXLAN_PROXY: false, nl.IFLA_VXLAN_RSC: false, nl.IFLA_VXLAN_L2MISS: false, nl.IFLA_VXLAN_L3MISS: false,
 	nl.IFLA_VXLAN_FLOWBASED: false, nl.IFLA_VXLAN_GBP: true, nl.IFLA_VXLAN_REMCSUM_NOPARTIAL: true, vxlanGPE: true,
 	nl.IFLA_VXLAN_REMCSUM_TX: false, nl.IFLA_VXLAN_REMCSUM_RX: false,
-	vxlanTTLInherit: true, vxlanVNIFilter: false, vxlanLocalbind: false,
+	vxlanTTLInherit: true, vxlanVNIFilter: false,
 }
 
 // facts are the settings by name, for a comparison in words.
