@@ -136,10 +136,17 @@ func (r *removal) elements(all []heddle.Element) {
 
 func (c *conn) deleteElements(some []heddle.Element) error {
 	var reqs []*nl.NetlinkRequest
+	live := contents{c: c}
 	for _, e := range some {
 		m, err := newMember(e)
 		if err != nil {
 			return err
+		}
+		if there, err := live.has(m); err != nil || !there {
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
 	}

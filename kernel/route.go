@@ -78,7 +78,7 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
 	}
 	if r.Via.IsValid() {
-		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
+		req.AddData(viaAttr(r.Dst, r.Via))
 	}
 	if r.Src.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))
@@ -86,6 +86,9 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	if r.MTU != 0 {
 		metrics := nl.NewRtAttr(unix.RTA_METRICS|unix.NLA_F_NESTED, nil)
 		metrics.AddRtAttr(unix.RTAX_MTU, nl.Uint32Attr(uint32(r.MTU)))
+		if r.locked {
+			metrics.AddRtAttr(unix.RTAX_LOCK, nl.Uint32Attr(1<<unix.RTAX_MTU))
+		}
 		req.AddData(metrics)
 	}
 	if r.index != 0 {
@@ -94,19 +97,47 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	return req
 }
 
+// viaAttr is the next hop, which for an IPv4 route may be an IPv6 address (struct
+// rtvia of linux/rtnetlink.h).
+func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
+	if via.Is4() == dst.Addr().Is4() {
+		return nl.NewRtAttr(unix.RTA_GATEWAY, via.AsSlice())
+	}
+	family := make([]byte, 2)
+	nl.NativeEndian().PutUint16(family, uint16(familyOf(via)))
+	return nl.NewRtAttr(unix.RTA_VIA, append(family, via.AsSlice()...))
+}
+
+// decodeVia reads the next hop of a route.
+func decodeVia(at map[uint16][]byte) netip.Addr {
+	via, ok := netip.AddrFromSlice(at[unix.RTA_GATEWAY])
+	if other := at[unix.RTA_VIA]; !ok && len(other) > 2 {
+		via, _ = netip.AddrFromSlice(other[2:])
+	}
+	return via
+}
+
 // routeAt is a route with its interface's index in place of the name.
 type routeAt struct {
 	heddle.Route
 	index int
+	// locked says that the MTU is: of an IPv6 route it holds for packets that are
+	// forwarded only then (ip6_dst_mtu_maybe_forward in the kernel's
+	// include/net/ip6_route.h); what path MTU discovery learns is heeded all the same.
+	locked bool
+}
+
+func newRouteAt(r heddle.Route, index int) routeAt {
+	return routeAt{r, index, r.MTU != 0 && r.Dst.Addr().Is6()}
 }
 
 // at resolves the route's interface.
 func (s *site) at(r heddle.Route) (routeAt, error) {
 	if r.Link == "" || r.Type != "" {
-		return routeAt{Route: r}, nil
+		return newRouteAt(r, 0), nil
 	}
 	index, err := s.ifindex(r.Link)
-	return routeAt{r, index}, err
+	return newRouteAt(r, index), err
 }
 
 // same reports whether two routes lead the same way.
@@ -153,10 +184,12 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	r := routeAt{index: int(number(at[unix.RTA_OIF]))}
 	r.Dst = netip.PrefixFrom(dst, int(head.Dst_len))
 	r.Table, r.Metric = int(number(at[unix.RTA_TABLE])), number(at[unix.RTA_PRIORITY])
-	r.Via, _ = netip.AddrFromSlice(at[unix.RTA_GATEWAY])
+	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
 	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
-	r.MTU = int(number(attributes(at[unix.RTA_METRICS])[unix.RTAX_MTU]))
+	metrics := attributes(at[unix.RTA_METRICS])
+	r.MTU = int(number(metrics[unix.RTAX_MTU]))
+	r.locked = number(metrics[unix.RTAX_LOCK])&(1<<unix.RTAX_MTU) != 0
 	if head.Type == unix.RTN_UNREACHABLE {
 		r.Type = "unreachable"
 		r.index = 0
