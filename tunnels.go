@@ -40,18 +40,22 @@ func version(p netip.Prefix) string {
 func TunnelChains(f *Fabric) []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "tunnel", "unknown-peer", "spoofed-inner")...)
-	all = append(all, sets("inet", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66")...)
+	all = append(all, sets("inet", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port := fmt.Sprintf("udp dport %d ", f.Port)
+	in := []string{
+		"ip saddr != @peers4 " + drop("unknown-peer"),
+		"ip6 saddr != @peers6 " + drop("unknown-peer"),
+		fmt.Sprintf("@th,96,24 != %#x ", f.VNI) + drop("unknown-peer"),
+	}
+	for _, set := range []string{"origins", "strays"} {
+		in = append(in,
+			"@th,224,16 0x0800 ip saddr . @th,336,32 @"+set+"44 accept",
+			"@th,224,16 0x86dd ip saddr . @th,304,128 @"+set+"46 accept",
+			"@th,224,16 0x0800 ip6 saddr . @th,336,32 @"+set+"64 accept",
+			"@th,224,16 0x86dd ip6 saddr . @th,304,128 @"+set+"66 accept")
+	}
 	return append(all,
-		chain("inet", "tunnel-in", "",
-			"ip saddr != @peers4 "+drop("unknown-peer"),
-			"ip6 saddr != @peers6 "+drop("unknown-peer"),
-			fmt.Sprintf("@th,96,24 != %#x ", f.VNI)+drop("unknown-peer"),
-			"@th,224,16 0x0800 ip saddr . @th,336,32 @origins44 accept",
-			"@th,224,16 0x86dd ip saddr . @th,304,128 @origins46 accept",
-			"@th,224,16 0x0800 ip6 saddr . @th,336,32 @origins64 accept",
-			"@th,224,16 0x86dd ip6 saddr . @th,304,128 @origins66 accept",
-			drop("spoofed-inner")),
+		chain("inet", "tunnel-in", "", append(in, drop("spoofed-inner"))...),
 		chain("inet", "tunnel-input", "type filter hook input priority filter - 20; policy accept;",
 			port+"jump tunnel-in"),
 		chain("inet", "tunnel-forward", "type filter hook forward priority filter - 20; policy accept;",

@@ -90,6 +90,15 @@ func (a *Agent) weave(networks func()) {
 	if !add.Empty() {
 		_, err = a.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
+	if err != nil && !gone.Empty() {
+		// a range that goes may be in the way of one that comes
+		a.wantPlan(old, false)
+		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
+		a.wantPlan(old, true)
+		if err == nil {
+			_, err = a.kernel.Apply(next, nil)
+		}
+	}
 	if err != nil {
 		a.wantPlan(next, false)
 		a.setReachError(err)

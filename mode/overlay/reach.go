@@ -37,6 +37,8 @@ func device(h heddle.HostFacts, v4 bool, s *heddle.State) {
 	s.Addresses = append(s.Addresses, heddle.Address{Link: name, Prefix: netip.PrefixFrom(f.Self.TunnelMAC().LinkLocal(), 64)})
 }
 
+// peer plans the way to a peer, and what it may send: out of its blocks, from
+// single addresses of others' blocks, and from its tunnel's own.
 func peer(f *heddle.Fabric, p heddle.Host, v4 bool, s *heddle.State) {
 	name, outer := f.TunnelName(v4), outerOf(p, v4)
 	s.Forwards = append(s.Forwards, heddle.Forward{Link: name, MAC: p.TunnelMAC(), Dst: outer})
@@ -45,27 +47,24 @@ func peer(f *heddle.Fabric, p heddle.Host, v4 bool, s *heddle.State) {
 	}
 	s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: name, Addr: p.TunnelMAC().LinkLocal(), MAC: p.TunnelMAC()})
 	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "peers" + digit(v4), Match: []string{outer.String()}})
-	for _, origin := range origins(f, p) {
-		set := "origins" + digit(v4) + digit(origin.Addr().Is4())
-		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: set, Match: []string{outer.String(), origin.String()}})
+	admit := func(set string, from netip.Prefix, text string) {
+		set += digit(v4) + digit(from.Addr().Is4())
+		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: set, Match: []string{outer.String(), text}})
 	}
-}
-
-// origins are the inner addresses that a peer may send from: its blocks, without
-// what of them is elsewhere; what it has of others' blocks; its tunnel's own.
-func origins(f *heddle.Fabric, p heddle.Host) []netip.Prefix {
-	all := []netip.Prefix{heddle.Single(p.TunnelMAC().LinkLocal())}
 	for _, b := range f.Blocks {
 		if b.Host == p.ID {
-			all = append(all, b.Prefix)
+			admit("origins", b.Prefix, b.Prefix.String())
 		}
 	}
+	strays := []netip.Addr{p.TunnelMAC().LinkLocal()}
 	for _, pin := range f.Pins {
 		if pin.Host == p.ID {
-			all = append(all, heddle.Single(pin.Addr))
+			strays = append(strays, pin.Addr)
 		}
 	}
-	return all
+	for _, a := range strays {
+		admit("strays", heddle.Single(a), a.String())
+	}
 }
 
 func outerOf(p heddle.Host, v4 bool) netip.Addr {
