@@ -39,7 +39,7 @@ type Options struct {
 	// Alone says that the host has left the cluster that it had, if any: networks of
 	// several hosts become its own.
 	Alone bool
-	Log     *slog.Logger
+	Log   *slog.Logger
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string
