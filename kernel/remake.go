@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink/nl"
@@ -12,6 +13,9 @@ import (
 type belongings struct {
 	nic      heddle.NIC
 	forwards []entry
+	// sourced are our routes through other devices whose source address lies on
+	// this one.
+	sourced []routeAt
 }
 
 // remake makes a VXLAN device anew with settings that a live one cannot get, and
@@ -39,16 +43,17 @@ func (s *site) exchangeTunnel(to linkState, was belongings) error {
 		}
 	}
 	delete(s.index, to.name)
-	if err := s.bear(to); err != nil {
+	if err := s.bear(to, was.nic.Was.Sysctls); err != nil {
 		return err
 	}
-	return s.layOn(to.name, was)
+	return s.layOn(to, was)
 }
 
-// bear makes a VXLAN device with all its settings; it is down.
-func (s *site) bear(want linkState) error {
+// bear makes a VXLAN device with all its settings and the number that the one
+// before had; it is down.
+func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
-	r := request(unix.RTM_NEWLINK, excl, nl.NewIfInfomsg(unix.AF_UNSPEC))
+	r := request(unix.RTM_NEWLINK, excl, indexed(want.index))
 	for _, a := range birthAttrs(l) {
 		r.AddData(a)
 	}
@@ -59,13 +64,12 @@ func (s *site) bear(want linkState) error {
 	if err := s.rt.execute(r); err != nil {
 		return err
 	}
-	index, err := s.ifindex(want.name)
-	if err != nil {
+	if err := s.putSysctls(want.name, sysctls); err != nil {
 		return err
 	}
 	born := want
 	born.alias, born.noAuto, born.tunnel.soft = "", false, false
-	return s.change(index, born, want)
+	return s.change(want.index, born, want)
 }
 
 // lying reads what lies on a device.
@@ -81,25 +85,29 @@ func (s *site) lying(l linkState) (belongings, error) {
 			b.forwards = append(b.forwards, e)
 		}
 	}
-	return b, err
+	routes, errRoutes := s.routes()
+	for _, r := range routes {
+		onIt := func(a heddle.NICAddress) bool { return a.Prefix.Addr() == r.Src }
+		if r.index != l.index && slices.ContainsFunc(state.Addrs, onIt) {
+			b.sourced = append(b.sourced, r)
+		}
+	}
+	return b, errors.Join(err, errRoutes)
 }
 
 // layOn puts it on a new device, the entries first: they are there when the device
 // comes up.
-func (s *site) layOn(name string, b belongings) error {
-	index, err := s.ifindex(name)
-	if err != nil {
-		return err
-	}
+func (s *site) layOn(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {
-		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, index))))
+		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, l.index))))
 	}
-	h := &homecoming{n: b.nic, host: s, index: index, name: name}
-	for _, do := range []func() error{
-		func() error { return s.putSysctls(name, b.nic.Was.Sysctls) }, h.addresses, h.up, h.neighbours, h.routes,
-	} {
+	h := &homecoming{n: b.nic, host: s, index: l.index, name: l.name}
+	for _, do := range []func() error{h.addresses, h.up, h.neighbours, h.routes} {
 		errs = append(errs, do())
+	}
+	for _, r := range b.sourced {
+		errs = append(errs, ignoreExists(s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))))
 	}
 	return errors.Join(errs...)
 }

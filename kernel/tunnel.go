@@ -51,7 +51,7 @@ func tunnelOf(t *heddle.Tunnel) tunnelState {
 		return tunnelState{}
 	}
 	six := t.Local.Is6()
-	return tunnelState{vni: t.VNI, local: t.Local, port: t.Port, zeroTx: six, zeroRx: six, changing: changing{soft: t.SoftChecksums}}
+	return tunnelState{vni: t.VNI, local: t.Local, port: t.Port, csum: six, zeroTx: six, zeroRx: six, changing: changing{soft: t.SoftChecksums}}
 }
 
 // lasting is what a device has for life. Of the switches for outer checksums those
