@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -122,4 +123,25 @@ func TestTunnelTaken(t *testing.T) {
 	}
 	t.Log(err)
 	sameText(t, "refused", before, r.dump())
+}
+
+// What 31 peers with four blocks each cost a host: printed, not judged.
+func TestTunnelCost(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	p := heddle.Plan{Host: tunnelPlan(31, 4)}
+	timed := func(what string, do func()) {
+		start := time.Now()
+		do()
+		t.Logf("%s: %v", what, time.Since(start).Round(100*time.Microsecond))
+	}
+	timed(fmt.Sprintf("%d objects made", len(p.Host.Objects())), func() { r.apply(p) })
+	timed("compared", func() { r.clean(p) })
+	timed("made again", func() {
+		if made := r.apply(p); len(made) > 0 {
+			t.Errorf("made %v", made)
+		}
+	})
+	timed("removed", func() { check(t, r.k.Remove(p, nil, nil)) })
+	r.nothingOwned()
 }
