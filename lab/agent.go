@@ -28,7 +28,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	}
 	p := s.program(agentProgram)
 	if p == nil {
-		p = &program{Name: agentProgram, Argv: slices.Concat(s.Agent, s.AgentArgs)}
+		p = &program{Name: agentProgram, Argv: slices.Concat(s.Agent, s.AgentArgs), Env: s.AgentEnv}
 	}
 	if len(args) > 0 {
 		p.Argv = slices.Concat(s.Agent, args)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -68,6 +69,8 @@ func (k *keeper) reap() (ours bool) {
 	}
 }
 
+const endedWell = "ended with status 0"
+
 func ending(s unix.WaitStatus) string {
 	if s.Signaled() {
 		return fmt.Sprintf("was ended by signal %d (%v)", s.Signal(), s.Signal())
@@ -111,7 +114,11 @@ func (k *keeper) start(p program) (pid int, err error) {
 		return 0, err
 	}
 	defer log.Close()
-	return syscall.ForkExec(p.Argv[0], p.Argv, &syscall.ProcAttr{
+	file, err := exec.LookPath(p.Argv[0])
+	if err != nil {
+		return 0, err
+	}
+	return syscall.ForkExec(file, p.Argv, &syscall.ProcAttr{
 		Dir: "/", Env: append(os.Environ(), p.Env...),
 		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},

@@ -53,7 +53,7 @@ func TestCreateOnce(t *testing.T) {
 		}
 		web.detach(t)
 	})
-	t.Run("outside", func(t *testing.T) { pods[0].Reaches(t, f.lab.Switch.Addr4) })
+	t.Run("outside", func(t *testing.T) { pods[0].Reaches(t, f.lab.Switches[0].Addr4) })
 	if out, err := f.hosts[0].tryCLI(t, "network", "delete", "app"); err == nil || !strings.Contains(out, "HDL-2006") {
 		t.Errorf("delete of a network in use: %v\n%s", err, out)
 	}
