@@ -33,7 +33,7 @@ func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
 		return nil, err
 	}
 	defer inside.close()
-	a := &attempt{k: k, plan: p, host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
+	a := &attempt{k: k, plan: feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}
