@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -104,8 +105,8 @@ var tunnelDrifts = map[string]string{
 	"ip route change 10.30.2.0/26 via inet6 fe80::77 dev hv6test onlink src 10.30.0.2 mtu 1400 proto 104":                          "route/0/10.30.2.0/26/0/hv6test",
 	"ip route change 10.30.2.0/26 via inet6 fe80::c00:ff:fe00:101 dev hv6test src 10.30.0.2 mtu 1400 proto 104":                    "route/0/10.30.2.0/26/0/hv6test",
 	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1400 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
-	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu lock 1300 proto 104":         "route/0/fd30:0:0:1::/112/0/hv4test",
-	"ip -6 route change fd30:0:0:1::/112 via fe80::77 dev hv4test onlink src fd30::2 mtu lock 1400 proto 104":                      "route/0/fd30:0:0:1::/112/0/hv4test",
+	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1300 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
+	"ip -6 route change fd30:0:0:1::/112 via fe80::77 dev hv4test onlink src fd30::2 mtu 1400 proto 104":                           "route/0/fd30:0:0:1::/112/0/hv4test",
 	"nft flush set inet heddle origins44; nft add element inet heddle origins44 '{ 198.51.100.10 . 0x0a1e0100-0x0a1e01ff }'":       "element/inet/origins44/198.51.100.10.10.30.1.0/26",
 	"nft delete table inet heddle; nft add table inet heddle; nft add set inet heddle origins44 '{ type ipv4_addr . ipv4_addr; }'": "firewall/inet/set/origins44",
 }
@@ -122,4 +123,25 @@ func TestTunnelTaken(t *testing.T) {
 	}
 	t.Log(err)
 	sameText(t, "refused", before, r.dump())
+}
+
+// What 31 peers with four blocks each cost a host: printed, not judged.
+func TestTunnelCost(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	p := heddle.Plan{Host: tunnelPlan(31, 4)}
+	timed := func(what string, do func()) {
+		start := time.Now()
+		do()
+		t.Logf("%s: %v", what, time.Since(start).Round(100*time.Microsecond))
+	}
+	timed(fmt.Sprintf("%d objects made", len(p.Host.Objects())), func() { r.apply(p) })
+	timed("compared", func() { r.clean(p) })
+	timed("made again", func() {
+		if made := r.apply(p); len(made) > 0 {
+			t.Errorf("made %v", made)
+		}
+	})
+	timed("removed", func() { check(t, r.k.Remove(p, nil, nil)) })
+	r.nothingOwned()
 }
