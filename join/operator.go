@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -126,14 +129,34 @@ func (o *Operator) Expel(ctx context.Context, name string) error {
 	return err
 }
 
-// Admitted reports whether the name was let in, and whether its host keeps the
-// store.
-func (o *Operator) Admitted(ctx context.Context, name string) (in, keeps bool, err error) {
+// Removable reports whether a host can be removed, and, if by is not empty,
+// whether that one can keep the store in its place.
+func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
-	for _, h := range s.hosts {
-		in = in || h.name == name
+	if err != nil {
+		return err
 	}
-	return in, s.keeps(name), err
+	voters, _ := s.split()
+	last := len(voters) == 1 && s.hostOf(voters[0]) == name
+	switch {
+	case !s.has(name):
+		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+	case last:
+		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
+	case by == "":
+		return nil
+	case !s.has(by):
+		return heddle.Errorf(heddle.NoHost, "host", by, "'heddle host list' shows those there are")
+	case s.keeps(by):
+		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "name one that does not, or use 'heddle host remove "+name+"'")
+	case !s.keeps(name):
+		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "use 'heddle host remove "+name+"'")
+	}
+	return nil
+}
+
+func (s state) has(name string) bool {
+	return slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name })
 }
 
 // Ask asks a host to keep the store.
@@ -155,4 +178,17 @@ func (o *Operator) AwaitVote(ctx context.Context, name string) error {
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// Doors lists the addresses of the hosts that keep the store and let others in.
+func (n *Node) Doors() []netip.Addr {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []netip.Addr
+	for _, e := range n.endpoints {
+		if a, err := netip.ParseAddrPort(strings.TrimPrefix(e, "https://")); err == nil {
+			all = append(all, a.Addr())
+		}
+	}
+	return all
 }

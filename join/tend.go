@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -147,19 +146,11 @@ func (n *Node) becomeMember(ctx context.Context) error {
 func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 	n.mu.Lock()
 	c := doorCaller{fingerprint(n.ca), n.host, n.opt.Now}
-	endpoints := slices.Clone(n.endpoints)
 	n.mu.Unlock()
-	rand.Shuffle(len(endpoints), func(i, j int) { endpoints[i], endpoints[j] = endpoints[j], endpoints[i] })
+	doors := n.Doors()
+	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
 	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
-	for _, e := range endpoints {
-		u, bad := url.Parse(e)
-		if bad != nil {
-			continue
-		}
-		addr, bad := netip.ParseAddr(u.Hostname())
-		if bad != nil {
-			continue
-		}
+	for _, addr := range doors {
 		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
 		if !errors.Is(err, heddle.StoreDown.Sentinel()) {
 			return err

@@ -31,12 +31,12 @@ away while its agent is not connected to the store.`,
 			if err != nil {
 				return err
 			}
-			return s.emit("HostList", listOf(all), func(w io.Writer) error { return s.hostTable(w, all) })
+			return s.emit("HostList", listOf(all), func(w io.Writer) error { return s.clusterTable(w, all) })
 		},
 	}
 }
 
-func (s *session) hostTable(w io.Writer, all []client.HostStatus) error {
+func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 	colours := map[string]string{"alive": green, "away": red}
 	var rows [][]string
 	for _, h := range all {
