@@ -147,7 +147,7 @@ func (s state) split() (voters, learners []member) {
 // hostOf names the host that a member is on, also before it has started.
 func (s state) hostOf(m member) string {
 	for _, h := range s.hosts {
-		if overlap(m.Peers, urls(h.Underlay, PeerPort)) {
+		if slices.Contains(m.Peers, peerURL(h.Underlay)) {
 			return h.name
 		}
 	}

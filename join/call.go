@@ -105,7 +105,7 @@ func doorFailed(address string, err error) error {
 	switch {
 	case errors.As(err, &ours):
 		return ours
-	case errors.As(err, &noTLS):
+	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return notADoor(address, "it does not speak TLS")
 	}
 	return heddle.Wrap(heddle.StoreDown, "call join door", address, err,

@@ -52,12 +52,7 @@ func (n *Node) found(context.Context) error {
 	if err := n.keepKeys(ca, operator); err != nil {
 		return err
 	}
-	peers := urls(n.opt.Underlay, PeerPort)
-	r := record{guest: g, Underlay: n.opt.Underlay, Founder: true, Member: true}
-	for i, u := range peers {
-		peers[i] = g.Name + "=" + u
-	}
-	r.Initial = strings.Join(peers, ",")
+	r := record{guest: g, Underlay: n.opt.Underlay, Founder: true, Member: true, Initial: map[string]string{g.Name: peerURL(n.opt.Underlay)}}
 	n.log.Info("founding a cluster", "name", g.Name, "underlay", joined(n.opt.Underlay))
 	return n.settle(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
 }

@@ -91,3 +91,6 @@ func urls(addrs []netip.Addr, port uint16) []string {
 	}
 	return all
 }
+
+// peerURL is where a member of the store is reached by the others.
+func peerURL(underlay []netip.Addr) string { return urls(underlay[:1], PeerPort)[0] }

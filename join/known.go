@@ -33,7 +33,8 @@ type memberRequest struct {
 type memberReply struct {
 	AuthorityKey []byte `json:"authorityKey"`
 	Operator     []byte `json:"operator"`
-	Initial      string `json:"initial"`
+	// Initial are the members' peer URLs by name.
+	Initial map[string]string `json:"initial"`
 }
 
 // known returns the host of the cluster that calls with its certificate.
@@ -99,7 +100,7 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	if err != nil {
 		return nil, err
 	}
-	if vote.Value == nil || len(q.Peers) == 0 {
+	if vote.Value == nil || len(q.Peers) != 1 {
 		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "nobody asked this host to keep the store")
 	}
 	members, err := r.learn(ctx, g, q.Peers)
@@ -150,9 +151,9 @@ func (r roster) learn(ctx context.Context, g guest, peers []string) ([]member, e
 	return members, r.publish(ctx, members)
 }
 
-// initial is etcd's text of a cluster's members, the caller's under its name.
-func initial(members []member, name string, peers []string) string {
-	var all []string
+// initial are the members' peer URLs by name, the caller's under its own.
+func initial(members []member, name string, peers []string) map[string]string {
+	all := map[string]string{}
 	for _, m := range members {
 		as := m.Name
 		switch {
@@ -161,11 +162,9 @@ func initial(members []member, name string, peers []string) string {
 		case as == "":
 			as = fmt.Sprintf("member-%x", m.ID) // any name does; the URLs count
 		}
-		for _, u := range m.Peers {
-			all = append(all, as+"="+u)
-		}
+		all[as] = m.Peers[0]
 	}
-	return strings.Join(all, ",")
+	return all
 }
 
 func overlap(a, b []string) bool {

@@ -43,10 +43,9 @@ type record struct {
 	// control on.
 	Founder bool `json:"founder,omitempty"`
 	Enabled bool `json:"enabled,omitempty"`
-	// Member keeps the store, and started with these members (etcd's
-	// initial-cluster).
-	Member  bool   `json:"member,omitempty"`
-	Initial string `json:"initial,omitempty"`
+	// Member keeps the store, and started with these members' peer URLs by name.
+	Member  bool              `json:"member,omitempty"`
+	Initial map[string]string `json:"initial,omitempty"`
 }
 
 // Node is a host of a cluster with an embedded store.

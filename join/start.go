@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -16,6 +17,9 @@ const foundingTime = 30 * time.Second
 // connection to the store of all.
 func (n *Node) start(ctx context.Context) error {
 	if n.record.Member {
+		if err := n.renew(ctx); err != nil { // before anybody sees them
+			return err
+		}
 		if err := n.serve(); err != nil {
 			return err
 		}
@@ -40,14 +44,22 @@ func (n *Node) start(ctx context.Context) error {
 func (n *Node) serve() error {
 	server, err := store.StartServer(store.ServerOptions{
 		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,
-		Listen: n.opt.Underlay, ClientPort: ClientPort, PeerPort: PeerPort,
-		CA: n.dir.path(fileAuthority), Cert: n.dir.path(fileServer), Key: n.dir.path(fileServerKey), PeerName: serverName, Log: n.log})
+		Client: ports(n.record.Underlay, ClientPort), Peer: ports(n.record.Underlay, PeerPort),
+		TLS: &store.ServerTLS{CA: n.dir.path(fileAuthority), Cert: n.dir.path(fileServer), Key: n.dir.path(fileServerKey), PeerName: serverName}, Log: n.log})
 	if err != nil {
 		return err
 	}
 	n.server = server
 	n.door, err = n.openDoor()
 	return err
+}
+
+func ports(addrs []netip.Addr, port uint16) []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, a := range addrs {
+		all = append(all, netip.AddrPortFrom(a, port))
+	}
+	return all
 }
 
 // enable turns access control on in the store of a new cluster, and records its

@@ -57,8 +57,8 @@ func (n *Node) adopt(all []member, was bool) error {
 			n.admin.store.SetEndpoints(now)
 		}
 	}
-	peers := urls(n.record.Underlay, PeerPort)
-	mine := slices.ContainsFunc(all, func(m member) bool { return overlap(m.Peers, peers) })
+	own := peerURL(n.record.Underlay)
+	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
 	if was && n.record.Member && !mine {
 		err = errors.Join(err, n.dismissed())
 	}
@@ -69,8 +69,7 @@ func (n *Node) adopt(all []member, was bool) error {
 func (n *Node) dismissed() error {
 	n.log.Info("this host no longer keeps the store")
 	r := n.record
-	r.Member, r.Initial = false, ""
-	r.Founder = false
+	r.Member, r.Founder, r.Initial = false, false, nil
 	err := errors.Join(n.save(r), n.door.close())
 	if n.server != nil {
 		err = errors.Join(err, n.server.Close())
@@ -110,7 +109,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 		return nil
 	}
 	var got memberReply
-	q := memberRequest{Peers: urls(n.record.Underlay, PeerPort), Clock: n.opt.Now()}
+	q := memberRequest{Peers: []string{peerURL(n.record.Underlay)}, Clock: n.opt.Now()}
 	if err := n.callDoors(ctx, pathMember, q, &got); err != nil {
 		return err
 	}
