@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"github.com/heddle-network/heddle"
 )
 
@@ -143,6 +145,10 @@ func (r roster) learn(ctx context.Context, g guest, peers []string) ([]member, e
 		}
 	}
 	if _, err := r.client.MemberAddAsLearner(ctx, peers); err != nil {
+		// its members have not been together for long: that passes
+		if ignore(err, rpctypes.ErrUnhealthy, rpctypes.ErrTooManyLearners) == nil {
+			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
+		}
 		return nil, refusedTo("add member", g.Name, err)
 	}
 	if members, err = r.members(ctx); err != nil {

@@ -112,7 +112,7 @@ func (h *hosts) alive(i int) {
 
 func (h *hosts) await(what string, ok func() bool) {
 	h.Helper()
-	for end := time.Now().Add(12 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			for i := range h.nodes {
 				text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
