@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -43,6 +42,8 @@ type balancer struct {
 	// each member was first seen not to have started.
 	asked map[string]time.Time
 	idle  map[uint64]time.Time
+	// local is there while this host's member leads.
+	local *roster
 }
 
 // state is what a look sees.
@@ -53,33 +54,45 @@ type state struct {
 	self    string
 }
 
+// look takes the next step, if the member on this host leads.
 func (b *balancer) look(ctx context.Context) {
-	n := b.node
-	n.mu.Lock()
-	member := n.record.Member && n.keys != nil
-	n.mu.Unlock()
-	if !member {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	r, err := n.roster(ctx)
-	if err == nil && r.leads(ctx, n.opt.Underlay) {
-		err = b.step(ctx, r)
+	r, err := b.lead()
+	if r != nil {
+		err = b.step(ctx, *r)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, heddle.StoreDown.Sentinel()) {
-		n.log.Warn("members of the store not brought in line", "error", err)
+		b.node.log.Warn("members of the store not brought in line", "error", err)
 	}
 }
 
-// leads reports whether the member on this host leads the store.
-func (r roster) leads(ctx context.Context, underlay []netip.Addr) bool {
-	for _, u := range urls(underlay, ClientPort) {
-		if s, err := r.client.Status(ctx, u); err == nil {
-			return s.Leader == s.Header.MemberId && s.Leader != 0
+// lead returns the operator's access to the member on this host while that
+// leads, and closes it after. It asks no other one: a promotion that a follower
+// has to pass on is refused, for it passes no certificate on.
+func (b *balancer) lead() (*roster, error) {
+	n := b.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch leads := n.server != nil && n.keys != nil && n.server.Leads(); {
+	case leads && b.local == nil:
+		r, err := n.as(n.keys.operator, urls(n.record.Underlay[:1], ClientPort))
+		if err != nil {
+			return nil, err
 		}
+		b.local = &r
+	case !leads && b.local != nil:
+		err := b.local.store.Close()
+		b.local = nil
+		return nil, err
 	}
-	return false
+	return b.local, nil
+}
+
+func (b *balancer) close() {
+	if b.local != nil {
+		b.local.store.Close()
+	}
 }
 
 func (b *balancer) step(ctx context.Context, r roster) error {

@@ -47,7 +47,7 @@ func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, erro
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r, err := n.as(p)
+	r, err := n.as(p, n.endpoints)
 	return &Operator{r, n, true}, err
 }
 

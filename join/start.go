@@ -102,7 +102,7 @@ func (n *Node) roster(context.Context) (roster, error) {
 		return roster{}, noCredential(n.record.Name)
 	}
 	if n.admin == nil {
-		r, err := n.as(n.keys.operator)
+		r, err := n.as(n.keys.operator, n.endpoints)
 		if err != nil {
 			return roster{}, err
 		}
@@ -112,11 +112,11 @@ func (n *Node) roster(context.Context) (roster, error) {
 }
 
 // as connects to the store with a credential; the caller holds mu.
-func (n *Node) as(p pair) (roster, error) {
+func (n *Node) as(p pair, endpoints []string) (roster, error) {
 	c := n.callTLS()
 	cert := p.tls()
 	c.Certificates = append(c.Certificates, cert)
-	s, err := store.Dial(store.Options{Endpoints: n.endpoints, TLS: c, Log: n.log})
+	s, err := store.Dial(store.Options{Endpoints: endpoints, TLS: c, Log: n.log})
 	if err != nil {
 		return roster{}, err
 	}

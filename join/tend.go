@@ -163,6 +163,7 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
 	b := balancer{node: n}
+	defer b.close()
 	for ctx.Err() == nil {
 		if time.Since(looked) >= certTime {
 			looked = time.Now()
