@@ -112,7 +112,8 @@ func checkDates(c *x509.Certificate, now time.Time, whose string, other time.Tim
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// dueForRenewal says that two thirds of a certificate's life have passed.
+// dueForRenewal says that two thirds of a certificate's life have passed, or that
+// it was made while a clock was ahead.
 func dueForRenewal(c *x509.Certificate, now time.Time) bool {
-	return now.After(c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore) / 3))
+	return now.After(c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore)/3)) || now.Before(c.NotBefore)
 }

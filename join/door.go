@@ -67,7 +67,7 @@ func (n *Node) openDoor() (*door, error) {
 		}
 		d.listeners = append(d.listeners, l)
 		go func() {
-			if err := d.http.Serve(tls.NewListener(l, config)); !errors.Is(err, http.ErrServerClosed) {
+			if err := d.http.Serve(tls.NewListener(l, config)); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				n.log.Error("join door closed", "address", l.Addr(), "error", err)
 			}
 		}()

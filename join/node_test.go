@@ -2,7 +2,6 @@ package join
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
 	"github.com/heddle-network/heddle/test/cell"
@@ -22,7 +20,6 @@ type hosts struct {
 	*testing.T
 	dir   string
 	nodes map[int]*Node
-	clock time.Duration
 }
 
 func newHosts(t *testing.T) *hosts {
@@ -43,7 +40,7 @@ func (h *hosts) options(i int) Options {
 	}
 	h.Cleanup(func() { log.Close() })
 	return Options{Dir: filepath.Join(h.dir, fmt.Sprint(i)), Name: fmt.Sprintf("host%d", i), Underlay: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, byte(i)})},
-		Now: func() time.Time { return time.Now().Add(h.clock) }, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		Now: time.Now, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 }
 
 // open starts a host, and says as the cluster's agent would that it is alive.
@@ -138,20 +135,4 @@ func (h *hosts) voters(by int) int {
 		return -1
 	}
 	return len(voters)
-}
-
-func TestHostsJoin(t *testing.T) {
-	h := newHosts(t)
-	h.start(1, nil)
-	h.alive(1)
-	h.join(2, h.token(1))
-	token := h.token(3)
-	h.join(3, token)
-	h.await("three voters", func() bool { return h.voters(1) == 3 })
-	h.join(4, token)
-	h.join(5, token)
-	h.await("five voters", func() bool { return h.voters(4) == 5 })
-	_, err := h.open(func() Options { o := h.options(6); o.Join, o.Token = "127.0.0.1", h.token(1); o.Name = "host3"; return o }(), 6)
-	wantCode(t, err, heddle.HostExists, "host remove host3")
-	_ = errors.Join()
 }
