@@ -93,6 +93,9 @@ func (s *Server) Err() error {
 // MemberID is the member's number in the cluster.
 func (s *Server) MemberID() uint64 { return uint64(s.etcd.Server.MemberID()) }
 
+// Leads reports whether the member leads the others just now.
+func (s *Server) Leads() bool { return s.etcd.Server.Leader() == s.etcd.Server.MemberID() }
+
 // Close stops the member and returns when its files are closed.
 func (s *Server) Close() error {
 	s.asked.Do(func() { close(s.closing) })
