@@ -95,7 +95,7 @@ var tunnelDrifts = map[string]string{
 	"ip route change 10.30.1.0/26 via 198.51.100.44 dev hv4test onlink src 10.30.0.2 mtu 1400 proto 104":                           "route/0/10.30.1.0/26/0/hv4test",
 	"ip route change 10.30.2.0/26 via inet6 fe80::77 dev hv6test onlink src 10.30.0.2 mtu 1400 proto 104":                          "route/0/10.30.2.0/26/0/hv6test",
 	"ip route change 10.30.2.0/26 via inet6 fe80::c00:ff:fe00:101 dev hv6test src 10.30.0.2 mtu 1400 proto 104":                    "route/0/10.30.2.0/26/0/hv6test",
-	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1400 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
+	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 proto 104":                       "route/0/fd30:0:0:1::/112/0/hv4test",
 	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1300 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
 	"ip -6 route change fd30:0:0:1::/112 via fe80::77 dev hv4test onlink src fd30::2 mtu 1400 proto 104":                           "route/0/fd30:0:0:1::/112/0/hv4test",
 	"nft flush set inet heddle origins44; nft add element inet heddle origins44 '{ 198.51.100.10 . 0x0a1e0100-0x0a1e01ff }'":       "element/inet/origins44/198.51.100.10.10.30.1.0/26",
