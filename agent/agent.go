@@ -36,7 +36,10 @@ type Options struct {
 	Modes            []heddle.Mode
 	// Cluster is what the hosts agree on; nil for a host alone.
 	Cluster cluster.API
-	Log     *slog.Logger
+	// Alone says that the host has left the cluster that it had, if any: networks of
+	// several hosts become its own.
+	Alone bool
+	Log   *slog.Logger
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string

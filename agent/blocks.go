@@ -103,27 +103,26 @@ type lack struct {
 }
 
 // takeShared leases an endpoint's addresses on a shared network. What this host
-// does not hold, it claims or borrows.
+// does not hold, it claims or borrows. If it gets no block any more, it falls back
+// to addresses that were freed a moment ago.
 func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
-	tired := false // the cluster has no more blocks, or does not answer
-	for range 2 * (1 + len(n.Subnets)) {
-		addrs, missing, err := a.tryTake(n, req, tired)
-		if missing == nil {
+	var refused error // by the cluster
+	for range 2 + 2*len(n.Subnets) {
+		addrs, missing, err := a.tryTake(n, req, refused != nil)
+		switch {
+		case missing == nil && err != nil && refused != nil:
+			return nil, refused
+		case missing == nil:
 			return addrs, err
 		}
-		err = a.obtain(ctx, n, req, *missing)
-		if err != nil && (missing.addr.IsValid() || tired) {
-			return nil, err
-		}
-		tired = err != nil
-		if addrs, again, _ := a.tryTake(n, req, tired); again == nil && addrs != nil {
-			return addrs, nil
-		}
-		if err != nil {
-			return nil, err
+		if err := a.obtain(ctx, n, req, *missing); err != nil {
+			if missing.addr.IsValid() {
+				return nil, err
+			}
+			refused = err
 		}
 	}
-	return nil, heddle.Errorf(heddle.PoolExhausted, "endpoint "+req.ID.String()+" on network", n.Name, "other hosts were faster; try again")
+	return nil, heddle.Errorf(heddle.PoolExhausted, "endpoint "+req.ID.String()+" on network", n.Name, "other hosts were faster each time; try again")
 }
 
 // tryTake leases the addresses, or says what is missing for it.

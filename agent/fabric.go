@@ -90,6 +90,15 @@ func (a *Agent) weave(networks func()) {
 	if !add.Empty() {
 		_, err = a.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
+	if err != nil && !gone.Empty() {
+		// a range that goes may be in the way of one that comes
+		a.wantPlan(old, false)
+		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
+		a.wantPlan(old, true)
+		if err == nil {
+			_, err = a.kernel.Apply(next, nil)
+		}
+	}
 	if err != nil {
 		a.wantPlan(next, false)
 		a.setReachError(err)
@@ -148,12 +157,15 @@ func (a *Agent) noteUnfit(unfit map[string]error) {
 // loadFabric takes up, at the start, what the host last knew of its cluster, and
 // makes what its shared networks stand on.
 func (a *Agent) loadFabric(recorded []heddle.Network) error {
-	for _, n := range recorded {
+	for i, n := range recorded {
 		if !n.Shared {
 			continue
 		}
 		if a.opt.Cluster == nil {
-			return heddle.Errorf(heddle.NoStore, "network", n.Name+" of several hosts", "start the agent with the --store or --join that it had; what it does without could take other hosts' addresses")
+			if err := a.leave(&recorded[i]); err != nil {
+				return err
+			}
+			continue
 		}
 		own, err := a.ledger.sources(n.ID)
 		if err != nil {
@@ -169,6 +181,15 @@ func (a *Agent) loadFabric(recorded []heddle.Network) error {
 	a.setFabric(a.opt.Cluster.View())
 	a.weave(func() {})
 	return nil
+}
+
+// leave makes a network of several hosts one of this host alone.
+func (a *Agent) leave(n *heddle.Network) error {
+	if !a.opt.Alone {
+		return heddle.Errorf(heddle.NoStore, "network", n.Name+" of several hosts", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
+	}
+	n.Shared, n.Deleting = false, false
+	return a.ledger.putNetwork(*n)
 }
 
 // waiting bounds an operation that needs the store.

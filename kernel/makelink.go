@@ -95,6 +95,9 @@ func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
 		return err
 	case farSide == "pod/":
 		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
+	case l.Kind == "vxlan":
+		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
+			fmt.Sprintf("another VXLAN device has VNI %d on port %d; 'ip -d link show type vxlan' lists them; remove it, or give heddled another --tunnel-port", l.Tunnel.VNI, l.Tunnel.Port))
 	}
 	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
 }
@@ -109,16 +112,31 @@ func (a *attempt) settle(s *site, l heddle.Link) error {
 	if err != nil {
 		return err
 	}
-	reqs := changeLink(have.index, have, want)
-	if len(reqs) == 0 {
+	if have.kind == "vxlan" && have.tunnel.lasting() != want.tunnel.lasting() {
+		return a.remake(s, l.Key(), have, want)
+	}
+	if len(changeLink(have.index, have, want)) == 0 && have.tunnel.soft == want.tunnel.soft {
 		return nil
 	}
 	// Noted first: some of several changes may succeed. A fresh link is undone
 	// as a whole.
 	if !a.fresh[s.side()+l.Name] {
-		a.did(l.Key(), func() error { return s.rt.execute(changeLink(have.index, want, have)...) })
+		a.did(l.Key(), func() error { return s.change(have.index, want, have) })
 	}
-	return s.rt.execute(reqs...)
+	return s.change(have.index, have, want)
+}
+
+// change turns an existing link from one state into another.
+func (s *site) change(index int, from, to linkState) error {
+	if reqs := changeLink(index, from, to); len(reqs) > 0 {
+		if err := s.rt.execute(reqs...); err != nil {
+			return err
+		}
+	}
+	if from.tunnel.soft == to.tunnel.soft {
+		return nil
+	}
+	return s.setSoftChecksums(to.name, to.tunnel.soft)
 }
 
 // wanted is what the link should be: what the plan says, and for the rest what
@@ -149,6 +167,7 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	}
 	want.snooping = false
 	want.submode = submodes[l.SubMode]
+	want.tunnel = tunnelOf(l.Tunnel)
 	return want, nil
 }
 
@@ -161,12 +180,17 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 			return linkState{}, err
 		}
 		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode]}
+		born.tunnel = tunnelOf(l.Tunnel)
+		born.tunnel.soft = false
 		if l.Peer != "" {
 			born.master, err = s.master(l)
 		}
 		return born, err
 	}
 	live, err := s.link(l.Name)
+	if err == nil && live != nil && live.kind == "vxlan" {
+		live.tunnel.soft, err = s.softChecksums(l.Name)
+	}
 	if err != nil {
 		return linkState{}, err
 	}

@@ -30,6 +30,7 @@ func scenarios(t testing.TB) []scenario {
 		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 0),
 		newScenario(t, "macvlan", macvlan.Mode{}, nil, 0),
 		newScenario(t, "private", macvlan.Mode{}, map[string]string{"macvlan_mode": "private"}, 0),
+		newTunnelScenario(t),
 	}
 }
 

@@ -54,7 +54,7 @@ func joinGroupAndGoOn(lab, host string) error {
 	if hear() != wordGo {
 		return nil
 	}
-	s, err := readSpec(lab, host)
+	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
@@ -72,21 +72,18 @@ func joinGroupAndGoOn(lab, host string) error {
 func serve(lab, host string) error {
 	unix.CloseOnExec(hearFD)
 	unix.CloseOnExec(reportFD)
-	s, err := readSpec(lab, host)
+	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(lab, host, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	folder, err := os.OpenRoot(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
 	if err := s.furnish(filepath.Join(lab, host)); err != nil {
 		return err
 	}
-	k := newKeeper(s.Agent, log)
-	if err := k.start(); err != nil {
-		return err
-	}
+	k := newKeeper(folder)
 	fmt.Fprintln(k.report, reportReady)
 	k.keep()
 	return nil
@@ -123,9 +120,18 @@ func hear() byte {
 	}
 }
 
-func readSpec(lab, host string) (spec, error) {
-	var s spec
-	b, err := os.ReadFile(filepath.Join(lab, host, specName))
+// readSpec reads the record in a host's folder.
+func readSpec(folder string) (spec, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return spec{}, err
+	}
+	defer root.Close()
+	return readRoot(root)
+}
+
+func readRoot(folder *os.Root) (s spec, err error) {
+	b, err := folder.ReadFile(specName)
 	if err != nil {
 		return s, err
 	}

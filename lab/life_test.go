@@ -88,7 +88,7 @@ func TestDownAfterDeaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []*lab.Host{l.Switch, l.Hosts[1]} {
+	for _, h := range []*lab.Host{l.Switches[0], l.Hosts[1]} {
 		syscall.Kill(h.Pid, syscall.SIGKILL)
 	}
 	eventually(t, "deaths noticed", func() bool { return !l.Alive() })

@@ -77,6 +77,7 @@ func listen(args []string) {
 	f := flag.NewFlagSet("test-agent", flag.ExitOnError)
 	run, state := f.String("run-dir", "", ""), f.String("state-dir", "", "")
 	name, fail := f.String("name", "", ""), f.Bool("fail", false, "")
+	say := f.String("say", "", "")
 	f.Parse(args)
 	fmt.Println("agent", *name, "starts")
 	if *fail {
@@ -97,7 +98,7 @@ func listen(args []string) {
 	for err == nil {
 		var c net.Conn
 		if c, err = l.Accept(); err == nil {
-			fmt.Fprint(c, *name)
+			fmt.Fprint(c, *name+*say)
 			c.Close()
 		}
 	}

@@ -41,6 +41,9 @@ func Run(m heddle.Mode, c Case) error {
 	if s.network.Mode == "host" {
 		return nil // nothing is made
 	}
+	if r, ok := m.(heddle.Reacher); ok {
+		return span(m, r, c)
+	}
 	stage, err := kernel.NewStage()
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 		if !l.Alive() {
 			state = s.colour(w, red, "broken")
 		}
-		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), size(l.Options.MTU), bitRate(l.Options.Rate), moment(l.Created)})
+		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), size(l.Topology.MTU), bitRate(l.Topology.Rate), moment(l.Created)})
 	}
 	return writeTable(w, s.width(), []string{"lab", "state", "hosts", "mtu", "rate", "created"}, rows)
 }

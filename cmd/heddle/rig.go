@@ -127,7 +127,7 @@ func (r *rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage
 		return nil, err
 	}
 	s := &stage{lab: l, wire: wire, near: number == 0}
-	s.wire.MTU = l.Options.MTU
+	s.wire.MTU = l.Topology.MTU
 	for i := range s.agents {
 		s.agents[i] = client.New(l.Hosts[i].Socket)
 	}

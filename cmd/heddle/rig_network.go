@@ -36,11 +36,11 @@ func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 	case bench.Control:
 	case modeMacvlan:
 		n.Parent = lab.NICName(0)
-		onWire(&n, []netip.Prefix{s.lab.Options.Subnet4, s.lab.Options.Subnet6}, host)
+		onWire(&n, s.lab.Topology.Switches[0].Subnets, host)
 	case modeDirect:
 		onWire(&n, subnets(number, 0), host)
 		var nics []string
-		for i := range s.lab.Options.NICs {
+		for i := range s.lab.Topology.Hosts[0].Spare {
 			nics = append(nics, lab.NICName(1+i))
 		}
 		n.Options = map[string]string{"nics": strings.Join(nics, ",")}

@@ -22,6 +22,7 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
@@ -72,7 +73,7 @@ var guestMasks = []mask{
 // maskAgent is an agent in this process with the masks' modes.
 func maskAgent(t *testing.T) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}})
+	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}})
 	must(t, err)
 	t.Cleanup(func() { a.Close() })
 	return a
