@@ -61,6 +61,7 @@ type Node struct {
 	mu        sync.Mutex
 	record    record
 	endpoints []string
+	members   []member
 	host      pair
 	store     *store.Etcd
 	// what members of the store have

@@ -57,6 +57,7 @@ func (n *Node) adopt(all []member, was bool) error {
 			n.admin.store.SetEndpoints(now)
 		}
 	}
+	n.members = all
 	own := peerURL(n.record.Underlay)
 	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
 	if was && n.record.Member && !mine {
