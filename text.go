@@ -223,10 +223,7 @@ func (r Route) String() string {
 	if r.Metric != 0 {
 		s += fmt.Sprintf(" metric %d", r.Metric)
 	}
-	if r.MTU != 0 && r.Dst.Addr().Is6() {
-		// of an IPv6 route it holds for forwarded packets only if it is locked
-		s += fmt.Sprintf(" mtu lock %d", r.MTU)
-	} else if r.MTU != 0 {
+	if r.MTU != 0 {
 		s += fmt.Sprintf(" mtu %d", r.MTU)
 	}
 	return s + fmt.Sprintf(" proto %d", RouteProtocol)

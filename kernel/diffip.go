@@ -84,7 +84,7 @@ func (d *differ) routes(wanted []heddle.Route) error {
 		there[idOf(r.Route)] = r
 	}
 	return each(wanted, func(x heddle.Route) error {
-		want := newRouteAt(x, d.index(x.Link))
+		want := routeAt{Route: x, index: d.index(x.Link)}
 		if x.Type != "" {
 			want.index = 0
 		}
@@ -94,11 +94,7 @@ func (d *differ) routes(wanted []heddle.Route) error {
 			return d.missing(x)
 		case !have.same(want):
 			have.Link = d.nameOf(have.index)
-			unlocked := ""
-			if want.locked && !have.locked {
-				unlocked = ", whose MTU is not locked"
-			}
-			return d.differs(x, "want %s, have %s%s", x, plain(have.Route), unlocked)
+			return d.differs(x, "want %s, have %s", x, plain(have.Route))
 		}
 		return nil
 	})

@@ -95,10 +95,10 @@ func (a *attempt) sameElements(members []member) error {
 	live := contents{c: c}
 	for _, m := range members {
 		old, err := live.inTheWay(m)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case len(old) == 1 && heddle.Same(old[0].canonical(), m.canonical()):
+		}
+		if slices.ContainsFunc(old, func(was member) bool { return heddle.Same(was.canonical(), m.canonical()) }) {
 			continue
 		}
 		undoing := []*nl.NetlinkRequest{m.request(unix.NFT_MSG_DELSETELEM, 0)}

@@ -27,21 +27,36 @@ func (a *attempt) route(s *site, x heddle.Route) error {
 
 // sameRoute replaces a route of ours that leads elsewhere.
 func (a *attempt) sameRoute(s *site, r routeAt) error {
-	live, err := s.routes()
-	if err != nil {
+	old, found, err := a.liveRoute(s, idOf(r.Route))
+	switch {
+	case err != nil:
 		return err
-	}
-	for _, old := range live {
-		if idOf(old.Route) != idOf(r.Route) {
-			continue
-		}
-		if old.same(r) {
-			return nil
-		}
+	case found && old.same(r):
+		return nil
+	case found:
 		a.did(r.Key(), func() error { return s.swapRoute(r, old) })
 		return s.swapRoute(old, r)
 	}
 	return fmt.Errorf("another route to %s with this metric is there, and it is not ours", r.Dst)
+}
+
+// liveRoute finds a route of ours in a list that is read once, and once more for
+// what is not in it: this call may have made it.
+func (a *attempt) liveRoute(s *site, id routeID) (routeAt, bool, error) {
+	if r, known := a.routes[s.side()][id]; known {
+		return r, true, nil
+	}
+	all, err := s.routes()
+	if err != nil {
+		return routeAt{}, false, err
+	}
+	live := map[routeID]routeAt{}
+	for _, r := range all {
+		live[idOf(r.Route)] = r
+	}
+	a.routes[s.side()] = live
+	r, known := live[id]
+	return r, known, nil
 }
 
 // swapRoute puts one route in the place of another, and no packet finds neither.

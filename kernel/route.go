@@ -86,9 +86,6 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	if r.MTU != 0 {
 		metrics := nl.NewRtAttr(unix.RTA_METRICS|unix.NLA_F_NESTED, nil)
 		metrics.AddRtAttr(unix.RTAX_MTU, nl.Uint32Attr(uint32(r.MTU)))
-		if r.locked {
-			metrics.AddRtAttr(unix.RTAX_LOCK, nl.Uint32Attr(1<<unix.RTAX_MTU))
-		}
 		req.AddData(metrics)
 	}
 	if r.index != 0 {
@@ -121,23 +118,15 @@ func decodeVia(at map[uint16][]byte) netip.Addr {
 type routeAt struct {
 	heddle.Route
 	index int
-	// locked says that the MTU is: of an IPv6 route it holds for packets that are
-	// forwarded only then (ip6_dst_mtu_maybe_forward in the kernel's
-	// include/net/ip6_route.h); what path MTU discovery learns is heeded all the same.
-	locked bool
-}
-
-func newRouteAt(r heddle.Route, index int) routeAt {
-	return routeAt{r, index, r.MTU != 0 && r.Dst.Addr().Is6()}
 }
 
 // at resolves the route's interface.
 func (s *site) at(r heddle.Route) (routeAt, error) {
 	if r.Link == "" || r.Type != "" {
-		return newRouteAt(r, 0), nil
+		return routeAt{Route: r}, nil
 	}
 	index, err := s.ifindex(r.Link)
-	return newRouteAt(r, index), err
+	return routeAt{r, index}, err
 }
 
 // same reports whether two routes lead the same way.
@@ -187,9 +176,7 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
 	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
-	metrics := attributes(at[unix.RTA_METRICS])
-	r.MTU = int(number(metrics[unix.RTAX_MTU]))
-	r.locked = number(metrics[unix.RTAX_LOCK])&(1<<unix.RTAX_MTU) != 0
+	r.MTU = int(number(attributes(at[unix.RTA_METRICS])[unix.RTAX_MTU]))
 	if head.Type == unix.RTN_UNREACHABLE {
 		r.Type = "unreachable"
 		r.index = 0

@@ -23,6 +23,10 @@ const (
 	PathStatus    = "/v1/status"
 	PathExplain   = "/v1/explain"
 	PathModes     = "/v1/modes"
+
+	PathHosts      = "/v1/hosts"
+	PathHostToken  = "/v1/hosts/token"
+	PathHostRemove = "/v1/hosts/remove"
 )
 
 // CreateRequest is the body of a POST to PathNetworks.
