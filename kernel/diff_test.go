@@ -175,8 +175,8 @@ func (s scenario) drifts() map[string]string {
 // Whatever is ours and was changed is reported and corrected; a failure at any
 // step of the correction puts the changed values back.
 func TestDrift(t *testing.T) {
-	for _, s := range scenarios(t) {
-		if s.name == "shard" || s.name == "private" || s.name == "direct" {
+	for _, s := range append(scenarios(t), newTunnelScenario(t)) {
+		if s.name == "shard" || s.name == "private" || s.name == "direct" || s.name == "overlay" {
 			continue // made of the same objects as another, or tested in test/direct
 		}
 		t.Run(s.name, func(t *testing.T) {

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
 )
 
 // side tells the two namespaces apart in the keys of fresh.
@@ -39,10 +41,12 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 		return err
 	}
 	err = s.rt.execute(createLink(l, far, master, peerNS, below))
-	if exists(err) {
+	switch {
+	case exists(err):
 		return a.adopt(s, l, farSide)
-	}
-	if err != nil {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
+	case err != nil:
 		return err
 	}
 	delete(s.index, l.Name)
