@@ -90,22 +90,6 @@ func (s *site) master(l heddle.Link) (int, error) {
 	return index, nil
 }
 
-// adopt looks at why the kernel says that the link exists: either it does, and
-// settle will judge it, or the name of its far end is taken.
-func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
-	live, err := s.link(l.Name)
-	switch {
-	case err != nil || live != nil:
-		return err
-	case farSide == "pod/":
-		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
-	case l.Kind == "vxlan":
-		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
-			fmt.Sprintf("another VXLAN device has VNI %d on port %d; 'ip -d link show type vxlan' lists them; remove it, or give heddled another --tunnel-port", l.Tunnel.VNI, l.Tunnel.Port))
-	}
-	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
-}
-
 // settle gives an interface the settings that are not as wanted.
 func (a *attempt) settle(s *site, l heddle.Link) error {
 	have, err := a.current(s, l)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -135,4 +136,51 @@ func TestTunnelCost(t *testing.T) {
 	})
 	timed("removed", func() { check(t, r.k.Remove(p, nil, nil)) })
 	r.nothingOwned()
+}
+
+// A device that is made anew keeps what other plans have laid on it, and its
+// number; one that cannot be leaves the old one with all that it had.
+func TestTunnelMadeAnew(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	reach, others := tunnelPlan(2, 2), heddle.State{}
+	others.Routes, reach.Routes = reach.Routes, nil
+	others.Addresses, reach.Addresses = reach.Addresses[2:], reach.Addresses[:2]
+	r.apply(heddle.Plan{Host: reach})
+	r.apply(heddle.Plan{Host: others})
+	r.sh("ip route add 203.0.113.0/24 dev hv4test; ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:09 dev hv6test nud permanent; sysctl -qw net/ipv4/conf/hv4test/rp_filter=2")
+	before := r.dump("net/ipv4/conf/hv4test/rp_filter")
+	changed := reach
+	changed.Links = append([]heddle.Link{}, reach.Links...)
+	for i := range changed.Links {
+		tunnel := *changed.Links[i].Tunnel
+		tunnel.VNI, tunnel.Port = 71, 4790
+		changed.Links[i].Tunnel = &tunnel
+	}
+	steps := 0
+	r.k.Tripwire = func(string) error { steps++; return nil }
+	r.apply(heddle.Plan{Host: changed})
+	r.clean(heddle.Plan{Host: changed})
+	r.clean(heddle.Plan{Host: others})
+	settings := strings.NewReplacer("vxlan id 70 ", "vxlan id 71 ", "dstport 4789", "dstport 4790")
+	sameText(t, "made anew", settings.Replace(before), r.dump("net/ipv4/conf/hv4test/rp_filter"))
+	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	for n := 1; n <= steps; n++ {
+		name := r.failAt(n)
+		_, err := r.k.Apply(heddle.Plan{Host: reach}, nil)
+		r.k.Tripwire = nil
+		if !errors.Is(err, errInjected) {
+			t.Fatalf("step %d (%s): %v", n, *name, err)
+		}
+		sameText(t, fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
+	}
+	// what the kernel refuses: another device has the new VNI and port
+	r.sh("ip link add other type vxlan id 70 local 198.51.100.2 dstport 4789")
+	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	if _, err := r.k.Apply(heddle.Plan{Host: reach}, nil); err == nil {
+		t.Error("a device was made whose VNI and port another one has")
+	} else {
+		t.Log(err)
+	}
+	sameText(t, "refused", before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
 }
