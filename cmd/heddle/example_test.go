@@ -77,7 +77,7 @@ var exampleOrder = []string{
 // elsewhere names commands that need more than one host, or minutes: other suites
 // run them.
 func elsewhere(path string) bool {
-	return strings.HasPrefix(path, "heddle bench") || path == "heddle host remove" || path == "heddle host replace"
+	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host remove", "heddle host replace", "heddle endpoint move"}, path)
 }
 
 // TestExamplesRun runs every example as it is printed, against a new agent.
