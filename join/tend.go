@@ -80,7 +80,7 @@ func (n *Node) dismissed() error {
 	r.Member, r.Founder, r.Initial = false, false, nil
 	err := errors.Join(n.save(r), n.door.close())
 	if n.server != nil {
-		err = errors.Join(err, n.server.Close())
+		n.server.Close() // it was told to end by the others, and says so as an error
 	}
 	if n.admin != nil {
 		err = errors.Join(err, n.admin.store.Close())
