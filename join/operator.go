@@ -192,3 +192,18 @@ func (n *Node) Doors() []netip.Addr {
 	}
 	return all
 }
+
+// Roles says of the hosts that keep the store whether each has a vote: "voter" or
+// "learner".
+func (n *Node) Roles() map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	roles := map[string]string{}
+	for _, m := range n.members {
+		roles[m.Name] = "voter"
+		if m.Learner {
+			roles[m.Name] = "learner"
+		}
+	}
+	return roles
+}

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// patrolTime is between two looks at who should keep the store, and certTime
-	// between two at the certificates.
+	// patrolTime is between two looks at who should keep the store, serveTime at
+	// whether this host does, and certTime at the certificates.
 	patrolTime = 2 * time.Second
+	serveTime  = 10 * time.Second
 	certTime   = time.Minute
 )
 
@@ -34,7 +35,7 @@ func (n *Node) followMembers(ctx context.Context) {
 		if err == nil && e.Value != nil {
 			err = json.Unmarshal(e.Value, &all)
 		}
-		if err == nil && len(voting(all)) > 0 {
+		if err == nil && slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
 			err = n.adopt(all, was)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -49,7 +50,7 @@ func (n *Node) adopt(all []member, was bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var err error
-	if now := voting(all); !slices.Equal(now, n.endpoints) {
+	if now := reachable(all, n.opt.Underlay); len(now) > 0 && !slices.Equal(now, n.endpoints) {
 		err = n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n"))
 		n.endpoints = now
 		n.store.SetEndpoints(now)
@@ -57,6 +58,7 @@ func (n *Node) adopt(all []member, was bool) error {
 			n.admin.store.SetEndpoints(now)
 		}
 	}
+	n.members = all
 	own := peerURL(n.record.Underlay)
 	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
 	if was && n.record.Member && !mine {
@@ -83,8 +85,8 @@ func (n *Node) dismissed() error {
 
 // followVote waits to be asked to keep the store.
 func (n *Node) followVote(ctx context.Context) {
-	key := voteKey(n.record.Name)
-	for e := range n.store.Watch(ctx, hostsPrefix+n.record.Name+"/") {
+	key := voteKey(n.me.Name)
+	for e := range n.store.Watch(ctx, hostsPrefix+n.me.Name+"/") {
 		asked := slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key && len(x.Value) > 0 })
 		for wait := time.Second; asked && ctx.Err() == nil; wait = min(2*wait, 15*time.Second) {
 			err := n.becomeMember(ctx)
@@ -109,7 +111,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 		return nil
 	}
 	var got memberReply
-	q := memberRequest{Peers: []string{peerURL(n.record.Underlay)}, Clock: n.opt.Now()}
+	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
 	if err := n.callDoors(ctx, pathMember, q, &got); err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 		return err
 	}
 	r := n.record
-	r.Member, r.Initial = true, got.Initial
+	r.Member, r.Initial, r.Underlay = true, got.Initial, n.opt.Underlay
 	keys, err := n.loadKeys()
 	if err == nil {
 		err = n.save(r)
@@ -143,9 +145,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 // callDoors calls the doors of those that keep the store, in random order, until
 // one answers.
 func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
-	n.mu.Lock()
-	c := doorCaller{fingerprint(n.ca), n.host, n.opt.Now}
-	n.mu.Unlock()
+	c := doorCaller{fingerprint(n.ca), *n.host.Load(), n.opt.Now}
 	doors := n.Doors()
 	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
 	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
@@ -162,6 +162,7 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 // sees to it that the right hosts keep it.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
+	served := time.Now()
 	b := balancer{node: n}
 	defer b.close()
 	for ctx.Err() == nil {
@@ -171,8 +172,24 @@ func (n *Node) patrol(ctx context.Context) {
 				n.log.Warn("certificate not renewed", "error", err)
 			}
 		}
+		if time.Since(served) >= serveTime {
+			served = time.Now()
+			n.keepServing()
+		}
 		b.look(ctx)
 		pause(ctx, patrolTime)
+	}
+}
+
+// keepServing starts what a member of the store runs, if it has stopped.
+func (n *Node) keepServing() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.record.Member {
+		return
+	}
+	if err := n.serve(); err != nil {
+		n.log.Error("this host does not keep the store for now", "error", err)
 	}
 }
 
@@ -187,11 +204,11 @@ func pause(ctx context.Context, d time.Duration) {
 // their keys.
 func (n *Node) renew(ctx context.Context) error {
 	n.mu.Lock()
-	host, keys, g := n.host, n.keys, n.record.guest
+	host, keys := *n.host.Load(), n.keys
 	n.mu.Unlock()
 	now := n.opt.Now()
 	if keys != nil && dueForRenewal(keys.serving.cert, now) {
-		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.record.Underlay, now, hostLife)
+		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, now, hostLife)
 		if err == nil {
 			err = n.dir.write(fileServer, certPEM(cert))
 		}
@@ -205,30 +222,28 @@ func (n *Node) renew(ctx context.Context) error {
 	if !dueForRenewal(host.cert, now) {
 		return nil
 	}
-	cert, err := n.renewed(ctx, host, keys, g)
+	cert, err := n.renewed(ctx, host, keys)
 	if err == nil {
 		err = n.dir.write(fileHost, certPEM(cert))
 	}
 	if err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.host.cert = cert
-	n.mu.Unlock()
+	n.host.Store(&pair{cert, host.key})
 	n.log.Info("certificate renewed", "until", cert.NotAfter)
 	return nil
 }
 
 // renewed has a new certificate signed: by the host itself if it keeps the store,
 // else through a door.
-func (n *Node) renewed(ctx context.Context, host pair, keys *keys, g guest) (*x509.Certificate, error) {
+func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certificate, error) {
 	if keys != nil {
-		return keys.authority.sign(g.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
+		return keys.authority.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
 	}
 	if err := checkDates(host.cert, n.opt.Now(), "this host", time.Time{}); err != nil {
 		return nil, err
 	}
-	csr, err := request(g.String(), host.key)
+	csr, err := request(n.me.String(), host.key)
 	if err != nil {
 		return nil, err
 	}

@@ -73,8 +73,8 @@ func TestVoters(t *testing.T) {
 	_, _, err := removed.Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/host3/self"}}})
 	wantCode(t, err, heddle.StoreRefused)
 	var got renewReply
-	csr := must(request("host3@"+removed.record.ID, removed.host.key))
-	c := doorCaller{fingerprint(removed.ca), removed.host, time.Now}
+	csr := must(request("host3@"+removed.record.ID, removed.host.Load().key))
+	c := doorCaller{fingerprint(removed.ca), *removed.host.Load(), time.Now}
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &got), heddle.HostRemoved)
 	h.stop(3)
 
