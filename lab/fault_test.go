@@ -131,7 +131,7 @@ func datagrams(t *testing.T, l *lab.Lab, from, to string, count int) (arrived in
 	self := testAgent(t)[0]
 	result := make(chan string, 1)
 	go func() {
-		out, _ := try(t, l, to, self, "test-count", "9999")
+		out, _ := try(t, l, to, self, "test-count", "9999", strconv.Itoa(count))
 		result <- out
 	}()
 	eventually(t, "somebody listens", func() bool {
