@@ -59,6 +59,11 @@ var setTypes = map[string]SetType{
 	"inet/origins44": {Match: []string{TypeIPv4, TypeInner4}, Ranges: true},
 	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},
 	"inet/origins64": {Match: []string{TypeIPv6, TypeInner4}, Ranges: true},
+	// and single ones, which may lie in another's block
+	"inet/strays44":  {Match: []string{TypeIPv4, TypeInner4}},
+	"inet/strays46":  {Match: []string{TypeIPv4, TypeInner6}},
+	"inet/strays64":  {Match: []string{TypeIPv6, TypeInner4}},
+	"inet/strays66":  {Match: []string{TypeIPv6, TypeInner6}},
 	"inet/origins66": {Match: []string{TypeIPv6, TypeInner6}, Ranges: true},
 	"inet/gate4":     {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/gate6":     {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
@@ -79,7 +84,7 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "unknown-peer", "spoofed-inner"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {

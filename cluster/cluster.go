@@ -95,10 +95,11 @@ type API interface {
 	// Serve lends addresses until ctx ends.
 	Serve(ctx context.Context, l Lender)
 
-	// CreateNetwork records a network for all hosts and returns it. A network of
-	// that name that is there already is returned with an error of code
-	// heddle.NetworkExists, one whose subnets overlap with heddle.SubnetOverlap.
-	CreateNetwork(ctx context.Context, n heddle.Network) (heddle.Network, error)
+	// CreateNetwork records a network for all hosts, with blocks of it for this
+	// one, and returns it. A network of that name that is there already is returned
+	// with an error of code heddle.NetworkExists, one whose subnets overlap with
+	// heddle.SubnetOverlap. Like all changes it returns when View shows it.
+	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
 	// ChangeNetwork replaces a network's record by what change makes of it.
 	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
 	// DeleteNetwork marks the network as leaving, waits for all hosts to yield

@@ -13,6 +13,8 @@ type attempt struct {
 	undo      []undo
 	// fresh holds the links that this call made, by side and name.
 	fresh map[string]bool
+	// routes holds ours as they were before, by side, if any was in the way.
+	routes map[string]map[routeID]routeAt
 	// local holds the IPv6 addresses that this call made.
 	local []localAddress
 }
@@ -31,7 +33,7 @@ func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
 		return nil, err
 	}
 	defer inside.close()
-	a := &attempt{k: k, plan: p, host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}}
+	a := &attempt{k: k, plan: feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}

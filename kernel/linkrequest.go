@@ -29,6 +29,9 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 		}
 		data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(submodes[l.SubMode]))
 	}
+	if l.Kind == "vxlan" {
+		tunnelAttrs(data, tunnelOf(l.Tunnel))
+	}
 	if l.Kind == "veth" {
 		addOneQueue(r.AddData)
 		peer := data.AddRtAttr(nl.VETH_INFO_PEER|unix.NLA_F_NESTED, nil)
@@ -97,6 +100,9 @@ func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	}
 	if to.kind == "macvlan" && from.submode != to.submode {
 		all = append(all, changeSubmode(index, to.submode))
+	}
+	if to.kind == "vxlan" && from.tunnel.changeable() != to.tunnel.changeable() {
+		all = append(all, changeTunnel(index, from.tunnel, to.tunnel))
 	}
 	if to.port != nil && to.master != 0 && (from.port == nil || *from.port != *to.port || from.master != to.master) {
 		all = append(all, changePort(index, *to.port))

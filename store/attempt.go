@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// attempt calls f until it succeeds, fails for good, or the time is up.
+func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error) bool, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, e.options.Patience)
+	defer cancel()
+	stop := context.AfterFunc(e.ctx, cancel)
+	defer stop()
+	var last error
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		// That the time was up says less than why it was not enough.
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		if ctx.Err() != nil || !again(err) {
+			return e.explain(op, object, last)
+		}
+		select {
+		case <-ctx.Done():
+			return e.explain(op, object, last)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// readAgain says whether a read that failed so may succeed on another try.
+func readAgain(err error) bool {
+	if refusedByTLS(err) {
+		return false
+	}
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded || neverDone(err)
+}
+
+// changeAgain says whether a change that failed so was certainly not made, and
+// may be on another try.
+func changeAgain(err error) bool { return !refusedByTLS(err) && neverDone(err) }
+
+func neverDone(err error) bool {
+	return isError(err, rpctypes.ErrGRPCNoLeader) || // asked before anything else
+		isError(err, rpctypes.ErrGRPCAuthOldRevision) || // users were changed meanwhile
+		isError(err, rpctypes.ErrGRPCNotSupportedForLearner) ||
+		isError(err, rpctypes.ErrGRPCRequestTooManyRequests) ||
+		isError(err, rpctypes.ErrGRPCLeaseNotFound) || // a new one is made
+		notSent(err)
+}
+
+// notSent says that no connection was there to send the request on: all that
+// gRPC has to tell is how connecting failed.
+func notSent(err error) bool {
+	if status.Code(err) != codes.Unavailable {
+		return false
+	}
+	for _, w := range []string{"Error while dialing", "error reading server preface", "authentication handshake failed"} {
+		if strings.Contains(words(err), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedByTLS says that one side did not accept the other's certificate.
+func refusedByTLS(err error) bool {
+	w := words(err)
+	return strings.Contains(w, "x509: ") || strings.Contains(w, "tls: ")
+}
+
+// isError compares with one of etcd's errors.
+func isError(err, etcds error) bool { return err != nil && words(err) == words(etcds) }
+
+// words are the error's own, without gRPC's frame.
+func words(err error) string { return status.Convert(err).Message() }

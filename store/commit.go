@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/heddle-network/heddle"
+)
+
+// MaxOps is the most conditions, and the most puts and deletes, that one change
+// may have: etcd's own limit.
+const MaxOps = 128
+
+// Commit implements Store.
+func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
+	object := c.object()
+	if object == "" {
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change of nothing", "", "name a key")
+	}
+	if n := len(c.Put) + len(c.Delete) + len(c.DeletePrefix); n > MaxOps || len(c.Require) > MaxOps {
+		return false, 0, heddle.Errorf(heddle.BadArgument, fmt.Sprintf("change of %d conditions and %d keys", len(c.Require), n), object,
+			fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
+	}
+	var response *etcdserverpb.TxnResponse
+	began := time.Now()
+	err := e.attempt(ctx, "change", object, changeAgain, func(ctx context.Context) error {
+		lease, err := e.leases.get(ctx, e, c.Lease)
+		if err != nil {
+			return err
+		}
+		response, err = e.kv().Txn(clientv3.WithRequireLeader(ctx), &etcdserverpb.TxnRequest{Compare: conditions(c.Require), Success: operations(c, lease)})
+		if isError(err, rpctypes.ErrGRPCLeaseNotFound) {
+			e.leases.forget(c.Lease, lease)
+		}
+		return err
+	})
+	if err != nil {
+		e.health.failed(err, c.keys()[0])
+		return false, 0, err
+	}
+	e.health.changed(time.Since(began))
+	return response.Succeeded, response.Header.Revision, nil
+}
+
+// object names the change in an error.
+func (c Change) object() string {
+	keys := c.keys()
+	if len(keys) < 2 {
+		return strings.Join(keys, "")
+	}
+	return fmt.Sprintf("%s and %d more", keys[0], len(keys)-1)
+}
+
+// keys that the change concerns: first what it writes.
+func (c Change) keys() []string {
+	var all []string
+	for _, p := range c.Put {
+		all = append(all, p.Key)
+	}
+	all = append(append(all, c.Delete...), c.DeletePrefix...)
+	for _, r := range c.Require {
+		all = append(all, r.Key)
+	}
+	return all
+}
+
+func conditions(require []Condition) []*etcdserverpb.Compare {
+	var all []*etcdserverpb.Compare
+	for _, r := range require {
+		c := &etcdserverpb.Compare{Target: etcdserverpb.Compare_MOD, Key: []byte(r.Key), Result: etcdserverpb.Compare_EQUAL}
+		c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision}
+		if r.Prefix {
+			// An empty range compares as one key of revision 0.
+			c.Key, c.RangeEnd = span(r.Key)
+			c.Result = etcdserverpb.Compare_LESS
+			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision + 1}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func operations(c Change, lease int64) []*etcdserverpb.RequestOp {
+	var all []*etcdserverpb.RequestOp
+	for _, p := range c.Put {
+		put := &etcdserverpb.PutRequest{Key: []byte(p.Key), Value: p.Value, Lease: lease}
+		all = append(all, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
+	}
+	remove := func(d *etcdserverpb.DeleteRangeRequest) {
+		all = append(all, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestDeleteRange{RequestDeleteRange: d}})
+	}
+	for _, k := range c.Delete {
+		remove(&etcdserverpb.DeleteRangeRequest{Key: []byte(k)})
+	}
+	for _, p := range c.DeletePrefix {
+		key, end := span(p)
+		remove(&etcdserverpb.DeleteRangeRequest{Key: key, RangeEnd: end})
+	}
+	return all
+}
+
+// span is the range of all keys that start with the prefix.
+func span(prefix string) (key, end []byte) {
+	if prefix == "" {
+		return []byte{0}, []byte{0}
+	}
+	return []byte(prefix), []byte(clientv3.GetPrefixRangeEnd(prefix))
+}

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/heddle-network/heddle"
+)
+
+// explain makes an error of ours from one of etcd's.
+func (e *Etcd) explain(op, object string, err error) error {
+	code, remedy := e.classify(err)
+	return heddle.Wrap(code, op+" in the store", object, said{words(err), err}, remedy)
+}
+
+// said is an error in etcd's own words.
+type said struct {
+	text string
+	error
+}
+
+func (s said) Error() string { return s.text }
+func (s said) Unwrap() error { return s.error }
+
+func (e *Etcd) classify(err error) (heddle.Code, string) {
+	servers := strings.Join(e.client.Endpoints(), ", ")
+	switch code := status.Code(err); {
+	case refusedByTLS(err):
+		return heddle.StoreRefused, "look at the certificates and the clocks here and on " + servers + "; " + e.certificate()
+	case isError(err, rpctypes.ErrGRPCNoSpace):
+		return heddle.StoreFull, "free room in the store ('etcdctl compact', 'etcdctl defrag'), and disarm its alarm ('etcdctl alarm disarm')"
+	case code == codes.PermissionDenied || code == codes.Unauthenticated || isError(err, rpctypes.ErrGRPCUserEmpty) || isError(err, rpctypes.ErrGRPCUserNotFound):
+		return heddle.StoreRefused, "the store does not let this host do that; was it removed, or is it a matter for the operator's credential? " + e.certificate()
+	case code == codes.InvalidArgument && !isError(err, rpctypes.ErrGRPCAuthOldRevision):
+		return heddle.BadArgument, "the store cannot take a change like that"
+	case errors.Is(err, context.Canceled):
+		return heddle.StoreDown, "the call was ended before the store had answered"
+	default:
+		return heddle.StoreDown, "see 'heddle status', the servers' own logs, and the network to " + servers
+	}
+}
+
+// certificate says who this host is to the store, and how long.
+func (e *Etcd) certificate() string {
+	config := e.options.TLS
+	if config == nil {
+		return "this host shows no certificate: it is connected in clear"
+	}
+	leaf, now := ownLeaf(config), time.Now()
+	if config.Time != nil {
+		now = config.Time()
+	}
+	const day = time.RFC3339
+	switch {
+	case leaf == nil:
+		return "this host shows no certificate"
+	case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
+		return fmt.Sprintf("this host's certificate (%s) is valid from %s to %s, and its clock says %s: put the clock right or renew the certificate",
+			leaf.Subject.CommonName, leaf.NotBefore.UTC().Format(day), leaf.NotAfter.UTC().Format(day), now.UTC().Format(day))
+	default:
+		return fmt.Sprintf("this host's certificate (%s) ends %s, and its clock says %s",
+			leaf.Subject.CommonName, leaf.NotAfter.UTC().Format(day), now.UTC().Format(day))
+	}
+}
+
+func ownLeaf(config *tls.Config) *x509.Certificate {
+	var own *tls.Certificate
+	switch {
+	case config.GetClientCertificate != nil:
+		own, _ = config.GetClientCertificate(&tls.CertificateRequestInfo{})
+	case len(config.Certificates) > 0:
+		own = &config.Certificates[0]
+	}
+	if own == nil || len(own.Certificate) == 0 {
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(own.Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return leaf
+}

@@ -1,0 +1,174 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/store"
+)
+
+// mirror follows a watch and holds what the store holds. It notes where the
+// watch breaks its promise: revisions in order, and in the key "…/count", which
+// each change makes one greater, no step left out.
+type mirror struct {
+	mu        sync.Mutex
+	entries   map[string]store.Entry
+	revision  int64
+	snapshots int
+	broken    []string
+	changed   chan struct{}
+}
+
+// follow begins a watch. It takes events only while gate, if there is one, is open.
+func follow(t *testing.T, s store.Store, prefix string, gate <-chan struct{}) *mirror {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &mirror{changed: make(chan struct{}, 1)}
+	events, done := s.Watch(ctx, prefix), make(chan struct{})
+	go func() {
+		defer close(done)
+		if gate != nil {
+			<-gate
+		}
+		for e := range events {
+			m.take(e, prefix+"count")
+			select {
+			case m.changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, b := range m.broken {
+			t.Error(b)
+		}
+	})
+	return m
+}
+
+func (m *mirror) take(e store.Event, counter string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.Snapshot {
+		m.snapshots++
+		m.entries = map[string]store.Entry{}
+	} else if m.snapshots == 0 || e.Revision <= m.revision {
+		m.broken = append(m.broken, fmt.Sprintf("event of revision %d after %d, %d snapshots", e.Revision, m.revision, m.snapshots))
+	}
+	m.revision = e.Revision
+	for _, entry := range e.Entries {
+		before := number(m.entries[counter])
+		m.entries[entry.Key] = entry
+		if after := number(entry); entry.Key == counter && !e.Snapshot && after != before+1 {
+			m.broken = append(m.broken, fmt.Sprintf("after %d came %d: something was left out", before, after))
+		}
+	}
+	for _, k := range e.Deleted {
+		delete(m.entries, k)
+	}
+}
+
+func number(e store.Entry) int {
+	n, _ := strconv.Atoi(string(e.Value))
+	return n
+}
+
+// wait returns when the mirror is as wanted.
+func (m *mirror) wait(t *testing.T, what string, as func(m *mirror) bool) {
+	t.Helper()
+	timeout := time.After(40 * time.Second)
+	for {
+		m.mu.Lock()
+		ok := as(m)
+		m.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-m.changed:
+		case <-timeout:
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			t.Fatalf("%s: not so after 40 s; revision %d, %d snapshots, %d entries", what, m.revision, m.snapshots, len(m.entries))
+		}
+	}
+}
+
+// agrees waits for the mirror to hold what the store holds.
+func (m *mirror) agrees(t *testing.T, s store.Store, prefix string) {
+	t.Helper()
+	now := read(t, s, prefix)
+	want := map[string]string{}
+	for _, e := range now.Entries {
+		want[e.Key] = string(e.Value)
+	}
+	m.wait(t, "the watch holds what the store holds", func(m *mirror) bool {
+		got := map[string]string{}
+		for k, e := range m.entries {
+			got[k] = string(e.Value)
+		}
+		return maps.Equal(got, want)
+	})
+}
+
+func read(t *testing.T, s store.Store, prefix string) store.Snapshot {
+	t.Helper()
+	r, err := s.Read(t.Context(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// commit makes a change that must be made.
+func commit(t *testing.T, s store.Store, c store.Change) int64 {
+	t.Helper()
+	done, revision, err := s.Commit(t.Context(), c)
+	if err != nil || !done {
+		t.Fatalf("change not made: done %v, error %v", done, err)
+	}
+	return revision
+}
+
+// refuse makes a change that must not be made, for its conditions.
+func refuse(t *testing.T, s store.Store, c store.Change) {
+	t.Helper()
+	done, _, err := s.Commit(t.Context(), c)
+	if err != nil || done {
+		t.Fatalf("change that must not be made: done %v, error %v", done, err)
+	}
+}
+
+func put(key, value string) []store.Entry { return []store.Entry{{Key: key, Value: []byte(value)}} }
+
+// health waits for a state, and says how long it took.
+func health(t *testing.T, s store.Store, state string) time.Duration {
+	t.Helper()
+	return until(t, "health is "+state, func() (bool, any) {
+		h := s.Health()
+		return h.State == state, h
+	})
+}
+
+func until(t *testing.T, what string, ok func() (bool, any)) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for {
+		now, seen := ok()
+		if now {
+			return time.Since(began)
+		}
+		if time.Since(began) > 40*time.Second {
+			t.Fatalf("%s: not so after 40 s: %+v", what, seen)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/heddle-network/heddle"
+)
+
+// ServerOptions of a member of the store in this process.
+type ServerOptions struct {
+	// Name of the member: its host's.
+	Name string
+	// Dir keeps the data; it is made, for the owner alone.
+	Dir string
+	// Client and Peer are where it listens, and what it tells others to reach it:
+	// the underlay addresses. The first counts; none unspecified.
+	Client, Peer []netip.AddrPort
+	// Initial are the members' peer URLs by name, itself among them; nil: alone. It
+	// counts at the first start only.
+	Initial map[string]string
+	// Existing is set if the cluster is there, and this member was added to it.
+	Existing bool
+	// ForceNew makes this member, with its data, the only one: the others are lost.
+	ForceNew bool
+	// TLS is for clients and peers alike; nil: in clear.
+	TLS *ServerTLS
+	// Quota of the data in bytes; 256 MiB if 0.
+	Quota int64
+	Log   *slog.Logger
+}
+
+// ServerTLS are files in PEM.
+type ServerTLS struct {
+	CA, Cert, Key string
+	// PeerName, if not "", is the common name that the other members must have.
+	PeerName string
+}
+
+// Server is a member of the store in this process. Its end is the process's.
+type Server struct {
+	options ServerOptions
+	etcd    *embed.Etcd
+	closing chan struct{}
+	done    chan struct{}
+	failed  *failure
+	asked   sync.Once
+	once    sync.Once
+	running sync.WaitGroup
+}
+
+// StartServer starts a member. It does not wait for the others: Ready does.
+func StartServer(o ServerOptions) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Quota == 0 {
+		o.Quota = 256 << 20
+	}
+	s := &Server{options: o, closing: make(chan struct{}), done: make(chan struct{}), failed: &failure{end: make(chan struct{})}}
+	config, err := o.config(s.failed)
+	if err != nil {
+		return nil, o.explain(err)
+	}
+	if s.etcd, err = s.failed.guard(func() (*embed.Etcd, error) { return embed.StartEtcd(config) }); err != nil {
+		return nil, o.explain(err)
+	}
+	s.running.Go(s.tend)
+	return s, nil
+}
+
+// Ready is closed when the member serves: a majority of the members is there.
+func (s *Server) Ready() <-chan struct{} { return s.etcd.Server.ReadyNotify() }
+
+// Stopped is closed when the member has stopped, by Close or by itself; Err
+// says why.
+func (s *Server) Stopped() <-chan struct{} { return s.done }
+
+// Err is why the member stopped by itself, nil if it did not.
+func (s *Server) Err() error {
+	if err := s.failed.get(); err != nil {
+		return s.options.explain(err)
+	}
+	return nil
+}
+
+// MemberID is the member's number in the cluster.
+func (s *Server) MemberID() uint64 { return uint64(s.etcd.Server.MemberID()) }
+
+// Leads reports whether the member leads the others just now.
+func (s *Server) Leads() bool { return s.etcd.Server.Leader() == s.etcd.Server.MemberID() }
+
+// Close stops the member and returns when its files are closed.
+func (s *Server) Close() error {
+	s.asked.Do(func() { close(s.closing) })
+	s.running.Wait()
+	s.end()
+	return s.Err()
+}
+
+func (s *Server) end() {
+	s.once.Do(func() {
+		s.etcd.Close()
+		close(s.done)
+	})
+}
+
+// tend looks after the member until it ends: whether it stops by itself, and
+// whether it has room.
+func (s *Server) tend() {
+	tick := time.NewTicker(roomEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case <-s.failed.end:
+			s.stopped(s.failed.get())
+			return
+		case err := <-s.etcd.Err():
+			s.stopped(err)
+			return
+		case <-s.etcd.Server.StopNotify():
+			s.stopped(errors.New("the member stopped by itself; was it removed from the cluster?"))
+			return
+		case <-tick.C:
+			s.makeRoom(context.Background())
+		}
+	}
+}
+
+// stopped takes note of an end that nobody asked for.
+func (s *Server) stopped(err error) {
+	s.failed.set(err)
+	s.options.Log.Error("this host's member of the store stopped", "error", s.Err())
+	s.end()
+}
+
+func (o ServerOptions) explain(err error) error {
+	code, remedy := o.classify(err.Error())
+	return heddle.Wrap(code, "run a member of the store", o.Name, err, remedy)
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap/zapcore"
+)
+
+// logCore passes etcd's log on: its errors as warnings, for they are mostly of
+// other members, its warnings as detail. The rest is left out.
+type logCore struct {
+	log    *slog.Logger
+	fields []zapcore.Field
+}
+
+func (c *logCore) Enabled(l zapcore.Level) bool { return l >= zapcore.WarnLevel }
+
+func (c *logCore) With(fields []zapcore.Field) zapcore.Core {
+	return &logCore{c.log, append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+}
+
+func (c *logCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return checked.AddCore(e, c)
+	}
+	return checked
+}
+
+func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	level := slog.LevelDebug
+	if e.Level >= zapcore.ErrorLevel {
+		level = slog.LevelWarn
+	}
+	values := zapcore.NewMapObjectEncoder()
+	for _, f := range append(c.fields[:len(c.fields):len(c.fields)], fields...) {
+		f.AddTo(values)
+	}
+	var attrs []slog.Attr
+	for k, v := range values.Fields {
+		attrs = append(attrs, slog.Any(k, v))
+	}
+	c.log.LogAttrs(context.Background(), level, "etcd: "+e.Message, attrs...)
+	return nil
+}
+
+func (c *logCore) Sync() error { return nil }
+
+// failure is the end of a member that cannot go on. Etcd would end the process,
+// but here that is the agent, whose traffic and other duties need no store: so
+// only etcd's goroutine ends, and then the member.
+type failure struct {
+	mu  sync.Mutex
+	err error
+	end chan struct{}
+}
+
+// OnWrite is what etcd's logger calls for an entry after which nothing goes on.
+func (f *failure) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
+	text := e.Message
+	for _, field := range fields {
+		if err, ok := field.Interface.(error); ok {
+			text += ": " + err.Error()
+		}
+	}
+	f.set(errors.New(text))
+	runtime.Goexit()
+}
+
+func (f *failure) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && err != nil {
+		f.err = err
+		close(f.end)
+	}
+}
+
+func (f *failure) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// guard starts etcd in a goroutine that its logger may end.
+func (f *failure) guard(start func() (*embed.Etcd, error)) (*embed.Etcd, error) {
+	type result struct {
+		etcd *embed.Etcd
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if r.etcd == nil && r.err == nil {
+				r.err = errors.Join(errors.New("etcd gave up"), f.get())
+			}
+			done <- r
+		}()
+		r.etcd, r.err = start()
+	}()
+	r := <-done
+	return r.etcd, r.err
+}

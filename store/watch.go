@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Watch implements Store. Whenever the stream of changes breaks it begins with a
+// snapshot again: a store that was restored or lost its data cannot be told, at
+// its revisions, from one that only restarted.
+func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
+	out := make(chan Event, 16)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.ctx, cancel)
+	go func() {
+		defer close(out)
+		defer cancel()
+		defer stop()
+		for ctx.Err() == nil {
+			err := e.follow(ctx, prefix, out)
+			if ctx.Err() != nil {
+				return
+			}
+			e.options.Log.Debug("watch of the store broke, starting it again", "prefix", prefix, "error", err)
+			if !errors.Is(err, errCompacted) {
+				e.health.hurry()
+				pause(ctx, 200*time.Millisecond)
+			}
+		}
+	}()
+	return out
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+var errCompacted = errors.New("the changes since the snapshot were compacted away")
+
+// follow sends a snapshot and what changes after it, until the stream breaks.
+func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) error {
+	s, err := e.Read(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if !send(ctx, out, Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries}) {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A member without a leader must not feed silence.
+	stream, err := etcdserverpb.NewWatchClient(e.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx))
+	if err != nil {
+		return err
+	}
+	key, end := span(prefix)
+	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision + 1, Fragment: true}
+	err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: create}})
+	if err != nil {
+		return err
+	}
+	var waiting atomic.Int64
+	go ask(ctx, cancel, stream, &waiting)
+	return e.receive(ctx, stream, &waiting, out)
+}
+
+// ask lets the server show now and then that it lives, and ends the stream of
+// one that does not. It reads since when the receiver is waiting.
+func ask(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64) {
+	defer cancel()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if since := waiting.Load(); since != 0 && time.Since(time.Unix(0, since)) > 2*progressEvery {
+			return
+		}
+		if stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_ProgressRequest{ProgressRequest: &etcdserverpb.WatchProgressRequest{}}}) != nil {
+			return
+		}
+	}
+}
+
+const progressEvery = 2 * time.Second
+
+func (e *Etcd) receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64, out chan<- Event) error {
+	var gathered []*mvccpb.Event
+	for {
+		waiting.Store(time.Now().UnixNano())
+		r, err := stream.Recv()
+		waiting.Store(0)
+		switch {
+		case err != nil:
+			return err
+		case r.CompactRevision != 0:
+			return errCompacted
+		case r.Canceled:
+			return errors.New(r.CancelReason)
+		}
+		gathered = append(gathered, r.Events...)
+		if r.Fragment {
+			continue
+		}
+		for _, event := range byRevision(gathered) {
+			if !send(ctx, out, event) {
+				return ctx.Err()
+			}
+		}
+		gathered = nil
+	}
+}
+
+// byRevision makes one event of all that changed at one revision.
+func byRevision(changes []*mvccpb.Event) []Event {
+	var all []Event
+	for _, c := range changes {
+		if len(all) == 0 || all[len(all)-1].Revision != c.Kv.ModRevision {
+			all = append(all, Event{Revision: c.Kv.ModRevision})
+		}
+		last := &all[len(all)-1]
+		if c.Type == mvccpb.Event_DELETE {
+			last.Deleted = append(last.Deleted, string(c.Kv.Key))
+		} else {
+			last.Entries = append(last.Entries, entry(c.Kv))
+		}
+	}
+	return all
+}
+
+func send(ctx context.Context, out chan<- Event, event Event) bool {
+	select {
+	case out <- event:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
