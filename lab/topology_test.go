@@ -112,7 +112,7 @@ func TestDaemons(t *testing.T) {
 	l := raise(t, `
 agent:
   command: `+string(agent)+`
-  environment: {HEDDLE_CLOCK_OFFSET: 2h}
+  environment: {HEDDLE_CLOCK: 2h}
 hosts:
   - name: one
     agent: {args: [--say, " first"]}
