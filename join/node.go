@@ -92,6 +92,12 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 		return nil, err
 	}
 	known := n.dir.has(fileRecord)
+	if known && opt.Join != "" && n.unfounded() {
+		known = false // it was about to found a cluster of its own, and never did
+		if err := n.forget(); err != nil {
+			return nil, err
+		}
+	}
 	if !known {
 		enter := n.found
 		if opt.Join != "" {
@@ -108,10 +114,28 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	if err == nil {
 		err = n.start(ctx)
 	}
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
+	if err == nil {
+		return n, nil
 	}
-	return n, nil
+	err = errors.Join(err, n.Close())
+	if !known && n.unfounded() {
+		err = errors.Join(err, n.forget())
+	}
+	return nil, err
+}
+
+// unfounded says that the host's cluster did not come up yet, and that it has no
+// other hosts.
+func (n *Node) unfounded() bool {
+	text, err := os.ReadFile(n.dir.path(fileRecord))
+	var r record
+	return err == nil && json.Unmarshal(text, &r) == nil && r.Founder && !r.Enabled
+}
+
+// forget removes all but the host's ID, the record first.
+func (n *Node) forget() error {
+	return n.dir.remove(fileRecord, fileAuthority, fileHostKey, fileHost, fileEndpoints, fileMembers, fileAuthorityKey, fileOperator,
+		fileServer, fileServerKey, dirData)
 }
 
 // load reads what the host is.
