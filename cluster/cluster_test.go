@@ -213,7 +213,9 @@ func TestStartsWithoutStore(t *testing.T) {
 	if got := v.BlocksOf(n.ID, id); v.Revision != 0 || v.Self.ID != id || len(got) != 2 || got[0] != block || len(v.Networks) != 1 {
 		t.Fatalf("%+v", v)
 	}
-	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err = a.ClaimBlock(ctx, n, n.Subnets[0], netip.Addr{})
 	if !errors.Is(err, heddle.StoreDown.Sentinel()) {
 		t.Fatal(err)
 	}

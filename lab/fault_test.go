@@ -48,7 +48,7 @@ func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impair
 
 func TestImpairments(t *testing.T) {
 	l := still(t, 2)
-	const count = 200
+	const count = 100
 	t.Run("loss by seed", func(t *testing.T) {
 		var runs [3][]int
 		for i, seed := range []uint64{7, 7, 8} {
@@ -59,7 +59,7 @@ func TestImpairments(t *testing.T) {
 				t.Errorf("counted %+v, %+v, %v", out, in, err)
 			}
 		}
-		if n := len(runs[0]); n < 110 || n > 170 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
+		if n := len(runs[0]); n < 50 || n > 90 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
 			t.Errorf("30 %% of %d lost:\n%v\nagain\n%v\nother seed\n%v", count, runs[0], runs[1], runs[2])
 		}
 	})
@@ -131,11 +131,11 @@ func datagrams(t *testing.T, l *lab.Lab, from, to string, count int) (arrived in
 	self := testAgent(t)[0]
 	result := make(chan string, 1)
 	go func() {
-		out, _ := try(t, l, to, self, "test-count", "9999")
+		out, _ := try(t, l, to, self, "test-count", "9999", strconv.Itoa(count))
 		result <- out
 	}()
 	eventually(t, "somebody listens", func() bool {
-		return in(t, l, to, "sh", "-c", "grep -c :270F /proc/net/udp || true") != "0"
+		return in(t, l, to, "sh", "-c", "cat /proc/net/udp /proc/net/udp6 | grep -c :270F || true") != "0"
 	})
 	in(t, l, from, self, "test-send", "172.31.240.1"+to[4:]+":9999", strconv.Itoa(count))
 	arrived, err := strconv.Atoi(<-result)

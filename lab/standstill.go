@@ -12,7 +12,7 @@ import (
 // ClockVariable is the environment variable by which an agent learns how far
 // its clock shall be ahead, as a Go duration: "1h", "-30m". It is for tests: an
 // agent's safety must not hang on clocks.
-const ClockVariable = "HEDDLE_CLOCK_OFFSET"
+const ClockVariable = "HEDDLE_CLOCK"
 
 // What of a host stands still.
 const (

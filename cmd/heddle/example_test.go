@@ -71,7 +71,9 @@ var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
 	"host list", "host token", "network create", "network list", "network show", "network allow", "network delete",
 	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "doctor list", "doctor", "detach", "gc",
-	"lab up", "lab list", "lab exec", "lab down",
+	"lab up", "lab list", "lab exec",
+	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
+	"lab fault kill", "lab fault clock", "lab fault list", "lab fault clear", "lab down",
 }
 
 // elsewhere names commands that need more than one host, or minutes: other suites
