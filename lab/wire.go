@@ -121,6 +121,13 @@ func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) er
 		return err
 	}
 	for i, nic := range n.NICs {
+		if n.Router {
+			// A router asks for its neighbours from its link-local address, which
+			// would not be usable for seconds.
+			if err := in.sysctl("net/ipv6/conf/"+NICName(i)+"/accept_dad", "0"); err != nil {
+				return err
+			}
+		}
 		if err := in.raise(NICName(i), nic.Addresses); err != nil {
 			return err
 		}
