@@ -175,7 +175,7 @@ func TestKilledMaker(t *testing.T) {
 		if err := maker.Start(); err != nil {
 			t.Fatal(err)
 		}
-		wait := time.Duration(rand.IntN(120)) * time.Millisecond
+		wait := time.Duration(rand.IntN(250)) * time.Millisecond
 		time.Sleep(wait)
 		maker.Process.Kill()
 		maker.Wait()
