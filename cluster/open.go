@@ -66,6 +66,9 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.MoveTime == 0 {
+		o.MoveTime = 10 * time.Minute
+	}
 	if o.Port == 0 {
 		o.Port = heddle.DefaultTunnelPort
 	}

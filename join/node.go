@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -57,8 +58,10 @@ type Node struct {
 	ca   *x509.Certificate
 	me   guest
 	host atomic.Pointer[pair]
-	stop context.CancelFunc
-	done sync.WaitGroup
+	// refused is why the store does not take the host's certificate, if so.
+	refused atomic.Pointer[error]
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	// mu guards what follows.
 	mu        sync.Mutex
@@ -134,6 +137,9 @@ func (n *Node) load() error {
 	}
 	if text, err := n.dir.read(fileEndpoints); err == nil {
 		n.endpoints = strings.Fields(string(text))
+	}
+	if text, err := os.ReadFile(n.dir.path(fileMembers)); err == nil {
+		_ = json.Unmarshal(text, &n.members) // for display, until the store answers
 	}
 	return nil
 }
@@ -267,7 +273,7 @@ func (n *Node) Close() error {
 		errs = append(errs, n.store.Close())
 	}
 	if n.server != nil {
-		errs = append(errs, n.server.Close())
+		n.server.Close() // what it says it has logged, and is no error of the end
 	}
 	return errors.Join(errs...)
 }

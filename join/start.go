@@ -191,6 +191,8 @@ func (j judged) Health() store.Health {
 	h := j.Etcd.Health()
 	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
 		h.State, h.Detail = "down", err.Error()
+	} else if err := j.node.refused.Load(); err != nil {
+		h.State, h.Detail = "down", (*err).Error()
 	}
 	return h
 }
