@@ -22,6 +22,10 @@ type Preset struct {
 	// Shared pairs run in one client and one server container, with servers on
 	// consecutive ports; else each pair has containers of its own.
 	Shared bool
+	// Wires are those between the hosts; nil for the plain one.
+	Wires []string
+	// MTUs of networks that cross hosts by VXLAN, by the name of the wire.
+	MTUs map[string]int
 	// Matrix is the choice over columns that the caller has made.
 	Matrix func([]Column) Matrix
 }

@@ -55,6 +55,10 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
+	endpoints, err := r.endpoints(ctx, q.Underlay)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.admit(ctx, q, n.opt.Now()); err != nil {
 		n.log.Warn("host not let in", "name", q.Name, "id", q.ID, "error", err)
 		return nil, err
@@ -62,20 +66,15 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err := r.grant(ctx, q.guest, false); err != nil {
 		return nil, err
 	}
-	members, err := r.members(ctx)
-	if err != nil {
-		return nil, err
-	}
 	n.log.Info("host let in", "name", q.Name, "id", q.ID)
-	return joinReply{cert.Raw, n.ca.Raw, voting(members)}, nil
+	return joinReply{cert.Raw, n.ca.Raw, endpoints}, nil
 }
 
 func (q joinRequest) check(now time.Time) error {
 	if err := CheckHostName(q.Name); err != nil {
 		return err
 	}
-	if !hostID.MatchString(q.ID) || len(q.Secret) != 16 || len(q.Underlay) == 0 || len(q.Underlay) > 2 ||
-		slices.ContainsFunc(q.Underlay, func(a netip.Addr) bool { return !a.IsValid() }) {
+	if !hostID.MatchString(q.ID) || len(q.Secret) != 16 || !goodUnderlay(q.Underlay) {
 		return heddle.Errorf(heddle.BadJSON, "request to join is", "not whole", "is that program heddled, of this version?")
 	}
 	if off := q.Clock.Sub(now).Abs(); off > clockSlack {
@@ -83,6 +82,11 @@ func (q joinRequest) check(now time.Time) error {
 			"set the wrong one; certificates would not be valid")
 	}
 	return nil
+}
+
+func goodUnderlay(all []netip.Addr) bool {
+	ok := len(all) == 1 || len(all) == 2 && all[0].Is4() != all[1].Is4()
+	return ok && !slices.ContainsFunc(all, func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() || a.Is4In6() || a.Zone() != "" })
 }
 
 // admit checks the token and the name, and records the host: all of it or

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,8 +51,9 @@ type balancer struct {
 type state struct {
 	hosts   []admitted
 	members []member
-	alive   map[string]bool
-	self    string
+	// alive asks whether a host's agent is connected.
+	alive func(host string) bool
+	self  string
 }
 
 // look takes the next step, if the member on this host leads.
@@ -105,6 +107,9 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 		return err
 	}
 	b.watch(s)
+	if err := r.thank(ctx, s); err != nil {
+		return err
+	}
 	voters, learners := s.split()
 	want := wanted(len(s.hosts))
 	switch {
@@ -127,7 +132,10 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 
 // state reads hosts and members.
 func (r roster) state(ctx context.Context) (state, error) {
-	s := state{alive: map[string]bool{}}
+	s := state{alive: func(host string) bool {
+		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
+		return err == nil && e.Value != nil
+	}}
 	var err error
 	if s.hosts, err = r.admissions(ctx); err != nil {
 		return s, err
@@ -135,13 +143,11 @@ func (r roster) state(ctx context.Context) (state, error) {
 	if s.members, err = r.members(ctx); err != nil {
 		return s, err
 	}
-	slices.SortFunc(s.members, func(a, b member) int { return len(b.Name) - len(a.Name) }) // the nameless last
-	for _, h := range s.hosts {
-		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+h.name+"/alive")
-		if err != nil {
-			return s, err
+	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // the nameless last
+	for i, m := range s.members {
+		if h := s.host(m); h != nil {
+			s.members[i].Clients = urls(h.Underlay, ClientPort) // etcd tells of one address only
 		}
-		s.alive[h.name] = e.Value != nil
 	}
 	return s, nil
 }
@@ -159,12 +165,19 @@ func (s state) split() (voters, learners []member) {
 
 // hostOf names the host that a member is on, also before it has started.
 func (s state) hostOf(m member) string {
-	for _, h := range s.hosts {
-		if slices.Contains(m.Peers, peerURL(h.Underlay)) {
-			return h.name
-		}
+	if h := s.host(m); h != nil {
+		return h.name
 	}
 	return ""
+}
+
+func (s state) host(m member) *admitted {
+	for i, h := range s.hosts {
+		if slices.Contains(m.Peers, peerURL(h.Underlay)) {
+			return &s.hosts[i]
+		}
+	}
+	return nil
 }
 
 // stranger is a member on no host of the cluster: its host was removed.
@@ -188,7 +201,7 @@ func (s state) surplus() member {
 			return -1
 		case m.Learner:
 			n += 2 * len(s.hosts)
-		case !s.alive[host]:
+		case !s.alive(host):
 			n += len(s.hosts)
 		}
 		return n
@@ -241,7 +254,7 @@ func (s state) candidate(b *balancer) string {
 		}
 	}
 	for _, h := range s.hosts {
-		if _, late := b.asked[h.name]; !late && !s.keeps(h.name) && s.alive[h.name] {
+		if _, late := b.asked[h.name]; !late && !s.keeps(h.name) && s.alive(h.name) {
 			return h.name
 		}
 	}
@@ -263,6 +276,18 @@ func (b *balancer) ask(ctx context.Context, r roster, s state) error {
 		return nil
 	}
 	return r.ask(ctx, name)
+}
+
+// thank takes back what was asked of hosts that do it.
+func (r roster) thank(ctx context.Context, s state) error {
+	for _, m := range s.members {
+		if h := s.host(m); h != nil && h.asked && m.Name != "" {
+			if err := r.unask(ctx, h.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r roster) ask(ctx context.Context, name string) error {
@@ -297,12 +322,4 @@ func (r roster) dismiss(ctx context.Context, m member) error {
 		return refusedTo("take off the store's member", m.Name, err)
 	}
 	return r.republish(ctx)
-}
-
-func (r roster) republish(ctx context.Context) error {
-	members, err := r.members(ctx)
-	if err != nil {
-		return err
-	}
-	return r.publish(ctx, members)
 }

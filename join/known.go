@@ -5,12 +5,15 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // renewRequest asks, by the old certificate, for a new one.
@@ -27,8 +30,8 @@ type renewReply struct {
 // memberRequest asks, by the host's certificate, for what a keeper of the store
 // needs.
 type memberRequest struct {
-	Peers []string  `json:"peers"`
-	Clock time.Time `json:"clock"`
+	Underlay []netip.Addr `json:"underlay"`
+	Clock    time.Time    `json:"clock"`
 }
 
 // memberReply has keys in PEM, and the members that the new one shall start with.
@@ -102,10 +105,14 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	if err != nil {
 		return nil, err
 	}
-	if vote.Value == nil || len(q.Peers) != 1 {
+	if vote.Value == nil || !goodUnderlay(q.Underlay) {
 		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "nobody asked this host to keep the store")
 	}
-	members, err := r.learn(ctx, g, q.Peers)
+	if err := r.move(ctx, g, q.Underlay); err != nil {
+		return nil, err
+	}
+	own := peerURL(q.Underlay)
+	members, err := r.learn(ctx, g, own)
 	if err != nil {
 		return nil, err
 	}
@@ -122,19 +129,44 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 		return nil, err
 	}
 	n.log.Info("host becomes a member of the store", "host", g.Name)
-	return memberReply{key, operator, initial(members, g.Name, q.Peers)}, nil
+	return memberReply{key, operator, initial(members, g.Name, own)}, nil
+}
+
+// move records where a host is now.
+func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error {
+	entry, err := read(ctx, r.store, admittedKey(g.Name))
+	if err != nil {
+		return err
+	}
+	var a admission
+	if err := json.Unmarshal(entry.Value, &a); err != nil {
+		return err
+	}
+	if slices.Equal(a.Underlay, underlay) {
+		return nil
+	}
+	a.Underlay = underlay
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	done, _, err := r.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Put: []store.Entry{{Key: entry.Key, Value: text}}})
+	if err == nil && !done {
+		err = heddle.Errorf(heddle.StoreDown, "record of", g.Name+" changed meanwhile", "it is tried again")
+	}
+	return err
 }
 
 // learn makes a host a member without a vote, and returns all members. One that
 // was added and never started is the one; one that started has lost its records
 // if it asks again, and is replaced.
-func (r roster) learn(ctx context.Context, g guest, peers []string) ([]member, error) {
+func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error) {
 	members, err := r.members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range members {
-		if !overlap(m.Peers, peers) {
+		if !slices.Contains(m.Peers, own) {
 			continue
 		}
 		if m.Name == "" {
@@ -144,7 +176,7 @@ func (r roster) learn(ctx context.Context, g guest, peers []string) ([]member, e
 			return nil, refusedTo("replace member", m.Name, err)
 		}
 	}
-	if _, err := r.client.MemberAddAsLearner(ctx, peers); err != nil {
+	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
 		// its members have not been together for long: that passes
 		if ignore(err, rpctypes.ErrUnhealthy, rpctypes.ErrTooManyLearners) == nil {
 			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
@@ -154,16 +186,16 @@ func (r roster) learn(ctx context.Context, g guest, peers []string) ([]member, e
 	if members, err = r.members(ctx); err != nil {
 		return nil, err
 	}
-	return members, r.publish(ctx, members)
+	return members, r.republish(ctx)
 }
 
 // initial are the members' peer URLs by name, the caller's under its own.
-func initial(members []member, name string, peers []string) map[string]string {
+func initial(members []member, name, own string) map[string]string {
 	all := map[string]string{}
 	for _, m := range members {
 		as := m.Name
 		switch {
-		case overlap(m.Peers, peers):
+		case slices.Contains(m.Peers, own):
 			as = name
 		case as == "":
 			as = fmt.Sprintf("member-%x", m.ID) // any name does; the URLs count
@@ -173,23 +205,17 @@ func initial(members []member, name string, peers []string) map[string]string {
 	return all
 }
 
-func overlap(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// voting lists the URLs of the members that answer clients.
-func voting(members []member) []string {
+// reachable lists, of each member that has a vote, the URL at which a host with
+// these addresses reaches it, IPv4 first.
+func reachable(members []member, underlay []netip.Addr) []string {
 	var all []string
 	for _, m := range members {
-		if !m.Learner {
-			all = append(all, m.Clients...)
+		i := slices.IndexFunc(m.Clients, func(u string) bool {
+			a, err := netip.ParseAddrPort(strings.TrimPrefix(u, "https://"))
+			return err == nil && slices.ContainsFunc(underlay, func(own netip.Addr) bool { return own.Is4() == a.Addr().Is4() })
+		})
+		if i >= 0 && !m.Learner {
+			all = append(all, m.Clients[i])
 		}
 	}
 	return all

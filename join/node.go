@@ -8,9 +8,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -54,14 +56,18 @@ type Node struct {
 	dir  folder
 	log  *slog.Logger
 	ca   *x509.Certificate
-	stop context.CancelFunc
-	done sync.WaitGroup
+	me   guest
+	host atomic.Pointer[pair]
+	// refused is why the store does not take the host's certificate, if so.
+	refused atomic.Pointer[error]
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	// mu guards what follows.
 	mu        sync.Mutex
 	record    record
 	endpoints []string
-	host      pair
+	members   []member
 	store     *store.Etcd
 	// what members of the store have
 	keys   *keys
@@ -118,7 +124,10 @@ func (n *Node) load() error {
 		n.ca, err = n.loadAuthority()
 	}
 	if err == nil {
-		n.host, err = n.loadPair(fileHost, fileHostKey)
+		n.me = n.record.guest
+		var host pair
+		host, err = n.loadPair(fileHost, fileHostKey)
+		n.host.Store(&host)
 	}
 	if err == nil && n.record.Member {
 		n.keys, err = n.loadKeys()
@@ -128,6 +137,9 @@ func (n *Node) load() error {
 	}
 	if text, err := n.dir.read(fileEndpoints); err == nil {
 		n.endpoints = strings.Fields(string(text))
+	}
+	if text, err := os.ReadFile(n.dir.path(fileMembers)); err == nil {
+		_ = json.Unmarshal(text, &n.members) // for display, until the store answers
 	}
 	return nil
 }
@@ -190,7 +202,7 @@ func (n *Node) asBefore(ctx context.Context) error {
 		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
 			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
 	}
-	if checkDates(n.host.cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
+	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
 		if err := n.join(ctx); err != nil { // the token takes the place of the old certificate
 			return err
 		}
@@ -222,7 +234,7 @@ func (n *Node) save(r record) error {
 
 // Self is the host, as far as it is known here.
 func (n *Node) Self() heddle.Host {
-	return heddle.Host{Name: n.record.Name, ID: n.record.ID, Underlay: n.opt.Underlay, Version: heddle.Version}
+	return heddle.Host{Name: n.me.Name, ID: n.me.ID, Underlay: n.opt.Underlay, Version: heddle.Version}
 }
 
 // Store is the host's access to the record, with the host's own rights.
@@ -232,9 +244,7 @@ func (n *Node) Store() store.Store { return judged{n.store, n} }
 func (n *Node) hostTLS() *tls.Config {
 	c := n.callTLS()
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		cert := n.host.tls()
+		cert := n.host.Load().tls()
 		return &cert, nil
 	}
 	return c
@@ -263,7 +273,7 @@ func (n *Node) Close() error {
 		errs = append(errs, n.store.Close())
 	}
 	if n.server != nil {
-		errs = append(errs, n.server.Close())
+		n.server.Close() // what it says it has logged, and is no error of the end
 	}
 	return errors.Join(errs...)
 }

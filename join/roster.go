@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -124,6 +125,28 @@ func (r roster) members(ctx context.Context) ([]member, error) {
 		all = append(all, member{m.Name, m.ID, m.IsLearner, m.PeerURLs, m.ClientURLs})
 	}
 	return all, nil
+}
+
+// endpoints are where a host with these addresses reaches the store.
+func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := reachable(s.members, underlay)
+	if len(all) == 0 {
+		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "give the host an address of the family of the hosts that keep the store, with --underlay")
+	}
+	return all, nil
+}
+
+// republish records for all hosts who keeps the store now.
+func (r roster) republish(ctx context.Context) error {
+	s, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	return r.publish(ctx, s.members)
 }
 
 // publish records for all hosts who keeps the store, if that changed.

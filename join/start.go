@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"time"
 
@@ -20,8 +21,10 @@ func (n *Node) start(ctx context.Context) error {
 		if err := n.renew(ctx); err != nil { // before anybody sees them
 			return err
 		}
-		if err := n.serve(); err != nil {
+		if err := n.serve(); err != nil && n.record.Founder && !n.record.Enabled {
 			return err
+		} else if err != nil { // containers need the agent all the same
+			n.log.Error("this host does not keep the store for now", "error", err)
 		}
 	}
 	var err error
@@ -40,18 +43,59 @@ func (n *Node) start(ctx context.Context) error {
 	return nil
 }
 
-// serve starts the server and the door of a member of the store.
+// serve starts the server and the door of a member of the store, if they do not
+// run. The caller holds mu, or is alone.
 func (n *Node) serve() error {
+	if n.server != nil && stopped(n.server) {
+		n.server.Close()
+		n.server = nil
+	}
+	if n.server == nil {
+		if err := n.serveStore(); err != nil {
+			return err
+		}
+	}
+	if n.door != nil {
+		return nil
+	}
+	var err error
+	n.door, err = n.openDoor()
+	return err
+}
+
+func stopped(s *store.Server) bool {
+	select {
+	case <-s.Stopped():
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *Node) serveStore() error {
+	for _, a := range n.record.Underlay {
+		awaitAddress(a)
+	}
 	server, err := store.StartServer(store.ServerOptions{
 		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,
 		Client: ports(n.record.Underlay, ClientPort), Peer: ports(n.record.Underlay, PeerPort),
 		TLS: &store.ServerTLS{CA: n.dir.path(fileAuthority), Cert: n.dir.path(fileServer), Key: n.dir.path(fileServerKey), PeerName: serverName}, Log: n.log})
-	if err != nil {
-		return err
+	if err == nil {
+		n.server = server
 	}
-	n.server = server
-	n.door, err = n.openDoor()
 	return err
+}
+
+// awaitAddress waits for an address that the kernel may still be checking for
+// duplicates (RFC 4862, section 5.4): nothing can listen on it until then.
+func awaitAddress(a netip.Addr) {
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		l, err := net.Listen("tcp", netip.AddrPortFrom(a, 0).String())
+		if err == nil {
+			l.Close()
+			return
+		}
+	}
 }
 
 func ports(addrs []netip.Addr, port uint16) []netip.AddrPort {
@@ -82,11 +126,7 @@ func (n *Node) enable(ctx context.Context) error {
 	if err := r.enable(ctx, n.record.guest); err != nil {
 		return err
 	}
-	members, err := r.members(ctx)
-	if err == nil {
-		err = r.publish(ctx, members)
-	}
-	if err != nil {
+	if err := r.republish(ctx); err != nil {
 		return err
 	}
 	done := n.record
@@ -99,7 +139,7 @@ func (n *Node) roster(context.Context) (roster, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.keys == nil {
-		return roster{}, noCredential(n.record.Name)
+		return roster{}, noCredential(n.me.Name)
 	}
 	if n.admin == nil {
 		r, err := n.as(n.keys.operator, n.endpoints)
@@ -133,7 +173,7 @@ func (n *Node) memberKeys() (*keys, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.keys == nil {
-		return nil, noCredential(n.record.Name)
+		return nil, noCredential(n.me.Name)
 	}
 	k := *n.keys
 	return &k, nil
@@ -149,11 +189,10 @@ type judged struct {
 // words would not.
 func (j judged) Health() store.Health {
 	h := j.Etcd.Health()
-	j.node.mu.Lock()
-	cert := j.node.host.cert
-	j.node.mu.Unlock()
-	if err := checkDates(cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
+	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
 		h.State, h.Detail = "down", err.Error()
+	} else if err := j.node.refused.Load(); err != nil {
+		h.State, h.Detail = "down", (*err).Error()
 	}
 	return h
 }

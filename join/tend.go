@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +17,13 @@ import (
 )
 
 const (
-	// patrolTime is between two looks at who should keep the store, and certTime
-	// between two at the certificates.
+	// patrolTime is between two looks at who should keep the store, serveTime at
+	// whether this host does, and certTime at the certificates.
 	patrolTime = 2 * time.Second
+	serveTime  = 10 * time.Second
 	certTime   = time.Minute
+	// welcomeTime is between two looks at whether the store takes this host.
+	welcomeTime = 20 * time.Second
 )
 
 // followMembers keeps the list of those that keep the store, here and on disk.
@@ -34,7 +38,7 @@ func (n *Node) followMembers(ctx context.Context) {
 		if err == nil && e.Value != nil {
 			err = json.Unmarshal(e.Value, &all)
 		}
-		if err == nil && len(voting(all)) > 0 {
+		if err == nil && slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
 			err = n.adopt(all, was)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -49,13 +53,17 @@ func (n *Node) adopt(all []member, was bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var err error
-	if now := voting(all); !slices.Equal(now, n.endpoints) {
-		err = n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n"))
+	if now := reachable(all, n.opt.Underlay); len(now) > 0 && !slices.Equal(now, n.endpoints) {
+		err = errors.Join(err, n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n")))
 		n.endpoints = now
 		n.store.SetEndpoints(now)
 		if n.admin != nil {
 			n.admin.store.SetEndpoints(now)
 		}
+	}
+	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
+		err = n.dir.write(fileMembers, text)
+		n.members = all
 	}
 	own := peerURL(n.record.Underlay)
 	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
@@ -72,7 +80,7 @@ func (n *Node) dismissed() error {
 	r.Member, r.Founder, r.Initial = false, false, nil
 	err := errors.Join(n.save(r), n.door.close())
 	if n.server != nil {
-		err = errors.Join(err, n.server.Close())
+		n.server.Close() // it was told to end by the others, and says so as an error
 	}
 	if n.admin != nil {
 		err = errors.Join(err, n.admin.store.Close())
@@ -83,8 +91,8 @@ func (n *Node) dismissed() error {
 
 // followVote waits to be asked to keep the store.
 func (n *Node) followVote(ctx context.Context) {
-	key := voteKey(n.record.Name)
-	for e := range n.store.Watch(ctx, hostsPrefix+n.record.Name+"/") {
+	key := voteKey(n.me.Name)
+	for e := range n.store.Watch(ctx, hostsPrefix+n.me.Name+"/") {
 		asked := slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key && len(x.Value) > 0 })
 		for wait := time.Second; asked && ctx.Err() == nil; wait = min(2*wait, 15*time.Second) {
 			err := n.becomeMember(ctx)
@@ -109,7 +117,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 		return nil
 	}
 	var got memberReply
-	q := memberRequest{Peers: []string{peerURL(n.record.Underlay)}, Clock: n.opt.Now()}
+	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
 	if err := n.callDoors(ctx, pathMember, q, &got); err != nil {
 		return err
 	}
@@ -127,7 +135,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 		return err
 	}
 	r := n.record
-	r.Member, r.Initial = true, got.Initial
+	r.Member, r.Initial, r.Underlay = true, got.Initial, n.opt.Underlay
 	keys, err := n.loadKeys()
 	if err == nil {
 		err = n.save(r)
@@ -143,9 +151,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 // callDoors calls the doors of those that keep the store, in random order, until
 // one answers.
 func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
-	n.mu.Lock()
-	c := doorCaller{fingerprint(n.ca), n.host, n.opt.Now}
-	n.mu.Unlock()
+	c := doorCaller{fingerprint(n.ca), *n.host.Load(), n.opt.Now}
 	doors := n.Doors()
 	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
 	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
@@ -162,6 +168,8 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 // sees to it that the right hosts keep it.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
+	served := time.Now()
+	var welcome time.Time
 	b := balancer{node: n}
 	defer b.close()
 	for ctx.Err() == nil {
@@ -171,8 +179,46 @@ func (n *Node) patrol(ctx context.Context) {
 				n.log.Warn("certificate not renewed", "error", err)
 			}
 		}
+		if time.Since(served) >= serveTime {
+			served = time.Now()
+			n.keepServing()
+		}
+		if time.Since(welcome) >= welcomeTime {
+			welcome = time.Now()
+			n.checkWelcome(ctx)
+		}
 		b.look(ctx)
 		pause(ctx, patrolTime)
+	}
+}
+
+// checkWelcome finds out whether the store still takes the host's certificate:
+// its servers answer a host that was removed, and refuse to tell it anything.
+func (n *Node) checkWelcome(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	_, err := read(ctx, n.store, MembersKey)
+	switch {
+	case errors.Is(err, heddle.StoreRefused.Sentinel()):
+		err = error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		if n.refused.Swap(&err) == nil {
+			n.log.Error("refused by the store", "error", err)
+		}
+	case err == nil:
+		n.refused.Store(nil)
+	}
+}
+
+// keepServing starts what a member of the store runs, if it has stopped.
+func (n *Node) keepServing() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.record.Member {
+		return
+	}
+	if err := n.serve(); err != nil {
+		n.log.Error("this host does not keep the store for now", "error", err)
 	}
 }
 
@@ -187,11 +233,11 @@ func pause(ctx context.Context, d time.Duration) {
 // their keys.
 func (n *Node) renew(ctx context.Context) error {
 	n.mu.Lock()
-	host, keys, g := n.host, n.keys, n.record.guest
+	host, keys := *n.host.Load(), n.keys
 	n.mu.Unlock()
 	now := n.opt.Now()
 	if keys != nil && dueForRenewal(keys.serving.cert, now) {
-		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.record.Underlay, now, hostLife)
+		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, now, hostLife)
 		if err == nil {
 			err = n.dir.write(fileServer, certPEM(cert))
 		}
@@ -205,30 +251,28 @@ func (n *Node) renew(ctx context.Context) error {
 	if !dueForRenewal(host.cert, now) {
 		return nil
 	}
-	cert, err := n.renewed(ctx, host, keys, g)
+	cert, err := n.renewed(ctx, host, keys)
 	if err == nil {
 		err = n.dir.write(fileHost, certPEM(cert))
 	}
 	if err != nil {
 		return err
 	}
-	n.mu.Lock()
-	n.host.cert = cert
-	n.mu.Unlock()
+	n.host.Store(&pair{cert, host.key})
 	n.log.Info("certificate renewed", "until", cert.NotAfter)
 	return nil
 }
 
 // renewed has a new certificate signed: by the host itself if it keeps the store,
 // else through a door.
-func (n *Node) renewed(ctx context.Context, host pair, keys *keys, g guest) (*x509.Certificate, error) {
+func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certificate, error) {
 	if keys != nil {
-		return keys.authority.sign(g.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
+		return keys.authority.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
 	}
 	if err := checkDates(host.cert, n.opt.Now(), "this host", time.Time{}); err != nil {
 		return nil, err
 	}
-	csr, err := request(g.String(), host.key)
+	csr, err := request(n.me.String(), host.key)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
 )
 
 // side tells the two namespaces apart in the keys of fresh.
@@ -39,10 +41,12 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 		return err
 	}
 	err = s.rt.execute(createLink(l, far, master, peerNS, below))
-	if exists(err) {
+	switch {
+	case exists(err):
 		return a.adopt(s, l, farSide)
-	}
-	if err != nil {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
+	case err != nil:
 		return err
 	}
 	delete(s.index, l.Name)
@@ -84,22 +88,6 @@ func (s *site) master(l heddle.Link) (int, error) {
 		return 0, fmt.Errorf("bridge %s: %w", l.Master, err)
 	}
 	return index, nil
-}
-
-// adopt looks at why the kernel says that the link exists: either it does, and
-// settle will judge it, or the name of its far end is taken.
-func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
-	live, err := s.link(l.Name)
-	switch {
-	case err != nil || live != nil:
-		return err
-	case farSide == "pod/":
-		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
-	case l.Kind == "vxlan":
-		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
-			fmt.Sprintf("another VXLAN device has VNI %d on port %d; 'ip -d link show type vxlan' lists them; remove it, or give heddled another --tunnel-port", l.Tunnel.VNI, l.Tunnel.Port))
-	}
-	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
 }
 
 // settle gives an interface the settings that are not as wanted.

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -15,24 +14,14 @@ import (
 func TestRouteMTU(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
-	r.sh(`ip link add p0 type veth peer name eth0 netns ` + r.pod + `
-sysctl -qw net/ipv4/ip_forward=1 net/ipv6/conf/all/forwarding=1
-ip link set p0 up; ip address add 10.30.9.1/24 dev p0; ip address add fd30:9::1/64 dev p0 nodad
-ip -n ` + r.pod + ` link set eth0 up; ip -n ` + r.pod + ` address add 10.30.9.2/24 dev eth0; ip -n ` + r.pod + ` address add fd30:9::2/64 dev eth0 nodad
-ip -n ` + r.pod + ` route add default via 10.30.9.1; ip -n ` + r.pod + ` -6 route add default via fd30:9::1`)
+	r.containerOnTunnels()
 	state := tunnelPlan(2, 1)
 	r.apply(heddle.Plan{Host: state})
 	senders := map[netip.Addr]int{}
-	check(t, r.podNS.Do(func() error {
-		for _, to := range []string{"10.30.1.5", "10.30.2.5", "fd30:0:0:1::5", "fd30:0:0:2::5"} {
-			fd, err := unboundedSender(netip.MustParseAddr(to))
-			if err != nil {
-				return fmt.Errorf("%s: %w", to, err)
-			}
-			senders[netip.MustParseAddr(to)] = fd
-		}
-		return nil
-	}))
+	for _, text := range []string{"10.30.1.5", "10.30.2.5", "fd30:0:0:1::5", "fd30:0:0:2::5"} {
+		to := netip.MustParseAddr(text)
+		senders[to] = r.unboundedSender(to)
+	}
 	for to, fd := range senders {
 		defer unix.Close(fd)
 		if mtu := learns(t, fd, to, 1400); mtu != 1400 {
@@ -51,6 +40,26 @@ ip -n ` + r.pod + ` route add default via 10.30.9.1; ip -n ` + r.pod + ` -6 rout
 			t.Errorf("to %s: the container has learnt an MTU of %d, and the route has 1320 now", to, mtu)
 		}
 	}
+}
+
+// containerOnTunnels joins the container to a host that routes.
+func (r *room) containerOnTunnels() {
+	r.t.Helper()
+	r.sh(`ip link add p0 type veth peer name eth0 netns ` + r.pod + `
+sysctl -qw net/ipv4/ip_forward=1 net/ipv6/conf/all/forwarding=1
+ip link set p0 up; ip address add 10.30.9.1/24 dev p0; ip address add fd30:9::1/64 dev p0 nodad
+ip -n ` + r.pod + ` link set eth0 up; ip -n ` + r.pod + ` address add 10.30.9.2/24 dev eth0; ip -n ` + r.pod + ` address add fd30:9::2/64 dev eth0 nodad
+ip -n ` + r.pod + ` route add default via 10.30.9.1; ip -n ` + r.pod + ` -6 route add default via fd30:9::1`)
+}
+
+// unboundedSender opens one in the container.
+func (r *room) unboundedSender(to netip.Addr) (fd int) {
+	r.t.Helper()
+	check(r.t, r.podNS.Do(func() (err error) {
+		fd, err = unboundedSender(to)
+		return err
+	}))
+	return fd
 }
 
 // unboundedSender is a UDP socket whose packets may not be cut up.

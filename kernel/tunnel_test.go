@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -9,18 +10,14 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
-// tunnelState is what a host wants for its tunnels to peers: each has an IPv4 and
+// tunnelPlan is what a host wants for its tunnels to peers: each has an IPv4 and
 // an IPv6 block, over an IPv4 and an IPv6 underlay in turn.
 func tunnelPlan(peers, blocks int) heddle.State {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
-	s := heddle.State{Firewall: []heddle.Firewall{{Family: "inet", Kind: "table"},
-		{Family: "inet", Kind: "set", Name: "peers4", Spec: "type ipv4_addr;"},
-		{Family: "inet", Kind: "set", Name: "origins44", Spec: "typeof ip saddr . @th,336,32; flags interval;"},
-		{Family: "inet", Kind: "set", Name: "origins46", Spec: "typeof ip saddr . @th,304,128; flags interval;"},
-		{Family: "inet", Kind: "set", Name: "origins64", Spec: "typeof ip6 saddr . @th,336,32; flags interval;"},
-		{Family: "inet", Kind: "set", Name: "origins66", Spec: "typeof ip6 saddr . @th,304,128; flags interval;"}}}
+	s := heddle.State{Firewall: heddle.TunnelChains(&heddle.Fabric{VNI: 70, Port: 4789})}
 	for i, local := range []string{"198.51.100.2", "2001:db8:1::2"} {
 		l := heddle.Link{Name: []string{"hv4test", "hv6test"}[i], Kind: "vxlan", MTU: 1450 - 20*i, MAC: "0e:00:00:00:00:01", Group: heddle.GroupBase + 7,
 			Alias: "heddle tunnel cluster=test", NoAutoAddress: true, Tunnel: &heddle.Tunnel{VNI: 70, Local: addr(local), Port: 4789}}
@@ -37,9 +34,9 @@ func tunnelPlan(peers, blocks int) heddle.State {
 			l, end, sets = s.Links[1], addr(fmt.Sprintf("2001:db8:1::%x", 10+i)), []string{"origins64", "origins66"}
 			next = mac.LinkLocal()
 		} else {
-			s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "peers4", Match: []string{end.String()}})
 			s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: l.Name, Addr: next, MAC: mac})
 		}
+		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: map[bool]string{false: "peers4", true: "peers6"}[six], Match: []string{end.String()}})
 		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: l.Name, Addr: mac.LinkLocal(), MAC: mac})
 		s.Forwards = append(s.Forwards, heddle.Forward{Link: l.Name, MAC: mac, Dst: end})
 		for b := range blocks {
@@ -57,11 +54,7 @@ func tunnelPlan(peers, blocks int) heddle.State {
 // newTunnelScenario is a routed network beside which there are tunnels.
 func newTunnelScenario(t testing.TB) scenario {
 	s := newScenario(t, "tunnel", routed.Mode{}, nil, 0)
-	union, conflicts := s.netPlan.Host.Union(tunnelPlan(2, 2))
-	if len(conflicts) > 0 {
-		t.Fatal(conflicts)
-	}
-	s.netPlan.Host = union
+	s.netPlan.Host = joined(t, s.netPlan.Host, tunnelPlan(2, 2))
 	return s
 }
 
@@ -104,12 +97,15 @@ var tunnelDrifts = map[string]string{
 	"ip route change 10.30.1.0/26 via 198.51.100.44 dev hv4test onlink src 10.30.0.2 mtu 1400 proto 104":                           "route/0/10.30.1.0/26/0/hv4test",
 	"ip route change 10.30.2.0/26 via inet6 fe80::77 dev hv6test onlink src 10.30.0.2 mtu 1400 proto 104":                          "route/0/10.30.2.0/26/0/hv6test",
 	"ip route change 10.30.2.0/26 via inet6 fe80::c00:ff:fe00:101 dev hv6test src 10.30.0.2 mtu 1400 proto 104":                    "route/0/10.30.2.0/26/0/hv6test",
-	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1400 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
+	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 proto 104":                       "route/0/fd30:0:0:1::/112/0/hv4test",
 	"ip -6 route change fd30:0:0:1::/112 via fe80::c00:ff:fe00:100 dev hv4test onlink src fd30::2 mtu 1300 proto 104":              "route/0/fd30:0:0:1::/112/0/hv4test",
 	"ip -6 route change fd30:0:0:1::/112 via fe80::77 dev hv4test onlink src fd30::2 mtu 1400 proto 104":                           "route/0/fd30:0:0:1::/112/0/hv4test",
 	"nft flush set inet heddle origins44; nft add element inet heddle origins44 '{ 198.51.100.10 . 0x0a1e0100-0x0a1e01ff }'":       "element/inet/origins44/198.51.100.10.10.30.1.0/26",
 	"nft delete table inet heddle; nft add table inet heddle; nft add set inet heddle origins44 '{ type ipv4_addr . ipv4_addr; }'": "firewall/inet/set/origins44",
 }
+
+// TestTunnelDrift changes tunnels in all the ways that somebody can.
+func TestTunnelDrift(t *testing.T) { drifting(t, newTunnelScenario(t)) }
 
 // A device that is not ours and has our VNI is named as what is in the way.
 func TestTunnelTaken(t *testing.T) {
@@ -144,4 +140,51 @@ func TestTunnelCost(t *testing.T) {
 	})
 	timed("removed", func() { check(t, r.k.Remove(p, nil, nil)) })
 	r.nothingOwned()
+}
+
+// A device that is made anew keeps what other plans have laid on it, and its
+// number; one that cannot be leaves the old one with all that it had.
+func TestTunnelMadeAnew(t *testing.T) {
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	reach, others := tunnelPlan(2, 2), heddle.State{}
+	others.Routes, reach.Routes = reach.Routes, nil
+	others.Addresses, reach.Addresses = reach.Addresses[2:], reach.Addresses[:2]
+	r.apply(heddle.Plan{Host: reach})
+	r.apply(heddle.Plan{Host: others})
+	r.sh("ip route add 203.0.113.0/24 dev hv4test; ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:09 dev hv6test nud permanent; sysctl -qw net/ipv4/conf/hv4test/rp_filter=2")
+	before := r.dump("net/ipv4/conf/hv4test/rp_filter")
+	changed := reach
+	changed.Links = append([]heddle.Link{}, reach.Links...)
+	for i := range changed.Links {
+		tunnel := *changed.Links[i].Tunnel
+		tunnel.VNI, tunnel.Port = 71, 4790
+		changed.Links[i].Tunnel = &tunnel
+	}
+	steps := 0
+	r.k.Tripwire = func(string) error { steps++; return nil }
+	r.apply(heddle.Plan{Host: changed})
+	r.clean(heddle.Plan{Host: changed})
+	r.clean(heddle.Plan{Host: others})
+	settings := strings.NewReplacer("vxlan id 70 ", "vxlan id 71 ", "dstport 4789", "dstport 4790")
+	sameText(t, "made anew", settings.Replace(before), r.dump("net/ipv4/conf/hv4test/rp_filter"))
+	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	for n := 1; n <= steps && !vm.InGuest(); n++ { // which takes minutes there
+		name := r.failAt(n)
+		_, err := r.k.Apply(heddle.Plan{Host: reach}, nil)
+		r.k.Tripwire = nil
+		if !errors.Is(err, errInjected) {
+			t.Fatalf("step %d (%s): %v", n, *name, err)
+		}
+		sameText(t, fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
+	}
+	// what the kernel refuses: another device has the new VNI and port
+	r.sh("ip link add other type vxlan id 70 local 198.51.100.2 dstport 4789")
+	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	if _, err := r.k.Apply(heddle.Plan{Host: reach}, nil); err == nil {
+		t.Error("a device was made whose VNI and port another one has")
+	} else {
+		t.Log(err)
+	}
+	sameText(t, "refused", before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
 }

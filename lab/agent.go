@@ -33,9 +33,13 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	if len(args) > 0 {
 		p.Argv = slices.Concat(s.Agent, args)
 	}
+	return h.startAgent(ctx, *p)
+}
+
+func (h *Host) startAgent(ctx context.Context, p program) error {
 	ctx, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
-	if err := h.launch(ctx, *p); err != nil {
+	if err := h.launch(ctx, p); err != nil {
 		return err
 	}
 	return h.await(ctx, agentProgram, h.answers)

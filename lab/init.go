@@ -16,6 +16,8 @@ const (
 	argInit = "lab-init" // FOLDER HOST: the init, waiting to be recorded
 	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
 	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
+
+	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
 )
 
 // The init's two pipes.
@@ -33,6 +35,9 @@ func Dispatch(args []string) bool {
 		exit(joinGroupAndGoOn(args[1], args[2]))
 	case len(args) == 3 && args[0] == argHost:
 		exit(serve(args[1], args[2]))
+	case len(args) == 2 && args[0] == argRelay:
+		fmt.Fprintln(os.Stderr, relay(args[1]))
+		os.Exit(1)
 	case len(args) >= 2 && args[0] == argRun:
 		os.Exit(run(args[1:]))
 	}

@@ -27,7 +27,7 @@ func TestTwoLabs(t *testing.T) {
 		labs[name] = l
 		defer l.Down(context.Background())
 	}
-	if p := processesOf(dir); len(p) < 6 || len(difference(survey(t), before)) == 0 {
+	if p := processesOf(dir); len(p) < 6 || len(cgroups(dir)) == 0 {
 		t.Errorf("the survey is blind: %v", p)
 	}
 	if all, err := lab.List(dir); err != nil || len(all) != 2 || all[0].Name != "warp" || !all[1].Alive() {

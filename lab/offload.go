@@ -31,7 +31,7 @@ func (s *stack) segment(name string, on bool) error {
 
 // ethtool does each request with the value, and tells the value afterwards.
 func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
-	return s.inside(func() error {
+	return s.within(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -85,10 +85,10 @@ func ethtoolRequest(fd int, name string, command, value uint32) (uint32, error) 
 	return v.value, nil
 }
 
-// inside runs a function in the namespace, and brings its thread back. A thread
+// within runs a function in the namespace, and brings its thread back. A thread
 // that stayed would keep the namespace: Go ends those of locked goroutines, but
 // not a process's first one.
-func (s *stack) inside(f func() error) error {
+func (s *stack) within(f func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- s.visit(f) }()
 	return <-result

@@ -16,7 +16,8 @@ type wire struct {
 	nic    string
 	port   string
 	spec   *NIC
-	number int // of the NIC
+	number int  // of the NIC
+	cut    bool // segments are cut on all wires of the lab
 }
 
 // findWire returns the wire of that name: HOST for its eth0, or HOST:ethN.
@@ -49,7 +50,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 	if !sw.Alive() || !h.Alive() {
 		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "the lab is not up")
 	}
-	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number}, nil
+	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
 }
 
 // wires returns the wires of a name: those of a switch, or one.

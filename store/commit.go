@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -19,6 +20,9 @@ const MaxOps = 128
 // Commit implements Store.
 func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 	object := c.object()
+	if object == "" {
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change of nothing", "", "name a key")
+	}
 	if n := len(c.Put) + len(c.Delete) + len(c.DeletePrefix); n > MaxOps || len(c.Require) > MaxOps {
 		return false, 0, heddle.Errorf(heddle.BadArgument, fmt.Sprintf("change of %d conditions and %d keys", len(c.Require), n), object,
 			fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
@@ -37,7 +41,7 @@ func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 		return err
 	})
 	if err != nil {
-		e.health.failed(err)
+		e.health.failed(err, c.keys()[0])
 		return false, 0, err
 	}
 	e.health.changed(time.Since(began))
@@ -46,22 +50,24 @@ func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 
 // object names the change in an error.
 func (c Change) object() string {
-	var keys []string
+	keys := c.keys()
+	if len(keys) < 2 {
+		return strings.Join(keys, "")
+	}
+	return fmt.Sprintf("%s and %d more", keys[0], len(keys)-1)
+}
+
+// keys that the change concerns: first what it writes.
+func (c Change) keys() []string {
+	var all []string
 	for _, p := range c.Put {
-		keys = append(keys, p.Key)
+		all = append(all, p.Key)
 	}
-	keys = append(append(keys, c.Delete...), c.DeletePrefix...)
+	all = append(append(all, c.Delete...), c.DeletePrefix...)
 	for _, r := range c.Require {
-		keys = append(keys, r.Key)
+		all = append(all, r.Key)
 	}
-	switch len(keys) {
-	case 0:
-		return "of nothing"
-	case 1:
-		return keys[0]
-	default:
-		return fmt.Sprintf("%s and %d more", keys[0], len(keys)-1)
-	}
+	return all
 }
 
 func conditions(require []Condition) []*etcdserverpb.Compare {

@@ -17,7 +17,7 @@ import (
 const (
 	probeEvery   = 700 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
-	membersEvery = time.Minute
+	membersEvery = 10 * time.Second
 	// slowAfter is how long an answer takes that is called slow.
 	slowAfter = 500 * time.Millisecond
 )
@@ -27,8 +27,8 @@ type health struct {
 	mu      sync.Mutex
 	probed  bool  // some probe has ended
 	probe   error // of the last one
-	change  error // of the last change that the store left open or had no room for
-	at      time.Time
+	change  error // of the last change that the store did not answer
+	doubt   string
 	took    time.Duration
 	alarm   string
 	leader  uint64
@@ -89,10 +89,10 @@ func (h *health) changed(took time.Duration) {
 	h.change, h.took = nil, took
 }
 
-func (h *health) failed(err error) {
+func (h *health) failed(err error, key string) {
 	if errors.Is(err, heddle.StoreDown.Sentinel()) && !errors.Is(err, context.Canceled) {
 		h.mu.Lock()
-		h.change, h.at = err, time.Now()
+		h.change, h.doubt = err, key
 		h.mu.Unlock()
 	}
 	h.hurry()
@@ -104,6 +104,14 @@ func (h *health) hurry() {
 	case h.wake() <- struct{}{}:
 	default:
 	}
+}
+
+// listAgain has the next probe ask who the members are.
+func (h *health) listAgain() {
+	h.mu.Lock()
+	h.listed = time.Time{}
+	h.mu.Unlock()
+	h.hurry()
 }
 
 func (h *health) wake() chan struct{} {
@@ -143,7 +151,11 @@ func (e *Etcd) probe() {
 	h.mu.Lock()
 	h.note(e, err, status, time.Since(began))
 	relist := err == nil && (time.Since(h.listed) > membersEvery || !h.knows(status.Leader))
+	doubt := err == nil && h.change != nil
 	h.mu.Unlock()
+	if doubt {
+		e.settle()
+	}
 	if relist {
 		e.listMembers()
 	}
@@ -169,6 +181,22 @@ func (e *Etcd) ask() (*etcdserverpb.StatusResponse, error) {
 	return status, nil
 }
 
+// settle ends the doubt that a change without answer left, by a read that needs
+// the leader and most members, as a change does; also a refusal is an answer.
+func (e *Etcd) settle() {
+	e.health.mu.Lock()
+	failure, key := e.health.change, []byte(e.health.doubt)
+	e.health.mu.Unlock()
+	ctx, cancel := context.WithTimeout(e.ctx, probeTimeout)
+	defer cancel()
+	_, err := e.kv().Range(ctx, &etcdserverpb.RangeRequest{Key: append(key, 0), CountOnly: true})
+	e.health.mu.Lock()
+	defer e.health.mu.Unlock()
+	if !readAgain(err) && e.health.change == failure {
+		e.health.change = nil
+	}
+}
+
 func (h *health) note(e *Etcd, err error, status *etcdserverpb.StatusResponse, took time.Duration) {
 	was := h.probe
 	h.probe = nil
@@ -180,9 +208,6 @@ func (h *health) note(e *Etcd, err error, status *etcdserverpb.StatusResponse, t
 		for _, w := range status.Errors {
 			h.alarm = w
 		}
-	}
-	if h.change != nil && time.Since(h.at) > 10*time.Second {
-		h.change = nil // nobody has tried again
 	}
 	switch {
 	case h.probe != nil && (was == nil || !h.probed):

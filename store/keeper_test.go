@@ -21,10 +21,10 @@ import (
 type keeper interface {
 	endpoint() string
 	client() *tls.Config
-	start(t *testing.T)
-	stop(t *testing.T)
+	start()
+	stop()
 	// wipe removes the data of a server that is stopped.
-	wipe(t *testing.T)
+	wipe()
 }
 
 // keepers are the ways to keep a store; all must pass the same tests.
@@ -43,7 +43,7 @@ func forAll(t *testing.T, quota int64, test func(t *testing.T, k keeper)) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			k := way.make(t, quota)
-			k.start(t)
+			k.start()
 			test(t, k)
 		})
 	}
@@ -82,13 +82,14 @@ func freePort(t *testing.T) netip.AddrPort {
 
 // embedded is a server in the test's process.
 type embedded struct {
+	t       *testing.T
 	options store.ServerOptions
 	config  *tls.Config
 	server  *store.Server
 }
 
 func newEmbedded(t *testing.T, quota int64, a *authority) *embedded {
-	e := &embedded{options: store.ServerOptions{
+	e := &embedded{t: t, options: store.ServerOptions{
 		Name: "one", Dir: filepath.Join(t.TempDir(), "etcd"), Quota: quota,
 		Client: []netip.AddrPort{freePort(t)}, Peer: []netip.AddrPort{freePort(t)}, Log: testLog(t),
 	}}
@@ -101,31 +102,32 @@ func newEmbedded(t *testing.T, quota int64, a *authority) *embedded {
 func (e *embedded) endpoint() string    { return e.options.Client[0].String() }
 func (e *embedded) client() *tls.Config { return e.config }
 
-func (e *embedded) start(t *testing.T) {
-	t.Helper()
+func (e *embedded) start() {
+	e.t.Helper()
 	s, err := store.StartServer(e.options)
 	if err != nil {
-		t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	e.server = s
-	t.Cleanup(func() {
+	e.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			e.t.Error(err)
 		}
 	})
 }
 
-func (e *embedded) stop(t *testing.T) {
-	t.Helper()
+func (e *embedded) stop() {
+	e.t.Helper()
 	if err := e.server.Close(); err != nil {
-		t.Fatal(err)
+		e.t.Fatal(err)
 	}
 }
 
-func (e *embedded) wipe(t *testing.T) { removeAll(t, e.options.Dir) }
+func (e *embedded) wipe() { removeAll(e.t, e.options.Dir) }
 
 // debian is Debian's etcd, a process of its own.
 type debian struct {
+	t            *testing.T
 	dir          string
 	quota        int64
 	listen, peer netip.AddrPort
@@ -136,35 +138,35 @@ func newDebian(t *testing.T, quota int64) keeper {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		t.Skip("needs etcd (package etcd-server)")
 	}
-	return &debian{dir: filepath.Join(t.TempDir(), "etcd"), quota: quota, listen: freePort(t), peer: freePort(t)}
+	return &debian{t: t, dir: filepath.Join(t.TempDir(), "etcd"), quota: quota, listen: freePort(t), peer: freePort(t)}
 }
 
 func (d *debian) endpoint() string    { return d.listen.String() }
 func (d *debian) client() *tls.Config { return nil }
 
-func (d *debian) start(t *testing.T) {
-	t.Helper()
+func (d *debian) start() {
+	d.t.Helper()
 	client, peer := "http://"+d.listen.String(), "http://"+d.peer.String()
 	d.process = exec.Command("etcd", "--name", "one", "--data-dir", d.dir, "--logger", "zap", "--log-outputs", "stderr",
 		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
 		"--initial-advertise-peer-urls", peer, "--initial-cluster", "one="+peer, "--quota-backend-bytes", fmt.Sprint(d.quota))
 	d.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	log, err := os.Create(filepath.Join(d.t.TempDir(), "log"))
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	d.process.Stderr = log
 	if err := d.process.Start(); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	p := d.process
-	t.Cleanup(func() {
+	d.t.Cleanup(func() {
 		_ = p.Process.Kill()
 		_ = p.Wait()
-		if t.Failed() {
+		if d.t.Failed() {
 			_, _ = log.Seek(max(0, end(log)-4000), io.SeekStart)
 			tail, _ := io.ReadAll(log)
-			t.Logf("the end of etcd's log:\n%s", tail)
+			d.t.Logf("the end of etcd's log:\n%s", tail)
 		}
 		log.Close()
 	})
@@ -176,20 +178,20 @@ func end(f *os.File) int64 {
 }
 
 // stop kills it: what it had promised must be there when it starts again.
-func (d *debian) stop(t *testing.T) {
-	t.Helper()
+func (d *debian) stop() {
+	d.t.Helper()
 	if err := d.process.Process.Kill(); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	_ = d.process.Wait() // it was killed
 }
 
-func (d *debian) wipe(t *testing.T) { removeAll(t, d.dir) }
+func (d *debian) wipe() { removeAll(d.t, d.dir) }
 
-func (d *debian) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
+func (d *debian) signal(s syscall.Signal) {
+	d.t.Helper()
 	if err := d.process.Process.Signal(s); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 }
 

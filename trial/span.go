@@ -57,12 +57,8 @@ func crossing(m heddle.Mode, r heddle.Reacher, c Case, v4 bool) (tried bool, err
 			return false, fmt.Errorf("over %s: %w", version(v4), err)
 		}
 	}
-	for i, stage := range stages {
-		if err := stage.Strike(plans[i]...); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+	// the other is made of the same, and goes with its stage
+	return true, stages[0].Strike(plans[0]...)
 }
 
 func version(v4 bool) string {

@@ -98,6 +98,7 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 // nearest lists, for a mode that does not work, the others by likeness. Mode
 // host comes last for all of them: it works everywhere and isolates nothing.
 var nearest = map[string][]string{
+	"overlay": {"routed", "bridge", "macvlan"},
 	"bridge":  {"routed", "macvlan"},
 	"routed":  {"bridge", "macvlan"},
 	"macvlan": {"bridge", "routed"},

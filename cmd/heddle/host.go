@@ -74,8 +74,8 @@ Who has the token can join: keep it as a password. The store has its hash only.`
 				return err
 			}
 			return s.emit("Token", t, func(w io.Writer) error {
-				for _, a := range t.Join {
-					s.note("it lets %d in until %s: heddled --join %s --token TOKEN", t.Uses, moment(t.Expires), a)
+				if len(t.Join) > 0 && isTerminal(s.stdout) {
+					s.note("until %s: heddled --join %s --token …", moment(t.Expires), t.Join[0])
 				}
 				_, err := fmt.Fprintln(w, t.Token)
 				return err
@@ -96,7 +96,7 @@ func newHostRemove(s *session) *cobra.Command {
 		Long: `remove takes a host out of the cluster for good: its certificate is refused from
 then on, and its address blocks go to other hosts. It must be down, or cut off
 for good: its containers' addresses are given out again.`,
-		Example: "  heddle host remove host3\n  heddle host remove host3 --force",
+		Example: "  heddle host remove host3\n  heddle host remove host3 --credential operator.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Name = args[0]
 			if q.Credential, err = credential(file); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/join"
+	"github.com/heddle-network/heddle/store"
 )
 
 // removalTime bounds a removal, and the wait for another host's vote.
@@ -21,22 +22,20 @@ type hosts struct{ *company }
 // List implements api.Hosts.
 func (h hosts) List() []client.HostStatus {
 	v := h.cluster.View()
-	roles := map[string]string{}
-	for _, m := range h.cluster.Health().Members {
-		roles[m.Name] = m.Role
-	}
+	health := h.cluster.Health()
+	roles := h.roles(health)
 	var all []client.HostStatus
 	for _, host := range append([]heddle.Host{v.Self}, v.Peers...) {
 		s := client.HostStatus{Name: host.Name, ID: host.ID, Underlay: host.Underlay, MTU: host.MTU, Version: host.Version, Joined: host.Joined,
 			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name}
 		switch {
-		case v.Revision == 0 || h.cluster.Health().State == "down":
+		case v.Revision == 0 || health.State == "down":
 			s.State = "unknown"
 		case v.Alive[host.Name]:
 			s.State = "alive"
 		}
 		for _, b := range v.Blocks {
-			if b.Host == host.Name {
+			if b.Host == host.ID {
 				s.Blocks++
 			}
 		}
@@ -44,6 +43,20 @@ func (h hosts) List() []client.HostStatus {
 	}
 	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all
+}
+
+// roles are the hosts' in the store. Members of an external one are no hosts.
+func (h hosts) roles(health store.Health) map[string]string {
+	if h.node == nil {
+		return nil
+	}
+	roles := h.node.Roles()
+	for _, m := range health.Members {
+		if _, keeps := roles[m.Name]; keeps && m.Role == "leader" {
+			roles[m.Name] = m.Role
+		}
+	}
+	return roles
 }
 
 // Token implements api.Hosts.
