@@ -136,10 +136,7 @@ func (p *Peers) Set(hosts []heddle.Host) {
 		e.fit(now, p.most(v4, h))
 		next[h.ID] = e
 	}
-	for id, e := range next {
-		if p.peers[id] != e {
-			notify(p.changed)
-		}
+	for _, e := range next {
 		e.every = max(steadyEvery, time.Duration(len(next))*steadyShare)
 	}
 	p.peers = next
