@@ -116,6 +116,8 @@ type Agent struct {
 	// yet, yielding blocks that are about to be given back.
 	lent     map[heddle.Pin]bool
 	yielding map[heddle.Block]bool
+	// idle says since when a block has been of no use.
+	idle map[heddle.Block]time.Time
 
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
@@ -153,7 +155,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, lonely: map[string]error{}}
+		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
