@@ -134,7 +134,7 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	}
 	s.owner = r.hostName(s.ownerHostID)
 	answer := r.items[answerKey(s.owner, self.Name, p)]
-	if v, is := answer.value.(*answerRecord); is && s.want.key != "" && v.Want == s.want.revision {
+	if v, is := answer.value.(*answerRecord); is && v.Host == self.ID && s.want.key != "" && v.Want == s.want.revision {
 		s.answer, s.denied = answer, v.Denied
 	}
 	return s, nil
@@ -145,7 +145,7 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 func (c *Cluster) moveTo(p place) (item, store.Condition) {
 	for _, i := range c.record.items {
 		v, is := i.value.(*answerRecord)
-		if !is || v.Move == nil || i.asker != c.o.Self.Name || i.place != p {
+		if !is || v.Move == nil || v.Host != c.o.Self.ID || i.place != p {
 			continue
 		}
 		if key := pinKey(i.host, p); c.record.revisionOf(key) != 0 {

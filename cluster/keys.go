@@ -69,9 +69,10 @@ type (
 		Host string            `json:"host"`
 		By   heddle.EndpointID `json:"by,omitzero"`
 	}
-	// answerRecord is an owner's answer to the want at a revision, or a move that
-	// nobody asked for.
+	// answerRecord is an owner's answer to a host: to its want at a revision, or a
+	// move that it did not ask for.
 	answerRecord struct {
+		Host   string `json:"host"`
 		Want   int64  `json:"want,omitempty"`
 		Denied string `json:"denied,omitempty"`
 		Move   *Move  `json:"move,omitempty"`

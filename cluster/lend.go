@@ -58,7 +58,7 @@ func (c *Cluster) answer(ctx context.Context, w item) error {
 		c.lending.Unlock()
 		return nil
 	}
-	said := answerRecord{Want: w.revision, Denied: c.engaged(w.place, asker)}
+	said := answerRecord{Host: asker, Want: w.revision, Denied: c.engaged(w.place, asker)}
 	if said.Denied == "" {
 		if err := c.lender.Lend(w.place.network, w.place.addr); err != nil {
 			said.Denied = err.Error()

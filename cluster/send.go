@@ -48,7 +48,7 @@ func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
 	if to == nil || to.ID == c.o.Self.ID {
 		return store.Change{}, heddle.Errorf(heddle.NoHost, "send address "+p.addr.String()+" to host", m.To, "'heddle host list' shows those there are")
 	}
-	change := store.Change{Put: []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), answerRecord{Move: &m})}}
+	change := store.Change{Put: []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), answerRecord{Host: to.ID, Move: &m})}}
 	block, _ := c.record.blockAround(p)
 	pin := c.record.items[pinKey(c.o.Self.Name, p)]
 	_, pinned := c.memory.Pins[p]
