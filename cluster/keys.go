@@ -76,6 +76,10 @@ type (
 		Want   int64  `json:"want,omitempty"`
 		Denied string `json:"denied,omitempty"`
 		Move   *Move  `json:"move,omitempty"`
+		// Key and Revision are by what the sender of a move has the address: its pin,
+		// or its block. Without them there is nothing to pin: it came home.
+		Key      string `json:"key,omitempty"`
+		Revision int64  `json:"revision,omitempty"`
 	}
 )
 

@@ -46,6 +46,7 @@ func TestViewFromEntries(t *testing.T) {
 		answerKey("b", "a", at("10.0.0.72")), answerRecord{Host: "ida", Move: &Move{Network: "n1", Addr: at("10.0.0.72").addr}},
 		answerKey("b", "a", at("10.0.0.73")), answerRecord{Host: "of old", Move: &Move{Network: "n1", Addr: at("10.0.0.73").addr}},
 		Prefix+"members", "of another room")})
+	m.Used[at("10.0.0.73")] = 1
 	v := r.view(m)
 	if want := []heddle.Block{{Network: "n1", Prefix: mine, Host: "ida"}, {Network: "n1", Prefix: other, Host: "idb"}}; !reflect.DeepEqual(v.Blocks, want) {
 		t.Errorf("blocks %+v", v.Blocks)
