@@ -119,6 +119,9 @@ type Agent struct {
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
 
+	// paths is what is known about the ways to other hosts; nil without a cluster.
+	paths *paths
+
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
 }
@@ -173,6 +176,7 @@ func New(opt Options) (*Agent, error) {
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
 		a.finished.Go(func() { a.follow(ctx) })
+		a.finished.Go(func() { a.testChecksums(ctx) })
 	}
 	return a, nil
 }
@@ -230,6 +234,9 @@ func (a *Agent) Close() error {
 	}
 	a.finished.Wait()
 	var errs []error
+	if a.paths != nil {
+		a.paths.Close()
+	}
 	if a.ledger != nil {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())

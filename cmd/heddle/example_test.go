@@ -69,7 +69,7 @@ func TestExamplesParse(t *testing.T) {
 // needs.
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
-	"host list", "host token", "network create", "network list", "network show", "network allow", "network delete",
+	"host list", "host token", "peer list", "path list", "network create", "network list", "network show", "network allow", "network delete",
 	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "doctor list", "doctor", "detach", "gc",
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",
@@ -79,7 +79,7 @@ var exampleOrder = []string{
 // elsewhere names commands that need more than one host, or minutes: other suites
 // run them.
 func elsewhere(path string) bool {
-	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host remove", "heddle host replace", "heddle endpoint move"}, path)
+	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host remove", "heddle host replace", "heddle peer show", "heddle endpoint move"}, path)
 }
 
 // TestExamplesRun runs every example as it is printed, against a new agent.
