@@ -66,14 +66,16 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 		return false, err
 	}
 	key, end := span(prefix)
-	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision + 1, Fragment: true}
+	// From the snapshot's own revision on, which is left out again: a watch that
+	// begins in the future gets no answer to the question whether it goes on.
+	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision, Fragment: true}
 	err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: create}})
 	if err != nil {
 		return false, err
 	}
 	var waiting atomic.Int64
 	go ask(ctx, cancel, stream, &waiting)
-	return e.receive(ctx, stream, &waiting, out)
+	return receive(ctx, stream, &waiting, s.Revision, out)
 }
 
 // ask lets the server show now and then that it lives, and ends the stream of
@@ -99,7 +101,8 @@ func ask(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Wat
 
 const progressEvery = 3 * time.Second
 
-func (e *Etcd) receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64, out chan<- Event) (began bool, err error) {
+// receive sends the changes after the revision.
+func receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64, after int64, out chan<- Event) (began bool, err error) {
 	var gathered []*mvccpb.Event
 	for {
 		waiting.Store(time.Now().UnixNano())
@@ -119,7 +122,7 @@ func (e *Etcd) receive(ctx context.Context, stream etcdserverpb.Watch_WatchClien
 			continue
 		}
 		for _, event := range byRevision(gathered) {
-			if !send(ctx, out, event) {
+			if event.Revision > after && !send(ctx, out, event) {
 				return began, ctx.Err()
 			}
 		}
