@@ -8,10 +8,6 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// moveTime is how long a move waits for its endpoint to be attached, before the
-// address goes back.
-const moveTime = 10 * time.Minute
-
 // Serve lends addresses of this host until ctx ends.
 func (c *Cluster) Serve(ctx context.Context, l Lender) {
 	c.setLender(l)
@@ -228,7 +224,7 @@ func (c *Cluster) lapsed(answer item) bool {
 		first = time.Now()
 		c.since[answer.key] = first
 	}
-	return time.Since(first) > moveTime
+	return time.Since(first) > c.o.MoveTime
 }
 
 // lapse fires when the first move may lapse.
@@ -243,5 +239,5 @@ func (c *Cluster) lapse() <-chan time.Time {
 	if len(c.since) == 0 {
 		return nil
 	}
-	return time.After(moveTime / 10)
+	return time.After(c.o.MoveTime / 10)
 }

@@ -133,7 +133,13 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 	if !done {
 		return nil // looked at again
 	}
+	c.lending.Lock()
+	defer c.lending.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keep(func(m *memory) { delete(m.Sent, p) })
+	err := c.keep(func(m *memory) { delete(m.Sent, p) })
+	c.mu.Unlock()
+	if err == nil && c.lender != nil {
+		c.lender.Reclaim(p.network, p.addr)
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +20,10 @@ const (
 	// patrolTime is between two looks at who should keep the store, serveTime at
 	// whether this host does, and certTime at the certificates.
 	patrolTime = 2 * time.Second
-	serveTime  = 10 * time.Second
+	serveTime  = 3 * time.Second
 	certTime   = time.Minute
+	// welcomeTime is between two looks at whether the store takes this host.
+	welcomeTime = 20 * time.Second
 )
 
 // followMembers keeps the list of those that keep the store, here and on disk.
@@ -51,14 +54,17 @@ func (n *Node) adopt(all []member, was bool) error {
 	defer n.mu.Unlock()
 	var err error
 	if now := reachable(all, n.opt.Underlay); len(now) > 0 && !slices.Equal(now, n.endpoints) {
-		err = n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n"))
+		err = errors.Join(err, n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n")))
 		n.endpoints = now
 		n.store.SetEndpoints(now)
 		if n.admin != nil {
 			n.admin.store.SetEndpoints(now)
 		}
 	}
-	n.members = all
+	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
+		err = n.dir.write(fileMembers, text)
+		n.members = all
+	}
 	own := peerURL(n.record.Underlay)
 	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
 	if was && n.record.Member && !mine {
@@ -74,7 +80,7 @@ func (n *Node) dismissed() error {
 	r.Member, r.Founder, r.Initial = false, false, nil
 	err := errors.Join(n.save(r), n.door.close())
 	if n.server != nil {
-		err = errors.Join(err, n.server.Close())
+		n.server.Close() // it was told to end by the others, and says so as an error
 	}
 	if n.admin != nil {
 		err = errors.Join(err, n.admin.store.Close())
@@ -163,6 +169,7 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
 	served := time.Now()
+	var welcome time.Time
 	b := balancer{node: n}
 	defer b.close()
 	for ctx.Err() == nil {
@@ -176,8 +183,30 @@ func (n *Node) patrol(ctx context.Context) {
 			served = time.Now()
 			n.keepServing()
 		}
+		if time.Since(welcome) >= welcomeTime {
+			welcome = time.Now()
+			n.checkWelcome(ctx)
+		}
 		b.look(ctx)
 		pause(ctx, patrolTime)
+	}
+}
+
+// checkWelcome finds out whether the store still takes the host's certificate:
+// its servers answer a host that was removed, and refuse to tell it anything.
+func (n *Node) checkWelcome(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	_, err := read(ctx, n.store, MembersKey)
+	switch {
+	case errors.Is(err, heddle.StoreRefused.Sentinel()):
+		err = error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		if n.refused.Swap(&err) == nil {
+			n.log.Error("refused by the store", "error", err)
+		}
+	case err == nil:
+		n.refused.Store(nil)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Watch implements Store. Whenever the stream of changes breaks it begins with a
@@ -28,7 +30,11 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 				return
 			}
 			e.options.Log.Debug("watch of the store broke, starting it again", "prefix", prefix, "error", err)
-			if !errors.Is(err, errCompacted) {
+			switch {
+			case errors.Is(err, errCompacted):
+			case errors.Is(err, heddle.StoreRefused.Sentinel()):
+				pause(ctx, refusedPause) // a host that was removed asks for long
+			default:
 				e.health.hurry()
 				pause(ctx, 200*time.Millisecond)
 			}
@@ -36,6 +42,8 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 	}()
 	return out
 }
+
+const refusedPause = 5 * time.Second
 
 func pause(ctx context.Context, d time.Duration) {
 	select {

@@ -43,7 +43,7 @@ type host struct {
 func newFleet(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
 	t.Helper()
 	cell.Need(t)
-	o := lab.Options{Name: "fleet", Hosts: hosts, Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}, AgentsLater: true}
+	o := lab.Options{Name: strings.ToLower(t.Name()), Hosts: hosts, Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}, AgentsLater: true}
 	for _, c := range change {
 		c(&o)
 	}
