@@ -118,8 +118,9 @@ func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
 		for _, p := range f.joined(n) {
 			from = append(from, "oifgroup "+tunnel+" "+version(p)+" daddr "+p.String()+" accept")
 			to = append(to, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
-			gate = append(gate, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" return")
+			gate = append(gate, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
 		}
+		gate = append([]string{"iifgroup " + tunnel + " ct state established,related accept"}, gate...)
 		from = append(from, "oifgroup "+tunnel+" "+drop("isolated"))
 		to = append(to, "iifgroup "+tunnel+" ct state established accept", "iifgroup "+tunnel+" "+drop("isolated"))
 		beyond += " oifgroup != " + tunnel

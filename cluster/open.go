@@ -19,6 +19,7 @@ import (
 type Cluster struct {
 	o      Options
 	run    string // this process's, in the host's record
+	ctx    context.Context // ends with the cluster
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
@@ -88,11 +89,10 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.view.Store(remembered(m))
-	background, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
-	c.ended.Go(func() { c.follow(background) })
-	c.ended.Go(func() { c.guard(background) })
-	c.ended.Go(func() { c.tend(background) })
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ended.Go(func() { c.follow(c.ctx) })
+	c.ended.Go(func() { c.guard(c.ctx) })
+	c.ended.Go(func() { c.tend(c.ctx) })
 	if err := c.meet(ctx); err != nil {
 		_ = c.Close()
 		return nil, err

@@ -27,6 +27,8 @@ type Options struct {
 	// family.
 	Name     string
 	Underlay []netip.Addr
+	// MTU of the interface with these addresses is remembered only.
+	MTU int
 	// Join is a host that keeps the store, Token one of the cluster's; both are
 	// empty for the first host. A host that has joined needs them no more.
 	Join, Token string
@@ -41,6 +43,7 @@ type record struct {
 	// Cluster is the authority's fingerprint.
 	Cluster  string       `json:"cluster"`
 	Underlay []netip.Addr `json:"underlay"`
+	MTU      int          `json:"mtu,omitempty"`
 	// Founder made the cluster; Enabled says that it has turned the store's access
 	// control on.
 	Founder bool `json:"founder,omitempty"`
@@ -92,6 +95,12 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 		return nil, err
 	}
 	known := n.dir.has(fileRecord)
+	if known && opt.Join != "" && n.unfounded() {
+		known = false // it was about to found a cluster of its own, and never did
+		if err := n.forget(); err != nil {
+			return nil, err
+		}
+	}
 	if !known {
 		enter := n.found
 		if opt.Join != "" {
@@ -105,13 +114,46 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	if err == nil && known {
 		err = n.asBefore(ctx)
 	}
+	if r := n.record; err == nil && (r.MTU != opt.MTU || !slices.Equal(r.Underlay, opt.Underlay)) {
+		r.MTU, r.Underlay = opt.MTU, opt.Underlay
+		err = n.save(r)
+	}
 	if err == nil {
 		err = n.start(ctx)
 	}
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
+	if err == nil {
+		return n, nil
 	}
-	return n, nil
+	err = errors.Join(err, n.Close())
+	if !known && n.unfounded() {
+		err = errors.Join(err, n.forget())
+	}
+	return nil, err
+}
+
+// unfounded says that the host's cluster did not come up yet, and that it has no
+// other hosts.
+func (n *Node) unfounded() bool {
+	text, err := os.ReadFile(n.dir.path(fileRecord))
+	var r record
+	return err == nil && json.Unmarshal(text, &r) == nil && r.Founder && !r.Enabled
+}
+
+// Remembered is the underlay that the host had when it was last part of a cluster,
+// for a start before its addresses are there.
+func Remembered(dir string) (underlay []netip.Addr, mtu int, ok bool) {
+	text, err := os.ReadFile(folder(dir).path(fileRecord))
+	var r record
+	if err != nil || json.Unmarshal(text, &r) != nil || !goodUnderlay(r.Underlay) {
+		return nil, 0, false
+	}
+	return r.Underlay, r.MTU, true
+}
+
+// forget removes all but the host's ID, the record first.
+func (n *Node) forget() error {
+	return n.dir.remove(fileRecord, fileAuthority, fileHostKey, fileHost, fileEndpoints, fileMembers, fileAuthorityKey, fileOperator,
+		fileServer, fileServerKey, dirData)
 }
 
 // load reads what the host is.
@@ -198,6 +240,9 @@ func (n *Node) asBefore(ctx context.Context) error {
 			return heddle.Errorf(heddle.StoreStrange, "host", n.record.Name+" belongs to another cluster than the token", "leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
 		}
 	}
+	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
+		n.opt.Underlay = n.record.Underlay // the other address is still to come
+	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
 		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
 			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
@@ -209,6 +254,10 @@ func (n *Node) asBefore(ctx context.Context) error {
 		return n.load()
 	}
 	return nil
+}
+
+func within(some, all []netip.Addr) bool {
+	return !slices.ContainsFunc(some, func(a netip.Addr) bool { return !slices.Contains(all, a) })
 }
 
 func joined(addrs []netip.Addr) string {

@@ -74,7 +74,9 @@ func stopped(s *store.Server) bool {
 
 func (n *Node) serveStore() error {
 	for _, a := range n.record.Underlay {
-		awaitAddress(a)
+		if n.record.Founder && !n.record.Enabled || !n.dir.has(dirData) {
+			awaitAddress(a) // a host that starts again must not wait: keepServing comes back to it
+		}
 	}
 	server, err := store.StartServer(store.ServerOptions{
 		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,

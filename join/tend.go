@@ -20,7 +20,7 @@ const (
 	// patrolTime is between two looks at who should keep the store, serveTime at
 	// whether this host does, and certTime at the certificates.
 	patrolTime = 2 * time.Second
-	serveTime  = 10 * time.Second
+	serveTime  = 3 * time.Second
 	certTime   = time.Minute
 	// welcomeTime is between two looks at whether the store takes this host.
 	welcomeTime = 20 * time.Second

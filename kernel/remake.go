@@ -100,5 +100,10 @@ func (s *site) layOn(l linkState, b belongings) error {
 	for _, r := range b.sourced {
 		errs = append(errs, ignoreExists(s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))))
 	}
+	for _, a := range b.nic.Was.Addrs {
+		if b.nic.Was.Up && a.Prefix.Addr().Is6() {
+			localAddress{s, a.Prefix.Addr(), l.index}.await()
+		}
+	}
 	return errors.Join(errs...)
 }

@@ -81,7 +81,7 @@ func TestWireChanges(t *testing.T) {
 	l := up(t, lab.Options{Name: "change", Hosts: 2, NoAgent: true, Rate: 200_000_000})
 	ctx := t.Context()
 	ping := func(size int) bool {
-		_, err := try(t, l, "host1", "ping", "-n", "-c1", "-W1", "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.12")
+		_, err := try(t, l, "host1", "ping", "-n", "-c1", "-W0.5", "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.12")
 		return err == nil
 	}
 	mtu := func() string { return in(t, l, "host2", "cat", "/proc/sys/net/ipv6/conf/eth0/mtu") }

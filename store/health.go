@@ -147,9 +147,11 @@ func (e *Etcd) probe() {
 	if e.ctx.Err() != nil {
 		return
 	}
+	took := time.Since(began)
+	err = e.alert(e.ctx, err)
 	h := &e.health
 	h.mu.Lock()
-	h.note(e, err, status, time.Since(began))
+	h.note(e, err, status, took)
 	relist := err == nil && (time.Since(h.listed) > membersEvery || !h.knows(status.Leader))
 	doubt := err == nil && h.change != nil
 	h.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap/zapcore"
@@ -97,12 +98,22 @@ func (f *failure) guard(start func() (*embed.Etcd, error)) (*embed.Etcd, error) 
 		var r result
 		defer func() {
 			if r.etcd == nil && r.err == nil {
-				r.err = errors.Join(errors.New("etcd gave up"), f.get())
+				r.err = errors.New("etcd gave up")
 			}
 			done <- r
 		}()
 		r.etcd, r.err = start()
 	}()
-	r := <-done
-	return r.etcd, r.err
+	select {
+	case r := <-done:
+		return r.etcd, r.err
+	case <-f.end:
+	}
+	// The goroutine that etcd started with may wait for one that ended.
+	select {
+	case r := <-done:
+		return nil, errors.Join(f.get(), r.err)
+	case <-time.After(time.Second):
+		return nil, f.get()
+	}
 }

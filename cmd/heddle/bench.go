@@ -59,7 +59,7 @@ makes, made by hand on two more hosts, as a yardstick for overlay.
 	g.StringSliceVar(&f.modes, "modes", nil, "the modes to measure (default: the preset's); host is the yardstick")
 	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: the preset's)")
 	g.StringSliceVar(&f.wires, "wire", nil, "the wires between the hosts: intact, cut, jumbo, 1g, 10g (default: the preset's, mostly intact)")
-	g.IntSliceVar(&f.hosts, "hosts", []int{1, 2}, "pairs on 1 host, across 2 hosts, or both")
+	g.IntSliceVar(&f.hosts, "hosts", nil, "pairs on 1 host, across 2 hosts, or both (default: the preset's, mostly both)")
 	g.IntSliceVar(&f.sizes, "sizes", nil, "UDP payloads in bytes")
 	g.IntSliceVar(&f.values, "values", nil, "Redis's values in bytes")
 	g.IntVar(&f.clients, "clients", 0, "connections of a pair's wrk or redis-benchmark")
@@ -94,11 +94,11 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if _, err := f.matrix(cmd, preset, nil); err != nil {
 		return err
 	}
-	wires, err := wiresNamed(f.wiresOf(preset))
+	wires, err := wiresNamed(firstOf(f.wires, preset.Wires, []string{wireIntact}))
 	if err != nil {
 		return err
 	}
-	spans, err := spansOf(f.hosts)
+	spans, err := spansOf(firstOf(f.hosts, preset.Hosts, []int{1, 2}))
 	if err != nil {
 		return err
 	}
@@ -144,15 +144,14 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	return report.Check(limits)
 }
 
-// wiresOf are those asked for, those of the preset, or the plain one.
-func (f benchFlags) wiresOf(preset bench.Preset) []string {
-	switch {
-	case f.wires != nil:
-		return f.wires
-	case preset.Wires != nil:
-		return preset.Wires
+// firstOf is what was asked for, what the preset wants, or what is usual.
+func firstOf[T any](lists ...[]T) []T {
+	for _, l := range lists {
+		if l != nil {
+			return l
+		}
 	}
-	return []string{wireIntact}
+	return nil
 }
 
 // spansOf are the spans by the number of hosts that they take.

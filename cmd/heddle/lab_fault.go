@@ -102,7 +102,7 @@ func (f *faults) kill() *cobra.Command {
 	}, []string{"HOST"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
 		h, err := l.Host(args[0])
 		if err == nil {
-			err = h.KillAgent(ctx)
+			err = l.KillAgent(ctx, h.Name)
 		}
 		if err != nil || stay {
 			return "killed", err

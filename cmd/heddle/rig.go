@@ -30,7 +30,7 @@ type rig struct {
 type stage struct {
 	lab    *lab.Lab
 	agents [2]*client.Client
-	// docker are the hosts of modeDocker, if it is wanted.
+	// docker are the hosts of bench.DockerLayout, if it is wanted.
 	docker []*lab.Host
 	wire   bench.Wire
 	// near says that the pairs on one host are here.

@@ -67,7 +67,7 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 func (r *rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
 	for _, c := range columns {
 		for _, pair := range c.Pairs {
-			if c.Mode == modeOverlay && c.Span == bench.Across && err == nil {
+			if c.Mode == bench.Overlay && c.Span == bench.Across && err == nil {
 				err = s.reach(ctx, pair)
 			}
 		}
@@ -86,7 +86,7 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	if mode == modeDocker {
+	if mode == bench.DockerLayout {
 		return r.dockerContainer(ctx, s, host, number, i)
 	}
 	h := s.lab.Hosts[host]

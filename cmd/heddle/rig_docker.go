@@ -11,16 +11,15 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// modeDocker is no mode of an agent: it is the layout that Docker's overlay driver
-// makes (moby, libnetwork/drivers/overlay), made by hand on lab hosts of its own
-// that have no agent and no firewall.
+// Docker's layout (bench.DockerLayout) is no mode of an agent: it is what Docker's
+// overlay driver makes (moby, libnetwork/drivers/overlay), made by hand on lab hosts
+// of its own that have no agent and no firewall.
 //
 //	container eth0 ── veth ── br0 ── vxlan0 (VNI 4097, UDP 4789) ── eth0 of the host
 //	                  (in a namespace of the network's own)
 //
 // Of all containers of the other host there is a permanent neighbour, which the
 // VXLAN device answers for (proxy), and a permanent forwarding entry.
-const modeDocker = "docker-overlay"
 
 // dockerNote says what the column is, and what it is not.
 const dockerNote = "our reproduction of the layout that Docker's overlay driver makes (a bridge and a VXLAN device in a namespace of the network's own, proxy, l2miss, l3miss, permanent entries), not its binary; on hosts of its own without any firewall rule"
@@ -53,7 +52,7 @@ ip link set vx-001001 netns %[1]s
 ip -n %[1]s link set vx-001001 name vxlan0 master br0 up
 ip -n %[1]s addr add 10.%[4]d.0.1/24 dev br0
 ip -n %[1]s link set br0 up
-`, dockerSandbox, r.mtu(s, modeDocker), dockerVNI, 200+number)
+`, dockerSandbox, r.mtu(s, bench.DockerLayout), dockerVNI, 200+number)
 		if r.bridgeNF != "" {
 			script += fmt.Sprintf("ip netns exec %s sh -c 'echo %s > /proc/sys/net/bridge/bridge-nf-call-iptables'\n", dockerSandbox, r.bridgeNF)
 		}
@@ -66,7 +65,7 @@ ip -n %[1]s link set br0 up
 
 // dockerContainer makes a container, and tells the other host where it is.
 func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number, i int) (bench.Place, error) {
-	h, name, addr := s.docker[host], fmt.Sprintf("%s-%d", modeDocker, i), dockerAddr(number, host, i)
+	h, name, addr := s.docker[host], fmt.Sprintf("%s-%d", bench.DockerLayout, i), dockerAddr(number, host, i)
 	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inNetns(fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name))}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
 		return place, err
@@ -81,7 +80,7 @@ ip -n %[3]s link set veth%[1]dc name eth0 address %[4]s
 ip -n %[3]s addr add %[6]s/24 dev eth0
 ip -n %[3]s link set lo up
 ip -n %[3]s link set eth0 up
-`, i, dockerSandbox, name, mac, r.mtu(s, modeDocker), addr))
+`, i, dockerSandbox, name, mac, r.mtu(s, bench.DockerLayout), addr))
 	if err != nil {
 		return place, err
 	}
@@ -97,7 +96,7 @@ func onHost(ctx context.Context, h *lab.Host, what, script string) error {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan")
+		return heddle.Wrap(heddle.BenchFailed, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan; leave "+bench.DockerLayout+" out with --modes")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func way(same, across bench.Column) {
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
-	case modeDocker:
+	case bench.DockerLayout:
 		same.Notes["way"], across.Notes["way"] = dockerNote, dockerNote
 	}
 }
@@ -33,9 +33,9 @@ func way(same, across bench.Column) {
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch mode {
-	case modeDocker:
+	case bench.DockerLayout:
 		return r.dockerNetwork(ctx, s, number)
-	case modeOverlay:
+	case bench.Overlay:
 		return s.shared(ctx, r.network(s, number, 0, mode))
 	}
 	for host := range s.agents {

@@ -11,8 +11,6 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-const modeOverlay = "overlay"
-
 // spanTime is how long hosts may take to learn of each other's networks and
 // containers.
 const spanTime = 30 * time.Second
@@ -21,9 +19,9 @@ const spanTime = 30 * time.Second
 func (r *rig) mtu(s *stage, mode string) int {
 	mtu := r.mtus[wireLabel(s.wire)]
 	switch {
-	case mode != modeOverlay && mode != modeDocker:
+	case mode != bench.Overlay && mode != bench.DockerLayout:
 		return 0
-	case mtu == 0 && mode == modeDocker:
+	case mtu == 0 && mode == bench.DockerLayout:
 		return dockerMTU
 	}
 	return mtu

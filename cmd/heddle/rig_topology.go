@@ -14,7 +14,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}
-	if slices.Contains(r.modes, modeOverlay) {
+	if slices.Contains(r.modes, bench.Overlay) {
 		t.Store = lab.StoreEmbedded
 	}
 	spare := 0
@@ -22,7 +22,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 		spare = 2 * r.containers()
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.Contains(r.modes, modeDocker) {
+	if slices.Contains(r.modes, bench.DockerLayout) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}

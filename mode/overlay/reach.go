@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -33,6 +34,7 @@ func device(h heddle.HostFacts, v4 bool, s *heddle.State) {
 		Tunnel: &heddle.Tunnel{VNI: f.VNI, Local: local, Port: f.Port, SoftChecksums: f.SoftChecksums}})
 	s.Sysctls = append(s.Sysctls,
 		heddle.Sysctl{Name: "net/ipv4/conf/" + name + "/rp_filter", Value: "2"},
+		heddle.Sysctl{Name: "net/ipv6/conf/" + name + "/disable_ipv6", Value: "0"},
 		heddle.Sysctl{Name: "net/ipv6/conf/" + name + "/accept_ra", Value: "0"})
 	s.Addresses = append(s.Addresses, heddle.Address{Link: name, Prefix: netip.PrefixFrom(f.Self.TunnelMAC().LinkLocal(), 64)})
 }
@@ -91,6 +93,7 @@ func ways(f *heddle.Fabric, n heddle.Network, s *heddle.State) {
 	if device == "" {
 		return
 	}
+	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "spans", Match: []string{fmt.Sprintf("%#x", n.Group())}})
 	for _, v4 := range []bool{true, false} {
 		if source, ok := f.Source(n.ID, v4); ok {
 			s.Addresses = append(s.Addresses, heddle.Address{Link: device, Prefix: heddle.Single(source)})

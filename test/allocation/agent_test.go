@@ -72,7 +72,7 @@ func (h *host) start(f flaws) error {
 	if a.client, err = store.Dial(store.Options{Endpoints: h.endpoints(), Patience: 2 * time.Second}); err != nil {
 		return err
 	}
-	s := gated{Store: a.client, gate: a.gate}
+	s := gated{Store: a.client, gate: a.gate, late: h.world.late}
 	if f.noFence {
 		s.spoil = withoutFence(h.name)
 	}

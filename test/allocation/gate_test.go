@@ -21,6 +21,8 @@ func newGate() *gate { return &gate{open: passing(), dead: make(chan struct{})} 
 
 var errKilled = heddle.Wrap(heddle.StoreDown, "call", "the store", errors.New("the agent was killed"), "")
 
+var errLost = heddle.Wrap(heddle.StoreDown, "call", "the store", errors.New("no answer"), "")
+
 func (g *gate) pass() error {
 	g.mu.Lock()
 	open := g.open
@@ -74,6 +76,9 @@ type gated struct {
 	gate *gate
 	// spoil changes what a broken agent commits.
 	spoil func(store.Change) store.Change
+	// late, if set, takes a change that is to be under way for long: its answer
+	// never comes.
+	late func(store.Change) bool
 }
 
 func (s gated) Commit(ctx context.Context, c store.Change) (bool, int64, error) {
@@ -82,6 +87,9 @@ func (s gated) Commit(ctx context.Context, c store.Change) (bool, int64, error) 
 	}
 	if s.spoil != nil {
 		c = s.spoil(c)
+	}
+	if s.late != nil && s.late(c) {
+		return false, 0, errLost
 	}
 	done, revision, err := s.Store.Commit(ctx, c)
 	if err := s.gate.pass(); err != nil {

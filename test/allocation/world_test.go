@@ -31,6 +31,7 @@ type world struct {
 	busy       sync.RWMutex // held for writing while nothing may be asked for
 	counts     map[string]int
 	flaws      flaws
+	late       func(store.Change) bool
 }
 
 // member is a server of the store that can be stopped and started again.

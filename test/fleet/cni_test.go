@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
@@ -83,7 +84,7 @@ func TestCNI(t *testing.T) {
 	}
 	for _, p := range places[:3] {
 		for _, a := range all {
-			world.Soon(t, p.Name+" reaches "+a.String(), func() error { return p.Ping(a) })
+			world.Within(t, 10*time.Second, p.Name+" reaches "+a.String(), func() error { return p.Ping(a) })
 		}
 	}
 	f.parallel(func(h *host) {
