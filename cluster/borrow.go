@@ -49,15 +49,18 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 	c.mu.Lock()
 	s, err := c.lookAround(p)
 	var change store.Change
+	var pins bool
 	switch {
 	case err != nil || s.pinned:
 		c.mu.Unlock()
 		return s.pinned, err
-	case s.own.key != "": // an earlier step whose outcome was open
-		c.mu.Unlock()
-		return c.pinned(p, s.own.revision)
+	case s.own.key != "":
+		// an earlier step whose outcome was open, or a pin that is being returned:
+		// rewritten, so that no return under way can take effect
+		pins = true
+		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{put(s.own.key, s.own.value)}}
 	case s.move.key != "":
-		change = c.pin(p, s.move)
+		pins, change = true, c.pin(p, s.move)
 		change.Require = append(change.Require, s.source)
 	case s.want.key == "":
 		change = store.Change{Require: []store.Condition{{Key: s.block.key, Revision: s.block.revision}},
@@ -69,11 +72,14 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 		c.mu.Unlock()
 		return false, heddle.Errorf(heddle.AddressTaken, "address", p.addr.String(), "host "+s.owner+" says: "+s.denied)
 	default:
-		change = c.pin(p, s.answer)
+		pins, change = true, c.pin(p, s.answer)
 		change.Require = append(change.Require, store.Condition{Key: s.block.key, Revision: s.block.revision})
 	}
 	c.mu.Unlock()
-	_, _, err = c.commit(ctx, change)
+	made, revision, err := c.commit(ctx, change)
+	if made && pins && err == nil {
+		return c.pinned(p, revision)
+	}
 	return false, err // the record says what came of it
 }
 
@@ -99,6 +105,9 @@ func (c *Cluster) useUp(m *memory, p place) {
 func (c *Cluster) pinned(p place, revision int64) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.record.revisionOf(pinKey(c.o.Self.Name, p)) != revision {
+		return false, nil
+	}
 	err := c.keep(func(m *memory) { m.Pins[p] = revision; c.useUp(m, p) })
 	return err == nil, err
 }
