@@ -65,6 +65,9 @@ type Fabric struct {
 	Pins   []Pin   `json:"pins,omitempty"`
 	// Networks are all that the hosts share.
 	Networks []Network `json:"networks,omitempty"`
+	// Sources are the addresses, one of each family and network, that this host
+	// keeps for itself: the source of what it sends to containers of other hosts.
+	Sources []Pin `json:"sources,omitempty"`
 	// PathMTU is what the underlay was found to carry to a peer (by ID), in bytes;
 	// a peer that is not in it is taken at the smaller of both ends' MTU.
 	PathMTU map[string]int `json:"pathMTU,omitempty"`
@@ -86,6 +89,16 @@ func (f *Fabric) BlocksOf(network, host string) []netip.Prefix {
 	}
 	slices.SortFunc(all, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
 	return all
+}
+
+// Source is the address of a network that this host keeps for itself.
+func (f *Fabric) Source(network string, v4 bool) (netip.Addr, bool) {
+	for _, p := range f.Sources {
+		if p.Network == network && p.Addr.Is4() == v4 {
+			return p.Addr, true
+		}
+	}
+	return netip.Addr{}, false
 }
 
 // TunnelName names the host's VXLAN device of an underlay family.
@@ -148,16 +161,7 @@ func BlockOf(subnet netip.Prefix, a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(a, max(subnet.Bits(), BlockBits(subnet))).Masked()
 }
 
-// HostAddress is the address that a host keeps for itself of its first block of a
-// network: the source of what it sends to containers of other hosts. It is the
-// block's first that can be one.
-func HostAddress(n Network, block netip.Prefix) netip.Addr {
-	a := block.Masked().Addr()
-	gateway, _ := n.GatewayFor(a)
-	for slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Masked().Addr() == a }) || a == gateway {
-		a = a.Next()
-	}
-	return a
-}
+// HostItself names the holder of a host's own addresses.
+const HostItself = "the host itself"
 
 func (p Pin) String() string { return fmt.Sprintf("%s on %s", p.Addr, p.Host) }

@@ -60,16 +60,22 @@ var setTypes = map[string]SetType{
 	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},
 	"inet/origins64": {Match: []string{TypeIPv6, TypeInner4}, Ranges: true},
 	"inet/origins66": {Match: []string{TypeIPv6, TypeInner6}, Ranges: true},
-	"inet/gate4":     {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
-	"inet/gate6":     {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	"inet/from":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/to":        {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/masq":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/allowed":   {Match: []string{TypeGroup, TypeGroup}},
-	"inet/ports4":    {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/ports6":    {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
-	"inet/any4":      {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/any6":      {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	// and single ones, which may lie in another's block
+	"inet/strays44": {Match: []string{TypeIPv4, TypeInner4}},
+	"inet/strays46": {Match: []string{TypeIPv4, TypeInner6}},
+	"inet/strays64": {Match: []string{TypeIPv6, TypeInner4}},
+	"inet/strays66": {Match: []string{TypeIPv6, TypeInner6}},
+	"inet/gate4":    {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/gate6":    {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/masq":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/spans":    {Match: []string{TypeGroup}},
+	"inet/allowed":  {Match: []string{TypeGroup, TypeGroup}},
+	"inet/ports4":   {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	"inet/any4":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/any6":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
 }
 
 // TypeOf returns the type of one of our sets, such as "bridge", "macs".
@@ -79,7 +85,7 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "unknown-peer", "spoofed-inner"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {
@@ -116,7 +122,7 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
-	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "gate4", "gate6", "from", "to", "masq", "allowed", "ports4", "ports6", "any4", "any6")...)
+	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -138,11 +144,17 @@ func inetBase() []Firewall {
 		chain("inet", "guard-host", "",
 			"udp dport { 4789, 6081, 8472 } "+drop("tunnel"),
 			"meta l4proto { 4, 41, 47 } "+drop("tunnel")),
+		// By the tunnels come to the host what its networks' gates have let in, and
+		// the peers' link-local tests of the tunnel itself.
+		chain("inet", "guard-tunnel", "",
+			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
+			drop("isolated")),
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",
 			`iifname "`+PrefixBridge+`*" jump guard-host`,
-			`iifname "`+PrefixPort+`*" jump guard-host`),
+			`iifname "`+PrefixPort+`*" jump guard-host`,
+			`iifname "`+PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			`iifname != "lo" jump guard`,
 			`iifname "`+PrefixPort+`*" jump guard-port`,

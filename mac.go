@@ -42,13 +42,3 @@ func (m MAC) LinkLocal() netip.Addr {
 func macFrom(first byte, h [32]byte) MAC {
 	return MAC(fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", first, h[0], h[1], h[2], h[3], h[4]))
 }
-
-// ndTarget writes an IPv6 address as the number nft wants for a raw field.
-func ndTarget(s string) string {
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return s
-	}
-	b := a.As16()
-	return fmt.Sprintf("0x%x", b[:])
-}

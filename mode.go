@@ -62,6 +62,13 @@ type Reacher interface {
 	Reach(HostFacts) Plan
 }
 
+// Sizer is an optional interface of modes whose containers' MTU is not that of
+// the interface their network stands on.
+type Sizer interface {
+	// MTU is that of a container's device on this host, in bytes.
+	MTU(HostFacts, Network) int
+}
+
 // CheckOptions refuses options that are not among the known ones.
 func CheckOptions(n Network, known ...string) error {
 	for k := range n.Options {

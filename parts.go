@@ -100,14 +100,33 @@ func Doorways(n Network) []Element {
 // leave it, what may come in, and which traffic is masqueraded. Open networks
 // are reached from outside at the containers' own addresses.
 func NetworkChains(n Network, masquerade, open bool) []Firewall {
+	return networkChains(n, nil, masquerade, open)
+}
+
+// networkChains with a fabric are those of a network that spans hosts: by the
+// tunnels comes and goes what belongs to the network, or to one it is joined with.
+func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
 	group := fmt.Sprintf("%#x", n.Group())
-	from := []string{}
-	if n.Internal {
-		from = []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + drop("isolated")}
-	}
+	from, gate := []string{}, []string{"ct state established,related return"}
 	to := []string{
 		"iifgroup " + group + " accept",
 		"iifgroup . oifgroup @allowed accept",
+	}
+	beyond := "oifgroup != " + group // what leaves the network
+	if f != nil {
+		tunnel := fmt.Sprintf("%#x", f.TunnelGroup())
+		for _, p := range f.joined(n) {
+			from = append(from, "oifgroup "+tunnel+" "+version(p)+" daddr "+p.String()+" accept")
+			to = append(to, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
+			gate = append(gate, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
+		}
+		gate = append([]string{"iifgroup " + tunnel + " ct state established,related accept"}, gate...)
+		from = append(from, "oifgroup "+tunnel+" "+drop("isolated"))
+		to = append(to, "iifgroup "+tunnel+" ct state established accept", "iifgroup "+tunnel+" "+drop("isolated"))
+		beyond += " oifgroup != " + tunnel
+	}
+	if n.Internal {
+		from = append(from, "oifgroup != "+group+" iifgroup . oifgroup != @allowed "+drop("isolated"))
 	}
 	if !n.Internal {
 		to = append(to, "ct state established accept", "ct status dnat accept",
@@ -130,10 +149,10 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 		snat = append(snat, ip+" saddr "+p.String()+" oifgroup "+group+" ct status dnat masquerade")
 	}
 	if masquerade && !n.Internal {
-		snat = append(snat, "oifgroup != "+group+" iifgroup . oifgroup != @allowed masquerade")
+		snat = append(snat, beyond+" iifgroup . oifgroup != @allowed masquerade")
 	}
 	return []Firewall{
-		chain("inet", n.ChainName("gate"), "", "ct state established,related return", `iifname != "lo" iifgroup != `+group+" "+drop("isolated")),
+		chain("inet", n.ChainName("gate"), "", append(gate, `iifname != "lo" iifgroup != `+group+" "+drop("isolated"))...),
 		chain("inet", n.ChainName("from"), "", from...),
 		chain("inet", n.ChainName("to"), "", to...),
 		chain("inet", n.ChainName("masq"), "", snat...),

@@ -1,8 +1,6 @@
 package heddle
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -54,6 +52,11 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 			netns = " netns " + t.pod
 		}
 		out = append(out, typist{}.ip("link add link %s name %s%s%s type macvlan mode %s", l.Parent, l.Name, netns, attributes(l), l.SubMode))
+	case l.Kind == "vxlan" && l.Tunnel != nil:
+		out = append(out, t.ip("link add %s%s type vxlan %s", l.Name, attributes(l), l.Tunnel))
+		if l.Tunnel.SoftChecksums {
+			out = append(out, t.inside("ethtool -K "+l.Name+" tx-checksum-ip-generic off"))
+		}
 	case l.Kind == "bridge":
 		// an MTU given at birth is forgotten when the last port leaves; one set
 		// later stays (net/bridge/br_if.c, br_mtu_auto_adjust)
@@ -128,19 +131,27 @@ func peerText(l Link, p Plan, pod string) string {
 func (t typist) beforeUp(s State) []string {
 	var out []string
 	for _, c := range s.Sysctls {
-		line := "sysctl -qw " + c.Name + "=" + c.Value
-		if t.pod != "" {
-			line = "nsenter --net=" + netnsPath(t.pod) + " " + line
-		}
-		out = append(out, line)
+		out = append(out, t.inside("sysctl -qw "+c.Name+"="+c.Value))
 	}
 	for _, e := range s.Elements {
 		out = append(out, "nft "+e.command("add"))
 	}
 	for _, f := range s.Forwards {
-		out = append(out, t.tool("bridge", "fdb replace %s dev %s master static", f.MAC, f.Link))
+		where := "master static"
+		if f.Dst.IsValid() {
+			where = "self permanent dst " + f.Dst.String()
+		}
+		out = append(out, t.tool("bridge", "fdb replace %s dev %s %s", f.MAC, f.Link, where))
 	}
 	return out
+}
+
+// inside is for tools that do not enter namespaces by themselves.
+func (t typist) inside(line string) string {
+	if t.pod == "" {
+		return line
+	}
+	return "nsenter --net=" + netnsPath(t.pod) + " " + line
 }
 
 func netnsPath(pod string) string {
@@ -192,7 +203,9 @@ func (r Route) String() string {
 	if r.Type != "" {
 		s = r.Type + " " + s
 	}
-	if r.Via.IsValid() {
+	if r.Via.IsValid() && r.Via.Is6() && r.Dst.Addr().Is4() {
+		s += " via inet6 " + r.Via.String()
+	} else if r.Via.IsValid() {
 		s += " via " + r.Via.String()
 	}
 	if r.Link != "" {
@@ -216,6 +229,15 @@ func (r Route) String() string {
 	return s + fmt.Sprintf(" proto %d", RouteProtocol)
 }
 
+// String writes the tunnel as ip-link(8) takes it.
+func (t Tunnel) String() string {
+	checksums := "noudpcsum"
+	if t.Local.Is6() {
+		checksums = "udp6zerocsumtx udp6zerocsumrx"
+	}
+	return fmt.Sprintf("id %d local %s dstport %d nolearning %s", t.VNI, t.Local, t.Port, checksums)
+}
+
 func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }
 
 // String writes the rule as ip-rule(8) takes it.
@@ -228,66 +250,6 @@ func (r Rule) String() string {
 		s += " to " + r.To.String()
 	}
 	return s + fmt.Sprintf(" lookup %d protocol %d", r.Table, RouteProtocol)
-}
-
-// firewall writes one atomic nft transaction as a here-document.
-func (t typist) firewall(objects []Firewall) []string {
-	if len(objects) == 0 {
-		return nil
-	}
-	return []string{"nft -f - <<'EOF'\n" + Ruleset(objects) + "EOF"}
-}
-
-// Ruleset is the nft script that makes the objects: all sets and chains first,
-// so that rules can refer to chains written later.
-func Ruleset(objects []Firewall) string {
-	var declare, rules strings.Builder
-	for _, f := range objects {
-		if f.Kind == "table" {
-			fmt.Fprintf(&declare, "add table %s %s\n", f.Family, Mark)
-			continue
-		}
-		spec := ""
-		if f.Spec != "" {
-			spec = " { " + f.Spec + " }"
-		}
-		fmt.Fprintf(&declare, "add %s %s %s %s%s\n", f.Kind, f.Family, Mark, f.Name, spec)
-		for _, r := range f.Rules {
-			fmt.Fprintf(&rules, "add rule %s %s %s %s comment \"%s\"\n", f.Family, Mark, f.Name, r, RuleComment(r))
-		}
-	}
-	return declare.String() + rules.String()
-}
-
-// RuleComment marks a rule as ours and holds a hash of its text, by which the
-// live rule is compared with the wanted one.
-func RuleComment(rule string) string {
-	h := sha256.Sum256([]byte(rule))
-	return Mark + ":" + hex.EncodeToString(h[:4])
-}
-
-// command writes an nft command about the element.
-func (e Element) command(verb string) string {
-	t, _ := TypeOf(e.Family, e.Set)
-	s := fmt.Sprintf("%s element %s %s %s '{ %s", verb, e.Family, Mark, e.Set, joinTyped(e.Match, t.Match))
-	if len(e.Value) > 0 {
-		s += " : " + joinTyped(e.Value, t.Value)
-	}
-	return s + " }'"
-}
-
-func joinTyped(values, types []string) string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = v
-		if i < len(types) && types[i] == TypeNDTarget {
-			out[i] = ndTarget(v)
-		}
-		if i < len(types) && types[i] == TypeIfName {
-			out[i] = `"` + v + `"`
-		}
-	}
-	return strings.Join(out, " . ")
 }
 
 func onOff(b bool) string {

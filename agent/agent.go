@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/trial"
@@ -33,7 +34,12 @@ type Options struct {
 	// StateDir survives a reboot, RunDir need not.
 	StateDir, RunDir string
 	Modes            []heddle.Mode
-	Log              *slog.Logger
+	// Cluster is what the hosts agree on; nil for a host alone.
+	Cluster cluster.API
+	// Alone says that the host has left the cluster that it had, if any: networks of
+	// several hosts become its own.
+	Alone bool
+	Log   *slog.Logger
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string
@@ -92,6 +98,30 @@ type Agent struct {
 	defaults map[uint64]heddle.EndpointID
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
+	// reach is the plan of what shared networks need to reach other hosts;
+	// networkOps guards it too. reachError is why it could not be made.
+	reach      heddle.Plan
+	reachError error
+	// unfit says which networks of the cluster are not on this host.
+	unfit map[string]error
+	// lonely says which networks of this host the cluster did not take, and why.
+	lonely map[string]error
+
+	// pools is held while the blocks of shared networks change, and while
+	// addresses of them are taken; it guards what follows.
+	pools sync.Mutex
+	// sources are the addresses of shared networks that the host keeps for itself.
+	sources []heddle.Pin
+	// lent are addresses set aside for other hosts, which the view may not show
+	// yet, yielding blocks that are about to be given back.
+	lent     map[heddle.Pin]bool
+	yielding map[heddle.Block]bool
+	// idle says since when a block has been of no use.
+	idle map[heddle.Block]time.Time
+
+	// paths is what is known about the ways to other hosts; nil without a cluster.
+	paths *paths
+
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
 }
@@ -124,7 +154,8 @@ func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{}}
+		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
+		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -142,6 +173,11 @@ func New(opt Options) (*Agent, error) {
 	}
 	a.finished.Go(func() { a.vigil(ctx) })
 	a.ready.Store(true)
+	if a.opt.Cluster != nil {
+		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
+		a.finished.Go(func() { a.follow(ctx) })
+		a.finished.Go(func() { a.testChecksums(ctx) })
+	}
 	return a, nil
 }
 
@@ -198,6 +234,9 @@ func (a *Agent) Close() error {
 	}
 	a.finished.Wait()
 	var errs []error
+	if a.paths != nil {
+		a.paths.Close()
+	}
 	if a.ledger != nil {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())
@@ -251,6 +290,19 @@ func (a *Agent) network(name string) (*network, error) {
 	}
 	c := *n
 	return &c, nil
+}
+
+// networkByID returns a copy of a network's record, nil if there is none.
+func (a *Agent) networkByID(id string) *network {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, n := range a.networks {
+		if n.ID == id {
+			c := *n
+			return &c
+		}
+	}
+	return nil
 }
 
 func noNetwork(name string) error {

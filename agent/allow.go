@@ -21,7 +21,8 @@ func (a *Agent) Allow(first, second string) error {
 	return a.join(first, n.ID, true)
 }
 
-// join adds or removes a permission, which the first network's plan holds.
+// join adds or removes a permission, which the first network's plan holds; one
+// between a network of all hosts and one of this host is the latter's.
 func (a *Agent) join(name, otherID string, on bool) error {
 	n, err := a.network(name)
 	if err != nil {
@@ -33,17 +34,26 @@ func (a *Agent) join(name, otherID string, on bool) error {
 	if slices.Contains(n.Allow, otherID) == on {
 		return nil
 	}
-	next := n.Network
-	if on {
-		next.Allow = append(slices.Clone(n.Allow), otherID)
-	} else {
-		next.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == otherID })
+	if n.Shared && a.opt.Cluster != nil {
+		if other := a.networkByID(otherID); on && other != nil && !other.Shared {
+			return a.join(other.Name, n.ID, on)
+		}
+		return a.changeShared(name, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
 	}
+	next := n.Network
+	permit(&next, otherID, on)
 	plan, err := n.mode.Network(a.host(), next)
 	if err != nil {
 		return err
 	}
 	return a.replan(n, next, plan)
+}
+
+func permit(n *heddle.Network, other string, on bool) {
+	n.Allow = slices.DeleteFunc(slices.Clone(n.Allow), func(id string) bool { return id == other })
+	if on {
+		n.Allow = append(n.Allow, other)
+	}
 }
 
 // replan brings a network from its plan to another: first what is new, then
@@ -52,8 +62,9 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		return err
 	}
+	add, gone := heddle.Delta(n.plan.Host, plan.Host)
 	a.wantPlan(plan, true)
-	_, err := a.kernel.Apply(plan, nil)
+	_, err := a.kernel.Apply(heddle.Plan{Host: add}, nil)
 	if err == nil {
 		err = a.step("ledger network change")
 	}
@@ -62,12 +73,12 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	}
 	if err != nil {
 		a.wantPlan(plan, false)
-		return errors.Join(err, a.kernel.Remove(plan, nil, a.isWanted), a.ledger.putPlan(n.ID, n.plan))
+		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted), a.ledger.putPlan(n.ID, n.plan))
 	}
 	a.wantPlan(n.plan, false)
 	a.mu.Lock()
 	stored := a.networks[n.Name]
 	stored.Network, stored.plan, stored.unplanned = next, plan, nil
 	a.mu.Unlock()
-	return a.kernel.Remove(n.plan, nil, a.isWanted)
+	return a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
 }

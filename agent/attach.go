@@ -24,10 +24,15 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
-	n.life.RLock()
-	defer n.life.RUnlock()
+	life := n.life
+	life.RLock()
+	defer life.RUnlock()
+	// again: while a network is deleted, or goes into the store, nobody is here
+	n, err = a.network(req.Network)
 	switch {
-	case n.life.gone:
+	case err != nil:
+		return reply, err
+	case life.gone || n.life != life:
 		return reply, noNetwork(req.Network)
 	case n.unplanned != nil:
 		return reply, n.unplanned
@@ -52,7 +57,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 			return reply, err
 		}
 	}
-	return a.attachNew(n, req, pod)
+	return a.attachNew(ctx, n, req, pod)
 }
 
 // accept checks what can be checked without looking at anything else.
@@ -116,8 +121,8 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	return err
 }
 
-func (a *Agent) attachNew(n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
-	e, err := a.claim(n, req, pod)
+func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
+	e, err := a.claim(ctx, n, a.moved(n, req), pod)
 	if err != nil {
 		return reply, err
 	}

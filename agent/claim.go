@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +17,7 @@ import (
 
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
 // a slot. It touches memory only; release gives all of it back.
-func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
+func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
@@ -37,6 +38,9 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if req.DryRun {
 		take = n.pool.Preview
 	}
+	if n.Shared && a.opt.Cluster != nil {
+		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.takeShared(ctx, n, req) }
+	}
 	addrs, err := take(req.ID, req.IPs)
 	for err == nil && !req.DryRun && a.hostHas(n, addrs) {
 		n.pool.Give(req.ID) // to quarantine: the next one is another
@@ -45,22 +49,35 @@ func (a *Agent) claim(n *network, req heddle.AttachRequest, pod *kernel.Netns) (
 	if err != nil {
 		return e, err
 	}
-	e.Addrs, e.MTU = addrs, heddle.ResolveMTU(a.host(), n.Network)
+	e.Addrs, e.MTU = addrs, a.mtu(n)
 	a.forgetStaleDefault(pod)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
-		n.pool.Give(req.ID)
+		a.giveAddresses(n, req.ID)
 		return e, err
 	}
 	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
 		a.ports.free(req.ID, req.Ports)
-		n.pool.Give(req.ID)
+		a.giveAddresses(n, req.ID)
 		return e, err
 	}
 	e.Slot = n.slots.take()
 	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
 	return e, nil
+}
+
+// giveAddresses ends an endpoint's lease.
+func (a *Agent) giveAddresses(n *network, id heddle.EndpointID) {
+	a.giveBack(n, n.pool.Give(id))
+}
+
+// mtu is that of a container's device on the network, in bytes.
+func (a *Agent) mtu(n *network) int {
+	if s, ok := n.mode.(heddle.Sizer); ok {
+		return s.MTU(a.host(), n.Network)
+	}
+	return heddle.ResolveMTU(a.host(), n.Network)
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
@@ -166,7 +183,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.giveNIC(e.ID)
 	if n.pool != nil {
-		n.pool.Give(e.ID)
+		a.giveAddresses(n, e.ID)
 	} else if e.NIC == nil {
 		return
 	}

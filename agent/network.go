@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -56,6 +55,10 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	if err := a.probe(mode, n); err != nil {
 		return made, nil, err
 	}
+	if a.spans(mode) {
+		n, err = a.share(n)
+		return withLimits(mode, n), nil, err
+	}
 	return withLimits(mode, n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
 }
 
@@ -107,26 +110,56 @@ func (a *Agent) wantPlan(p heddle.Plan, want bool) {
 	}
 }
 
-// DeleteNetwork removes a network without endpoints.
+// DeleteNetwork removes a network without endpoints, on all hosts that have it.
 func (a *Agent) DeleteNetwork(name string) error {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
 	n, err := a.network(name)
 	if err != nil {
 		return err
 	}
+	if n.Shared && a.opt.Cluster != nil {
+		return a.deleteShared(n)
+	}
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	if n, err = a.network(name); err != nil {
+		return err
+	}
+	return a.unmakeUnused(n)
+}
+
+// unmakeUnused removes a network from this host, unless it has endpoints. The
+// caller holds networkOps.
+func (a *Agent) unmakeUnused(n *network) error {
 	n.life.Lock()
 	defer n.life.Unlock()
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
-		return heddle.Errorf(heddle.NetworkInUse, "network", fmt.Sprintf("%s with %d endpoints, such as %s", name, len(used), used[0].ID), "detach them first")
+		return inUse(n.Name, used)
 	}
+	if err := a.disallow(n.ID); err != nil {
+		return err
+	}
+	if err := a.unmake(n); err != nil {
+		return err
+	}
+	n.life.gone = true
+	return nil
+}
+
+// disallow takes back other networks' permissions for a network.
+func (a *Agent) disallow(id string) error {
 	for _, other := range a.Networks() {
-		if slices.Contains(other.Allow, n.ID) {
-			if err := a.join(other.Name, n.ID, false); err != nil {
-				return err
-			}
+		if !slices.Contains(other.Allow, id) {
+			continue
+		}
+		if err := a.join(other.Name, id, false); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// unmake removes what a network's endpoints share on this host, and its record.
+func (a *Agent) unmake(n *network) error {
 	// from the disk first: what is left after a crash is pruned at the start
 	if err := a.step("ledger network delete"); err != nil {
 		return err
@@ -135,20 +168,19 @@ func (a *Agent) DeleteNetwork(name string) error {
 		return err
 	}
 	a.mu.Lock()
-	stored := a.networks[name]
-	delete(a.networks, name)
+	stored := a.networks[n.Name]
+	delete(a.networks, n.Name)
 	a.wanted.remove(n.plan.Host)
 	last := len(a.networks) == 0
 	a.mu.Unlock()
 	if err := a.kernel.Remove(n.plan, nil, a.isWanted); err != nil {
 		// there again, as a whole: the patrol puts back what is gone already
 		a.mu.Lock()
-		a.networks[name] = stored
+		a.networks[n.Name] = stored
 		a.wanted.add(n.plan.Host)
 		a.mu.Unlock()
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
-	n.life.gone = true
 	if last {
 		if err := a.coexist.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)

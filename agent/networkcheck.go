@@ -32,7 +32,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	if err := mode.Check(a.host(), n); err != nil {
 		return n, err
 	}
-	if len(n.Subnets) > 0 {
+	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
 		n.MTU = heddle.ResolveMTU(a.host(), n)
 	}
 	return keepParentsAddresses(mode, a.host(), n)
@@ -103,6 +103,9 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 	defer a.mu.RUnlock()
 	for _, s := range n.Subnets {
 		for _, other := range a.networks {
+			if other.ID == n.ID {
+				continue
+			}
 			for _, t := range other.Subnets {
 				if s.Overlaps(t) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")

@@ -36,6 +36,9 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
+	if a.opt.Cluster != nil {
+		a.returnUnused()
+	}
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
 	a.settleDefaults(intents)
@@ -131,6 +134,9 @@ func (a *Agent) hasPorts() (bool, error) {
 }
 
 func (a *Agent) loadNetworks(recorded []heddle.Network) error {
+	if err := a.loadFabric(recorded); err != nil {
+		return err
+	}
 	for _, n := range recorded {
 		mode, err := a.mode(n.Mode)
 		if err != nil {
@@ -154,6 +160,11 @@ func (a *Agent) replay(n *network) error {
 		cursors, err := a.ledger.cursors(n.ID)
 		if err != nil {
 			return err
+		}
+		if n.Shared {
+			a.pools.Lock()
+			a.fitLocked(n, a.opt.Cluster.View())
+			a.pools.Unlock()
 		}
 		n.pool.SetCursor(cursors)
 		freed, err := a.ledger.quarantined(n.ID)
@@ -236,6 +247,7 @@ func (a *Agent) union(without ...heddle.Finding) heddle.State {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	var u unionBuilder
+	u.add(a.reach.Host)
 	for _, n := range a.networks {
 		u.add(n.plan.Host)
 	}

@@ -37,8 +37,10 @@ func (l *ledger) putNetwork(n heddle.Network) error {
 func (l *ledger) dropNetwork(n heddle.Network) error {
 	err := l.disk.Update(func(tx *bbolt.Tx) error {
 		for _, family := range []string{"4", "6"} {
-			if err := tx.Bucket(bucketCursors).Delete([]byte(n.ID + "/" + family)); err != nil {
-				return err
+			for _, key := range []string{n.ID + "/" + family, sourceKey(n.ID, family == "4")} {
+				if err := tx.Bucket(bucketCursors).Delete([]byte(key)); err != nil {
+					return err
+				}
 			}
 		}
 		return tx.Bucket(bucketNetworks).Delete([]byte(n.ID))
@@ -152,6 +154,45 @@ func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
 		return nil
 	})
 	return all, err
+}
+
+// putSource records the address of a shared network that the host keeps for
+// itself, in place of another; the zero address is none.
+func (l *ledger) putSource(network string, v4 bool, a netip.Addr) error {
+	return put(l.disk, bucketCursors, sourceKey(network, v4), a, "the host's own address")
+}
+
+// sources are the addresses that the host keeps for itself of a network.
+func (l *ledger) sources(network string) (all []netip.Addr, err error) {
+	err = l.disk.View(func(tx *bbolt.Tx) error {
+		for _, v4 := range []bool{true, false} {
+			key := []byte(sourceKey(network, v4))
+			v := tx.Bucket(bucketCursors).Get(key)
+			if v == nil {
+				continue
+			}
+			var a netip.Addr
+			value, err := unseal(key, v)
+			if err == nil {
+				err = json.Unmarshal(value, &a)
+			}
+			if err != nil {
+				return broken(key, err)
+			}
+			if a.IsValid() {
+				all = append(all, a)
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func sourceKey(network string, v4 bool) string {
+	if v4 {
+		return network + "/source4"
+	}
+	return network + "/source6"
 }
 
 func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {

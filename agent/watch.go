@@ -114,6 +114,11 @@ func (a *Agent) reconcile() {
 		return
 	}
 	broken := a.ownersOf(drift)
+	if broken.reach {
+		a.networkOps.Lock()
+		a.putBack("tunnels", func() ([]string, error) { return a.kernel.Apply(a.reach, nil) })
+		a.networkOps.Unlock()
+	}
 	for _, n := range broken.networks {
 		a.repairNetwork(n.Name, n.ID)
 	}
@@ -171,6 +176,7 @@ func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 }
 
 type owners struct {
+	reach     bool
 	networks  []heddle.Network
 	endpoints []record
 }
@@ -186,7 +192,7 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	var found owners
+	found := owners{reach: wantsAny(a.reach.Host, keys)}
 	for _, n := range a.networks {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
@@ -233,7 +239,7 @@ func (a *Agent) refreshFacts() error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	facts.Name = a.facts.Name
+	facts.Name, facts.Fabric = a.facts.Name, a.facts.Fabric
 	a.facts = facts
 	return nil
 }

@@ -104,14 +104,14 @@ func TestBound(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	a := parseStat("cpu  100 0 200 1000 50 10 20 30 0 0\ncpu0 1\n")
-	b := parseStat("cpu  150 10 300 1500 50 20 60 30 0 0\n")
+	a := parseStat("cpu  100 0 200 1000 50 10 20 30 0 0\ncpu0 1\n", "cpu")
+	b := parseStat("cpu  150 10 300 1500 50 20 60 30 0 0\n", "cpu")
 	c := spent(a, b)
 	near(t, "user", c.User, 0.6)
 	near(t, "system", c.System, 1)
 	near(t, "softirq", c.SoftIRQ, 0.5)
 	near(t, "percent", c.Percent, 100*2.1/7.1)
-	if parseStat("cpu x") != nil || (spent(nil, b) != CPU{}) {
+	if parseStat("cpu x", "cpu") != nil || (spent(nil, b) != CPU{}) {
 		t.Error("bad text was read")
 	}
 }
@@ -151,6 +151,6 @@ func FuzzReaders(f *testing.F) {
 			}
 		}
 		bound(text, 80, true)
-		parseStat(text)
+		parseStat(text, "cpu")
 	})
 }

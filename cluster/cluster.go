@@ -45,7 +45,10 @@ type Options struct {
 	// Wait is how long Open waits for the store before it goes on with what it
 	// remembers, or fails if it remembers nothing.
 	Wait time.Duration
-	Log  *slog.Logger
+	// MoveTime is how long an address that was sent to another host waits for its
+	// endpoint there, before it goes back; 10 minutes if 0.
+	MoveTime time.Duration
+	Log      *slog.Logger
 	// Now is the clock: for display only.
 	Now func() time.Time
 }
@@ -83,7 +86,8 @@ type Move struct {
 type Lender interface {
 	// Lend sets an address aside that another host asks for, or says who has it.
 	Lend(network string, a netip.Addr) error
-	// Reclaim takes an address back that no other host has any more.
+	// Reclaim ends a Lend. The address may be used again unless the view has it in
+	// Lent: then it is another host's by now.
 	Reclaim(network string, a netip.Addr)
 }
 
@@ -95,10 +99,11 @@ type API interface {
 	// Serve lends addresses until ctx ends.
 	Serve(ctx context.Context, l Lender)
 
-	// CreateNetwork records a network for all hosts and returns it. A network of
-	// that name that is there already is returned with an error of code
-	// heddle.NetworkExists, one whose subnets overlap with heddle.SubnetOverlap.
-	CreateNetwork(ctx context.Context, n heddle.Network) (heddle.Network, error)
+	// CreateNetwork records a network for all hosts, with blocks of it for this
+	// one, and returns it. A network of that name that is there already is returned
+	// with an error of code heddle.NetworkExists, one whose subnets overlap with
+	// heddle.SubnetOverlap. Like all changes it returns when View shows it.
+	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
 	// ChangeNetwork replaces a network's record by what change makes of it.
 	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
 	// DeleteNetwork marks the network as leaving, waits for all hosts to yield

@@ -17,12 +17,13 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 var update = flag.Bool("update", false, "write docs/doctor.md anew")
 
-var all = Checks([]heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}})
+var all = Checks([]heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}})
 
 // TestChecks holds each check to its form.
 func TestChecks(t *testing.T) {

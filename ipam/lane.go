@@ -32,13 +32,17 @@ type lane struct {
 	subnet   netip.Prefix
 	gateway  netip.Addr
 	reserved map[netip.Addr]bool
-	ring     ring
-	held     book
-	freed    queue
+	ranges   []netip.Prefix
+	// aside are addresses that are not given out, not even on request, and who
+	// has them.
+	aside map[netip.Addr]string
+	ring  ring
+	held  book
+	freed queue
 	// size counts the addresses that are given out unasked.
 	size uint64
-	// aside counts those held that are given out on request only.
-	aside uint64
+	// unpooled counts those held that are given out on request only.
+	unpooled uint64
 	// steps counts the addresses looked at: the work of an allocation.
 	steps uint64
 }
@@ -47,6 +51,7 @@ func newLane(n heddle.Network, subnet netip.Prefix) *lane {
 	l := &lane{
 		subnet:   subnet,
 		reserved: map[netip.Addr]bool{},
+		aside:    map[netip.Addr]string{},
 		held:     newBook(),
 		freed:    newQueue(),
 	}
@@ -65,7 +70,7 @@ func newLane(n heddle.Network, subnet netip.Prefix) *lane {
 	if len(ranges) == 0 {
 		ranges = []netip.Prefix{subnet}
 	}
-	l.ring = newRing(ranges)
+	l.ranges, l.ring = ranges, newRing(ranges)
 	l.size = l.count()
 	return l
 }
@@ -78,7 +83,7 @@ func (l *lane) part(a netip.Addr) string {
 	return edgeOf(l.subnet, a)
 }
 
-func (l *lane) barred(a netip.Addr) bool { return l.reserved[a] || l.part(a) != "" }
+func (l *lane) barred(a netip.Addr) bool { return l.reserved[a] || l.aside[a] != "" || l.part(a) != "" }
 
 // pooled tells whether an address is given out unasked.
 func (l *lane) pooled(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.barred(a) }
@@ -114,7 +119,7 @@ func (l *lane) claim(a netip.Addr, by *lease) {
 	l.freed.remove(a)
 	l.held.enter(a, by)
 	if !l.pooled(a) {
-		l.aside++
+		l.unpooled++
 	}
 	if !l.ring.done && l.ring.at == a {
 		l.ring.step()
@@ -128,7 +133,7 @@ func (l *lane) release(a netip.Addr, now time.Time) {
 		l.freed.add(a, now)
 		l.forget()
 	} else {
-		l.aside--
+		l.unpooled--
 	}
 }
 

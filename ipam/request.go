@@ -37,6 +37,9 @@ func (l *lane) refuses(id heddle.EndpointID, a netip.Addr) error {
 	if part := l.part(a); part != "" {
 		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), "it is the "+part+" of "+l.subnet.String()+"; choose another one, or leave it out")
 	}
+	if who := l.aside[a]; who != "" {
+		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), who+" has it; choose another one, or leave it out")
+	}
 	if holder := l.held.holder(a); holder != nil {
 		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), "endpoint "+holder.id.String()+" has it; choose another one, or leave it out")
 	}

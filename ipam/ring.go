@@ -30,7 +30,10 @@ func newRing(prefixes []netip.Prefix) ring {
 	for _, p := range prefixes {
 		r.spans = append(r.spans, span{p.Masked().Addr(), last(p)})
 	}
-	r.restart(r.spans[0].first)
+	r.done = len(r.spans) == 0
+	if !r.done {
+		r.restart(r.spans[0].first)
+	}
 	return r
 }
 

@@ -49,8 +49,8 @@ func (s *Stats) rest(quarantined uint64) {
 
 // stats counts without regard to quarantine.
 func (l *lane) stats() Stats {
-	s := Stats{Family: family(l.subnet.Addr()), Size: l.size, Aside: l.aside}
-	s.Used = l.held.count - l.aside
+	s := Stats{Family: family(l.subnet.Addr()), Size: l.size, Aside: l.unpooled}
+	s.Used = l.held.count - l.unpooled
 	s.Free = s.Size
 	if s.Size != math.MaxUint64 {
 		s.Free -= s.Used
@@ -73,6 +73,9 @@ func (l *lane) count() uint64 {
 func (l *lane) countBarred() uint64 {
 	barred := maps.Clone(l.reserved)
 	for _, a := range []netip.Addr{l.gateway, l.subnet.Addr(), last(l.subnet)} {
+		barred[a] = true
+	}
+	for a := range l.aside {
 		barred[a] = true
 	}
 	var count uint64

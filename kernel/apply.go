@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/heddle-network/heddle"
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
 
 // attempt is one call of Apply: what it has made so far and how to undo it.
 type attempt struct {
@@ -13,6 +17,8 @@ type attempt struct {
 	undo      []undo
 	// fresh holds the links that this call made, by side and name.
 	fresh map[string]bool
+	// routes holds ours as they were before, by side, if any was in the way.
+	routes map[string]map[routeID]routeAt
 	// local holds the IPv6 addresses that this call made.
 	local []localAddress
 }
@@ -31,7 +37,7 @@ func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
 		return nil, err
 	}
 	defer inside.close()
-	a := &attempt{k: k, plan: p, host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}}
+	a := &attempt{k: k, plan: feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}
@@ -45,6 +51,9 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	}
 	if len(p.Host.NICs) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a NIC on the host", "plans give NICs to containers")
+	}
+	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "plans give tunnels their settings")
 	}
 	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")

@@ -35,6 +35,7 @@ func (k *Kernel) Diff(p heddle.Plan, pod *Netns) ([]Difference, error) {
 		return nil, err
 	}
 	defer inside.close()
+	p = feasible(p)
 	host := &differ{s: k.listing()}
 	if err := host.state(p.Host); err != nil || inside == nil {
 		return host.found, err

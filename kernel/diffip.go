@@ -14,14 +14,19 @@ func (d *differ) forwards(wanted []heddle.Forward) error {
 	type id struct {
 		index int
 		mac   heddle.MAC
+		self  bool
 	}
-	there := map[id]bool{}
+	there := map[id]entry{}
 	for _, e := range live {
-		there[id{e.index, e.mac}] = true
+		there[id{e.index, e.mac, e.self}] = e
 	}
 	return each(wanted, func(f heddle.Forward) error {
-		if !there[id{d.index(f.Link), f.MAC}] {
+		have, ok := there[id{d.index(f.Link), f.MAC, f.Dst.IsValid()}]
+		switch {
+		case !ok:
 			return d.missing(f)
+		case f.Dst.IsValid() && !have.leads(f.Dst):
+			return d.differs(f, "want %s permanent, have %s permanent %v with %d settings of its own", f.Dst, have.addr, have.permanent(), len(have.aside))
 		}
 		return nil
 	})

@@ -33,6 +33,11 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 		return []string{"want " + err.Error()}
 	}
 	var odd []string
+	if have.kind == "vxlan" && l.Kind == "vxlan" {
+		if have.tunnel.soft, err = d.s.softChecksums(l.Name); err != nil {
+			return []string{err.Error()}
+		}
+	}
 	note := func(what string, want, have any) {
 		if want != have {
 			odd = append(odd, fmt.Sprintf("want %s %v, have %v", what, want, have))
@@ -47,6 +52,12 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 	note("no automatic address", want.noAuto, have.noAuto)
 	note("multicast snooping", want.snooping, have.snooping)
 	note("sub-mode", want.submode, have.submode)
+	if have.kind == "vxlan" && l.Kind == "vxlan" {
+		haveFacts := have.tunnel.facts()
+		for i, fact := range want.tunnel.facts() {
+			note("tunnel", fact, haveFacts[i])
+		}
+	}
 	if l.Parent != "" && !d.s.pod {
 		note("parent", l.Parent, d.nameOf(have.peer))
 	}

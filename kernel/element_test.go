@@ -14,6 +14,7 @@ import (
 var samples = map[string][]string{
 	heddle.TypeIfName: {"hd0123456789", "abcdefghijklmno"}, heddle.TypeMAC: {"0a:00:27:00:00:01", "0e:ff:00:00:00:ff"},
 	heddle.TypeIPv4: {"10.1.2.3", "255.0.0.1"}, heddle.TypeIPv6: {"fd20::1", "::1"},
+	heddle.TypeInner4: {"10.20.0.5", "10.20.0.64/26"}, heddle.TypeInner6: {"fd20::9", "fd20::ff:0:0:0/112"},
 	heddle.TypeNDTarget: {"fe80::1", "2001:db8::ffff"}, heddle.TypeProto: {"tcp", "udp"}, heddle.TypePort: {"80", "65535"},
 	heddle.TypeGroup: {"0x68000001", "0x68fffffe"}, heddle.TypeVerdict: {"jump guard", "goto guard"},
 }

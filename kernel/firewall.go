@@ -81,7 +81,7 @@ func compareSet(live liveSet, f heddle.Firewall) drift {
 	if !known {
 		return drift{}
 	}
-	want := liveSet{name: f.Name, isMap: t.Value != nil, keyLen: keyLen(t.Match), valueLen: keyLen(t.Value)}
+	want := liveSet{name: f.Name, isMap: t.Value != nil, keyLen: keyLen(t.Match), valueLen: keyLen(t.Value), ranges: t.Ranges}
 	want.verdicts = want.isMap && t.Value[0] == heddle.TypeVerdict
 	if live == want {
 		return drift{}

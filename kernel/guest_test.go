@@ -16,3 +16,8 @@ func TestInGuests(t *testing.T) {
 	}
 	vm.RunInGuests(t, pattern)
 }
+
+// TestTunnelsInGuests runs there what tunnels between hosts need.
+func TestTunnelsInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^(TestRoute(MTU|Swap)|TestRanges(Overlap|Many)|TestTunnel(Taken|Cost|Drift|MadeAnew))$")
+}

@@ -6,6 +6,22 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// adopt looks at why the kernel says that the link exists: either it does, and
+// settle will judge it, or the name of its far end is taken.
+func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
+	live, err := s.link(l.Name)
+	switch {
+	case err != nil || live != nil:
+		return err
+	case farSide == "pod/":
+		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
+	case l.Kind == "vxlan":
+		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
+			fmt.Sprintf("another VXLAN device has VNI %d on port %d; 'ip -d link show type vxlan' lists them; remove it, or give heddled another --tunnel-port", l.Tunnel.VNI, l.Tunnel.Port))
+	}
+	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
+}
+
 // judge refuses links that are not ours, or cannot become what is wanted.
 func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, error) {
 	if live == nil {

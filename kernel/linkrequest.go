@@ -9,6 +9,9 @@ import (
 // createLink is the message that makes l; for a veth it makes the far end with
 // it, in the namespace peerNS (none: here); a macvlan device is made on below.
 func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below lower) *nl.NetlinkRequest {
+	if l.Kind == "vxlan" {
+		return createTunnel(l, tunnelOf(l.Tunnel), 0)
+	}
 	r := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	for _, a := range birthAttrs(l) {
 		r.AddData(a)
@@ -97,6 +100,9 @@ func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	}
 	if to.kind == "macvlan" && from.submode != to.submode {
 		all = append(all, changeSubmode(index, to.submode))
+	}
+	if to.kind == "vxlan" && from.tunnel.changeable() != to.tunnel.changeable() {
+		all = append(all, changeTunnel(index, from.tunnel, to.tunnel))
 	}
 	if to.port != nil && to.master != 0 && (from.port == nil || *from.port != *to.port || from.master != to.master) {
 		all = append(all, changePort(index, *to.port))

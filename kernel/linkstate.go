@@ -33,6 +33,8 @@ type linkState struct {
 	snooping bool
 	// submode is that of a macvlan device.
 	submode uint32
+	// tunnel is that of a VXLAN device.
+	tunnel tunnelState
 }
 
 // ours reports whether the link bears our mark. A link of ours has its group
@@ -48,7 +50,7 @@ func prefixed(name string) bool {
 		return false
 	}
 	switch name[:2] {
-	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim:
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel:
 		return true
 	}
 	return false
@@ -118,6 +120,9 @@ func decodeLink(b []byte) (linkState, bool) {
 	}
 	if l.kind == "macvlan" {
 		l.submode = number(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_MACVLAN_MODE])
+	}
+	if l.kind == "vxlan" {
+		l.tunnel = decodeTunnel(attributes(info[nl.IFLA_INFO_DATA]))
 	}
 	if text(info[nl.IFLA_INFO_SLAVE_KIND]) == "bridge" {
 		l.port = decodePort(attributes(info[nl.IFLA_INFO_SLAVE_DATA]))

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
 )
 
 // side tells the two namespaces apart in the keys of fresh.
@@ -39,10 +41,12 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 		return err
 	}
 	err = s.rt.execute(createLink(l, far, master, peerNS, below))
-	if exists(err) {
+	switch {
+	case exists(err):
 		return a.adopt(s, l, farSide)
-	}
-	if err != nil {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
+	case err != nil:
 		return err
 	}
 	delete(s.index, l.Name)
@@ -86,19 +90,6 @@ func (s *site) master(l heddle.Link) (int, error) {
 	return index, nil
 }
 
-// adopt looks at why the kernel says that the link exists: either it does, and
-// settle will judge it, or the name of its far end is taken.
-func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
-	live, err := s.link(l.Name)
-	switch {
-	case err != nil || live != nil:
-		return err
-	case farSide == "pod/":
-		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
-	}
-	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
-}
-
 // settle gives an interface the settings that are not as wanted.
 func (a *attempt) settle(s *site, l heddle.Link) error {
 	have, err := a.current(s, l)
@@ -109,16 +100,31 @@ func (a *attempt) settle(s *site, l heddle.Link) error {
 	if err != nil {
 		return err
 	}
-	reqs := changeLink(have.index, have, want)
-	if len(reqs) == 0 {
+	if have.kind == "vxlan" && have.tunnel.lasting() != want.tunnel.lasting() {
+		return a.remake(s, l.Key(), have, want)
+	}
+	if len(changeLink(have.index, have, want)) == 0 && have.tunnel.soft == want.tunnel.soft {
 		return nil
 	}
 	// Noted first: some of several changes may succeed. A fresh link is undone
 	// as a whole.
 	if !a.fresh[s.side()+l.Name] {
-		a.did(l.Key(), func() error { return s.rt.execute(changeLink(have.index, want, have)...) })
+		a.did(l.Key(), func() error { return s.change(have.index, want, have) })
 	}
-	return s.rt.execute(reqs...)
+	return s.change(have.index, have, want)
+}
+
+// change turns an existing link from one state into another.
+func (s *site) change(index int, from, to linkState) error {
+	if reqs := changeLink(index, from, to); len(reqs) > 0 {
+		if err := s.rt.execute(reqs...); err != nil {
+			return err
+		}
+	}
+	if from.tunnel.soft == to.tunnel.soft {
+		return nil
+	}
+	return s.setSoftChecksums(to.name, to.tunnel.soft)
 }
 
 // wanted is what the link should be: what the plan says, and for the rest what
@@ -149,6 +155,7 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	}
 	want.snooping = false
 	want.submode = submodes[l.SubMode]
+	want.tunnel = tunnelOf(l.Tunnel)
 	return want, nil
 }
 
@@ -161,12 +168,17 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 			return linkState{}, err
 		}
 		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode]}
+		born.tunnel = tunnelOf(l.Tunnel)
+		born.tunnel.soft = false
 		if l.Peer != "" {
 			born.master, err = s.master(l)
 		}
 		return born, err
 	}
 	live, err := s.link(l.Name)
+	if err == nil && live != nil && live.kind == "vxlan" {
+		live.tunnel.soft, err = s.softChecksums(l.Name)
+	}
 	if err != nil {
 		return linkState{}, err
 	}

@@ -62,8 +62,15 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 		if err != nil {
 			return err
 		}
-		err = s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, excl, index, x.MAC, staticForward))
-		if exists(err) {
+		state := staticForward
+		if x.Dst.IsValid() {
+			state = tunnelForward
+		}
+		err = s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, excl, index, x, state))
+		switch {
+		case exists(err) && x.Dst.IsValid():
+			return a.sameTunnelForward(s, x, index)
+		case exists(err):
 			return a.sameForward(s, x, index)
 		}
 		if err == nil {
@@ -75,12 +82,12 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 
 // sameForward takes an entry over that leads to another port or was learned.
 func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
-	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x.MAC, 0))
+	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0))
 	if err != nil || old != nil && old.static() && old.index == index {
 		return err
 	}
 	replace := func(index, state int) error {
-		return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, x.MAC, state))
+		return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, x, state))
 	}
 	a.did(x.Key(), func() error {
 		if old == nil {
@@ -92,10 +99,27 @@ func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
 	return replace(index, staticForward)
 }
 
+// sameTunnelForward replaces an entry that leads to another end of the tunnel, in
+// one step for the packets.
+func (a *attempt) sameTunnelForward(s *site, x heddle.Forward, index int) error {
+	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0))
+	if err != nil || old != nil && old.leads(x.Dst) {
+		return err
+	}
+	const replace = unix.NLM_F_CREATE | unix.NLM_F_REPLACE
+	a.did(x.Key(), func() error {
+		if old == nil {
+			return s.deleteForward(x)
+		}
+		return s.rt.execute(old.again(replace, index))
+	})
+	return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, replace, index, x, tunnelForward))
+}
+
 func (s *site) deleteForward(x heddle.Forward) error {
 	index, err := s.ifindex(x.Link)
 	if err != nil {
 		return err
 	}
-	return s.rt.execute(forwardRequest(unix.RTM_DELNEIGH, 0, index, x.MAC, 0))
+	return s.rt.execute(forwardRequest(unix.RTM_DELNEIGH, 0, index, x, 0))
 }

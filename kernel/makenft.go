@@ -87,26 +87,24 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 }
 
 // sameElements adds those that are missing and replaces those that map to
-// something else.
+// something else or, in a set of ranges, overlap.
 func (a *attempt) sameElements(members []member) error {
 	c := a.host.nft
 	var reqs []*nl.NetlinkRequest
 	var back []func()
+	live := contents{c: c}
 	for _, m := range members {
-		old, err := c.element(m)
-		switch {
-		case err != nil:
+		old, err := live.inTheWay(m)
+		if err != nil {
 			return err
-		case old != nil && heddle.Same(*old, m.canonical()):
+		}
+		if slices.ContainsFunc(old, func(was member) bool { return heddle.Same(was.canonical(), m.canonical()) }) {
 			continue
 		}
 		undoing := []*nl.NetlinkRequest{m.request(unix.NFT_MSG_DELSETELEM, 0)}
-		if old != nil {
-			was, err := newMember(*old)
-			if err != nil {
-				return err
-			}
-			reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
+		for _, was := range old {
+			live.forget(was)
+			reqs = append(reqs, was.request(unix.NFT_MSG_DELSETELEM, 0))
 			undoing = append(undoing, was.request(unix.NFT_MSG_NEWSETELEM, excl))
 		}
 		reqs = append(reqs, m.request(unix.NFT_MSG_NEWSETELEM, excl))
@@ -126,6 +124,9 @@ func (m member) canonical() heddle.Element {
 	t, _ := heddle.TypeOf(m.Family, m.Set)
 	e := m.Element
 	e.Match = decode(t.Match, m.key)
+	if t.Ranges {
+		e.Match = joinBounds(e.Match, decode(t.Match, m.end))
+	}
 	if m.value != nil {
 		e.Value = decode(t.Value, m.value)
 	}

@@ -25,28 +25,57 @@ func (a *attempt) route(s *site, x heddle.Route) error {
 	})
 }
 
-// sameRoute replaces a route of ours that leads elsewhere. Deleting it and
-// making the new one go in one send; NLM_F_REPLACE would take whichever route
-// comes first, also a stranger's.
+// sameRoute replaces a route of ours that leads elsewhere.
 func (a *attempt) sameRoute(s *site, r routeAt) error {
-	live, err := s.routes()
-	if err != nil {
+	old, found, err := a.liveRoute(s, idOf(r.Route))
+	switch {
+	case err != nil:
 		return err
-	}
-	for _, old := range live {
-		if idOf(old.Route) != idOf(r.Route) {
-			continue
-		}
-		if old.same(r) {
-			return nil
-		}
-		swap := func(from, to routeAt) error {
-			return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, from), routeRequest(unix.RTM_NEWROUTE, excl, to))
-		}
-		a.did(r.Key(), func() error { return swap(r, old) })
-		return swap(old, r)
+	case found && old.same(r):
+		return nil
+	case found:
+		a.did(r.Key(), func() error { return s.swapRoute(r, old) })
+		return s.swapRoute(old, r)
 	}
 	return fmt.Errorf("another route to %s with this metric is there, and it is not ours", r.Dst)
+}
+
+// liveRoute finds a route of ours in a list that is read once, and once more for
+// what is not in it: this call may have made it.
+func (a *attempt) liveRoute(s *site, id routeID) (routeAt, bool, error) {
+	if r, known := a.routes[s.side()][id]; known {
+		return r, true, nil
+	}
+	all, err := s.routes()
+	if err != nil {
+		return routeAt{}, false, err
+	}
+	live := map[routeID]routeAt{}
+	for _, r := range all {
+		live[idOf(r.Route)] = r
+	}
+	a.routes[s.side()] = live
+	r, known := live[id]
+	return r, known, nil
+}
+
+// swapRoute puts one route in the place of another, and no packet finds neither.
+// NLM_F_REPLACE would take whichever route comes first, also a stranger's. An
+// IPv4 route is appended to the old one, which is then the first that a deletion
+// fits. IPv6 would make one route with two next hops of them, or refuse the
+// second: another with a better metric stands in meanwhile.
+func (s *site) swapRoute(old, new routeAt) error {
+	remove := routeRequest(unix.RTM_DELROUTE, 0, old)
+	if new.Dst.Addr().Is4() {
+		return s.rt.execute(routeRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_APPEND, new), remove)
+	}
+	standIn := new
+	standIn.Metric = filled(new.Route).Metric - 1
+	if err := s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, standIn)); err != nil && !exists(err) {
+		return err
+	}
+	err := s.rt.execute(remove, routeRequest(unix.RTM_NEWROUTE, excl, new))
+	return errors.Join(err, ignoreAbsent(s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, standIn))))
 }
 
 // rule makes a policy rule. The kernel takes a second rule that differs only in

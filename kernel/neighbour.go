@@ -3,6 +3,7 @@ package kernel
 import (
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink"
@@ -18,6 +19,11 @@ type entry struct {
 	mac   heddle.MAC
 	state int
 	vlan  bool
+	// self says that it is the device's own and not its bridge's.
+	self bool
+	// aside holds where an entry of a tunnel leads apart from the device's own
+	// settings: another port, VNI or device.
+	aside map[uint16][]byte
 }
 
 // permanent entries of the neighbour table are made by hand.
@@ -38,6 +44,15 @@ func decodeEntry(b []byte) (entry, bool) {
 	e.addr, _ = netip.AddrFromSlice(at[netlink.NDA_DST])
 	if mac := at[netlink.NDA_LLADDR]; len(mac) == 6 {
 		e.mac = heddle.MAC(net.HardwareAddr(mac).String())
+	}
+	e.self = b[10]&netlink.NTF_SELF != 0
+	for _, kind := range asideAttributes {
+		if v, there := at[kind]; there && e.self {
+			if e.aside == nil {
+				e.aside = map[uint16][]byte{}
+			}
+			e.aside[kind] = slices.Clone(v)
+		}
 	}
 	return e, true
 }
@@ -65,17 +80,41 @@ func (s *site) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.Netlin
 // not the port's own address.
 const staticForward = unix.NUD_NOARP | unix.NUD_REACHABLE
 
-// forwardRequest is the same about an entry of a bridge's forwarding table;
-// NTF_MASTER addresses the bridge and not the port's own table.
-func forwardRequest(kind, flags, index int, mac heddle.MAC, state int) *nl.NetlinkRequest {
+// tunnelForward is the state of an entry of a tunnel that no ageing and no packet
+// changes.
+const tunnelForward = unix.NUD_NOARP | unix.NUD_PERMANENT
+
+var asideAttributes = []uint16{netlink.NDA_PORT, netlink.NDA_VNI, netlink.NDA_IFINDEX}
+
+// forwardRequest is the same about an entry of a forwarding table; NTF_MASTER
+// addresses the port's bridge, NTF_SELF the tunnel's own table.
+func forwardRequest(kind, flags, index int, x heddle.Forward, state int) *nl.NetlinkRequest {
 	head := &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(index), Flags: netlink.NTF_MASTER}
+	if x.Dst.IsValid() {
+		head.Flags = netlink.NTF_SELF
+	}
 	if kind == unix.RTM_NEWNEIGH {
 		head.State = uint16(state)
 	}
 	r := request(kind, flags, head)
-	r.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, mac.Bytes()))
+	r.AddData(nl.NewRtAttr(netlink.NDA_LLADDR, x.MAC.Bytes()))
+	if kind == unix.RTM_NEWNEIGH && x.Dst.IsValid() {
+		r.AddData(nl.NewRtAttr(netlink.NDA_DST, x.Dst.AsSlice()))
+	}
 	return r
 }
+
+// again is RTM_NEWNEIGH that makes an entry of a tunnel what it was.
+func (e entry) again(flags, index int) *nl.NetlinkRequest {
+	r := forwardRequest(unix.RTM_NEWNEIGH, flags, index, heddle.Forward{MAC: e.mac, Dst: e.addr}, e.state)
+	for kind, v := range e.aside {
+		r.AddData(nl.NewRtAttr(int(kind), v))
+	}
+	return r
+}
+
+// leads reports whether an entry of a tunnel leads to its end at dst, for good.
+func (e entry) leads(dst netip.Addr) bool { return e.addr == dst && e.permanent() && e.aside == nil }
 
 // one reads the entry that a request names; a missing one gives nil.
 func (s *site) one(req *nl.NetlinkRequest) (*entry, error) {
@@ -101,13 +140,14 @@ func (s *site) neighbours() ([]entry, error) {
 	})
 }
 
-// forwards lists the static entries of all bridges. A bridge keeps one for
-// each of its VLANs beside the one that was asked for; those are left out.
+// forwards lists the static entries of all bridges, and those of tunnels. A bridge
+// keeps one for each of its VLANs beside the one that was asked for; those are
+// left out.
 func (s *site) forwards() ([]entry, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE})
 	}, func(b []byte) (entry, bool) {
 		e, ok := decodeEntry(b)
-		return e, ok && e.static() && !e.vlan && b[10]&netlink.NTF_SELF == 0
+		return e, ok && (e.self && e.addr.IsValid() || e.static() && !e.vlan && !e.self)
 	})
 }

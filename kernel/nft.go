@@ -80,7 +80,9 @@ func (c *conn) drain(first uint32) error {
 type member struct {
 	heddle.Element
 	key, value []byte
-	verdict    *nl.RtAttr
+	// end is the last key, in a set of ranges.
+	end     []byte
+	verdict *nl.RtAttr
 }
 
 // newMember encodes an element.
@@ -91,7 +93,7 @@ func newMember(e heddle.Element) (member, error) {
 	}
 	m := member{Element: e}
 	var err error
-	if m.key, err = encode(t.Match, e.Match); err != nil {
+	if m.key, m.end, err = encodeMatch(t, e.Match); err != nil {
 		return member{}, err
 	}
 	switch {
@@ -102,6 +104,22 @@ func newMember(e heddle.Element) (member, error) {
 		m.value, err = encode(t.Value, e.Value)
 	}
 	return m, err
+}
+
+// encodeMatch writes the key, and for a set of ranges the last one.
+func encodeMatch(t heddle.SetType, match []string) (key, end []byte, err error) {
+	if !t.Ranges {
+		key, err = encode(t.Match, match)
+		return key, nil, err
+	}
+	first, last, err := bounds(match)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key, err = encode(t.Match, first); err == nil {
+		end, err = encode(t.Match, last)
+	}
+	return key, end, err
 }
 
 func verdictAttr(s string) (*nl.RtAttr, error) {
@@ -126,6 +144,9 @@ func (m member) request(kind, flags int) *nl.NetlinkRequest {
 	elements := nl.NewRtAttr(unix.NFTA_SET_ELEM_LIST_ELEMENTS|unix.NLA_F_NESTED, nil)
 	one := elements.AddRtAttr(unix.NFTA_LIST_ELEM|unix.NLA_F_NESTED, nil)
 	one.AddRtAttr(unix.NFTA_SET_ELEM_KEY|unix.NLA_F_NESTED, nil).AddRtAttr(unix.NFTA_DATA_VALUE, m.key)
+	if m.end != nil {
+		one.AddRtAttr(nftaSetElemKeyEnd|unix.NLA_F_NESTED, nil).AddRtAttr(unix.NFTA_DATA_VALUE, m.end)
+	}
 	if kind == unix.NFT_MSG_NEWSETELEM && m.verdict != nil {
 		one.AddRtAttr(unix.NFTA_SET_ELEM_DATA|unix.NLA_F_NESTED, nil).AddChild(m.verdict)
 	}

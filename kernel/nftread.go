@@ -57,6 +57,9 @@ func decodeElements(b []byte, like heddle.Element, t heddle.SetType) []heddle.El
 		at := attributes(item.Value)
 		e := like
 		e.Match = decode(t.Match, attributes(at[unix.NFTA_SET_ELEM_KEY])[unix.NFTA_DATA_VALUE])
+		if t.Ranges {
+			e.Match = joinBounds(e.Match, decode(t.Match, attributes(at[nftaSetElemKeyEnd])[unix.NFTA_DATA_VALUE]))
+		}
 		data := attributes(at[unix.NFTA_SET_ELEM_DATA])
 		if v := data[unix.NFTA_DATA_VERDICT]; v != nil {
 			v := attributes(v)
@@ -85,6 +88,7 @@ type liveSet struct {
 	keyLen         int
 	valueLen       int
 	verdicts, anon bool
+	ranges         bool
 }
 
 // liveTable is one of our tables as the kernel has it.
@@ -157,6 +161,7 @@ func (t *liveTable) addSet(at map[uint16][]byte) {
 	flags := bigEndian(at[unix.NFTA_SET_FLAGS])
 	s := liveSet{
 		name: text(at[unix.NFTA_SET_NAME]), isMap: flags&unix.NFT_SET_MAP != 0, anon: flags&unix.NFT_SET_ANONYMOUS != 0,
+		ranges: flags&unix.NFT_SET_INTERVAL != 0,
 		keyLen: int(bigEndian(at[unix.NFTA_SET_KEY_LEN])), valueLen: int(bigEndian(at[unix.NFTA_SET_DATA_LEN])),
 		verdicts: bigEndian(at[unix.NFTA_SET_DATA_TYPE]) == unix.NFT_DATA_VERDICT,
 	}

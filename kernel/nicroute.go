@@ -55,10 +55,7 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	}
 	r = heddle.NICRoute{Dst: destination(head, at[unix.RTA_DST]), Type: head.Type, Table: number(at[unix.RTA_TABLE]), Protocol: head.Protocol,
 		Scope: head.Scope, TOS: head.Tos, OnLink: head.Flags&unix.RTNH_F_ONLINK != 0, Metric: number(at[unix.RTA_PRIORITY]), Pref: octet(at[unix.RTA_PREF])}
-	r.Via, _ = netip.AddrFromSlice(at[unix.RTA_GATEWAY])
-	if via := at[unix.RTA_VIA]; len(via) > 2 {
-		r.Via, _ = netip.AddrFromSlice(via[2:])
-	}
+	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
 	for kind, v := range attributes(at[unix.RTA_METRICS]) {
 		if kind == unix.RTAX_CC_ALGO {
@@ -113,12 +110,8 @@ func nicRouteRequest(index int, r heddle.NICRoute, age time.Duration) (*nl.Netli
 	if r.Metric != 0 {
 		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
 	}
-	if r.Via.IsValid() && r.Via.Is4() == r.Dst.Addr().Is4() {
-		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
-	} else if r.Via.IsValid() {
-		family := make([]byte, 2) // struct rtvia
-		nl.NativeEndian().PutUint16(family, uint16(familyOf(r.Via)))
-		req.AddData(nl.NewRtAttr(unix.RTA_VIA, append(family, r.Via.AsSlice()...)))
+	if r.Via.IsValid() {
+		req.AddData(viaAttr(r.Dst, r.Via))
 	}
 	if r.Src.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))

@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
@@ -30,6 +31,7 @@ func scenarios(t testing.TB) []scenario {
 		newScenario(t, "routed", routed.Mode{}, map[string]string{"table": "auto", "next-hop": "198.51.100.1+2001:db8:1::1"}, 0),
 		newScenario(t, "macvlan", macvlan.Mode{}, nil, 0),
 		newScenario(t, "private", macvlan.Mode{}, map[string]string{"macvlan_mode": "private"}, 0),
+		newScenario(t, "overlay", overlay.Mode{}, nil, 0),
 	}
 }
 
@@ -46,6 +48,9 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 	s.facts = heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{{Name: "up0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true,
 		Addrs: []netip.Prefix{netip.MustParsePrefix("198.51.100.2/24")}, Gateways: []netip.Addr{netip.MustParseAddr("198.51.100.1")}},
 		{Name: "nic0", MAC: nicMAC(0)}, {Name: "nic1", MAC: nicMAC(1)}}}
+	if mode.Name() == "overlay" {
+		s.network.Parent, s.facts.Fabric = "", newFabric(s.network)
+	}
 	check(t, mode.Check(s.facts, s.network))
 	ports := 2
 	if mode.Name() == "macvlan" { // the LAN's own subnet and router, and no ports to publish
@@ -57,6 +62,9 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 	var err error
 	s.netPlan, err = mode.Network(s.facts, s.network)
 	check(t, err)
+	if r, ok := mode.(heddle.Reacher); ok {
+		s.netPlan.Host = joined(t, r.Reach(s.facts).Host, s.netPlan.Host)
+	}
 	s.endpoint = func(i int) heddle.Plan {
 		id := heddle.EndpointID{Container: fmt.Sprintf("c%d", i), IfName: "eth0"}
 		four := netip.AddrFrom4([4]byte{10, 20, byte((i + 2) >> 8), byte(i + 2)})
@@ -82,6 +90,49 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 		return p
 	}
 	return s
+}
+
+// newFabric is a cluster of three hosts, one of which has no IPv4 underlay.
+func newFabric(n heddle.Network) *heddle.Fabric {
+	host := func(id string, underlay ...string) heddle.Host {
+		h := heddle.Host{Name: id, ID: id, MTU: 1500}
+		for _, a := range underlay {
+			h.Underlay = append(h.Underlay, netip.MustParseAddr(a))
+		}
+		return h
+	}
+	f := &heddle.Fabric{Cluster: "test", SoftChecksums: true, VNI: 70, Port: 4789, Networks: []heddle.Network{n}, Self: host("self", "198.51.100.2", "2001:db8:1::2"),
+		Peers: []heddle.Host{host("both", "198.51.100.10", "2001:db8:1::10"), host("six", "2001:db8:1::11")}, PathMTU: map[string]int{"six": 1400}}
+	for i, owner := range []string{"self", "both", "six"} {
+		for k, s := range n.Subnets {
+			block := heddle.BlockOf(s, s.Addr())
+			for range i {
+				block = heddle.BlockOf(s, heddle.LastAddr(block).Next())
+			}
+			f.Blocks = append(f.Blocks, heddle.Block{Network: n.ID, Prefix: block, Host: owner})
+			pin := heddle.Pin{Network: n.ID, Addr: heddle.LastAddr(block).Prev().Prev(), Host: owner}
+			if owner == "self" {
+				f.Sources = append(f.Sources, pin)
+			} else { // each has an address out of this host's block
+				pin.Addr = netip.MustParseAddr([]string{"10.20.0.20", "fd20::20"}[k])
+				for range i {
+					pin.Addr = pin.Addr.Next()
+				}
+				f.Pins = append(f.Pins, pin)
+			}
+		}
+	}
+	return f
+}
+
+// joined is one state out of two that do not contradict each other.
+func joined(t testing.TB, a, b heddle.State) heddle.State {
+	t.Helper()
+	union, conflicts := a.Union(b)
+	if len(conflicts) > 0 {
+		t.Fatal(conflicts)
+	}
+	return union
 }
 
 // uplink gives the host the parent that the scenarios stand on.

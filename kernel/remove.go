@@ -39,6 +39,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 		wanted = func(string) bool { return false }
 	}
 	r := &removal{k: k, host: k.hostSite(), pod: inside, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
+	p = feasible(p)
 	r.findDying(p)
 	r.layer3(r.pod, p.Pod)
 	r.layer3(r.host, p.Host)
@@ -136,10 +137,17 @@ func (r *removal) elements(all []heddle.Element) {
 
 func (c *conn) deleteElements(some []heddle.Element) error {
 	var reqs []*nl.NetlinkRequest
+	live := contents{c: c}
 	for _, e := range some {
 		m, err := newMember(e)
 		if err != nil {
 			return err
+		}
+		if there, err := live.has(m); err != nil || !there {
+			if err != nil {
+				return err
+			}
+			continue
 		}
 		reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
 	}

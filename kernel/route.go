@@ -78,7 +78,7 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
 	}
 	if r.Via.IsValid() {
-		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
+		req.AddData(viaAttr(r.Dst, r.Via))
 	}
 	if r.Src.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))
@@ -92,6 +92,26 @@ func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 		req.AddData(numberAttr(unix.RTA_OIF, uint32(r.index)))
 	}
 	return req
+}
+
+// viaAttr is the next hop, which for an IPv4 route may be an IPv6 address (struct
+// rtvia of linux/rtnetlink.h).
+func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
+	if via.Is4() == dst.Addr().Is4() {
+		return nl.NewRtAttr(unix.RTA_GATEWAY, via.AsSlice())
+	}
+	family := make([]byte, 2)
+	nl.NativeEndian().PutUint16(family, uint16(familyOf(via)))
+	return nl.NewRtAttr(unix.RTA_VIA, append(family, via.AsSlice()...))
+}
+
+// decodeVia reads the next hop of a route.
+func decodeVia(at map[uint16][]byte) netip.Addr {
+	via, ok := netip.AddrFromSlice(at[unix.RTA_GATEWAY])
+	if other := at[unix.RTA_VIA]; !ok && len(other) > 2 {
+		via, _ = netip.AddrFromSlice(other[2:])
+	}
+	return via
 }
 
 // routeAt is a route with its interface's index in place of the name.
@@ -153,7 +173,7 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	r := routeAt{index: int(number(at[unix.RTA_OIF]))}
 	r.Dst = netip.PrefixFrom(dst, int(head.Dst_len))
 	r.Table, r.Metric = int(number(at[unix.RTA_TABLE])), number(at[unix.RTA_PRIORITY])
-	r.Via, _ = netip.AddrFromSlice(at[unix.RTA_GATEWAY])
+	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
 	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
 	r.MTU = int(number(attributes(at[unix.RTA_METRICS])[unix.RTAX_MTU]))

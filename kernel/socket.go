@@ -36,6 +36,7 @@ func dial(protocol int) (*conn, error) {
 	limit := unix.Timeval{Sec: 30}
 	err = errors.Join(
 		unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}),
+		receiveBuffer(fd),
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
 		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1),
 		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1),
@@ -47,6 +48,16 @@ func dial(protocol int) (*conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// receiveBuffer makes room for the answers to a batch of which every message is
+// refused: some 1,300 bytes of the kernel's memory each, whatever their length.
+func receiveBuffer(fd int) error {
+	const bytes = 2 << 20
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bytes) == nil {
+		return nil
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bytes) // with fewer rights, as much as is allowed
 }
 
 func (c *conn) close() error { return unix.Close(c.fd) }

@@ -105,6 +105,11 @@ func (s *Stage) Wire(name string, addrs, hops []string) error {
 	if err != nil {
 		return refused("wire", name, err)
 	}
+	return address(h, link, addrs, hops)
+}
+
+// address gives an interface addresses and default routes.
+func address(h *netlink.Handle, link netlink.Link, addrs, hops []string) error {
 	for _, text := range addrs {
 		a, err := netlink.ParseAddr(text)
 		if err != nil {
@@ -152,11 +157,24 @@ func (s *Stage) Facts() (heddle.HostFacts, error) { return s.k.Facts() }
 // Try makes the plans one after the other, looks whether all is there as
 // planned, and removes them again.
 func (s *Stage) Try(plans ...heddle.Plan) error {
+	if err := s.Make(plans...); err != nil {
+		return err
+	}
+	return s.Strike(plans...)
+}
+
+// Make makes the plans one after the other.
+func (s *Stage) Make(plans ...heddle.Plan) error {
 	for _, p := range plans {
 		if _, err := s.k.Apply(p, s.pod); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// Strike looks whether all is there as planned, and removes the plans again.
+func (s *Stage) Strike(plans ...heddle.Plan) error {
 	for i := len(plans) - 1; i >= 0; i-- {
 		drift, err := s.k.Diff(plans[i], s.pod)
 		if err == nil && len(drift) > 0 {

@@ -124,10 +124,10 @@ func (a *attempt) sysctls(s *site, wanted []heddle.Sysctl) error {
 	})
 }
 
-// moot reports whether a setting that is not there was only to keep IPv6 off or
-// quiet, and the kernel has none.
+// moot reports whether a setting that is not there was only to switch IPv6 or to
+// keep it quiet, and the kernel has none. What would use it is refused by itself.
 func (s settings) moot(c heddle.Sysctl) bool {
-	off := strings.HasSuffix(c.Name, "/disable_ipv6") && c.Value == "1" || strings.HasSuffix(c.Name, "/accept_ra") && c.Value == "0"
+	off := strings.HasSuffix(c.Name, "/disable_ipv6") || strings.HasSuffix(c.Name, "/accept_ra") && c.Value == "0"
 	if !off || !strings.HasPrefix(c.Name, "net/ipv6/conf/") {
 		return false
 	}

@@ -2,83 +2,67 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"net"
-	"os"
-	"strings"
-	"syscall"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
 )
 
-const (
-	agentTime = 10 * time.Second // until the agent must answer
-	logName   = "heddled.log"
-	tailLines = 12
-)
+const agentTime = 30 * time.Second // until an agent must answer
 
-// awaitAgents waits until each agent answers.
-func (c crew) awaitAgents(ctx context.Context) error {
+// StartAgent starts the host's agent, for the first time or after it ended or
+// was killed, and waits until it answers. Arguments replace those it was given
+// before, by Options or by an earlier call; without any, they stay. A running
+// agent is left alone, and takes no other arguments.
+func (h *Host) StartAgent(ctx context.Context, args ...string) error {
+	s, err := h.agentSpec()
+	if err != nil {
+		return err
+	}
+	if h.answers() {
+		if len(args) > 0 {
+			return heddle.Errorf(heddle.LabFailed, "give other arguments to the agent of", h.Name, "it runs; kill it first")
+		}
+		return nil
+	}
+	p := s.program(agentProgram)
+	if p == nil {
+		p = &program{Name: agentProgram, Argv: slices.Concat(s.Agent, s.AgentArgs), Env: s.AgentEnv}
+	}
+	if len(args) > 0 {
+		p.Argv = slices.Concat(s.Agent, args)
+	}
+	return h.startAgent(ctx, *p)
+}
+
+func (h *Host) startAgent(ctx context.Context, p program) error {
 	ctx, cancel := context.WithTimeout(ctx, agentTime)
 	defer cancel()
-	for _, in := range c {
-		if in.host.Socket == "" {
-			continue
-		}
-		if err := in.host.awaitAgent(ctx, in.reports); err != nil {
-			return err
-		}
+	if err := h.launch(ctx, p); err != nil {
+		return err
 	}
-	return nil
+	return h.await(ctx, agentProgram, h.answers)
 }
 
-// awaitAgent waits until the agent takes a connection. Ended is told when the
-// agent ends; it may be nil.
-func (h *Host) awaitAgent(ctx context.Context, ended <-chan string) error {
-	for {
-		if c, err := net.Dial("unix", h.Socket); err == nil {
-			return c.Close()
-		}
-		select {
-		case line, open := <-ended:
-			if !open {
-				line = "the host's init ended"
-			}
-			return h.agentFailed(errors.New(line))
-		case <-ctx.Done():
-			return h.agentFailed(errors.New("it does not answer: " + context.Cause(ctx).Error()))
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// agentFailed shows the end of the agent's log: the folder is gone by the time
-// the caller could look.
-func (h *Host) agentFailed(cause error) error {
-	tail := tail(h.Log)
-	if tail != "" {
-		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)
-	}
-	return heddle.Wrap(heddle.LabFailed, "start the agent of", h.Name, cause, "")
-}
-
-func tail(file string) string {
-	b, _ := os.ReadFile(file)
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
-}
-
-// StartAgent starts the host's agent again, after it ended or was killed, and
-// waits until it answers. A running agent is left alone.
-func (h *Host) StartAgent(ctx context.Context) error {
+// agentSpec is the host's record, if it has an agent in it.
+func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "the lab was made without agents")
+		return spec{}, heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "the lab was made without agents")
 	}
-	if err := h.signal(syscall.SIGHUP); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "reach the host", h.Name, err, "")
+	s, err := readSpec(h.folder)
+	if err != nil {
+		return s, heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
 	}
-	ctx, cancel := context.WithTimeout(ctx, agentTime)
-	defer cancel()
-	return h.awaitAgent(ctx, nil)
+	return s, nil
+}
+
+// answers reports whether the agent takes a connection.
+func (h *Host) answers() bool {
+	c, err := net.Dial("unix", h.Socket)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }

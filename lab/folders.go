@@ -21,9 +21,12 @@ func below(hostFolder, own string) string {
 
 // makeFolders makes all that the lab has on the file system.
 func (l *Lab) makeFolders() error {
-	names := []string{SwitchName}
-	for i := range l.Options.Hosts {
-		names = append(names, hostName(i))
+	var names []string
+	for _, sw := range l.Topology.Switches {
+		names = append(names, sw.Name)
+	}
+	for _, n := range l.Topology.Hosts {
+		names = append(names, n.Name)
 	}
 	for _, name := range names {
 		for _, own := range ownFolders {

@@ -16,6 +16,8 @@ const (
 	argInit = "lab-init" // FOLDER HOST: the init, waiting to be recorded
 	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
 	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
+
+	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
 )
 
 // The init's two pipes.
@@ -33,6 +35,9 @@ func Dispatch(args []string) bool {
 		exit(joinGroupAndGoOn(args[1], args[2]))
 	case len(args) == 3 && args[0] == argHost:
 		exit(serve(args[1], args[2]))
+	case len(args) == 2 && args[0] == argRelay:
+		fmt.Fprintln(os.Stderr, relay(args[1]))
+		os.Exit(1)
 	case len(args) >= 2 && args[0] == argRun:
 		os.Exit(run(args[1:]))
 	}
@@ -54,7 +59,7 @@ func joinGroupAndGoOn(lab, host string) error {
 	if hear() != wordGo {
 		return nil
 	}
-	s, err := readSpec(lab, host)
+	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
@@ -72,21 +77,18 @@ func joinGroupAndGoOn(lab, host string) error {
 func serve(lab, host string) error {
 	unix.CloseOnExec(hearFD)
 	unix.CloseOnExec(reportFD)
-	s, err := readSpec(lab, host)
+	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(lab, host, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	folder, err := os.OpenRoot(filepath.Join(lab, host))
 	if err != nil {
 		return err
 	}
 	if err := s.furnish(filepath.Join(lab, host)); err != nil {
 		return err
 	}
-	k := newKeeper(s.Agent, log)
-	if err := k.start(); err != nil {
-		return err
-	}
+	k := newKeeper(folder)
 	fmt.Fprintln(k.report, reportReady)
 	k.keep()
 	return nil
@@ -123,9 +125,18 @@ func hear() byte {
 	}
 }
 
-func readSpec(lab, host string) (spec, error) {
-	var s spec
-	b, err := os.ReadFile(filepath.Join(lab, host, specName))
+// readSpec reads the record in a host's folder.
+func readSpec(folder string) (spec, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return spec{}, err
+	}
+	defer root.Close()
+	return readRoot(root)
+}
+
+func readRoot(folder *os.Root) (s spec, err error) {
+	b, err := folder.ReadFile(specName)
 	if err != nil {
 		return s, err
 	}

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -10,18 +12,17 @@ import (
 )
 
 // keeper is what a host's init does for the rest of its life: it reaps whoever
-// died, and starts the agent again on SIGHUP.
+// died, and on SIGHUP starts what its record asks for.
 type keeper struct {
-	command []string
-	log     *os.File
+	folder  *os.Root // the host's, held open: its path is covered in here
 	report  *os.File
-	agent   int // its process number, 0 while it does not run
+	all     map[string]*standing
 	signals chan os.Signal
 }
 
 // newKeeper listens from the start: a SIGHUP that came before would be deadly.
-func newKeeper(command []string, log *os.File) *keeper {
-	k := &keeper{command: command, log: log, report: os.NewFile(reportFD, "report"), signals: make(chan os.Signal, 16)}
+func newKeeper(folder *os.Root) *keeper {
+	k := &keeper{folder: folder, report: os.NewFile(reportFD, "report"), all: map[string]*standing{}, signals: make(chan os.Signal, 16)}
 	// A stray "kill 1" in a host must not take the host away.
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
@@ -38,20 +39,18 @@ func (k *keeper) keep() {
 				return
 			}
 			k.report.Close()
-		case s := <-k.signals:
-			k.reap()
-			if s == syscall.SIGHUP {
-				if err := k.start(); err != nil {
-					fmt.Fprintln(k.log, "lab:", err)
-				}
+		case <-k.signals:
+			ended := k.reap()
+			if k.startWanted() || ended {
+				k.tell()
 			}
 		}
 	}
 }
 
 // reap takes in all dead children, those of others too: an orphan's parent is
-// the init.
-func (k *keeper) reap() {
+// the init. It reports whether one was a program of ours.
+func (k *keeper) reap() (ours bool) {
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
@@ -59,15 +58,18 @@ func (k *keeper) reap() {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return
+			return ours
 		}
-		if pid == k.agent {
-			k.agent = 0
-			fmt.Fprintln(k.log, "lab: the agent", ending(status))
-			fmt.Fprintln(k.report, "it", ending(status))
+		for name, at := range k.all {
+			if pid == at.Pid {
+				at.Pid, at.Ending, ours = 0, ending(status), true
+				k.log(name, at.Ending)
+			}
 		}
 	}
 }
+
+const endedWell = "ended with status 0"
 
 func ending(s unix.WaitStatus) string {
 	if s.Signaled() {
@@ -76,24 +78,71 @@ func ending(s unix.WaitStatus) string {
 	return fmt.Sprintf("ended with status %d", s.ExitStatus())
 }
 
-// start starts the agent, unless it runs or there shall be none.
-func (k *keeper) start() error {
-	if len(k.command) == 0 || k.agent != 0 {
-		return nil
+// startWanted starts the programs that were asked for and do not run. One that
+// is still dying comes up for it again when it is dead.
+func (k *keeper) startWanted() (some bool) {
+	s, err := readRoot(k.folder)
+	if err != nil {
+		return false
 	}
+	for _, p := range s.Programs {
+		at := k.all[p.Name]
+		if at == nil {
+			at = &standing{}
+			k.all[p.Name] = at
+		}
+		if at.Pid != 0 || p.Starts <= at.Starts {
+			continue
+		}
+		some, at.Starts, at.Ending = true, p.Starts, ""
+		if at.Pid, err = k.start(p); err != nil {
+			at.Ending = "could not be started: " + err.Error()
+			k.log(p.Name, at.Ending)
+		}
+	}
+	return some
+}
+
+func (k *keeper) start(p program) (pid int, err error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec(k.command[0], k.command, &syscall.ProcAttr{
-		Dir: "/", Env: os.Environ(),
-		Files: []uintptr{null.Fd(), k.log.Fd(), k.log.Fd()},
+	log, err := k.open(p.Name)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	file, err := exec.LookPath(p.Argv[0])
+	if err != nil {
+		return 0, err
+	}
+	return syscall.ForkExec(file, p.Argv, &syscall.ProcAttr{
+		Dir: "/", Env: append(os.Environ(), p.Env...),
+		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
-	if err != nil {
-		return fmt.Errorf("start %s: %w", k.command[0], err)
+}
+
+func (k *keeper) open(program string) (*os.File, error) {
+	return k.folder.OpenFile(logName(program), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+}
+
+func (k *keeper) log(program, line string) {
+	if f, err := k.open(program); err == nil {
+		fmt.Fprintln(f, "lab: it", line)
+		f.Close()
 	}
-	k.agent = pid
-	return nil
+}
+
+// tell writes down how the programs stand, for whoever waits outside.
+func (k *keeper) tell() {
+	b, err := json.Marshal(k.all)
+	if err == nil {
+		err = k.folder.WriteFile(stateName+".new", b, 0o600)
+	}
+	if err == nil {
+		k.folder.Rename(stateName+".new", stateName)
+	}
 }

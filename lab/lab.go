@@ -1,12 +1,16 @@
 // Package lab makes several hosts on one machine. A host is a set of
 // namespaces (network, mount, UTS, PID, cgroup) with folders of its own, held
-// by one small init process; a switch, held the same way, joins them:
+// by one small init process; switches, held the same way, join them:
 //
 //	    host1             host2                 host16
 //	  eth0 .11          eth0 .12              eth0 .26      MTU and rate per host
 //	     |                 |                     |
 //	  [host1]           [host2]      ...     [host16]       ports
 //	==+=================+====================+==== bridge "switch" .1
+//
+// A Topology says what a lab is made of, with routers between several switches
+// and daemons in the hosts; Options are its short form. Faults are made while
+// it runs: see Lab.Cut, Lab.Impair and their like.
 //
 // Nothing is made in the machine's own network or mount namespace: all that a
 // host has dies with its init, and the rest is one folder for each lab and one
@@ -17,6 +21,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -25,10 +31,11 @@ import (
 // DefaultDir holds one folder for each lab that is up.
 const DefaultDir = "/run/heddle-lab"
 
-// SwitchName names the host that holds the switch, and the bridge in it.
+// SwitchName names the switch where there is one only: the host that holds it,
+// and the bridge in it.
 const SwitchName = "switch"
 
-// Lab is a set of hosts and their switch.
+// Lab is a set of hosts and their switches.
 type Lab struct {
 	Name string `json:"name"`
 	// Boot is the machine's boot id; process numbers of another boot are void.
@@ -36,9 +43,11 @@ type Lab struct {
 	// Ready is set when the last step of Up was done.
 	Ready   bool      `json:"ready"`
 	Created time.Time `json:"created"`
-	Options Options   `json:"options"`
-	Switch  *Host     `json:"switch,omitempty"`
-	Hosts   []*Host   `json:"hosts,omitempty"`
+	// Topology is complete: nothing in it is left to a default.
+	Topology Topology `json:"topology"`
+	Switches []*Host  `json:"switches,omitempty"`
+	Hosts    []*Host  `json:"hosts,omitempty"`
+	Routers  []*Host  `json:"routers,omitempty"`
 
 	folder string
 }
@@ -59,6 +68,8 @@ type Host struct {
 	Netns  string `json:"netns"`
 	// Log is where the agent writes.
 	Log string `json:"log,omitempty"`
+
+	folder string
 }
 
 // Load reads the lab of that name. A lab that was never finished is returned
@@ -95,14 +106,14 @@ func List(dir string) ([]*Lab, error) {
 	return all, nil
 }
 
-// Host returns the host of that name; SwitchName is the switch.
+// Host returns the host, router or switch of that name.
 func (l *Lab) Host(name string) (*Host, error) {
 	for _, h := range l.everyone() {
 		if h.Name == name {
 			return h, nil
 		}
 	}
-	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "hosts are named host1, host2, …")
+	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "it has "+strings.Join(l.names(), ", "))
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.
@@ -122,10 +133,14 @@ func (l *Lab) Alive() bool {
 func (l *Lab) Folder() string { return l.folder }
 
 func (l *Lab) everyone() []*Host {
-	if l.Switch == nil {
-		return l.Hosts
+	return slices.Concat(l.Switches, l.Routers, l.Hosts)
+}
+
+func (l *Lab) names() (all []string) {
+	for _, h := range l.everyone() {
+		all = append(all, h.Name)
 	}
-	return append([]*Host{l.Switch}, l.Hosts...)
+	return all
 }
 
 func labFolder(dir, name string) string {

@@ -267,6 +267,37 @@ func TestAgents(t *testing.T) {
 	}
 }
 
+// Each host's agent has arguments of its own, which may be known late.
+func TestAgentArguments(t *testing.T) {
+	l := up(t, lab.Options{Name: "args", Hosts: 2, AgentCommand: testAgent(t), AgentsLater: true,
+		AgentArgs: []string{"--say", " of all"}, HostAgentArgs: map[string][]string{"host2": {"--say", " alone"}}})
+	for i, h := range l.Hosts {
+		if _, err := net.Dial("unix", h.Socket); err == nil {
+			t.Error("an agent was started")
+		}
+		if err := h.StartAgent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := ask(t, h), h.Name+[]string{" of all", " alone"}[i]; got != want {
+			t.Errorf("it says %q, not %q", got, want)
+		}
+	}
+	h := l.Hosts[1]
+	if err := h.StartAgent(t.Context(), "--say", " more"); err == nil {
+		t.Error("a running agent took other arguments")
+	}
+	in(t, l, h.Name, "pkill", "-9", "-f", "[t]est-agent")
+	eventually(t, "agent gone", func() bool { _, err := net.Dial("unix", h.Socket); return err != nil })
+	for _, args := range [][]string{{"--say", " more"}, nil} {
+		if err := h.StartAgent(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ask(t, h); got != "host2 more" {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func ask(t *testing.T, h *lab.Host) string {
 	t.Helper()
 	c, err := net.Dial("unix", h.Socket)
@@ -305,6 +336,7 @@ func TestBadOptions(t *testing.T) {
 		"host mtu":   {HostMTU: map[string]int{"host1": 65536}},
 		"mtu nobody": {HostMTU: map[string]int{"host3": 1500}},
 		"rate":       {Rate: 100},
+		"arguments":  {HostAgentArgs: map[string][]string{"host3": nil}},
 		"spare NICs": {NICs: 100},
 		"host rate":  {HostRate: map[string]uint64{"host1": 1}},
 		"sysctl":     {Sysctls: map[string]string{"kernel.hostname": "x"}},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +27,10 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(args) > 0 && args[0] == "test-agent":
 		listen(args[1:])
+	case len(args) == 3 && args[0] == "test-count":
+		countDatagrams(args[1], args[2])
+	case len(args) == 3 && args[0] == "test-send":
+		sendDatagrams(args[1], args[2])
 	case len(args) == 2 && args[0] == "test-up":
 		makeLab(args[1])
 	case os.Geteuid() == 0 && os.Getenv(quiet) == "":
@@ -77,8 +82,10 @@ func listen(args []string) {
 	f := flag.NewFlagSet("test-agent", flag.ExitOnError)
 	run, state := f.String("run-dir", "", ""), f.String("state-dir", "", "")
 	name, fail := f.String("name", "", ""), f.Bool("fail", false, "")
+	say := f.String("say", "", "")
 	f.Parse(args)
 	fmt.Println("agent", *name, "starts")
+	fmt.Println("clock", os.Getenv(lab.ClockVariable))
 	if *fail {
 		fmt.Println("cannot weave")
 		os.Exit(4)
@@ -97,11 +104,42 @@ func listen(args []string) {
 	for err == nil {
 		var c net.Conn
 		if c, err = l.Accept(); err == nil {
-			fmt.Fprint(c, *name)
+			fmt.Fprint(c, *name+*say)
 			c.Close()
 		}
 	}
 	fmt.Println(err)
+}
+
+// countDatagrams prints how many arrived, of so many, by the time two seconds
+// passed in silence.
+func countDatagrams(port, most string) {
+	c, err := net.ListenPacket("udp", ":"+port)
+	if err != nil {
+		panic(err)
+	}
+	all, _ := strconv.Atoi(most)
+	n, buffer := 0, make([]byte, 2048)
+	for n < all {
+		c.SetReadDeadline(time.Now().Add(2 * time.Second))
+		if _, _, err := c.ReadFrom(buffer); err != nil {
+			break
+		}
+		n++
+	}
+	fmt.Println(n)
+}
+
+func sendDatagrams(to, count string) {
+	c, err := net.Dial("udp", to)
+	if err != nil {
+		panic(err)
+	}
+	n, _ := strconv.Atoi(count)
+	for range n {
+		c.Write(make([]byte, 100))
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func makeLab(options string) {

@@ -12,25 +12,33 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// cut turns segmentation offload off at one end of a wire: what leaves it are
-// frames of the MTU, each by itself, as on a cable. Without that a veth hands
-// TCP's 64 KiB segments on uncut. Checksums stay uncomputed either way.
-// (SIOCETHTOOL, linux/ethtool.h; netlink has no request for a link in another
-// namespace that older kernels know.)
-func (s *stack) cut(name string) error {
-	return s.ethtool(name, map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}, func(string, uint32) {})
+// segment turns segmentation offload at one end of a wire on or off. While it
+// is off, what leaves are frames of the MTU, each by itself, as on a cable: a
+// veth hands TCP's 64 KiB segments on uncut otherwise. Checksums stay uncomputed
+// either way. (SIOCETHTOOL, linux/ethtool.h; netlink has no request for a link
+// in another namespace that older kernels know.)
+func (s *stack) segment(name string, on bool) error {
+	set := map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}
+	if on {
+		delete(set, "gro") // a veth comes without
+	}
+	value := uint32(0)
+	if on {
+		value = 1
+	}
+	return s.ethtool(name, set, value, func(string, uint32) {})
 }
 
-// ethtool does each request with the value 0, and tells the value afterwards.
-func (s *stack) ethtool(name string, requests map[string]uint32, tell func(string, uint32)) error {
-	return s.inside(func() error {
+// ethtool does each request with the value, and tells the value afterwards.
+func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
+	return s.within(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}
 		defer unix.Close(fd)
 		for what, command := range requests {
-			value, err := ethtoolRequest(fd, name, command)
+			value, err := ethtoolRequest(fd, name, command, value)
 			if err != nil {
 				return fmt.Errorf("%s: %w", what, err)
 			}
@@ -48,7 +56,7 @@ func (h *Host) Offloads() (map[string]bool, error) {
 	}
 	defer in.Close()
 	all := map[string]bool{}
-	err = in.ethtool(uplink, map[string]uint32{"tso": unix.ETHTOOL_GTSO, "gso": unix.ETHTOOL_GGSO, "gro": unix.ETHTOOL_GGRO},
+	err = in.ethtool(uplink, map[string]uint32{"tso": unix.ETHTOOL_GTSO, "gso": unix.ETHTOOL_GGSO, "gro": unix.ETHTOOL_GGRO}, 0,
 		func(what string, value uint32) { all[what] = value != 0 })
 	if err != nil {
 		return nil, heddle.Wrap(heddle.LabFailed, "read the offloads of", h.Name, err, "")
@@ -59,8 +67,8 @@ func (h *Host) Offloads() (map[string]bool, error) {
 // ethtoolValue is struct ethtool_value.
 type ethtoolValue struct{ command, value uint32 }
 
-func ethtoolRequest(fd int, name string, command uint32) (uint32, error) {
-	v := ethtoolValue{command: command}
+func ethtoolRequest(fd int, name string, command, value uint32) (uint32, error) {
+	v := ethtoolValue{command, value}
 	var pin runtime.Pinner
 	pin.Pin(&v)
 	defer pin.Unpin()
@@ -77,10 +85,10 @@ func ethtoolRequest(fd int, name string, command uint32) (uint32, error) {
 	return v.value, nil
 }
 
-// inside runs a function in the namespace, and brings its thread back. A thread
+// within runs a function in the namespace, and brings its thread back. A thread
 // that stayed would keep the namespace: Go ends those of locked goroutines, but
 // not a process's first one.
-func (s *stack) inside(f func() error) error {
+func (s *stack) within(f func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- s.visit(f) }()
 	return <-result

@@ -1,20 +1,14 @@
 package lab
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"fmt"
 	"net/netip"
-	"os"
-	"path"
-	"path/filepath"
-	"regexp"
-	"strings"
-
-	"github.com/heddle-network/heddle"
+	"slices"
 )
 
-// Options say what a lab shall be. The zero value of each means its default.
+// Options say what a lab of like hosts on one switch shall be: the short form
+// of a Topology. The zero value of each means its default.
 type Options struct {
 	// Name tells several labs apart; "lab".
 	Name string `json:"name"`
@@ -39,8 +33,14 @@ type Options struct {
 	// flags --name, --run-dir and --state-dir and then AgentArgs are appended.
 	AgentCommand []string `json:"agentCommand,omitempty"`
 	AgentArgs    []string `json:"agentArgs,omitempty"`
-	// NoAgent leaves the hosts bare.
-	NoAgent bool `json:"noAgent,omitempty"`
+	// HostAgentArgs are appended for single hosts, by host name.
+	HostAgentArgs map[string][]string `json:"hostAgentArgs,omitempty"`
+	// NoAgent leaves the hosts bare. AgentsLater leaves the agents to be started
+	// one by one, with Host.StartAgent.
+	NoAgent     bool `json:"noAgent,omitempty"`
+	AgentsLater bool `json:"agentsLater,omitempty"`
+	// Store is the agents' store: none, or StoreEmbedded.
+	Store string `json:"store,omitempty"`
 	// Dir holds the labs' folders; DefaultDir.
 	Dir string `json:"dir"`
 	// Sysctls are set in each host's network namespace ("net.…" only, others
@@ -50,55 +50,20 @@ type Options struct {
 	Progress func(string) `json:"-"`
 }
 
-const (
-	maxMTU  = 65535 // what a veth carries
-	minMTU  = 1280  // what IPv6 needs
-	minRate = 8000  // a thousand bytes a second
-	maxNICs = 99    // two sides each of a MAC's byte
-)
-
-var labName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
-
-func checkName(s string) error {
-	if !labName.MatchString(s) {
-		return bad("lab name", s, "a name starts with a letter or digit, goes on with letters, digits, '_', '-', and has at most 32 bytes")
-	}
-	return nil
-}
-
-func bad(what string, value any, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, what, fmt.Sprintf("%q", fmt.Sprint(value)), remedy)
-}
-
-// complete fills in the defaults and refuses what cannot be made.
-func (o Options) complete() (Options, error) {
+// Up makes a lab, all of it or nothing, as Raise does.
+func Up(ctx context.Context, o Options) (*Lab, error) {
 	o = o.defaults()
-	for _, check := range []func() error{
-		func() error { return checkName(o.Name) }, o.checkAddresses, o.checkWires, o.checkSysctls,
-	} {
-		if err := check(); err != nil {
-			return o, err
-		}
-	}
-	dir, err := filepath.Abs(o.Dir)
+	t, err := o.topology()
 	if err != nil {
-		return o, heddle.Wrap(heddle.BadArgument, "use the folder", o.Dir, err, "")
+		return nil, err
 	}
-	o.Dir = dir
-	return o.findAgent()
+	return Raise(ctx, t)
 }
 
 func (o Options) defaults() Options {
-	setDefault(&o.Name, "lab")
 	setDefault(&o.Hosts, 2)
-	setDefault(&o.MTU, 1500)
-	setDefault(&o.Subnet4, netip.MustParsePrefix("172.31.240.0/24"))
-	setDefault(&o.Subnet6, netip.MustParsePrefix("fd99:172:31:240::/64"))
-	setDefault(&o.Dir, DefaultDir)
-	o.Subnet4, o.Subnet6 = o.Subnet4.Masked(), o.Subnet6.Masked()
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
+	setDefault(&o.Subnet4, defaultSubnet4)
+	setDefault(&o.Subnet6, defaultSubnet6)
 	return o
 }
 
@@ -109,105 +74,43 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-func (o Options) checkWires() error {
-	for name, mtu := range o.HostMTU {
-		if !o.hasHost(name) {
-			return bad("MTU for host", name, "the lab has no such host")
-		}
-		if err := checkMTU(mtu); err != nil {
-			return err
-		}
+// topology writes the options out. The topology is checked as all are; checked
+// here is what it cannot hold.
+func (o Options) topology() (Topology, error) {
+	if o.Hosts < 1 || o.Hosts > maxHosts {
+		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
 	}
-	for name, rate := range o.HostRate {
-		if !o.hasHost(name) {
-			return bad("rate for host", name, "the lab has no such host")
-		}
-		if err := checkRate(rate); err != nil {
-			return err
-		}
-	}
-	if err := checkRate(o.Rate); err != nil {
-		return err
-	}
-	if o.NICs < 0 || o.NICs > maxNICs {
-		return bad("number of spare NICs", o.NICs, fmt.Sprintf("a host has up to %d", maxNICs))
-	}
-	return checkMTU(o.MTU)
-}
-
-func checkMTU(mtu int) error {
-	if mtu < minMTU || mtu > maxMTU {
-		return heddle.Errorf(heddle.BadMTU, "wire", fmt.Sprint(mtu), fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU))
-	}
-	return nil
-}
-
-func checkRate(rate uint64) error {
-	if rate != 0 && rate < minRate {
-		return bad("rate", rate, fmt.Sprintf("a wire carries at least %d bit/s; 0 is unlimited", minRate))
-	}
-	return nil
-}
-
-func (o Options) hasHost(name string) bool {
+	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Sysctls: o.Sysctls, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
+		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
+		Switches: []Switch{{Name: SwitchName, Subnets: []netip.Prefix{o.Subnet4, o.Subnet6}}}}
 	for i := range o.Hosts {
-		if hostName(i) == name {
-			return true
+		name := hostName(i)
+		nic := NIC{Switch: SwitchName, MTU: o.HostMTU[name]}
+		if rate, said := o.HostRate[name]; said {
+			nic.Rate = Rate(rate)
+			setDefault(&nic.Rate, Unlimited)
 		}
+		t.Hosts = append(t.Hosts, Node{Name: name, NICs: []NIC{nic}, Spare: o.NICs, Agent: Agent{Args: o.HostAgentArgs[name]}})
 	}
-	return false
+	return t, o.checkNames(t)
 }
 
-func (o Options) checkSysctls() error {
-	for key := range o.Sysctls {
-		if p := sysctlPath(key); p != path.Clean(p) || !strings.HasPrefix(p, "/proc/sys/net/") {
-			return bad("sysctl", key, "only net.… belongs to a host; others are the whole machine's")
+// checkNames refuses what is said of hosts that there are not.
+func (o Options) checkNames(t Topology) error {
+	for what, names := range map[string][]string{"MTU": keys(o.HostMTU), "rate": keys(o.HostRate), "agent arguments": keys(o.HostAgentArgs)} {
+		for _, name := range names {
+			if !slices.ContainsFunc(t.Hosts, func(n Node) bool { return n.Name == name }) {
+				return bad(what+" for host", name, "the lab has no such host")
+			}
 		}
 	}
 	return nil
 }
 
-// findAgent makes the agent's path absolute: hosts work in another folder.
-func (o Options) findAgent() (Options, error) {
-	if o.NoAgent {
-		return o, nil
+func keys[V any](m map[string]V) (all []string) {
+	for k := range m {
+		all = append(all, k)
 	}
-	if len(o.AgentCommand) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return o, heddle.Wrap(heddle.LabFailed, "find the agent beside", "the program", err, "")
-		}
-		o.AgentCommand = []string{filepath.Join(filepath.Dir(self), "heddled")}
-	}
-	file, err := filepath.Abs(o.AgentCommand[0])
-	if err == nil {
-		_, err = os.Stat(file)
-	}
-	if err != nil {
-		return o, heddle.Wrap(heddle.BadArgument, "find the agent", o.AgentCommand[0], err, "name its file with --agent, or leave agents out with --no-agent")
-	}
-	o.AgentCommand = append([]string{file}, o.AgentCommand[1:]...)
-	return o, nil
-}
-
-func (o Options) mtu(host string) int {
-	if mtu, ok := o.HostMTU[host]; ok {
-		return mtu
-	}
-	return o.MTU
-}
-
-func (o Options) rate(host string) uint64 {
-	if rate, ok := o.HostRate[host]; ok {
-		return rate
-	}
-	return o.Rate
-}
-
-// same reports whether two labs would look alike. Compared is what is recorded:
-// an empty list read back is no list.
-func (o Options) same(other Options) bool {
-	a, err1 := json.Marshal(o)
-	b, err2 := json.Marshal(other)
-	return err1 == nil && err2 == nil && bytes.Equal(a, b)
+	slices.Sort(all)
+	return all
 }

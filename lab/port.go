@@ -1,27 +1,120 @@
 package lab
 
-import "github.com/heddle-network/heddle"
+import (
+	"slices"
+	"strconv"
+	"strings"
 
-// SetPort cuts a host from the switch, or joins it again: its eth0 loses the
-// carrier as if the cable were pulled, and keeps its addresses.
-func (l *Lab) SetPort(host string, up bool) error {
+	"github.com/heddle-network/heddle"
+)
+
+// wire is one wire of a host, seen from its ends: the host's NIC and the port
+// of the switch.
+type wire struct {
+	host   *Host
+	sw     *Host
+	nic    string
+	port   string
+	spec   *NIC
+	number int  // of the NIC
+	cut    bool // segments are cut on all wires of the lab
+}
+
+// findWire returns the wire of that name: HOST for its eth0, or HOST:ethN.
+func (l *Lab) findWire(name string) (wire, error) {
+	host, nic, said := strings.Cut(name, ":")
+	number := 0
+	if said {
+		digits, found := strings.CutPrefix(nic, "eth")
+		i, err := strconv.Atoi(digits)
+		if !found || err != nil {
+			return wire{}, bad("wire", name, "name a host, or one of its NICs, such as host1:eth0")
+		}
+		number = i
+	}
+	n := l.Topology.findNode(host)
+	if n == nil {
+		return wire{}, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", host, "it has "+strings.Join(l.names(), ", "))
+	}
+	if number < 0 || number >= len(n.NICs) {
+		return wire{}, bad("wire", name, "the host has no such NIC with a fixed place")
+	}
 	h, err := l.Host(host)
+	if err != nil {
+		return wire{}, err
+	}
+	sw, err := l.Host(n.NICs[number].Switch)
+	if err != nil {
+		return wire{}, err
+	}
+	if !sw.Alive() || !h.Alive() {
+		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "the lab is not up")
+	}
+	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
+}
+
+// wires returns the wires of a name: those of a switch, or one.
+func (l *Lab) wires(name string) (all []wire, err error) {
+	if l.Topology.findSwitch(name) == nil {
+		w, err := l.findWire(name)
+		return []wire{w}, err
+	}
+	for _, n := range l.Topology.Hosts {
+		for i, nic := range n.NICs {
+			if nic.Switch != name {
+				continue
+			}
+			w, err := l.findWire(n.Name + ":" + NICName(i))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, w)
+		}
+	}
+	return all, nil
+}
+
+// String names the wire as findWire takes it.
+func (w wire) String() string {
+	if w.number == 0 {
+		return w.host.Name
+	}
+	return w.host.Name + ":" + w.nic
+}
+
+// relayPort is the bridge's port while a relay stands in the wire.
+func relayPort(port string) string { return port + "~" }
+
+// ends enters both ends of the wire, does something, and leaves them.
+func (w wire) ends(do func(sw, host *stack) error) error {
+	sw, err := w.sw.enter()
 	if err != nil {
 		return err
 	}
-	if h == l.Switch {
+	defer sw.Close()
+	host, err := w.host.enter()
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	return do(sw, host)
+}
+
+// SetPort cuts a host from its switches, or joins it again: its NICs lose the
+// carrier as if the cables were pulled, and keep their addresses.
+func (l *Lab) SetPort(host string, up bool) error {
+	n := l.Topology.findNode(host)
+	if n == nil {
 		return bad("port", host, "name one of the hosts")
 	}
-	if l.Switch == nil || !l.Switch.Alive() {
-		return heddle.Errorf(heddle.NoLab, "switch a port of", l.Name, "the lab is not up")
-	}
-	sw, err := l.Switch.enter()
-	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "enter", SwitchName, err, "")
-	}
-	defer sw.Close()
-	if err := sw.setPort(host, up); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "switch the port of", host, err, "")
+	for i := range n.NICs {
+		w, err := l.findWire(host + ":" + NICName(i))
+		if err != nil {
+			return err
+		}
+		if err := w.ends(func(sw, _ *stack) error { return sw.setPort(w.port, up) }); err != nil {
+			return heddle.Wrap(heddle.LabFailed, "switch the port of", host, err, "")
+		}
 	}
 	return nil
 }
@@ -35,4 +128,9 @@ func (s *stack) setPort(name string, up bool) error {
 		return s.LinkSetUp(link)
 	}
 	return s.LinkSetDown(link)
+}
+
+// agents are the hosts that shall have an agent, in order.
+func (l *Lab) agents() []*Host {
+	return slices.DeleteFunc(slices.Clone(l.Hosts), func(h *Host) bool { return h.Socket == "" })
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/vishvananda/netlink"
@@ -12,41 +11,39 @@ const (
 	queueTime = 0.050 // seconds of traffic that may wait
 )
 
-// limitBoth paces both directions of a host's wire, each where it is sent.
-func limitBoth(sw, host *stack, port string, rate uint64, mtu int) error {
-	if err := limitPort(sw, port, rate, mtu); err != nil || rate == 0 {
-		return err
-	}
-	if err := host.limit(uplink, rate, mtu); err != nil {
-		return fmt.Errorf("rate of %s: %w", uplink, err)
-	}
-	return nil
-}
-
-// limitPort paces what the switch sends through a port; rate 0 is unlimited.
-func limitPort(sw *stack, port string, rate uint64, mtu int) error {
-	if rate == 0 {
-		return nil
-	}
-	if err := sw.limit(port, rate, mtu); err != nil {
-		return fmt.Errorf("rate of port %s: %w", port, err)
-	}
-	return nil
-}
-
+// limit paces what is sent through a device; 0 is unlimited, and takes an
+// earlier limit away.
 func (s *stack) limit(name string, rate uint64, mtu int) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err
 	}
+	root := netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
+	if rate == 0 {
+		return s.unlimit(link)
+	}
 	bytes := rate / 8
 	burst := bucket(bytes, mtu)
 	return s.QdiscReplace(&netlink.Tbf{
-		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+		QdiscAttrs: root,
 		Rate:       bytes,
 		Buffer:     netlink.Xmittime(bytes, burst),
 		Limit:      burst + clamp(float64(bytes)*queueTime),
 	})
+}
+
+// unlimit takes away the limit, if there is one.
+func (s *stack) unlimit(link netlink.Link) error {
+	all, err := s.QdiscList(link)
+	if err != nil {
+		return err
+	}
+	for _, q := range all {
+		if q.Type() == "tbf" && q.Attrs().Parent == netlink.HANDLE_ROOT {
+			return s.QdiscDel(q)
+		}
+	}
+	return nil
 }
 
 // bucket is the bytes that may pass at once: enough for two full frames and

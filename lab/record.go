@@ -24,8 +24,9 @@ func read(folder string) *Lab {
 		}
 	}
 	l.Name = filepath.Base(folder)
-	if l.Boot != bootID() {
-		for _, h := range l.everyone() {
+	for _, h := range l.everyone() {
+		h.folder = filepath.Join(folder, h.Name)
+		if l.Boot != bootID() {
 			h.Pid = 0
 		}
 	}

@@ -3,9 +3,11 @@ package lab
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +36,12 @@ type spec struct {
 	Group   string            `json:"group"` // the cgroup, relative to each hierarchy
 	Names   []string          `json:"names"` // lines for /etc/hosts
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	Agent   []string          `json:"agent,omitempty"`
+	// Agent is the agent's command with the flags that every agent has,
+	// AgentArgs what this one is given besides at its first start.
+	Agent     []string  `json:"agent,omitempty"`
+	AgentArgs []string  `json:"agentArgs,omitempty"`
+	AgentEnv  []string  `json:"agentEnv,omitempty"`
+	Programs  []program `json:"programs,omitempty"`
 }
 
 // beginning is an init that Up has started and talks with.
@@ -45,12 +52,16 @@ type beginning struct {
 	reports chan string
 }
 
-// start starts the init of host i; -1 is the switch.
-func (l *Lab) start(i int) (*beginning, error) {
-	h, s := l.describe(i)
-	folder := filepath.Join(l.folder, h.Name)
-	if err := writeJSON(filepath.Join(folder, specName), s); err != nil {
+// start starts the init of a host or switch.
+func (l *Lab) start(h *Host, s spec) (*beginning, error) {
+	h.folder = filepath.Join(l.folder, h.Name)
+	s.Name, s.Group = h.Name, filepath.Join(groupName(l.folder), h.Name)
+	s.Names = l.Topology.names()
+	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
 		return nil, heddle.Wrap(heddle.LabFailed, "describe the host", h.Name, err, "")
+	}
+	if len(s.Agent) > 0 {
+		h.Log = filepath.Join(h.folder, logName(agentProgram))
 	}
 	in, err := h.fork(l.folder)
 	if err != nil {
@@ -59,30 +70,52 @@ func (l *Lab) start(i int) (*beginning, error) {
 	return in, nil
 }
 
-func (l *Lab) describe(i int) (*Host, spec) {
-	o := l.Options
-	name, number := SwitchName, routerNumber
-	if i >= 0 {
-		name, number = hostName(i), hostOffset+i+1
+// describe says what the init of a host needs to know.
+func (t Topology) describe(n *Node) (*Host, spec) {
+	h := &Host{Name: n.Name, Addr4: ofFamily(n.NICs[0].Addresses, true), Addr6: ofFamily(n.NICs[0].Addresses, false)}
+	s := spec{Sysctls: map[string]string{}}
+	for _, set := range []map[string]string{routerSysctls(n.Router), t.Sysctls, n.Sysctls} {
+		maps.Copy(s.Sysctls, set)
 	}
-	h := &Host{Name: name, Addr4: address(o.Subnet4, number), Addr6: address(o.Subnet6, number)}
-	s := spec{Name: name, Group: filepath.Join(groupName(l.folder), name), Names: o.names(), Sysctls: switchSysctls()}
-	if i >= 0 {
-		s.Sysctls = o.Sysctls
-		if !o.NoAgent {
-			h.Log = filepath.Join(l.folder, name, logName)
-			s.Agent = append(append(append([]string{}, o.AgentCommand...),
-				"--name", name, "--run-dir", runDir, "--state-dir", stateDir), o.AgentArgs...)
-		}
+	if !n.Agent.Off {
+		s.Agent = slices.Concat(n.Agent.Command, []string{"--name", n.Name, "--run-dir", runDir, "--state-dir", stateDir})
+		s.AgentArgs = n.Agent.Args
+		s.AgentEnv = environment(n.Agent.Environment)
 	}
 	return h, s
 }
 
-func (o Options) names() []string {
-	var lines []string
-	for i := range o.Hosts {
-		for _, a := range o.addresses(hostOffset + i + 1) {
-			lines = append(lines, fmt.Sprintf("%s %s", a.Addr(), hostName(i)))
+func routerSysctls(router bool) map[string]string {
+	if !router {
+		return nil
+	}
+	return map[string]string{"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
+}
+
+func environment(set map[string]string) (all []string) {
+	for _, key := range keys(set) {
+		all = append(all, key+"="+set[key])
+	}
+	return all
+}
+
+// program returns the program of that name, nil where there is none.
+func (s spec) program(name string) *program {
+	for i := range s.Programs {
+		if s.Programs[i].Name == name {
+			return &s.Programs[i]
+		}
+	}
+	return nil
+}
+
+// names are the lines of /etc/hosts.
+func (t Topology) names() (lines []string) {
+	for _, n := range t.Hosts {
+		for _, nic := range n.NICs {
+			for _, a := range nic.Addresses {
+				lines = append(lines, fmt.Sprintf("%s %s", a.Addr(), n.Name))
+			}
 		}
 	}
 	return lines

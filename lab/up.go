@@ -11,24 +11,24 @@ import (
 // undoTime bounds the removal of what a failed Up had made.
 const undoTime = 20 * time.Second
 
-// Up makes a lab, all of it or nothing. If the lab is up already and has the
-// same options, it is returned as it is. When the calling process dies in the
+// Raise makes a lab, all of it or nothing. If the lab is up already and has the
+// same topology, it is returned as it is. When the calling process dies in the
 // middle, the hosts made so far die with it; Down removes the folders.
-func Up(ctx context.Context, o Options) (*Lab, error) {
-	o, err := o.complete()
+func Raise(ctx context.Context, t Topology) (*Lab, error) {
+	t, err := t.complete()
 	if err != nil {
 		return nil, err
 	}
-	folder := labFolder(o.Dir, o.Name)
+	folder := labFolder(t.Dir, t.Name)
 	lock, err := makeFolder(ctx, folder)
 	if err != nil {
 		return nil, heddle.Wrap(heddle.LabFailed, "make the folder", folder, err, "")
 	}
 	defer lock.Close()
 	if !isEmpty(folder) {
-		return existing(folder, o)
+		return existing(folder, t)
 	}
-	l := &Lab{Name: o.Name, Boot: bootID(), Created: time.Now(), Options: o, folder: folder}
+	l := &Lab{Name: t.Name, Boot: bootID(), Created: time.Now(), Topology: t, folder: folder}
 	if err := l.raise(ctx); err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 		defer cancel()
@@ -39,15 +39,15 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 }
 
 // existing answers for a lab that is there already.
-func existing(folder string, o Options) (*Lab, error) {
+func existing(folder string, t Topology) (*Lab, error) {
 	l := read(folder)
 	switch {
-	case l.Alive() && l.Options.same(o):
+	case l.Alive() && l.Topology.same(t):
 		return l, nil
 	case l.Alive():
-		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", o.Name, "remove it first ('heddle lab down'), or use another name")
+		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", t.Name, "remove it first ('heddle lab down'), or use another name")
 	default:
-		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", o.Name, "remove them first ('heddle lab down')")
+		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", t.Name, "remove them first ('heddle lab down')")
 	}
 }
 
@@ -58,7 +58,7 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.makeFolders(); err != nil {
 		return err
 	}
-	l.Options.Progress(fmt.Sprintf("starting %d hosts", l.Options.Hosts))
+	l.Topology.Progress(fmt.Sprintf("starting %d hosts", len(l.Topology.Hosts)))
 	inits, err := l.startAll()
 	defer inits.close()
 	if err != nil {
@@ -67,18 +67,15 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.write(); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
 	}
-	l.Options.Progress("wiring the switch")
+	l.Topology.Progress("wiring")
 	if err := l.wire(); err != nil {
 		return err
 	}
 	if err := inits.furnish(ctx); err != nil {
 		return err
 	}
-	if !l.Options.NoAgent {
-		l.Options.Progress("waiting for the agents")
-		if err := inits.awaitAgents(ctx); err != nil {
-			return err
-		}
+	if err := l.startPrograms(ctx); err != nil {
+		return err
 	}
 	return l.settle(inits)
 }
@@ -93,24 +90,34 @@ func (l *Lab) settle(inits crew) error {
 	if err := l.write(); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
 	}
-	l.Options.Progress(fmt.Sprintf("lab %s is up", l.Name))
+	l.Topology.Progress(fmt.Sprintf("lab %s is up", l.Name))
 	return nil
 }
 
-// startAll starts the switch's and the hosts' inits.
-func (l *Lab) startAll() (crew, error) {
-	var all crew
-	for i := -1; i < l.Options.Hosts; i++ {
-		in, err := l.start(i)
+// startAll starts the inits of the switches and the hosts.
+func (l *Lab) startAll() (all crew, err error) {
+	add := func(list *[]*Host, h *Host, s spec) {
 		if err != nil {
-			return all, err
+			return
 		}
-		all = append(all, in)
-		if i < 0 {
-			l.Switch = in.host
-		} else {
-			l.Hosts = append(l.Hosts, in.host)
+		var in *beginning
+		if in, err = l.start(h, s); err == nil {
+			all = append(all, in)
+			*list = append(*list, h)
 		}
 	}
-	return all, nil
+	for _, sw := range l.Topology.Switches {
+		gate := sw.addresses(routerNumber)
+		add(&l.Switches, &Host{Name: sw.Name, Addr4: ofFamily(gate, true), Addr6: ofFamily(gate, false)}, spec{Sysctls: switchSysctls()})
+	}
+	for i := range l.Topology.Hosts {
+		n := &l.Topology.Hosts[i]
+		list := &l.Hosts
+		if n.Router {
+			list = &l.Routers
+		}
+		h, s := l.Topology.describe(n)
+		add(list, h, s)
+	}
+	return all, err
 }

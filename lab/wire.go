@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,26 +13,48 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const uplink = "eth0" // NICName(0)
-
-// wire makes the switch and plugs every host into it. All of it lives in the
-// hosts' namespaces, so all of it dies with them.
+// wire makes the switches and plugs every host into them. All of it lives in
+// the hosts' namespaces, so all of it dies with them.
 func (l *Lab) wire() error {
-	sw, err := l.Switch.enter()
-	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "enter", SwitchName, err, "")
+	switches := map[string]*fabric{}
+	for i, h := range l.Switches {
+		f, err := l.Topology.Switches[i].make(h)
+		if err != nil {
+			return heddle.Wrap(heddle.LabFailed, "make the switch", h.Name, err, "")
+		}
+		defer f.Close()
+		switches[h.Name] = f
 	}
-	defer sw.Close()
-	bridge, err := sw.makeBridge(l.Options.addresses(routerNumber))
-	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "make the", SwitchName, err, "")
-	}
-	for i, h := range l.Hosts {
-		if err := l.plug(sw, bridge, h, hostOffset+i+1); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "wire", h.Name, err, "")
+	for i := range l.Topology.Hosts {
+		n := &l.Topology.Hosts[i]
+		h, err := l.Host(n.Name)
+		if err == nil {
+			err = l.plug(switches, h, n, hostOffset+i+1)
+		}
+		if err != nil {
+			return heddle.Wrap(heddle.LabFailed, "wire", n.Name, err, "")
 		}
 	}
 	return nil
+}
+
+// fabric is a switch, entered.
+type fabric struct {
+	*stack
+	bridge netlink.Link
+}
+
+func (sw *Switch) make(h *Host) (*fabric, error) {
+	s, err := h.enter()
+	if err != nil {
+		return nil, err
+	}
+	bridge, err := s.makeBridge(sw.Name, sw.addresses(routerNumber))
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &fabric{s, bridge}, nil
 }
 
 // stack is a network namespace, entered: the sockets stay in it wherever the
@@ -61,10 +82,10 @@ func (s *stack) Close() {
 	s.ns.Close()
 }
 
-func (s *stack) makeBridge(addrs []netip.Prefix) (netlink.Link, error) {
+func (s *stack) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, error) {
 	noSnooping := false // with nobody who queries, snooping would lose neighbour discovery
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name = SwitchName
+	attrs.Name = name
 	attrs.HardwareAddr = hardware(0, 1)
 	if err := s.LinkAdd(&netlink.Bridge{LinkAttrs: attrs, MulticastSnooping: &noSnooping}); err != nil {
 		return nil, err
@@ -72,64 +93,10 @@ func (s *stack) makeBridge(addrs []netip.Prefix) (netlink.Link, error) {
 	if err := s.raise("lo", nil); err != nil {
 		return nil, err
 	}
-	if err := s.raise(SwitchName, addrs); err != nil {
+	if err := s.raise(name, addrs); err != nil {
 		return nil, err
 	}
-	return s.LinkByName(SwitchName)
-}
-
-// plug joins a host to the switch with a pair: eth0 in the host, and a port
-// with the host's name. Spare NICs have ports like "host1-eth1", no address, and
-// are down: they are for containers.
-func (l *Lab) plug(sw *stack, bridge netlink.Link, h *Host, number int) error {
-	in, err := h.enter()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	for i := range 1 + l.Options.NICs {
-		if err := l.wireNIC(sw, bridge, in, h, number, i); err != nil {
-			return err
-		}
-	}
-	if err := in.raise("lo", nil); err != nil {
-		return err
-	}
-	if err := in.raise(uplink, l.Options.addresses(number)); err != nil {
-		return err
-	}
-	return in.defaultRoutes(l.Options.routers())
-}
-
-// NICName is the name of a host's NIC in the host: eth0 is its own, eth1 and so
-// on are the spare ones.
-func NICName(nic int) string { return fmt.Sprintf("eth%d", nic) }
-
-func portName(host string, nic int) string {
-	if nic == 0 {
-		return host
-	}
-	return host + "-" + NICName(nic)
-}
-
-// wireNIC makes one wire of a host as the options say.
-func (l *Lab) wireNIC(sw *stack, bridge netlink.Link, in *stack, h *Host, number, nic int) error {
-	mtu, rate := l.Options.mtu(h.Name), l.Options.rate(h.Name)
-	port, name := portName(h.Name, nic), NICName(nic)
-	if err := sw.makePair(bridge, in, port, name, mtu, number, nic); err != nil {
-		return err
-	}
-	if l.Options.Cut {
-		if err := errors.Join(sw.cut(port), in.cut(name)); err != nil {
-			return fmt.Errorf("cut segments at %s: %w", port, err)
-		}
-	}
-	if nic > 0 {
-		// A NIC that moves takes no queueing discipline along: the port paces
-		// what comes to it, and other ports what it sends.
-		return limitPort(sw, port, rate, mtu)
-	}
-	return limitBoth(sw, in, port, rate, mtu)
+	return s.LinkByName(name)
 }
 
 func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu, number, nic int) error {
@@ -169,16 +136,15 @@ func (s *stack) raise(name string, addrs []netip.Prefix) error {
 	return s.LinkSetUp(link)
 }
 
-func (s *stack) defaultRoutes(via []netip.Addr) error {
-	link, err := s.LinkByName(uplink)
-	if err != nil {
-		return err
-	}
-	for _, gw := range via {
-		bits := gw.BitLen()
-		all := &net.IPNet{IP: make(net.IP, bits/8), Mask: net.CIDRMask(0, bits)}
-		if err := s.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all, Gw: gw.AsSlice()}); err != nil {
-			return fmt.Errorf("default route through %s: %w", gw, err)
+func (s *stack) addRoutes(all []hop) error {
+	for _, h := range all {
+		link, err := s.LinkByName(NICName(h.nic))
+		if err != nil {
+			return err
+		}
+		dst := &net.IPNet{IP: h.dst.Addr().AsSlice(), Mask: net.CIDRMask(h.dst.Bits(), h.dst.Addr().BitLen())}
+		if err := s.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: dst, Gw: h.via.AsSlice()}); err != nil {
+			return fmt.Errorf("route to %s through %s: %w", h.dst, h.via, err)
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ type variant struct {
 	mode        heddle.Mode
 	network     heddle.Network
 	endpoint    heddle.Endpoint
+	fabric      *heddle.Fabric
 }
 
 // facts are those of a host with one uplink of MTU 1400 and a second NIC.
@@ -66,7 +67,7 @@ func variants() []variant {
 	var all []variant
 	add := func(m heddle.Mode, name, about string, change func(*heddle.Network, *heddle.Endpoint)) {
 		n, e := demo(m.Name(), change)
-		all = append(all, variant{name, about, m, n, e})
+		all = append(all, variant{name, about, m, n, e, nil})
 	}
 	add(host.Mode{}, "host", "Nothing is made.", func(n *heddle.Network, e *heddle.Endpoint) {
 		*n = heddle.Network{ID: n.ID, Name: n.Name, Mode: n.Mode}
@@ -100,6 +101,7 @@ func variants() []variant {
 		giveNIC(n, e)
 		n.Subnets, n.Gateways, e.Addrs = nil, nil, nil
 	})
+	all = append(all, overlays()...)
 	add(direct.Mode{}, "direct-subnet", "A NIC with an address of the network (`--parent lan1 --subnet 10.20.0.0/24 --subnet fd20::/64`).", giveNIC)
 	return all
 }
@@ -119,6 +121,8 @@ func giveNIC(n *heddle.Network, e *heddle.Endpoint) {
 
 func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {
 	t.Helper()
+	facts := facts
+	facts.Fabric = v.fabric
 	if err := v.mode.Check(facts, v.network); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +140,12 @@ func (v variant) plans(t *testing.T) (network, endpoint heddle.Plan) {
 func (v variant) text(t *testing.T) string {
 	network, endpoint := v.plans(t)
 	var b bytes.Buffer
+	if r, ok := v.mode.(heddle.Reacher); ok && v.fabric != nil {
+		fmt.Fprintln(&b, "# the way to other hosts")
+		for _, c := range r.Reach(heddle.HostFacts{Name: facts.Name, Links: facts.Links, Fabric: v.fabric}).Commands("pod") {
+			fmt.Fprintln(&b, c)
+		}
+	}
 	fmt.Fprintln(&b, "# the network")
 	for _, c := range network.Commands("pod") {
 		fmt.Fprintln(&b, c)

@@ -102,6 +102,7 @@ func urls(endpoints []string, secure bool) []string {
 // SetEndpoints replaces the servers that are asked.
 func (e *Etcd) SetEndpoints(endpoints []string) {
 	e.client.SetEndpoints(urls(endpoints, e.options.TLS != nil)...)
+	e.health.listAgain()
 }
 
 // Client is etcd's own client, for the administration of members and users.

@@ -17,7 +17,7 @@ import (
 const (
 	probeEvery   = 1000 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
-	membersEvery = time.Minute
+	membersEvery = 10 * time.Second
 	// slowAfter is how long an answer takes that is called slow.
 	slowAfter = 500 * time.Millisecond
 )
@@ -104,6 +104,14 @@ func (h *health) hurry() {
 	case h.wake() <- struct{}{}:
 	default:
 	}
+}
+
+// listAgain has the next probe ask who the members are.
+func (h *health) listAgain() {
+	h.mu.Lock()
+	h.listed = time.Time{}
+	h.mu.Unlock()
+	h.hurry()
 }
 
 func (h *health) wake() chan struct{} {

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Watch implements Store. Whenever the stream of changes breaks it begins with a
@@ -29,15 +31,21 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 				return
 			}
 			e.options.Log.Debug("watch of the store broke, starting it again", "prefix", prefix, "error", err)
-			if wait = min(2*wait+100*time.Millisecond, time.Second); began {
+			wait = min(2*wait+100*time.Millisecond, time.Second)
+			switch {
+			case began:
 				wait = 50 * time.Millisecond
 				e.health.hurry()
+			case errors.Is(err, heddle.StoreRefused.Sentinel()):
+				wait = refusedPause // a host that was removed asks for long
 			}
 			pause(ctx, wait)
 		}
 	}()
 	return out
 }
+
+const refusedPause = 5 * time.Second
 
 func pause(ctx context.Context, d time.Duration) {
 	select {

@@ -1,7 +1,8 @@
 // Package trial finds out whether a mode works on this kernel by using it: the
 // plans of a sample network and endpoint are made on a throw-away host, compared
 // and removed. What a version number, a module list or a configuration file say
-// does not matter. It takes some tens of milliseconds.
+// does not matter. It takes some tens of milliseconds; a mode that spans hosts is
+// tried between two of them, with packets, which takes some tenths of a second.
 package trial
 
 import (
@@ -40,6 +41,9 @@ func Run(m heddle.Mode, c Case) error {
 	s := sampleFor(c)
 	if s.network.Mode == "host" {
 		return nil // nothing is made
+	}
+	if r, ok := m.(heddle.Reacher); ok {
+		return span(m, r, c)
 	}
 	stage, err := kernel.NewStage()
 	if err != nil {
@@ -95,6 +99,7 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 // nearest lists, for a mode that does not work, the others by likeness. Mode
 // host comes last for all of them: it works everywhere and isolates nothing.
 var nearest = map[string][]string{
+	"overlay": {"routed", "bridge", "macvlan"},
 	"bridge":  {"routed", "macvlan"},
 	"routed":  {"bridge", "macvlan"},
 	"macvlan": {"bridge", "routed"},

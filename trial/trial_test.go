@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/vm"
 )
@@ -22,7 +25,7 @@ func TestRun(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")
 	}
-	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}} {
+	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}} {
 		for _, c := range []Case{{m.Name(), true, true}, {m.Name(), true, false}, {m.Name(), false, true}} {
 			start := time.Now()
 			if err := Run(m, c); err != nil {
@@ -65,4 +68,26 @@ func TestBest(t *testing.T) {
 			t.Errorf("%+v with %v: %q, want %q", c.refused, c.works, s, c.advice)
 		}
 	}
+}
+
+// blind is the overlay on hosts that do not know where their peers are.
+type blind struct{ overlay.Mode }
+
+func (b blind) Reach(h heddle.HostFacts) heddle.Plan {
+	p := b.Mode.Reach(h)
+	p.Host.Forwards = nil
+	return p
+}
+
+// TestSpanSends: what the kernel takes and compares well does not pass if no
+// packet gets through.
+func TestSpanSends(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for network namespaces")
+	}
+	err := Run(blind{}, Case{"overlay", true, true})
+	if !errors.Is(err, heddle.NotOnKernel.Sentinel()) || !strings.Contains(err.Error(), "over IPv4") {
+		t.Errorf("hosts that cannot reach each other: %v", err)
+	}
+	t.Log(err)
 }

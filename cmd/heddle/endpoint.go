@@ -11,7 +11,7 @@ import (
 
 func newEndpoint(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "endpoint", Short: "Endpoints: interfaces of containers on networks", GroupID: groupNetworks},
-		newEndpointList(s), newEndpointShow(s))
+		newEndpointList(s), newEndpointShow(s), newEndpointMove(s))
 }
 
 func newEndpointList(s *session) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,28 +11,29 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
+// upFlags are the flags of lab up.
+type upFlags struct {
+	lab.Options
+	rate, agent string
+}
+
 func newLabUp(s *session) *cobra.Command {
-	o := lab.Options{Progress: func(step string) { s.note("%s", step) }}
-	rate, agent := "", ""
+	o := upFlags{Options: lab.Options{Progress: func(step string) { s.note("%s", step) }}}
 	cmd := &cobra.Command{
-		Use: "up", Args: takes(),
+		Use: "up [FILE]", Args: takes("[FILE]"),
 		Short: "Make a lab",
 		Long: `up makes several hosts on this machine and a switch between them. The hosts are
 called host1, host2, …, know each other by name, and outlive the command. The
-agent of each host is heddled, from the folder of this program.`,
+agent of each host is heddled, from the folder of this program.
+
+With --store embedded the agents form a cluster: that of host1 makes it, the
+others join.
+
+FILE is a topology in YAML: hosts and routers, switches, addresses, MTUs, rates,
+daemons. docs/guides/lab.md has its keys.`,
 		Example: "  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if o.Rate, err = parseRate(rate); err != nil {
-				return err
-			}
-			if o.Hosts < 1 {
-				return heddle.Errorf(heddle.BadArgument, "--hosts", fmt.Sprint(o.Hosts), "a lab has one host at least")
-			}
-			if agent != "" {
-				o.AgentCommand = []string{agent}
-			}
-			l, err := lab.Up(cmd.Context(), o)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := o.up(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -44,46 +44,66 @@ agent of each host is heddled, from the folder of this program.`,
 	f.StringVar(&o.Name, "name", defaultLab, "name of the lab")
 	f.IntVar(&o.Hosts, "hosts", 2, "number of hosts")
 	f.IntVar(&o.MTU, "mtu", 1500, "MTU of the wires in `bytes`")
-	f.StringVar(&rate, "rate", "", "`rate` of the wires, such as 10gbit; by default unlimited")
-	f.StringVar(&agent, "agent", "", "the agent's `file`; by default heddled beside this program")
+	f.StringVar(&o.rate, "rate", "", "`rate` of the wires, such as 10gbit; by default unlimited")
+	f.StringVar(&o.Store, "store", "", "the agents' `store`: none or embedded; by default none")
+	f.StringVar(&o.agent, "agent", "", "the agent's `file`; by default heddled beside this program")
 	f.BoolVar(&o.NoAgent, "no-agent", false, "leave the hosts without agents")
 	return cmd
 }
 
-// units of rates, as tc(8) has them; the longest names first.
-var units = []struct {
-	name string
-	bits float64
-}{{"tbit", 1e12}, {"gbit", 1e9}, {"mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
+func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
+	if o.agent != "" {
+		o.AgentCommand = []string{o.agent}
+	}
+	if len(args) > 0 {
+		return o.upFile(cmd, args[0])
+	}
+	if o.Hosts < 1 {
+		return nil, heddle.Errorf(heddle.BadArgument, "--hosts", fmt.Sprint(o.Hosts), "a lab has one host at least")
+	}
+	if o.rate != "" {
+		rate, err := lab.ParseRate(o.rate)
+		if err != nil {
+			return nil, err
+		}
+		if rate != lab.Unlimited {
+			o.Rate = uint64(rate)
+		}
+	}
+	return lab.Up(cmd.Context(), o.Options)
+}
 
-// parseRate reads a rate in bits a second, such as 10gbit; 0 is unlimited.
-func parseRate(s string) (uint64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	for _, u := range units {
-		number, found := strings.CutSuffix(strings.ToLower(s), u.name)
-		if !found {
-			continue
+// upFile makes the lab of a topology file. Of the flags, those hold that are
+// about this machine; the others are the file's business.
+func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
+	for _, name := range []string{"hosts", "mtu", "rate", "store"} {
+		if cmd.Flags().Changed(name) {
+			return nil, heddle.Errorf(heddle.BadArgument, "--"+name, "beside a topology file", "say it in the file")
 		}
-		v, err := strconv.ParseFloat(number, 64)
-		if err == nil && v > 0 && v*u.bits <= 1e15 {
-			return uint64(v * u.bits), nil
-		}
-		break
 	}
-	return 0, heddle.Errorf(heddle.BadArgument, "--rate", fmt.Sprintf("%q", s), "give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit")
+	t, err := lab.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("name") || t.Name == "" {
+		t.Name = o.Name
+	}
+	if o.agent != "" {
+		t.Agent.Command = o.AgentCommand
+	}
+	t.Agent.Off = t.Agent.Off || o.NoAgent
+	t.Progress = o.Progress
+	return lab.Raise(cmd.Context(), t)
 }
 
 // bitRate writes a rate with the unit that keeps it short.
-func bitRate(bits uint64) string {
-	if bits == 0 {
-		return "unlimited"
+func bitRate(r lab.Rate) string {
+	if r == lab.Unlimited {
+		return r.String()
 	}
-	for _, u := range units {
-		if float64(bits) >= u.bits {
-			return strconv.FormatFloat(float64(bits)/u.bits, 'g', 4, 64) + " " + strings.ToUpper(u.name[:1]) + u.name[1:] + "/s"
-		}
+	bits, units := float64(r), []string{"Bit/s", "Kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"}
+	for bits >= 1000 && len(units) > 1 {
+		bits, units = bits/1000, units[1:]
 	}
-	return "0 bit/s"
+	return strconv.FormatFloat(bits, 'g', 4, 64) + " " + units[0]
 }

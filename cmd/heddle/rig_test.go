@@ -46,7 +46,9 @@ func TestRigPorts(t *testing.T) {
 // TestRigRanges: two hosts on one wire give out different addresses, and not
 // those of the hosts.
 func TestRigRanges(t *testing.T) {
-	s := &stage{lab: &lab.Lab{Options: lab.Options{Subnet4: netip.MustParsePrefix("172.31.240.0/24"), Subnet6: netip.MustParsePrefix("fd99:172:31:240::/64"), NICs: 2}}}
+	s := &stage{lab: &lab.Lab{Topology: lab.Topology{
+		Switches: []lab.Switch{{Subnets: []netip.Prefix{netip.MustParsePrefix("172.31.240.0/24"), netip.MustParsePrefix("fd99:172:31:240::/64")}}},
+		Hosts:    []lab.Node{{Spare: 2}}}}}
 	r := &rig{}
 	for _, mode := range []string{modeMacvlan, modeDirect} {
 		a, b := r.network(s, 3, 0, mode), r.network(s, 3, 1, mode)

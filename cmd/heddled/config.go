@@ -20,10 +20,19 @@ type config struct {
 	Metrics     string `json:"metrics,omitempty"`
 	LogLevel    string `json:"logLevel,omitempty"`
 	LogFormat   string `json:"logFormat,omitempty"`
+
+	Store      string `json:"store,omitempty"`
+	StoreCA    string `json:"storeCA,omitempty"`
+	StoreCert  string `json:"storeCert,omitempty"`
+	StoreKey   string `json:"storeKey,omitempty"`
+	Join       string `json:"join,omitempty"`
+	Token      string `json:"token,omitempty"`
+	Underlay   string `json:"underlay,omitempty"`
+	TunnelPort uint16 `json:"tunnelPort,omitempty"`
 }
 
 func defaults() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", LogLevel: "info", LogFormat: "text"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, LogLevel: "info", LogFormat: "text"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -35,9 +44,17 @@ func newCommand(run func(context.Context, config) error) *cobra.Command {
 		Long: `heddled gives the containers of this host their networks. It keeps what it made
 when it stops, and takes it up again when it starts.
 
-The configuration file is YAML with the keys name, stateDir, runDir,
-socketGroup, metrics, logLevel and logFormat; flags win over it.`,
-		Example:       "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml",
+With a store it shares networks with other hosts. The first host founds a cluster
+with --store embedded; the others --join it with a --token, which 'heddle host
+token' prints. A host that belongs to a cluster goes on with it, with or without
+these flags, unless it is told --store none. An etcd that is there already is used
+with --store etcd://HOST:PORT,… and its certificates (etcd+insecure:// without).
+
+The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
+metrics, logLevel, logFormat, store, storeCA, storeCert, storeKey, join, token,
+underlay and tunnelPort; flags win over it.`,
+		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
+			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…",
 		Version:       heddle.Version,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, SilenceUsage: true,
@@ -50,10 +67,19 @@ socketGroup, metrics, logLevel and logFormat; flags win over it.`,
 				"name": {&c.Name, &flags.Name}, "state-dir": {&c.StateDir, &flags.StateDir}, "run-dir": {&c.RunDir, &flags.RunDir},
 				"socket-group": {&c.SocketGroup, &flags.SocketGroup}, "metrics": {&c.Metrics, &flags.Metrics},
 				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
+				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
+				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token": {&c.Token, &flags.Token},
+				"underlay": {&c.Underlay, &flags.Underlay},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
 				}
+			}
+			if cmd.Flags().Changed("tunnel-port") {
+				c.TunnelPort = flags.TunnelPort
+			}
+			if err := c.checkStore(); err != nil {
+				return err
 			}
 			return run(cmd.Context(), c)
 		},
@@ -67,6 +93,14 @@ socketGroup, metrics, logLevel and logFormat; flags win over it.`,
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
+	f.StringVar(&flags.Store, "store", "", "what hosts share: none, embedded, or etcd://HOST:PORT,… (default: none, or what this host has joined)")
+	f.StringVar(&flags.StoreCA, "store-ca", "", "file with the certificate authority of an external etcd")
+	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")
+	f.StringVar(&flags.StoreKey, "store-key", "", "file with the key of --store-cert")
+	f.StringVar(&flags.Join, "join", "", "underlay address of a host of the cluster to join")
+	f.StringVar(&flags.Token, "token", "", "token of the cluster to join ('heddle host token')")
+	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
+	f.Uint16Var(&flags.TunnelPort, "tunnel-port", heddle.DefaultTunnelPort, "UDP port of the tunnels of a cluster that this host founds")
 	return cmd
 }
 

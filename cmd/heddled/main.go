@@ -26,11 +26,12 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 // modes are all the modes of this agent.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -57,11 +58,22 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Log: log, Tripwire: tripwire()})
+	company, err := keepCompany(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, c, company, log)
+	return errors.Join(err, company.close())
+}
+
+// serve is the agent's life beside its company.
+func serve(ctx context.Context, c config, company *company, log *slog.Logger) error {
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Cluster: company.api(), Alone: c.Store == "none", Log: log, Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}
 	server := api.NewServer(a, log)
+	server.HandleHosts(company.hosts())
 	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
 	socket := filepath.Join(c.RunDir, "heddle.sock")
 	l, err := api.Listen(socket, c.SocketGroup)

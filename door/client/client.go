@@ -74,6 +74,11 @@ func (c *Client) Detach(ctx context.Context, id heddle.EndpointID) (bool, error)
 	return r.Found, err
 }
 
+// Move detaches an endpoint, and sends its addresses to another host.
+func (c *Client) Move(ctx context.Context, id heddle.EndpointID, to string) (e heddle.Endpoint, err error) {
+	return e, c.call(ctx, "POST", PathMove, MoveRequest{id, to}, &e)
+}
+
 // Endpoints lists all endpoints.
 func (c *Client) Endpoints(ctx context.Context) (all []heddle.Endpoint, err error) {
 	return all, c.call(ctx, "GET", PathEndpoints, nil, &all)

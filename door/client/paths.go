@@ -16,12 +16,17 @@ const (
 	PathEndpoints = "/v1/endpoints"
 	PathAttach    = "/v1/attach"
 	PathDetach    = "/v1/detach"
+	PathMove      = "/v1/move"
 	PathCheck     = "/v1/check"
 	PathAudit     = "/v1/audit"
 	PathGC        = "/v1/gc"
 	PathStatus    = "/v1/status"
 	PathExplain   = "/v1/explain"
 	PathModes     = "/v1/modes"
+
+	PathHosts      = "/v1/hosts"
+	PathHostToken  = "/v1/hosts/token"
+	PathHostRemove = "/v1/hosts/remove"
 )
 
 // CreateRequest is the body of a POST to PathNetworks.
@@ -45,6 +50,14 @@ type AllowRequest struct {
 // DetachReply answers a POST to PathDetach.
 type DetachReply struct {
 	Found bool `json:"found"`
+}
+
+// MoveRequest is the body of a POST to PathMove; the reply is the endpoint as it
+// was.
+type MoveRequest struct {
+	ID heddle.EndpointID `json:"id"`
+	// To is the name of the host that it goes to.
+	To string `json:"to"`
 }
 
 // GCRequest is the body of a POST to PathGC; see agent.GC.

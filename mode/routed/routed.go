@@ -23,9 +23,6 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// gatewayLinkLocal is the link-local address of every host end.
-var gatewayLinkLocal = netip.MustParsePrefix("fe80::1/64")
-
 // Priorities of the rules, within heddle's band.
 const (
 	toPriority   = heddle.RulePriorityFrom
@@ -161,58 +158,5 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	port := e.ID.PortName()
-	host := heddle.State{
-		Links: []heddle.Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
-			Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true}},
-		Elements: append(heddle.Guard("inet", e), heddle.Publish(e)...),
-	}
-	if n.HasFamily(true) {
-		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
-			// to answer a request enters the asker into the host's neighbour table,
-			// which is one for all interfaces: only the container's own addresses
-			// are answered, for they are routed to this port
-			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
-		if len(e.Ports) > 0 {
-			host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/route_localnet", Value: "1"})
-		}
-	}
-	if n.HasFamily(false) {
-		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
-		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: gatewayLinkLocal})
-	}
-	for _, g := range n.Gateways {
-		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: heddle.Single(g)})
-	}
-	for _, a := range e.Sources() {
-		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: port, Addr: a, MAC: e.MAC})
-	}
-	for _, a := range e.Addrs {
-		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
-	}
-	return heddle.Plan{Host: host, Pod: pod(n, e)}, nil
-}
-
-func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	link := heddle.Link{Name: e.ID.IfName, Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true}
-	s := heddle.PodBasics(n, e, link)
-	for _, a := range e.Addrs {
-		gw, ok := n.GatewayFor(a.Addr())
-		if !ok {
-			continue
-		}
-		via := heddle.Route{Link: link.Name, Via: gw}
-		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: heddle.Single(a.Addr())})
-		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: link.Name, Addr: gw, MAC: e.ID.PortMAC()})
-		s.Routes = append(s.Routes, heddle.Route{Dst: heddle.Single(gw), Link: link.Name})
-		for _, half := range heddle.Halves(a) {
-			via.Dst = half
-			s.Routes = append(s.Routes, via)
-		}
-		if e.DefaultRoute && !n.Internal {
-			via.Dst = heddle.AnyPrefix(a.Addr())
-			s.Routes = append(s.Routes, via)
-		}
-	}
-	return s
+	return heddle.RoutedEndpoint(n, e), nil
 }

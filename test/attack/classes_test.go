@@ -37,6 +37,7 @@ var classes = []class{
 	{id: "source-route", title: "Source routing", known: "RFC 791 3.1, RFC 5095, RFC 8754; CVE-2021-31440"},
 	{id: "conntrack", title: "Forged members of others' connections", known: "RFC 5927; NAT slipstreaming (CVE-2020-28041)"},
 	{id: "tunnel", title: "Encapsulated packets into the host's tunnels", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595"},
+	{id: "underlay", title: "Encapsulated packets between hosts, from whoever sends them", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595", limit: "a machine on the underlay that can send with a host's address can send for its containers"},
 	{id: "lan", title: "Unpublished or loopback-bound ports, from the LAN", known: "moby #48724, #49325, #52224"},
 	{id: "portmap", title: "Port mapping too broad", known: "CVE-2025-67499, CVE-2019-9946"},
 	{id: "port", title: "Published ports that take over those of the host", known: "kubernetes #97910"},
@@ -57,7 +58,7 @@ var classes = []class{
 	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661", elsewhere: "there is no DHCP client"},
 	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "no resolver is offered"},
 	{id: "service", title: "Service hijack", known: "CVE-2020-8554", elsewhere: "there are no services"},
-	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "needs peers: not on one host"},
-	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "needs a store and peers: not on one host"},
+	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "the overlay is not encrypted, and says so (heddle network show)"},
+	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "the tests of packages store and join: strangers, wrong tokens, other authorities, expired certificates"},
 	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "there are no keys"},
 }

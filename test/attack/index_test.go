@@ -58,6 +58,13 @@ func rows() []row {
 		}
 		add(a.class, a.name, strings.ReplaceAll(a.modes, " ", ", ")+": "+result, a.limit+a.certain)
 	}
+	for _, a := range spanAttacks() {
+		result := "prevented"
+		if a.certain != "" {
+			result = "prevented (kernel)"
+		}
+		add("underlay", a.name, "overlay: "+result, a.certain)
+	}
 	for _, d := range doorAttacks() {
 		add(d.class, d.name, "every mode: prevented", "")
 	}

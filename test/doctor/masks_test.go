@@ -22,6 +22,7 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
@@ -58,6 +59,7 @@ var masks = []mask{
 var guestMasks = []mask{
 	{name: "no bridge", module: "bridge", says: both("bridge", ""), advice: both("mode macvlan works here", "")},
 	{name: "no macvlan", module: "macvlan", says: map[string]string{"macvlan": "not supported"}, advice: map[string]string{"macvlan": "mode bridge works here"}},
+	{name: "no vxlan", module: "vxlan", says: map[string]string{"overlay": "a vxlan device"}, advice: map[string]string{"overlay": "mode routed works here"}},
 	{name: "no veth", module: "veth", says: both("link/hd", "link/hd"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "no nf_tables", module: "nf_tables", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
 	{name: "no NAT chains", module: "nft_chain_nat", says: both("firewall", "firewall"), advice: both(macvlanWorks, macvlanWorks)},
@@ -72,7 +74,7 @@ var guestMasks = []mask{
 // maskAgent is an agent in this process with the masks' modes.
 func maskAgent(t *testing.T) *agent.Agent {
 	t.Helper()
-	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}}})
+	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}})
 	must(t, err)
 	t.Cleanup(func() { a.Close() })
 	return a
@@ -249,7 +251,7 @@ func TestGuestWithoutIPv6(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/net/ipv6/conf"); !vm.InGuest() || err == nil {
 		t.Skip("TestInGuestsWithoutIPv6 runs it")
 	}
-	for _, mode := range []string{"bridge", "routed"} {
+	for _, mode := range []string{"bridge", "routed", "overlay"} {
 		a := maskAgent(t)
 		_, _, err := a.CreateNetwork(network(mode), false)
 		if heddle.KindOf(err) != heddle.Unavailable || !strings.Contains(err.Error(), "with IPv4 alone it works here") && !strings.Contains(err.Error(), "ipv6") {

@@ -24,10 +24,14 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/ipam", module + "/kernel", module + "/nic", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/ipam", module + "/kernel", module + "/nic", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
+	{"cluster", []string{module, module + "/store"}, "what hosts agree on needs the record they share, and nothing of the kernel"},
+	{"join", []string{module, module + "/cluster", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
+	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
+	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/kernel", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
 	{"door/client", []string{module}, "a program that calls an agent must not contain one"},
@@ -36,7 +40,7 @@ var rules = []rule{
 	{"ipam", []string{module}, "addresses are arithmetic"},
 	{"kernel", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
-	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys"}, "a lab makes hosts, not endpoints"},
+	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module}, "modes are pure, so that their plans can be printed, compared and tested without root"},

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// clusterParts are the lines of the status about the store and the other hosts.
+func (a *Agent) clusterParts() []heddle.PartStatus {
+	if a.opt.Cluster == nil {
+		return nil
+	}
+	return []heddle.PartStatus{a.storePart(), a.hostsPart(), a.sharedPart(), a.pathsPart()}
+}
+
+func (a *Agent) storePart() heddle.PartStatus {
+	v, h := a.opt.Cluster.View(), a.opt.Cluster.Health()
+	up := 0
+	for _, m := range h.Members {
+		if m.Up {
+			up++
+		}
+	}
+	detail := fmt.Sprintf("%d of %d members answer", up, len(h.Members))
+	if h.Detail != "" {
+		detail += ": " + h.Detail
+	}
+	part := heddle.PartStatus{Name: "store", State: "ok", Detail: detail}
+	switch {
+	case v.Strange != nil:
+		part.State, part.Detail = "bad", v.Strange.Error()
+	case v.Removed:
+		part.State, part.Detail = "bad", "this host was removed from the cluster by an operator"
+	case h.State == "down":
+		part.State, part.Detail = "bad", detail+"; traffic and endpoints in this host's blocks go on"
+	case h.State != "ok":
+		part.State = "warn"
+	}
+	return part
+}
+
+func (a *Agent) hostsPart() heddle.PartStatus {
+	v := a.opt.Cluster.View()
+	var away []string
+	for _, h := range v.Peers {
+		if !v.Alive[h.Name] {
+			away = append(away, h.Name)
+		}
+	}
+	part := heddle.PartStatus{Name: "hosts", State: "ok", Detail: fmt.Sprint(1 + len(v.Peers))}
+	if len(away) > 0 && v.Revision > 0 {
+		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away))
+	}
+	return part
+}
+
+// sharedPart says which networks are not as they should be between this host and
+// the cluster.
+func (a *Agent) sharedPart() heddle.PartStatus {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.reachError != nil {
+		return heddle.PartStatus{Name: "tunnels", State: "bad", Detail: a.reachError.Error()}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.unfit)) {
+		return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + name + " is not on this host: " + a.unfit[name].Error()}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.lonely)) {
+		return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + name + " is on this host alone: " + a.lonely[name].Error()}
+	}
+	return heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
+}
+
+// firstFew joins the first names of a long list.
+func firstFew(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

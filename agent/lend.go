@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// lender answers other hosts that ask for addresses of this one's blocks.
+type lender struct{ *Agent }
+
+// Lend sets an address aside, or says who has it.
+func (l lender) Lend(network string, addr netip.Addr) error {
+	n := l.networkByID(network)
+	if n == nil || n.pool == nil {
+		return noNetwork(network)
+	}
+	l.pools.Lock()
+	defer l.pools.Unlock()
+	if err := n.pool.Lend(addr, "another host"); err != nil {
+		return err
+	}
+	l.lent[heddle.Pin{Network: network, Addr: addr}] = true
+	return nil
+}
+
+// Reclaim takes an address back.
+func (l lender) Reclaim(network string, addr netip.Addr) {
+	n := l.networkByID(network)
+	l.pools.Lock()
+	defer l.pools.Unlock()
+	delete(l.lent, heddle.Pin{Network: network, Addr: addr})
+	if n != nil && n.pool != nil {
+		n.pool.Reclaim(addr)
+	}
+}
+
+// giveBack returns the addresses that were borrowed from other hosts.
+func (a *Agent) giveBack(n *network, addrs []netip.Addr) {
+	if !n.Shared || a.opt.Cluster == nil {
+		return
+	}
+	v := a.opt.Cluster.View()
+	for _, addr := range addrs {
+		for _, p := range v.Pins {
+			if p.Network == n.ID && p.Addr == addr && p.Host == v.Self.ID {
+				a.opt.Cluster.Return(n.ID, p.Addr)
+			}
+		}
+	}
+}
+
+// returnUnused gives back, at the start, what was borrowed for endpoints that are
+// no more.
+func (a *Agent) returnUnused() {
+	v := a.opt.Cluster.View()
+	for _, p := range v.Pins {
+		if p.Host != v.Self.ID {
+			continue
+		}
+		n := a.networkByID(p.Network)
+		if n != nil && n.pool != nil {
+			if _, held := n.pool.Holder(p.Addr); held {
+				continue
+			}
+		}
+		a.opt.Cluster.Return(p.Network, p.Addr)
+	}
+}
+
+// idleTime is how long a block must have been of no use before it is given back:
+// one that was just claimed is for an attach under way.
+const idleTime = ipam.Quarantine
+
+// yieldIdle gives back blocks that the host does not need: all of a network that
+// is being deleted, or that has had no endpoint here for a while; otherwise those
+// that nobody uses, but for the one with the host's own address.
+func (a *Agent) yieldIdle(ctx context.Context) {
+	for _, n := range a.Networks() {
+		if !n.Shared {
+			continue
+		}
+		for _, b := range a.idleBlocks(n) {
+			a.yield(ctx, b)
+		}
+	}
+}
+
+// idleBlocks marks the blocks that are about to be yielded, and returns them.
+func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
+	n := a.networkByID(shown.ID)
+	if n == nil || n.pool == nil {
+		return nil
+	}
+	unused := len(a.endpointsOn(n.ID)) == 0
+	a.pools.Lock()
+	defer a.pools.Unlock()
+	v := a.opt.Cluster.View()
+	if v.Strange != nil || v.Removed {
+		return nil
+	}
+	for _, p := range a.blocksOf(n.ID, v) {
+		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
+		leaving := shown.Deleting && unused && !n.pool.Leased(p)
+		if leaving || a.idleLong(b, n.pool.Idle(p) && (unused || !a.hasSource(n.ID, p))) {
+			a.yielding[b] = true
+			delete(a.idle, b)
+		}
+	}
+	var all []heddle.Block // also those that could not be yielded before
+	for b := range a.yielding {
+		if b.Network == n.ID {
+			all = append(all, b)
+		}
+	}
+	if len(all) > 0 {
+		a.fitLocked(n, v)
+	}
+	return all
+}
+
+// idleLong notes whether a block is of use, and reports whether it has not been
+// for idleTime.
+func (a *Agent) idleLong(b heddle.Block, idle bool) bool {
+	since, known := a.idle[b]
+	switch {
+	case !idle:
+		delete(a.idle, b)
+	case !known:
+		a.idle[b] = time.Now()
+	}
+	return idle && known && time.Since(since) >= idleTime
+}
+
+func (a *Agent) hasSource(network string, block netip.Prefix) bool {
+	for _, s := range a.sources {
+		if s.Network == network && block.Contains(s.Addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// yield gives a block back. Until it is known to be given back, nothing is taken
+// from it.
+func (a *Agent) yield(ctx context.Context, b heddle.Block) {
+	ctx, cancel := waiting(ctx)
+	defer cancel()
+	if err := a.opt.Cluster.YieldBlock(ctx, b.Network, b.Prefix); err != nil {
+		a.log.Debug("block not yielded yet", "block", b.Prefix, "error", err)
+		return
+	}
+	a.pools.Lock()
+	defer a.pools.Unlock()
+	delete(a.yielding, b)
+}

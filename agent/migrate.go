@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+)
+
+// migrate puts networks that the host had before it had a store into the store,
+// each with the blocks in which its endpoints' addresses are. What the cluster
+// refuses (another network has the name, or the subnet) stays on this host alone,
+// and the status says so. The caller holds networkOps.
+func (a *Agent) migrate(v *cluster.View) {
+	for _, shown := range a.Networks() {
+		mode, err := a.mode(shown.Mode)
+		if err != nil || shown.Shared || !a.spans(mode) {
+			continue
+		}
+		n, err := a.network(shown.Name)
+		if err == nil {
+			err = a.migrateNetwork(n, v)
+		}
+		a.mu.Lock()
+		delete(a.lonely, shown.Name)
+		if err != nil {
+			a.lonely[shown.Name] = err
+		}
+		a.mu.Unlock()
+	}
+}
+
+func (a *Agent) migrateNetwork(n *network, v *cluster.View) error {
+	n.life.Lock() // nobody attaches meanwhile
+	defer n.life.Unlock()
+	there := func(m heddle.Network) bool { return m.ID == n.ID }
+	if !slices.ContainsFunc(v.Networks, there) {
+		shared := n.Network
+		shared.Shared, shared.Limits = true, nil
+		ctx, cancel := waiting(context.Background())
+		defer cancel()
+		if _, err := a.opt.Cluster.CreateNetwork(ctx, shared, usedBlocks(n)); err != nil {
+			return err
+		}
+	}
+	a.mu.Lock()
+	stored := a.networks[n.Name]
+	stored.Shared = true
+	next := stored.Network
+	a.mu.Unlock()
+	if err := a.ledger.putNetwork(next); err != nil {
+		return err
+	}
+	a.fit(next)
+	return nil
+}
+
+// usedBlocks are the blocks in which endpoints have addresses, or had them a
+// moment ago.
+func usedBlocks(n *network) []netip.Prefix {
+	var all []netip.Prefix
+	if n.pool == nil {
+		return nil
+	}
+	for _, addrs := range n.pool.Held() {
+		for _, addr := range addrs {
+			b := heddle.BlockOf(addr.Masked(), addr.Addr())
+			if !slices.Contains(all, b) {
+				all = append(all, b)
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y netip.Prefix) int { return x.Addr().Compare(y.Addr()) })
+	return all
+}

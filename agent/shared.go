@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+)
+
+// spans reports whether networks of the mode are in the store.
+func (a *Agent) spans(mode heddle.Mode) bool {
+	_, reacher := mode.(heddle.Reacher)
+	return reacher && a.opt.Cluster != nil
+}
+
+// share records a new network in the store, and makes it here. If that fails, it
+// is taken out of the store again. The caller holds networkOps.
+func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
+	ctx, cancel := waiting(context.Background())
+	defer cancel()
+	n.Shared = true
+	made, err := a.opt.Cluster.CreateNetwork(ctx, n, nil)
+	if errors.Is(err, heddle.NetworkExists.Sentinel()) && sameNetwork(made, n) {
+		err = nil // made on another host a moment ago
+	}
+	if err != nil {
+		return n, err
+	}
+	a.adoptLocked()
+	a.mu.RLock()
+	unfit := a.unfit[n.Name]
+	a.mu.RUnlock()
+	if unfit == nil || made.ID != n.ID {
+		return made, unfit
+	}
+	if err := a.opt.Cluster.DeleteNetwork(ctx, n.Name); err != nil {
+		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
+	}
+	a.adoptLocked()
+	return n, unfit
+}
+
+// deleteShared deletes a network on all hosts.
+func (a *Agent) deleteShared(n *network) error {
+	if used := a.endpointsOn(n.ID); len(used) > 0 {
+		return inUse(n.Name, used)
+	}
+	a.networkOps.Lock()
+	err := a.disallow(n.ID)
+	a.networkOps.Unlock()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := waiting(context.Background())
+	defer cancel()
+	// this host's own blocks are yielded by follow meanwhile
+	err = a.opt.Cluster.DeleteNetwork(ctx, n.Name)
+	if err == nil {
+		a.adopt()
+	}
+	return err
+}
+
+// changeShared changes a network's record on all hosts. The caller holds
+// networkOps.
+func (a *Agent) changeShared(name string, change func(*heddle.Network) error) error {
+	ctx, cancel := waiting(context.Background())
+	defer cancel()
+	err := a.opt.Cluster.ChangeNetwork(ctx, name, change)
+	if err == nil {
+		a.adoptLocked()
+	}
+	return err
+}
+
+// adoptNetwork makes a network of the cluster on this host, or brings it in line.
+func (a *Agent) adoptNetwork(n heddle.Network) error {
+	local, err := a.network(n.Name)
+	if err == nil && local.ID != n.ID {
+		if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
+			return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of this host alone", "delete it, then the cluster's network of that name comes; or create it anew under another name")
+		}
+		if err := a.unmake(local); err != nil {
+			return err
+		}
+		local, err = nil, noNetwork(n.Name)
+	}
+	if err != nil {
+		return a.takeOn(n)
+	}
+	if local.unplanned != nil {
+		return local.unplanned
+	}
+	plan, err := local.mode.Network(a.host(), n)
+	if err != nil {
+		return err
+	}
+	add, gone := heddle.Delta(local.plan.Host, plan.Host)
+	if add.Empty() && gone.Empty() && reflect.DeepEqual(local.Network, n) {
+		return nil
+	}
+	return a.replan(local, n, plan)
+}
+
+// takeOn makes a network that another host has created. What it would refuse if
+// it were created here keeps it from this host, not from others.
+func (a *Agent) takeOn(n heddle.Network) error {
+	mode, err := a.mode(n.Mode)
+	if err != nil {
+		return err
+	}
+	if err := mode.Check(a.host(), n); err != nil {
+		return err
+	}
+	if err := a.checkAgainstOthers(mode, n); err != nil {
+		return err
+	}
+	if err := a.probe(mode, n); err != nil {
+		return err
+	}
+	plan, err := mode.Network(a.host(), n)
+	if err != nil {
+		return err
+	}
+	if err := a.checkPlan(n.Name, plan); err != nil {
+		return err
+	}
+	if err := a.makeNetwork(&network{Network: n, mode: mode, plan: plan}); err != nil {
+		return err
+	}
+	a.fit(n)
+	return nil
+}
+
+// dropLeft removes the shared networks that the cluster has no more.
+func (a *Agent) dropLeft(v *cluster.View) {
+	for _, n := range a.Networks() {
+		there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
+		if !n.Shared || there {
+			continue
+		}
+		local, err := a.network(n.Name)
+		if err == nil {
+			err = a.unmakeUnused(local)
+		}
+		if err != nil {
+			a.log.Error("a network that the cluster deleted stays", "network", n.Name, "error", err)
+		}
+	}
+}
+
+func inUse(name string, used []heddle.Endpoint) error {
+	return heddle.Errorf(heddle.NetworkInUse, "network", fmt.Sprintf("%s with %d endpoints, such as %s", name, len(used), used[0].ID), "detach them first")
+}

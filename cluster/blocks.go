@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// ClaimBlock claims a block for this host.
+func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip.Prefix, near netip.Addr) (netip.Prefix, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var draw func(int) int // where the first is free, addresses look sequential
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return netip.Prefix{}, err
+		}
+		b, change, err := c.pick(n, subnet, near, draw)
+		if errors.Is(err, errBusy) {
+			if err := c.await(ctx, func() bool { return !c.busy(b) }); err != nil {
+				return netip.Prefix{}, err
+			}
+			continue
+		}
+		if err != nil || change.Put == nil {
+			return b.prefix, err
+		}
+		err = c.own(ctx, b, change)
+		c.mu.Lock()
+		delete(c.claiming, b)
+		_, held := c.memory.Held[b]
+		c.publish() // wakes who waits
+		c.mu.Unlock()
+		c.wake() // a claim whose outcome is open is taken up there
+		if held || err != nil {
+			return b.prefix, err
+		}
+		draw = rand.IntN // somebody was faster: get out of the way
+	}
+}
+
+var errBusy = errors.New("this host gives the block back, or takes it up, just now")
+
+// busy says that a block is this host's in the store, but not on the disk, or is
+// about to be. The caller holds the lock.
+func (c *Cluster) busy(b blockID) bool {
+	_, held := c.memory.Held[b]
+	return !held && (c.claiming[b] || c.record.owner(b) == c.o.Self.ID)
+}
+
+// pick chooses a block and makes the change that claims it, none if it is this
+// host's already.
+func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, draw func(int) int) (b blockID, change store.Change, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, known := c.record.network(n.ID)
+	switch {
+	case known == nil:
+		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name, "the cluster has it no more: 'heddle network list' shows those there are")
+	case known.Deleting:
+		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name, "wait until it is gone, and create it again")
+	}
+	b.network = n.ID
+	if near.IsValid() {
+		b.prefix = heddle.BlockOf(subnet, near)
+		owner := c.record.owner(b)
+		if _, held := c.memory.Held[b]; held && owner == c.o.Self.ID {
+			return b, change, nil
+		}
+		if c.busy(b) {
+			return b, change, errBusy
+		}
+		if owner != "" {
+			return b, change, heddle.Errorf(heddle.AddressTaken, "block", b.prefix.String()+" of network "+n.Name, "host "+c.record.hostName(owner)+" has it")
+		}
+	} else {
+		taken := map[netip.Prefix]bool{}
+		for _, i := range c.record.items {
+			other := blockID{i.place.network, i.prefix}
+			if _, is := i.value.(*blockRecord); is && other.network == n.ID && c.record.owner(other) != "" {
+				taken[i.prefix] = true
+			}
+		}
+		for other := range c.claiming {
+			taken[other.prefix] = taken[other.prefix] || other.network == n.ID
+		}
+		var free bool
+		if b.prefix, free = choose(*known, subnet, taken, draw); !free {
+			return b, change, heddle.Errorf(heddle.PoolExhausted, "claim addresses of network", n.Name+", subnet "+subnet.String(),
+				"all its blocks are with hosts: detach endpoints, or create a network with a larger subnet")
+		}
+	}
+	c.claiming[b] = true
+	return b, c.claim(b, entry), nil
+}
+
+// YieldBlock gives a block back. It is off the disk first, so that a host that
+// starts again never uses it; what a crash leaves is taken up in mendBlocks.
+func (c *Cluster) YieldBlock(ctx context.Context, network string, block netip.Prefix) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	b := blockID{network, block.Masked()}
+	if err := c.letGo(b); err != nil {
+		return err
+	}
+	for {
+		c.mu.Lock()
+		pending := c.yielding[b]
+		c.mu.Unlock()
+		if !pending {
+			return nil
+		}
+		if err := c.release(ctx, b); err != nil {
+			return err // tend goes on with it
+		}
+	}
+}
+
+// letGo takes a block off the disk, so that it is only in the store any more.
+func (c *Cluster) letGo(b blockID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.yielding[b] {
+		return nil
+	}
+	if err := c.barred(); err != nil {
+		return err
+	}
+	if _, held := c.memory.Held[b]; !held {
+		return nil
+	}
+	for _, p := range lentOut(c.memory, c.view.Load().Pins) {
+		if p.Network == b.network && b.prefix.Contains(p.Addr) {
+			return heddle.Errorf(heddle.AddressTaken, "yield block "+b.prefix.String()+", its address", p.Addr.String(), "host "+c.record.hostName(p.Host)+" has it; it is yielded when that returns it")
+		}
+	}
+	if err := c.keep(func(m *memory) { delete(m.Held, b) }); err != nil {
+		return err
+	}
+	c.yielding[b] = true
+	return nil
+}
+
+// release deletes a block that was let go from the store.
+func (c *Cluster) release(ctx context.Context, b blockID) error {
+	key := blockKey(b.network, b.prefix)
+	c.mu.Lock()
+	if c.record.revision == 0 {
+		c.mu.Unlock()
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		c.mu.Lock()
+	}
+	revision, mine := c.record.revisionOf(key), c.record.owner(b) == c.o.Self.ID
+	if !mine {
+		delete(c.yielding, b)
+	}
+	c.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	_, _, err := c.commit(ctx, store.Change{Require: []store.Condition{{Key: key, Revision: revision}}, Delete: []string{key}})
+	return err
+}

@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// choose returns a free block of the subnet: the first, or the first from a place
+// that is drawn. Of a network with ranges only blocks that have addresses of them
+// count. It does not look at more blocks than are taken, but for those outside
+// the ranges.
+func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, draw func(int) int) (netip.Prefix, bool) {
+	subnet = subnet.Masked()
+	bits := max(subnet.Bits(), heddle.BlockBits(subnet))
+	count := 1 << (bits - subnet.Bits())
+	first := 0
+	if draw != nil {
+		first = draw(count)
+	}
+	ranges := slices.DeleteFunc(slices.Clone(n.Ranges), func(r netip.Prefix) bool { return !subnet.Overlaps(r) })
+	for i := range count {
+		b := nth(subnet, bits, (first+i)%count)
+		if !taken[b] && (len(ranges) == 0 || slices.ContainsFunc(ranges, b.Overlaps)) {
+			return b, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// nth is the subnet's i-th part of that prefix length.
+func nth(subnet netip.Prefix, bits, i int) netip.Prefix {
+	b := subnet.Addr().AsSlice()
+	for at := bits - 1; i != 0; at, i = at-1, i>>1 {
+		if i&1 != 0 {
+			b[at/8] |= 0x80 >> (at % 8)
+		}
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return netip.PrefixFrom(a, bits)
+}

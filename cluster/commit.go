@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// patience bounds an operation whose caller does not.
+const patience = 5 * time.Second
+
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, patience)
+}
+
+// commit makes a change of this host, fenced by its own record. When it returns
+// without error the record shows what came of it, also if the change was refused:
+// then the caller looks again.
+//
+// Whether a change was made whose answer was lost cannot be told by reading: it
+// may be under way still. Therefore the fence is renewed first; after that it is
+// there or never comes.
+func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, revision int64, err error) {
+	fence, err := c.fenced(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	change.Require = append([]store.Condition{{Key: selfKey(c.o.Self.Name), Revision: fence}}, change.Require...)
+	done, revision, err = c.o.Store.Commit(ctx, change)
+	if err == nil {
+		return done, revision, c.saw(ctx, revision)
+	}
+	if errors.Is(err, heddle.StoreRefused.Sentinel()) || errors.Is(err, heddle.StoreFull.Sentinel()) || errors.Is(err, heddle.BadArgument.Sentinel()) {
+		return false, 0, err
+	}
+	if settled := c.settle(ctx, fence); settled != nil {
+		return false, 0, err
+	}
+	return false, 0, nil
+}
+
+// fenced waits until the host may change something, and returns the revision of
+// its own record.
+func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
+	waited := c.await(ctx, func() bool {
+		err = c.barred()
+		fence = c.fence
+		return err != nil || fence != 0
+	})
+	switch {
+	case err != nil || waited == nil:
+	case c.ctx.Err() != nil:
+		err = waited
+	default:
+		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", "'heddle status' shows its members: "+c.o.Store.Health().Detail)
+	}
+	return fence, err
+}
+
+// barred is why this host may change nothing. The caller holds the lock.
+func (c *Cluster) barred() error {
+	switch {
+	case c.strange != nil:
+		return c.strange
+	case c.accepted && c.record.isRemoved(c.memory):
+		return c.removedError()
+	default:
+		return nil
+	}
+}
+
+func (c *Cluster) removedError() error {
+	return heddle.Errorf(heddle.HostRemoved, "host", c.o.Self.Name, "detach its endpoints, move its state folder away, and join again with a new token")
+}
+
+// settle renews the fence after a change with an unknown outcome.
+func (c *Cluster) settle(ctx context.Context, fence int64) error {
+	c.mu.Lock()
+	if c.fence == fence {
+		c.fence = 0
+	}
+	c.mu.Unlock()
+	c.wake()
+	_, err := c.fenced(ctx)
+	return err
+}
+
+// introduce writes this host's record if the fence is not known. That ends all
+// that an earlier run of the agent, or an earlier fence, may have under way.
+func (c *Cluster) introduce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c.mu.Lock()
+	if !c.accepted || c.barred() != nil || c.fence != 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	change, err := c.introduction()
+	c.mu.Unlock()
+	if err == nil {
+		var revision int64
+		if _, revision, err = c.o.Store.Commit(ctx, change); err == nil {
+			err = c.saw(ctx, revision)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		err = c.introduced()
+	}
+	if c.trouble = err; err != nil {
+		c.publish() // wakes who waits
+	}
+	return err
+}
+
+// introduced takes up the fence, if the record is this run's.
+func (c *Cluster) introduced() error {
+	key := selfKey(c.o.Self.Name)
+	self, found := value[hostRecord](&c.record, key), value[clusterRecord](&c.record, clusterKey)
+	if c.barred() != nil || found == nil {
+		return nil
+	}
+	if self == nil || self.Run != c.run {
+		return heddle.Errorf(heddle.StoreDown, "introduce host", c.o.Self.Name, "its record changed meanwhile; it is written again")
+	}
+	if !c.memory.Introduced {
+		if err := c.keep(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
+			return err
+		}
+	}
+	c.fence = c.record.revisionOf(key)
+	c.publish()
+	c.wake()
+	return nil
+}
+
+// introduction is the change that puts this host's record, and the cluster's if
+// there is none.
+func (c *Cluster) introduction() (store.Change, error) {
+	r, name := &c.record, c.o.Self.Name
+	self := r.items[selfKey(name)]
+	if h, is := self.value.(*hostRecord); is && h.ID != c.o.Self.ID {
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
+			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
+	}
+	change := store.Change{
+		Require: []store.Condition{{Key: selfKey(name), Revision: self.revision}, {Key: removedKey(c.o.Self.ID)}, {Key: clusterKey, Revision: r.revisionOf(clusterKey)}},
+		Put:     []store.Entry{put(selfKey(name), hostRecord{c.o.Self, c.run})},
+	}
+	if value[clusterRecord](r, clusterKey) == nil {
+		id := randomID()
+		change.Put = append(change.Put, put(clusterKey, clusterRecord{id, heddle.VNIOf(id), c.o.Port}))
+	}
+	return change, nil
+}

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// saveEvery bounds how often what was merely seen is written to the disk.
+const saveEvery = 3 * time.Second
+
+// follow takes in what happens in the store until ctx ends.
+func (c *Cluster) follow(ctx context.Context) {
+	events := c.o.Store.Watch(ctx, Prefix)
+	save := time.NewTimer(saveEvery)
+	defer save.Stop()
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				return
+			}
+			all := []store.Event{e}
+			for more := true; more && len(all) < 64; {
+				select {
+				case e, open := <-events:
+					if more = open; open {
+						all = append(all, e)
+					}
+				default:
+					more = false
+				}
+			}
+			if c.take(all) {
+				save.Reset(saveEvery)
+			}
+		case <-save.C:
+			c.saveSeen()
+		}
+	}
+}
+
+// take applies events and reports whether the view has changed.
+func (c *Cluster) take(events []store.Event) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range events {
+		if e.Snapshot && e.Revision < max(c.record.revision, c.memory.Seen) {
+			c.restored(e.Revision)
+		}
+		c.record.apply(e)
+		c.judge()
+	}
+	c.noticeTwin()
+	changed := c.publish()
+	c.wake()
+	return changed
+}
+
+// restored forgets at which revisions things were committed: the store went back
+// to an earlier state, as a backup does, and what this host holds has to be
+// claimed again.
+func (c *Cluster) restored(revision int64) {
+	c.o.Log.Warn("the store went back to an earlier state", "revision", revision, "last seen", c.memory.Seen)
+	if c.memory.Cluster == "" {
+		return
+	}
+	c.fence = 0
+	for b := range c.memory.Held {
+		c.memory.Held[b] = 0
+	}
+	for p := range c.memory.Pins {
+		c.memory.Pins[p] = 0
+	}
+	c.memory.Seen = revision
+}
+
+// judge decides whether the store is that of our cluster.
+func (c *Cluster) judge() {
+	found := value[clusterRecord](&c.record, clusterKey)
+	was := c.strange
+	c.strange, c.accepted = c.twin, c.twin == nil
+	switch {
+	case c.memory.Cluster == "" || c.twin != nil:
+	case found == nil:
+		c.strange = heddle.Errorf(heddle.StoreStrange, "the store has no record of cluster", c.memory.Cluster, "it lost its data, or is another one: restore it from a backup, or point --store to the right one")
+	case found.ID != c.memory.Cluster:
+		c.strange = heddle.Errorf(heddle.StoreStrange, "the store is that of cluster", found.ID+", and not of "+c.memory.Cluster, "point --store to the right one; to change the cluster, move the host's state folder away")
+	}
+	if c.strange != nil {
+		c.accepted = false
+		c.fence = 0
+	}
+	if c.strange != nil && was == nil {
+		c.o.Log.Error("the store is not this host's; nothing is changed in it", "error", c.strange)
+	}
+}
+
+// noticeTwin finds another agent with this host's identity.
+func (c *Cluster) noticeTwin() {
+	self := c.record.items[selfKey(c.o.Self.Name)]
+	h, is := self.value.(*hostRecord)
+	if !c.accepted || !is || h.ID != c.o.Self.ID || c.fence == 0 || self.revision <= c.fence {
+		return
+	}
+	if h.Run == c.run {
+		c.fence = self.revision // a renewal whose answer was lost
+		return
+	}
+	c.twin = heddle.Errorf(heddle.HostExists, "another agent runs as host", c.o.Self.Name+" with ID "+c.o.Self.ID,
+		"its state folder was copied: stop one of the two, and move that one's state folder away")
+	c.strange, c.accepted, c.fence = c.twin, false, 0
+	c.o.Log.Error("two agents are one host", "error", c.twin)
+}
+
+// publish makes the view anew and reports whether it says something new. The
+// caller holds the lock.
+func (c *Cluster) publish() bool {
+	old := c.view.Load()
+	next := *old
+	switch {
+	case c.accepted:
+		next = *c.record.view(c.memory)
+	case c.record.revision == 0:
+		next = *remembered(c.memory)
+	}
+	next.Strange = c.strange
+	c.view.Store(&next)
+	close(c.news)
+	c.news = make(chan struct{})
+	same := next
+	same.Revision = old.Revision
+	if (old.Revision == 0) == (next.Revision == 0) && reflect.DeepEqual(&same, old) {
+		return false
+	}
+	c.unsaved = true
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// wake has the rest looked after.
+func (c *Cluster) wake() {
+	for _, one := range []chan struct{}{c.work, c.unfenced} {
+		select {
+		case one <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await waits until ok holds, which it calls with the lock held.
+func (c *Cluster) await(ctx context.Context, ok func() bool) error {
+	for {
+		c.mu.Lock()
+		done, news := ok(), c.news
+		c.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-c.ctx.Done():
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "call again when the agent runs")
+		case <-ctx.Done():
+			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "'heddle status' shows its members; try again")
+		}
+	}
+}
+
+// saw waits until the view is of the revision or later.
+func (c *Cluster) saw(ctx context.Context, revision int64) error {
+	return c.await(ctx, func() bool { return c.record.revision >= revision })
+}
+
+// keep changes the memory, on the disk first. The caller holds the lock.
+func (c *Cluster) keep(change func(m *memory)) error {
+	next := c.memory.clone()
+	change(&next)
+	if c.accepted {
+		next.Last, next.Seen = c.view.Load().Fabric, c.record.revision
+		next.Last.Peers = slices.Clone(next.Last.Peers)
+	}
+	if err := saveMemory(c.o.StateDir, next); err != nil {
+		return err
+	}
+	c.memory, c.unsaved = next, false
+	c.publish()
+	return nil
+}
+
+func (c *Cluster) saveSeen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.unsaved || !c.accepted {
+		return
+	}
+	if err := c.keep(func(m *memory) {}); err != nil {
+		c.o.Log.Warn("what was seen of the cluster is not kept", "error", err)
+	}
+}

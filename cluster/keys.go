@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+const (
+	clusterKey  = Prefix + "cluster"
+	networksKey = Prefix + "networks/"
+)
+
+func selfKey(host string) string    { return Prefix + "hosts/" + host + "/self" }
+func aliveKey(host string) string   { return Prefix + "hosts/" + host + "/alive" }
+func hostKeys(host string) string   { return Prefix + "hosts/" + host + "/" }
+func networkKey(name string) string { return networksKey + name }
+func removedKey(id string) string   { return Prefix + "removed/" + id }
+func blockKeys(network string) string {
+	return Prefix + "blocks/" + network + "/"
+}
+func blockKey(network string, p netip.Prefix) string { return blockKeys(network) + p.String() }
+func pinKey(host string, p place) string             { return hostKeys(host) + "pins/" + p.String() }
+func wantKey(host string, p place) string            { return hostKeys(host) + "wants/" + p.String() }
+func answerKey(owner, asker string, p place) string {
+	return hostKeys(owner) + "answers/" + asker + "/" + p.String()
+}
+
+// place is an address of a network.
+type place struct {
+	network string
+	addr    netip.Addr
+}
+
+func (p place) String() string { return p.network + "/" + p.addr.String() }
+
+// The values of the keys, in JSON. A block's and a pin's name their host by ID,
+// so that a name that is used again inherits nothing.
+type (
+	clusterRecord struct {
+		ID   string `json:"id"`
+		VNI  uint32 `json:"vni"`
+		Port uint16 `json:"port"`
+	}
+	// hostRecord is a host and the run of its agent: two agents with one identity
+	// (a host's disk was copied) see each other by it.
+	hostRecord struct {
+		heddle.Host
+		Run string `json:"run"`
+	}
+	aliveRecord struct {
+		Since time.Time `json:"since"`
+	}
+	removedRecord struct {
+		Name string    `json:"name"`
+		At   time.Time `json:"at"`
+	}
+	blockRecord struct {
+		Host string `json:"host"`
+	}
+	pinRecord struct {
+		Host string `json:"host"`
+	}
+	wantRecord struct {
+		Host string            `json:"host"`
+		By   heddle.EndpointID `json:"by,omitzero"`
+	}
+	// answerRecord is an owner's answer to the want at a revision, or a move that
+	// nobody asked for.
+	answerRecord struct {
+		Want   int64  `json:"want,omitempty"`
+		Denied string `json:"denied,omitempty"`
+		Move   *Move  `json:"move,omitempty"`
+	}
+)
+
+// item is an entry that was read.
+type item struct {
+	key      string
+	revision int64
+	// host is whose name the key is below, asker whom an answer is for.
+	host, asker string
+	place       place
+	prefix      netip.Prefix
+	// value points to one of the records, or to a heddle.Network.
+	value any
+}
+
+// read makes an item of an entry; what is not ours to understand has no value.
+func read(e store.Entry) item {
+	i := item{key: e.Key, revision: e.Revision}
+	part := strings.Split(strings.TrimPrefix(e.Key, Prefix), "/")
+	switch {
+	case e.Key == clusterKey:
+		i.value = &clusterRecord{}
+	case part[0] == "networks" && len(part) == 2:
+		i.value = &heddle.Network{}
+	case part[0] == "removed" && len(part) == 2:
+		i.value = &removedRecord{}
+	case part[0] == "blocks" && len(part) == 4:
+		i.place.network = part[1]
+		i.prefix, _ = netip.ParsePrefix(part[2] + "/" + part[3])
+		i.value = &blockRecord{}
+	case part[0] == "hosts" && len(part) > 2:
+		i.host = part[1]
+		i.readHost(part[2:])
+	}
+	if i.value != nil && json.Unmarshal(e.Value, i.value) != nil && part[0] != "blocks" {
+		i.value = nil // a block that cannot be read is still taken
+	}
+	return i
+}
+
+func (i *item) readHost(part []string) {
+	switch {
+	case part[0] == "self" && len(part) == 1:
+		i.value = &hostRecord{}
+	case part[0] == "alive" && len(part) == 1:
+		i.value = &aliveRecord{}
+	case part[0] == "pins" && len(part) == 3:
+		i.value = &pinRecord{}
+	case part[0] == "wants" && len(part) == 3:
+		i.value = &wantRecord{}
+	case part[0] == "answers" && len(part) == 4:
+		i.asker, part = part[1], part[1:]
+		i.value = &answerRecord{}
+	}
+	if len(part) == 3 {
+		i.place.network = part[1]
+		i.place.addr, _ = netip.ParseAddr(part[2])
+	}
+}
+
+// put is an entry with a record for its value.
+func put(key string, record any) store.Entry {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic(err) // records are plain data
+	}
+	return store.Entry{Key: key, Value: text}
+}

@@ -1,0 +1,173 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// memory is what this host keeps on its own disk. Blocks and pins in it are the
+// host's to use, also when the store is away; nothing else is.
+type memory struct {
+	Cluster string `json:"cluster,omitempty"`
+	// Host is this host's ID; Introduced says that its key was in the store once.
+	Host       heddle.Host `json:"host"`
+	Introduced bool        `json:"introduced,omitempty"`
+	// Held are own blocks, Pins borrowed addresses, each with the revision at which
+	// it was committed.
+	Held held `json:"held,omitempty"`
+	Pins pins `json:"pins,omitempty"`
+	// Lent are addresses of own blocks that another host has or may have; Sent
+	// borrowed ones that were sent on. Each names that host.
+	Lent lent `json:"lent,omitempty"`
+	Sent lent `json:"sent,omitempty"`
+	// Last is the cluster as last seen, for a start without the store, Seen its
+	// revision.
+	Last heddle.Fabric `json:"last,omitzero"`
+	Seen int64         `json:"seen,omitempty"`
+}
+
+type (
+	held map[blockID]int64
+	pins map[place]int64
+	lent map[place]string
+)
+
+// blockID names a block.
+type blockID struct {
+	network string
+	prefix  netip.Prefix
+}
+
+func (b blockID) MarshalText() ([]byte, error) {
+	return []byte(b.network + "/" + b.prefix.String()), nil
+}
+
+func (b *blockID) UnmarshalText(text []byte) (err error) {
+	network, prefix, _ := strings.Cut(string(text), "/")
+	b.network = network
+	b.prefix, err = netip.ParsePrefix(prefix)
+	return err
+}
+
+// MarshalText and UnmarshalText make a place the key of a JSON object.
+func (p place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+func (p *place) UnmarshalText(text []byte) (err error) {
+	network, addr, _ := strings.Cut(string(text), "/")
+	p.network = network
+	p.addr, err = netip.ParseAddr(addr)
+	return err
+}
+
+func (m memory) clone() memory {
+	m.Held, m.Pins = maps.Clone(m.Held), maps.Clone(m.Pins)
+	m.Lent, m.Sent = maps.Clone(m.Lent), maps.Clone(m.Sent)
+	m.fill()
+	return m
+}
+
+func (m *memory) fill() {
+	if m.Held == nil {
+		m.Held = held{}
+	}
+	if m.Pins == nil {
+		m.Pins = pins{}
+	}
+	if m.Lent == nil {
+		m.Lent = lent{}
+	}
+	if m.Sent == nil {
+		m.Sent = lent{}
+	}
+}
+
+// holder returns the held block that an address lies in.
+func (m memory) holder(p place) (blockID, bool) {
+	for b := range m.Held {
+		if b.network == p.network && b.prefix.Contains(p.addr) {
+			return b, true
+		}
+	}
+	return blockID{}, false
+}
+
+// file is the memory on disk, with the SHA-256 of its text.
+type file struct {
+	Sum    string          `json:"sha256"`
+	Memory json.RawMessage `json:"memory"`
+}
+
+func memoryPath(dir string) string { return filepath.Join(dir, "cluster.json") }
+
+func loadMemory(dir string) (m memory, err error) {
+	m.fill()
+	text, err := os.ReadFile(memoryPath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	var f file
+	if err == nil {
+		err = json.Unmarshal(text, &f)
+	}
+	if err == nil && f.Sum != sum(f.Memory) {
+		err = errors.New("its checksum is wrong")
+	}
+	if err == nil {
+		err = json.Unmarshal(f.Memory, &m)
+	}
+	if err != nil {
+		return m, heddle.Wrap(heddle.LedgerBroken, "read", memoryPath(dir), err, "restore it from a copy; without it the host does not know which addresses are its own, and has to be removed from the cluster and join again")
+	}
+	m.fill()
+	return m, nil
+}
+
+// saveMemory replaces the file and returns when it is on the disk.
+func saveMemory(dir string, m memory) error {
+	text, err := json.Marshal(m)
+	if err == nil {
+		text, err = json.Marshal(file{sum(text), text})
+	}
+	if err == nil {
+		err = replace(memoryPath(dir), text)
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "write", memoryPath(dir), err, "free room on the disk; until then the host takes on no blocks")
+	}
+	return nil
+}
+
+func replace(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}

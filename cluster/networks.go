@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// mostBlocks is how many blocks a network may bring along: they and the network
+// go into one change.
+const mostBlocks = 120
+
+// leaveTime is how long a deletion waits for the hosts to yield their blocks.
+const leaveTime = 3 * time.Second
+
+// CreateNetwork records a network. That no other has its name or its addresses is
+// a condition on all networks at once.
+func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	n.Shared, n.Deleting, n.Limits = true, false, nil
+	if len(blocks) > mostBlocks {
+		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
+	}
+	if err := c.begin(n, blocks); err != nil {
+		return n, err
+	}
+	err := c.create(ctx, &n, blocks)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.making, n.ID)
+	c.wake() // blocks of a network that did not come to be are dropped
+	return n, err
+}
+
+// begin records the blocks on the disk, before they are in the store.
+func (c *Cluster) begin(n heddle.Network, blocks []netip.Prefix) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.making[n.ID] {
+		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "it is being created just now")
+	}
+	c.making[n.ID] = true
+	if len(blocks) == 0 {
+		return nil
+	}
+	err := c.keep(func(m *memory) {
+		for _, b := range blocks {
+			m.Held[blockID{n.ID, b}] = 0
+		}
+	})
+	if err != nil {
+		delete(c.making, n.ID)
+	}
+	return err
+}
+
+func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.Prefix) error {
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		there, err := c.clash(*n)
+		revision := c.record.revision
+		c.mu.Unlock()
+		if there != nil && there.ID == n.ID && !there.Deleting {
+			return nil // made in an earlier try, whose outcome was open
+		}
+		if there != nil {
+			*n = *there
+		}
+		if err != nil {
+			return err
+		}
+		change := store.Change{
+			Require: []store.Condition{{Key: networksKey, Revision: revision, Prefix: true}},
+			Put:     []store.Entry{put(networkKey(n.Name), n)},
+		}
+		for _, b := range blocks {
+			change.Require = append(change.Require, store.Condition{Key: blockKey(n.ID, b)})
+			change.Put = append(change.Put, put(blockKey(n.ID, b), blockRecord{c.o.Self.ID}))
+		}
+		if _, _, err := c.commit(ctx, change); err != nil {
+			return err
+		}
+	}
+}
+
+// clash finds what is in a new network's way; the network of its name, too.
+func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
+	there = value[heddle.Network](&c.record, networkKey(n.Name))
+	switch {
+	case there != nil && there.Deleting:
+		return there, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
+	case there != nil:
+		return there, heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of the cluster", "choose another name, or delete the old one first")
+	}
+	for _, i := range c.record.items {
+		other, is := i.value.(*heddle.Network)
+		if !is {
+			continue
+		}
+		for _, s := range n.Subnets {
+			if j := slices.IndexFunc(other.Subnets, s.Overlaps); j >= 0 {
+				return nil, heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "network "+other.Name+" of the cluster has "+other.Subnets[j].String()+"; choose another one")
+			}
+		}
+	}
+	return nil, nil
+}
+
+// ChangeNetwork replaces a network's record by what change makes of it.
+func (c *Cluster) ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		n, revision, err := c.stored(name)
+		if err != nil {
+			return err
+		}
+		before, _ := json.Marshal(n)
+		if err := change(&n); err != nil {
+			return err
+		}
+		next := put(networkKey(name), n)
+		if string(before) == string(next.Value) {
+			return nil // also after a try whose outcome was open
+		}
+		done, _, err := c.commit(ctx, store.Change{Require: []store.Condition{{Key: next.Key, Revision: revision}}, Put: []store.Entry{next}})
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// stored returns a copy of a network's record.
+func (c *Cluster) stored(name string) (n heddle.Network, revision int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := value[heddle.Network](&c.record, networkKey(name))
+	if found == nil {
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", name+" of the cluster", "'heddle network list' shows those there are")
+	}
+	text, err := json.Marshal(found)
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	return n, c.record.revisionOf(networkKey(name)), err
+}
+
+// DeleteNetwork deletes a network when all hosts have left it. A network that is
+// marked takes no new blocks, and without blocks there are no new pins.
+func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if err := c.mark(ctx, name, true); err != nil {
+		return err
+	}
+	for {
+		n, revision, err := c.stored(name)
+		if err != nil {
+			return nil // gone
+		}
+		waiting, stop := context.WithTimeout(ctx, leaveTime)
+		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
+		stop()
+		if left != nil {
+			c.mu.Lock()
+			users := c.usersOf(n.ID)
+			c.mu.Unlock()
+			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
+			if kept := c.mark(ctx, name, false); kept != nil {
+				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
+			}
+			return err
+		}
+		_, _, err = c.commit(ctx, store.Change{
+			Require: []store.Condition{{Key: networkKey(name), Revision: revision}, {Key: blockKeys(n.ID), Prefix: true}},
+			Delete:  []string{networkKey(name)},
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Cluster) mark(ctx context.Context, name string, leaving bool) error {
+	return c.ChangeNetwork(ctx, name, func(n *heddle.Network) error {
+		n.Deleting = leaving
+		return nil
+	})
+}
+
+// usersOf names the hosts that have blocks or pins of a network. The caller holds
+// the lock.
+func (c *Cluster) usersOf(network string) []string {
+	var all []string
+	for _, i := range c.record.items {
+		if i.place.network != network {
+			continue
+		}
+		id := ""
+		switch v := i.value.(type) {
+		case *blockRecord:
+			id = v.Host
+		case *pinRecord:
+			id = v.Host
+		default:
+			continue
+		}
+		name := c.record.hostName(id)
+		if c.record.revisionOf(aliveKey(name)) == 0 {
+			name += " (not connected)"
+		}
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,175 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// Cluster is one host's part in a cluster.
+type Cluster struct {
+	o      Options
+	run    string // this process's, in the host's record
+	ctx    context.Context // ends with the cluster
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+
+	view    atomic.Pointer[View]
+	changed chan struct{}
+	// work and unfenced wake the goroutines that set right what is not as it should
+	// be.
+	work, unfenced chan struct{}
+
+	mu sync.Mutex
+	// news is closed, and made anew, whenever something below has changed.
+	news   chan struct{}
+	memory memory
+	// record is the store as last seen; accepted is set if it is our cluster's.
+	record   record
+	accepted bool
+	strange  error
+	twin     error // another agent is this host; it stays
+	// fence is the revision of this host's own record: every change requires it. 0:
+	// not known, or it has to be renewed before anything else.
+	fence   int64
+	trouble error // why the host could not introduce itself yet
+	// These are operations under way.
+	yielding map[blockID]bool
+	claiming map[blockID]bool
+	making   map[string]bool
+	asking   map[place]bool
+	sending  map[place]bool
+	since    map[string]time.Time // answers with moves, and when they were first seen
+	lender   Lender
+	lending  sync.Mutex // held while the lender is called
+	unsaved  bool       // the record has news that the disk has not
+}
+
+var _ API = (*Cluster)(nil)
+
+// Open takes part in the cluster that the store keeps, or begins it. It waits for
+// the store at most Options.Wait; a host that remembers the cluster then goes on
+// with what it remembers, and Removed and Strange are told by the view. The store
+// is not closed with the cluster.
+func Open(ctx context.Context, o Options) (*Cluster, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MoveTime == 0 {
+		o.MoveTime = 10 * time.Minute
+	}
+	if o.Port == 0 {
+		o.Port = heddle.DefaultTunnelPort
+	}
+	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
+		return nil, heddle.Wrap(heddle.LedgerFull, "make", o.StateDir, err, "name another folder with --state-dir")
+	}
+	m, err := loadMemory(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.identify(&o); err != nil {
+		return nil, err
+	}
+	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), work: make(chan struct{}, 1), unfenced: make(chan struct{}, 1), news: make(chan struct{}), memory: m,
+		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, making: map[string]bool{}, asking: map[place]bool{}, sending: map[place]bool{}, since: map[string]time.Time{}}
+	if err := saveMemory(o.StateDir, m); err != nil {
+		return nil, err
+	}
+	c.view.Store(remembered(m))
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ended.Go(func() { c.follow(c.ctx) })
+	c.ended.Go(func() { c.guard(c.ctx) })
+	c.ended.Go(func() { c.tend(c.ctx) })
+	if err := c.meet(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// identify brings together who this host is by the options and by its memory.
+func (m *memory) identify(o *Options) error {
+	id, joined, name := m.Host.ID, m.Host.Joined, m.Host.Name
+	if o.Self.ID == "" {
+		o.Self.ID = id
+	}
+	if o.Self.ID == "" {
+		o.Self.ID = randomID()
+	}
+	if m.Introduced && (o.Self.ID != id || o.Self.Name != name) {
+		return heddle.Errorf(heddle.HostExists, "host", name+" with ID "+id+" by "+memoryPath(o.StateDir)+", and not "+o.Self.Name+" with ID "+o.Self.ID,
+			"a host keeps its name in a cluster; to begin anew remove it ('heddle host remove "+name+"') and move its state folder away")
+	}
+	if !joined.IsZero() {
+		o.Self.Joined = joined
+	} else if o.Self.Joined.IsZero() {
+		o.Self.Joined = o.Now().UTC()
+	}
+	m.Host = o.Self
+	return nil
+}
+
+func randomID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// meet waits until the host has introduced itself, or never will.
+func (c *Cluster) meet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
+	defer cancel()
+	err := c.await(ctx, func() bool {
+		return c.fence != 0 || c.strange != nil || errors.Is(c.trouble, heddle.HostExists.Sentinel()) || c.accepted && c.record.isRemoved(c.memory)
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.memory.Introduced {
+		return nil // the view tells
+	}
+	switch {
+	case c.strange != nil:
+		return c.strange
+	case c.accepted && c.record.isRemoved(c.memory):
+		return c.removedError()
+	case c.fence == 0 && c.trouble != nil:
+		return c.trouble
+	case err != nil:
+		return heddle.Errorf(heddle.StoreDown, "join the cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Detail)
+	}
+	return nil
+}
+
+// View returns the cluster as last seen.
+func (c *Cluster) View() *View { return c.view.Load() }
+
+// Changed receives after the view has changed.
+func (c *Cluster) Changed() <-chan struct{} { return c.changed }
+
+// Health returns the store's.
+func (c *Cluster) Health() store.Health { return c.o.Store.Health() }
+
+// Close ends the host's part. What it holds, it keeps.
+func (c *Cluster) Close() error {
+	c.cancel()
+	c.ended.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.unsaved {
+		return nil
+	}
+	return c.keep(func(m *memory) {})
+}

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// RemoveHost takes a host out: its record goes first, in the change that says so,
+// and with it the host can change nothing any more. Its blocks are free from then
+// on, whether they are deleted yet or not.
+func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name string, force bool) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		s, err := operator.Read(ctx, Prefix)
+		if err != nil {
+			return err
+		}
+		var r record
+		r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+		self := r.items[selfKey(name)]
+		host, there := self.value.(*hostRecord)
+		if !there {
+			return c.clear(ctx, operator, &r, name)
+		}
+		if r.revisionOf(aliveKey(name)) != 0 && !force {
+			return heddle.Errorf(heddle.AgentRuns, "remove host", name+", which is connected to the store",
+				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
+		}
+		done, _, err := operator.Commit(ctx, store.Change{
+			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},
+			DeletePrefix: []string{hostKeys(name)},
+			Put:          []store.Entry{put(removedKey(host.ID), removedRecord{name, c.o.Now().UTC()})},
+		})
+		if err != nil {
+			return err
+		}
+		if done {
+			r.items[removedKey(host.ID)] = item{}
+			return c.drop(ctx, operator, &r, host.ID)
+		}
+	}
+}
+
+// clear finishes a removal that was cut off.
+func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, name string) error {
+	found := false
+	for key, i := range r.items {
+		if v, is := i.value.(*removedRecord); is && v.Name == name {
+			found = true
+			if err := c.drop(ctx, operator, r, key[len(removedKey("")):]); err != nil {
+				return err
+			}
+		}
+	}
+	if !found {
+		return heddle.Errorf(heddle.NoHost, "remove host", name, "'heddle host list' shows those there are")
+	}
+	return nil
+}
+
+// drop deletes the blocks of a removed host that nobody has claimed since, each
+// for itself: a block that was claimed meanwhile stays.
+func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string) error {
+	for _, i := range r.items {
+		if v, is := i.value.(*blockRecord); is && v.Host == id {
+			_, _, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if c.o.Self.ID == id {
+		return nil
+	}
+	s, err := operator.Read(ctx, clusterKey)
+	if err != nil {
+		return err
+	}
+	return c.saw(ctx, s.Revision)
+}

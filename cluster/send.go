@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// Send lends an address for an endpoint that moves to another host. That one pins
+// it in Borrow, by the answer that it did not ask for. If the address comes home,
+// to the owner of its block, there is nothing to pin: the pin here just goes.
+func (c *Cluster) Send(ctx context.Context, m Move) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if _, err := c.fenced(ctx); err != nil {
+		return err
+	}
+	p := place{m.Network, m.Addr}
+	m.From = c.o.Self.Name
+	change, err := c.dispatch(p, m)
+	if err != nil {
+		return err
+	}
+	done, _, err := c.commit(ctx, change)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sending, p)
+	c.wake()
+	there := value[answerRecord](&c.record, change.Put[0].Key)
+	if done || there != nil && there.Move != nil {
+		return nil
+	}
+	if err == nil { // it certainly was not made
+		err = heddle.Errorf(heddle.Waited, "send address "+p.addr.String()+" to host", m.To, "the cluster changed meanwhile; try again")
+		err = errors.Join(err, c.recall(p))
+	}
+	return err
+}
+
+// dispatch takes the address off what this host may use, and makes the change that
+// sends it.
+func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to := value[hostRecord](&c.record, selfKey(m.To))
+	if to == nil || to.ID == c.o.Self.ID {
+		return store.Change{}, heddle.Errorf(heddle.NoHost, "send address "+p.addr.String()+" to host", m.To, "'heddle host list' shows those there are")
+	}
+	change := store.Change{Put: []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), answerRecord{Move: &m})}}
+	block, _ := c.record.blockAround(p)
+	pin := c.record.items[pinKey(c.o.Self.Name, p)]
+	_, pinned := c.memory.Pins[p]
+	_, own := c.memory.holder(p)
+	var err error
+	switch {
+	case pinned && pin.key != "":
+		change.Require = []store.Condition{{Key: pin.key, Revision: pin.revision}}
+		if block.key != "" && c.record.owner(blockID{p.network, block.prefix}) == to.ID {
+			change.Delete = []string{pin.key}
+		}
+		err = c.keep(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
+	case own:
+		if host, out := c.memory.Lent[p]; out {
+			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.addr.String(), "host "+c.record.hostName(host)+" has it")
+		}
+		change.Require = []store.Condition{{Key: block.key, Revision: block.revision}}
+		err = c.keep(func(m *memory) { m.Lent[p] = to.ID })
+	default:
+		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.addr.String(), "this host does not have it")
+	}
+	c.sending[p] = err == nil
+	return change, err
+}
+
+// recall undoes a dispatch. The caller holds the lock.
+func (c *Cluster) recall(p place) error {
+	return c.keep(func(m *memory) {
+		delete(m.Lent, p)
+		if _, sent := m.Sent[p]; sent {
+			delete(m.Sent, p)
+			m.Pins[p] = c.record.revisionOf(pinKey(c.o.Self.Name, p))
+		}
+	})
+}
+
+// mendSent follows borrowed addresses that were sent on. When the other host has
+// pinned one, the pin here goes; when it does not come for it, too.
+func (c *Cluster) mendSent(ctx context.Context) error {
+	c.mu.Lock()
+	all := lent{}
+	for p, host := range c.memory.Sent {
+		if !c.sending[p] {
+			all[p] = host
+		}
+	}
+	c.mu.Unlock()
+	var errs []error
+	for p, host := range all {
+		errs = append(errs, c.arrived(ctx, p, host))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
+	c.mu.Lock()
+	to := c.record.hostName(host)
+	answer := c.record.items[answerKey(c.o.Self.Name, to, p)]
+	pin, theirs := c.record.items[pinKey(c.o.Self.Name, p)], c.record.items[pinKey(to, p)]
+	change := store.Change{}
+	for _, i := range []item{answer, pin} {
+		if i.key != "" {
+			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
+			change.Delete = append(change.Delete, i.key)
+		}
+	}
+	waits := answer.key != "" && theirs.key == "" && !c.lapsed(answer)
+	if theirs.key == "" {
+		change.Require = append(change.Require, store.Condition{Key: pinKey(to, p)})
+	}
+	c.mu.Unlock()
+	if waits {
+		return nil
+	}
+	done := true
+	if len(change.Delete) > 0 {
+		var err error
+		if done, _, err = c.commit(ctx, change); err != nil {
+			return err
+		}
+	}
+	if !done {
+		return nil // looked at again
+	}
+	c.lending.Lock()
+	defer c.lending.Unlock()
+	c.mu.Lock()
+	err := c.keep(func(m *memory) { delete(m.Sent, p) })
+	c.mu.Unlock()
+	if err == nil && c.lender != nil {
+		c.lender.Reclaim(p.network, p.addr)
+	}
+	return err
+}

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/heddle-network/heddle/store"
+)
+
+// aliveFor is how many seconds a host counts as connected after its last sign.
+const aliveFor = 20
+
+// tend sets right what is not as it should be, until ctx ends. It does nothing
+// while nothing changes.
+func (c *Cluster) tend(ctx context.Context) { c.loop(ctx, c.work, c.round, c.lapse) }
+
+// guard keeps the fence: it has the host introduce itself whenever it is not known.
+func (c *Cluster) guard(ctx context.Context) {
+	c.loop(ctx, c.unfenced, c.introduce, func() <-chan time.Time { return nil })
+}
+
+// loop takes the step whenever it is woken, and again after a while if it fails.
+func (c *Cluster) loop(ctx context.Context, wake <-chan struct{}, step func(context.Context) error, next func() <-chan time.Time) {
+	const first = 100 * time.Millisecond
+	pause := first
+	for {
+		var again <-chan time.Time
+		if err := step(ctx); err != nil {
+			again = time.After(pause)
+			pause = min(2*pause, 2*time.Second)
+			c.o.Log.Debug("not all is right with the store yet", "error", err)
+		} else {
+			pause = first
+			again = next()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-again:
+		}
+	}
+}
+
+// round does what is to be done, each step for itself.
+func (c *Cluster) round(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c.mu.Lock()
+	idle := !c.accepted || c.barred() != nil || c.fence == 0
+	c.mu.Unlock()
+	if idle {
+		return nil
+	}
+	var errs []error
+	for _, step := range []func(context.Context) error{c.live, c.mendBlocks, c.dropWants, c.mendPins, c.mendSent, c.mendLent, c.answerAll} {
+		errs = append(errs, step(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// live shows the others that this host is connected.
+func (c *Cluster) live(ctx context.Context) error {
+	c.mu.Lock()
+	there := c.record.revisionOf(aliveKey(c.o.Self.Name)) != 0
+	c.mu.Unlock()
+	if there {
+		return nil
+	}
+	_, _, err := c.commit(ctx, store.Change{Put: []store.Entry{put(aliveKey(c.o.Self.Name), aliveRecord{c.o.Now().UTC()})}, Lease: aliveFor})
+	return err
+}
+
+// mendBlocks takes care of blocks of which disk and store say different things.
+//
+//	on disk, not in store: the store went back; claimed again
+//	in store, not on disk: a claim or a yield was cut off; nobody was told of it,
+//	so it is empty. It is written again before it is used, so that no yield that is
+//	under way can take effect any more.
+func (c *Cluster) mendBlocks(ctx context.Context) error {
+	var errs []error
+	c.mu.Lock()
+	changes := map[blockID]store.Change{}
+	for b, revision := range c.memory.Held {
+		if c.record.revision < revision || c.making[b.network] || c.record.owner(b) == c.o.Self.ID {
+			continue
+		}
+		if n, _ := c.record.network(b.network); n.key != "" && c.record.owner(b) == "" {
+			changes[b] = c.claim(b, n)
+			continue
+		}
+		c.o.Log.Error("a block is no longer this host's", "network", b.network, "block", b.prefix, "owner", c.record.owner(b))
+		errs = append(errs, c.keep(func(m *memory) { delete(m.Held, b) }))
+	}
+	var yields []blockID
+	for _, i := range c.record.items {
+		v, is := i.value.(*blockRecord)
+		b := blockID{i.place.network, i.prefix}
+		_, known := c.memory.Held[b]
+		switch {
+		case !is || v.Host != c.o.Self.ID || known || c.making[b.network] || c.claiming[b]:
+		case c.yielding[b]:
+			yields = append(yields, b)
+		default:
+			changes[b] = store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Put: []store.Entry{put(i.key, v)}}
+		}
+	}
+	c.mu.Unlock()
+	for b, change := range changes {
+		errs = append(errs, c.own(ctx, b, change))
+	}
+	for _, b := range yields {
+		errs = append(errs, c.release(ctx, b))
+	}
+	return errors.Join(errs...)
+}
+
+// own commits a block for this host and records it.
+func (c *Cluster) own(ctx context.Context, b blockID, change store.Change) error {
+	done, revision, err := c.commit(ctx, change)
+	if err != nil || !done {
+		return err
+	}
+	return c.hold(b, revision)
+}
+
+// hold records a block that was committed at the revision, with what of it other
+// hosts have. If the block is not this host's any more, it does nothing.
+func (c *Cluster) hold(b blockID, revision int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.record.owner(b) != c.o.Self.ID || c.barred() != nil || c.yielding[b] {
+		return nil
+	}
+	if have, known := c.memory.Held[b]; known && have >= revision {
+		return nil
+	}
+	return c.keep(func(m *memory) {
+		m.Held[b] = revision
+		for _, i := range c.record.items {
+			if v, is := i.value.(*pinRecord); is && i.place.network == b.network && b.prefix.Contains(i.place.addr) && v.Host != m.Host.ID {
+				m.Lent[i.place] = v.Host
+			}
+		}
+	})
+}
+
+// claim is the change that makes a free block this host's.
+func (c *Cluster) claim(b blockID, n item) store.Change {
+	key := blockKey(b.network, b.prefix)
+	change := store.Change{
+		Require: []store.Condition{{Key: n.key, Revision: n.revision}, {Key: key, Revision: c.record.revisionOf(key)}},
+		Put:     []store.Entry{put(key, blockRecord{c.o.Self.ID})},
+	}
+	if old := value[blockRecord](&c.record, key); old != nil { // of a host that was removed
+		gone := removedKey(old.Host)
+		change.Require = append(change.Require, store.Condition{Key: gone, Revision: c.record.revisionOf(gone)})
+	}
+	return change
+}
+
+// dropWants takes back requests that nobody waits for.
+func (c *Cluster) dropWants(ctx context.Context) error {
+	c.mu.Lock()
+	var keys []string
+	for _, i := range c.record.items {
+		if _, is := i.value.(*wantRecord); is && i.host == c.o.Self.Name && !c.asking[i.place] && len(keys) < 100 {
+			keys = append(keys, i.key)
+		}
+	}
+	c.mu.Unlock()
+	if len(keys) == 0 {
+		return nil
+	}
+	_, _, err := c.commit(ctx, store.Change{Delete: keys})
+	return err
+}
+
+// mendPins gives back the pins that the disk does not know: they were returned,
+// or nobody was told that they are there.
+func (c *Cluster) mendPins(ctx context.Context) error {
+	c.mu.Lock()
+	change := store.Change{}
+	var errs []error
+	for p, revision := range c.memory.Pins {
+		if c.record.revision >= revision && c.record.revisionOf(pinKey(c.o.Self.Name, p)) == 0 {
+			c.o.Log.Error("a borrowed address is no longer this host's", "network", p.network, "address", p.addr)
+			errs = append(errs, c.keep(func(m *memory) { delete(m.Pins, p) }))
+		}
+	}
+	for _, i := range c.record.items {
+		v, is := i.value.(*pinRecord)
+		_, known := c.memory.Pins[i.place]
+		_, sent := c.memory.Sent[i.place]
+		if is && i.host == c.o.Self.Name && v.Host == c.o.Self.ID && !known && !sent && !c.asking[i.place] && len(change.Delete) < 60 {
+			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
+			change.Delete = append(change.Delete, i.key)
+		}
+	}
+	c.mu.Unlock()
+	if len(change.Delete) > 0 {
+		_, _, err := c.commit(ctx, change)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

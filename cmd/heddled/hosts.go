@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/join"
+	"github.com/heddle-network/heddle/store"
+)
+
+// removalTime bounds a removal, and the wait for another host's vote.
+const removalTime = 90 * time.Second
+
+// hosts answers the calls about the hosts of the cluster.
+type hosts struct{ *company }
+
+// List implements api.Hosts.
+func (h hosts) List() []client.HostStatus {
+	v := h.cluster.View()
+	health := h.cluster.Health()
+	roles := h.roles(health)
+	var all []client.HostStatus
+	for _, host := range append([]heddle.Host{v.Self}, v.Peers...) {
+		s := client.HostStatus{Name: host.Name, ID: host.ID, Underlay: host.Underlay, MTU: host.MTU, Version: host.Version, Joined: host.Joined,
+			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name}
+		switch {
+		case v.Revision == 0 || health.State == "down":
+			s.State = "unknown"
+		case v.Alive[host.Name]:
+			s.State = "alive"
+		}
+		for _, b := range v.Blocks {
+			if b.Host == host.ID {
+				s.Blocks++
+			}
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// roles are the hosts' in the store. Members of an external one are no hosts.
+func (h hosts) roles(health store.Health) map[string]string {
+	if h.node == nil {
+		return nil
+	}
+	roles := h.node.Roles()
+	for _, m := range health.Members {
+		if _, keeps := roles[m.Name]; keeps && m.Role == "leader" {
+			roles[m.Name] = m.Role
+		}
+	}
+	return roles
+}
+
+// Token implements api.Hosts.
+func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, error) {
+	if h.node == nil {
+		return client.Token{}, heddle.Errorf(heddle.NoStore, "tokens", "are for an embedded store", "start the other hosts with this one's --store and certificates of the etcd's own authority")
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	if err != nil {
+		return client.Token{}, err
+	}
+	text, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses)
+	t := client.Token{Token: text, Expires: expires, Uses: q.Uses, Join: h.node.Doors()}
+	return t, errors.Join(err, o.Close())
+}
+
+// Remove implements api.Hosts.
+func (h hosts) Remove(ctx context.Context, q client.RemovalRequest) error {
+	if q.Name == h.name {
+		return heddle.Errorf(heddle.BadArgument, "host", q.Name+" is this host", "call on another one")
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	if h.node == nil {
+		return h.removeExternal(ctx, q)
+	}
+	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.remove(ctx, o, q), o.Close())
+}
+
+func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalRequest) error {
+	if err := o.Removable(ctx, q.Name, q.By); err != nil {
+		return err
+	}
+	if q.By != "" && !h.cluster.View().Alive[q.By] {
+		return heddle.Errorf(heddle.BadArgument, "host", q.By+" is away", "start its agent first")
+	}
+	err := h.cluster.RemoveHost(ctx, o.Store(), q.Name, q.Force)
+	if errors.Is(err, heddle.NoHost.Sentinel()) {
+		err = nil // it never came up, or an earlier removal was cut off
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.Expel(ctx, q.Name); err != nil || q.By == "" {
+		return err
+	}
+	if err := o.Ask(ctx, q.By); err != nil {
+		return err
+	}
+	return o.AwaitVote(ctx, q.By)
+}
+
+// removeExternal removes a host by the rights that this host has in an external
+// etcd, or by a credential for it.
+func (h hosts) removeExternal(ctx context.Context, q client.RemovalRequest) error {
+	if q.By != "" {
+		return heddle.Errorf(heddle.NoStore, "to replace", q.Name+" needs an embedded store", "the members of an external etcd are managed by etcdctl")
+	}
+	if q.Credential != "" {
+		return heddle.Errorf(heddle.BadArgument, "--credential", "is for an embedded store", "start this host's agent with a certificate that may do so in the external etcd, for the time being")
+	}
+	return h.cluster.RemoveHost(ctx, h.store, q.Name, q.Force)
+}

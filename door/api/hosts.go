@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+// Hosts is what an agent with a store does about the hosts of its cluster.
+type Hosts interface {
+	List() []client.HostStatus
+	Token(context.Context, client.TokenRequest) (client.Token, error)
+	Remove(context.Context, client.RemovalRequest) error
+}
+
+// HandleHosts adds the calls about other hosts. Without a store, h is nil, and
+// the calls are answered with heddle.NoStore.
+func (s *Server) HandleHosts(h Hosts) {
+	s.mux.HandleFunc("GET "+client.PathHosts, reply(func(*http.Request) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return h.List(), nil
+	}))
+	s.mux.HandleFunc("POST "+client.PathHostToken, take(func(ctx context.Context, q client.TokenRequest) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return h.Token(ctx, q)
+	}))
+	s.mux.HandleFunc("POST "+client.PathHostRemove, take(func(ctx context.Context, q client.RemovalRequest) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return struct{}{}, h.Remove(ctx, q)
+	}))
+}
+
+func noStore() error {
+	return heddle.Errorf(heddle.NoStore, "agent", "of this host alone", "start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token T")
+}

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"net/netip"
+	"time"
+)
+
+// HostStatus is a host of the cluster as its peers see it.
+type HostStatus struct {
+	Name     string       `json:"name"`
+	ID       string       `json:"id"`
+	Underlay []netip.Addr `json:"underlay"`
+	// MTU in bytes of the interface with these addresses.
+	MTU int `json:"mtu,omitempty"`
+	// Role in the store: "leader", "voter", "learner", or "client".
+	Role string `json:"role"`
+	// State is "alive" while the host's agent is connected to the store, else
+	// "away"; "unknown" if this host is not connected itself.
+	State string `json:"state"`
+	// Blocks is how many address blocks the host has.
+	Blocks  int       `json:"blocks"`
+	Version string    `json:"version,omitempty"`
+	Joined  time.Time `json:"joined,omitzero"`
+	// Self marks the host that was asked.
+	Self bool `json:"self,omitempty"`
+}
+
+// TokenRequest is the body of a POST to PathHostToken.
+type TokenRequest struct {
+	// Seconds is how long the token lasts, Uses how many hosts it lets in.
+	Seconds int64 `json:"seconds"`
+	Uses    int   `json:"uses"`
+	// Credential is an operator's, in PEM; empty: the host's own.
+	Credential string `json:"credential,omitempty"`
+}
+
+// Token lets hosts into a cluster.
+type Token struct {
+	Token   string    `json:"token"`
+	Expires time.Time `json:"expires"`
+	Uses    int       `json:"uses"`
+	// Join has the addresses at which the token is taken.
+	Join []netip.Addr `json:"join"`
+}
+
+// RemovalRequest is the body of a POST to PathHostRemove.
+type RemovalRequest struct {
+	Name string `json:"name"`
+	// By names the host that is to keep the store in the removed one's place.
+	By string `json:"by,omitempty"`
+	// Force removes a host that is alive.
+	Force      bool   `json:"force,omitempty"`
+	Credential string `json:"credential,omitempty"`
+}
+
+// Hosts lists the hosts of the cluster.
+func (c *Client) Hosts(ctx context.Context) (all []HostStatus, err error) {
+	return all, c.call(ctx, "GET", PathHosts, nil, &all)
+}
+
+// HostToken makes a token.
+func (c *Client) HostToken(ctx context.Context, q TokenRequest) (t Token, err error) {
+	return t, c.call(ctx, "POST", PathHostToken, q, &t)
+}
+
+// RemoveHost takes a host out of the cluster; with By, another one keeps the
+// store in its place.
+func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) error {
+	return c.call(ctx, "POST", PathHostRemove, q, &struct{}{})
+}

@@ -1,0 +1,165 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// SetBlocks narrows the pool to the parts of the subnets that this host gives
+// addresses out of, without those in except, each with who has it. Leases stay as
+// they are, also outside. A pool whose blocks were never set has the whole
+// subnets.
+func (p *Pool) SetBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lanes {
+		l.setBlocks(blocks, except)
+	}
+}
+
+// Lend sets an address aside for another host, unless an endpoint has it.
+func (p *Pool) Lend(a netip.Addr, to string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(a)
+	if l == nil || !l.subnet.Contains(a) {
+		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name)
+	}
+	if part := l.part(a); part != "" || l.aside[a] != "" && l.aside[a] != to {
+		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, ""+part+l.aside[a]+" has it; choose another one")
+	}
+	if holder := l.held.holder(a); holder != nil {
+		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "endpoint "+holder.id.String()+" has it; detach that, or choose another one")
+	}
+	l.freed.remove(a)
+	l.aside[a] = to
+	l.size = l.count()
+	return nil
+}
+
+// Reclaim ends a Lend; the address goes to quarantine.
+func (p *Pool) Reclaim(a netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(a)
+	if l == nil || l.aside[a] == "" {
+		return
+	}
+	delete(l.aside, a)
+	l.size = l.count()
+	if l.pooled(a) && !l.isHeld(a) {
+		l.freed.add(a, p.now())
+	}
+}
+
+// Holder returns who has an address, and whether anybody has.
+func (p *Pool) Holder(a netip.Addr) (id heddle.EndpointID, held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, l := p.laneOf(a); l != nil {
+		if lease := l.held.holder(a); lease != nil {
+			return lease.id, true
+		}
+	}
+	return id, false
+}
+
+// Idle reports whether no address of a block is leased, lent or resting.
+func (p *Pool) Idle(block netip.Prefix) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(block.Addr())
+	return l == nil || !l.leased(block) && !l.freed.any(block, p.now().Add(-p.quarantine))
+}
+
+// Leased reports whether an address of a block is leased, or lent to another host.
+func (p *Pool) Leased(block netip.Prefix) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, l := p.laneOf(block.Addr())
+	return l != nil && l.leased(block)
+}
+
+func (l *lane) leased(block netip.Prefix) bool {
+	for a, who := range l.aside {
+		if block.Contains(a) && who != heddle.HostItself {
+			return true
+		}
+	}
+	return l.held.any(block)
+}
+
+// setBlocks begins a new round over the blocks, at the address that was next if
+// it is in one of them.
+func (l *lane) setBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
+	var parts []netip.Prefix
+	for _, b := range blocks {
+		if !l.subnet.Contains(b.Addr()) {
+			continue
+		}
+		for _, r := range l.ranges {
+			switch {
+			case within(b, r):
+				parts = append(parts, b)
+			case within(r, b):
+				parts = append(parts, r)
+			}
+		}
+	}
+	slices.SortFunc(parts, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
+	at := l.ring.at
+	l.ring = newRing(parts)
+	l.ring.restart(at)
+	l.aside = map[netip.Addr]string{}
+	for a, who := range except {
+		if l.subnet.Contains(a) {
+			l.aside[a] = who
+		}
+	}
+	l.freed.keep(l.pooled)
+	l.size, l.unpooled = l.count(), l.held.count-l.held.countIf(l.pooled)
+}
+
+func within(inner, outer netip.Prefix) bool {
+	return inner.Bits() >= outer.Bits() && outer.Contains(inner.Addr())
+}
+
+// any reports whether an address of the prefix is held.
+func (b *book) any(prefix netip.Prefix) bool {
+	return b.countIf(prefix.Contains) > 0
+}
+
+// countIf counts the held addresses of a kind.
+func (b *book) countIf(is func(netip.Addr) bool) (count uint64) {
+	for a, p := range b.pages {
+		for _, holder := range p.holders {
+			if holder != nil && is(a) {
+				count++
+			}
+			a = a.Next()
+		}
+	}
+	return count
+}
+
+// keep drops all but the addresses of a kind.
+func (q *queue) keep(is func(netip.Addr) bool) {
+	for a := range q.where {
+		if !is(a) {
+			q.remove(a)
+		}
+	}
+}
+
+// any reports whether an address of the prefix was freed after t.
+func (q *queue) any(prefix netip.Prefix, t time.Time) bool {
+	for a, e := range q.where {
+		if prefix.Contains(a) && e.Value.(freed).since.After(t) {
+			return true
+		}
+	}
+	return false
+}

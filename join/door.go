@@ -1,0 +1,134 @@
+package join
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The calls of the join door.
+const (
+	pathJoin   = "/v1/join"
+	pathRenew  = "/v1/renew"
+	pathMember = "/v1/member"
+)
+
+const (
+	// doorBody bounds a request's and a reply's size in bytes, doorTime its length.
+	doorBody = 64 << 10
+	doorTime = 30 * time.Second
+	// doorGuests bounds the calls served at a time.
+	doorGuests = 8
+)
+
+// door lets hosts into the cluster. A host that keeps the store serves it.
+type door struct {
+	http      *http.Server
+	listeners []net.Listener
+}
+
+// openDoor serves the join door on all of the host's underlay addresses.
+func (n *Node) openDoor() (*door, error) {
+	mux := http.NewServeMux()
+	room := make(chan struct{}, doorGuests)
+	mux.HandleFunc("POST "+pathJoin, answer(room, n.answerJoin))
+	mux.HandleFunc("POST "+pathRenew, answer(room, n.answerRenew))
+	mux.HandleFunc("POST "+pathMember, answer(room, n.answerMember))
+	d := &door{http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: doorTime + 10*time.Second, IdleTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10, ErrorLog: log.New(io.Discard, "", 0)}}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, Time: n.opt.Now,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			k, err := n.memberKeys()
+			if err != nil {
+				return nil, err
+			}
+			cert := k.serving.tls()
+			cert.Certificate = append(cert.Certificate, n.ca.Raw) // a joiner knows it by its hash
+			return &cert, nil
+		},
+		// the handlers verify it, and can say what is wrong
+		ClientAuth: tls.RequestClientCert}
+	for _, a := range n.opt.Underlay {
+		l, err := net.Listen("tcp", netip.AddrPortFrom(a, DoorPort).String())
+		if err != nil {
+			return nil, errors.Join(heddle.Wrap(heddle.PortTaken, "listen for joining hosts on", netip.AddrPortFrom(a, DoorPort).String(), err,
+				"is another agent running on this host, or is the address not here?"), d.close())
+		}
+		d.listeners = append(d.listeners, l)
+		go func() {
+			if err := d.http.Serve(tls.NewListener(l, config)); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+				n.log.Error("join door closed", "address", l.Addr(), "error", err)
+			}
+		}()
+	}
+	return d, nil
+}
+
+func (d *door) close() error {
+	if d == nil {
+		return nil
+	}
+	var errs []error
+	for _, l := range d.listeners {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, d.http.Close())...)
+}
+
+// answer serves one call of the door: bounded in size, time and number, and
+// answered in JSON.
+func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case room <- struct{}{}:
+			defer func() { <-room }()
+		case <-r.Context().Done():
+			return
+		case <-time.After(doorTime / 3):
+			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "try again"))
+			return
+		}
+		var q Q
+		d := json.NewDecoder(io.LimitReader(r.Body, doorBody))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&q); err != nil {
+			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "is that program heddled, of this version?"))
+			return
+		}
+		var caller *x509.Certificate
+		if len(r.TLS.PeerCertificates) > 0 {
+			caller = r.TLS.PeerCertificates[0]
+		}
+		// what was begun is finished, also when the caller goes away
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), doorTime)
+		defer cancel()
+		v, err := f(ctx, q, caller)
+		reply(w, v, err)
+	}
+}
+
+func reply(w http.ResponseWriter, v any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		var e *heddle.Error
+		if !errors.As(err, &e) {
+			e = &heddle.Error{Code: heddle.StoreRefused, Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+		}
+		w.WriteHeader(http.StatusForbidden)
+		v = e
+	}
+	json.NewEncoder(w).Encode(v)
+}

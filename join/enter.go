@@ -1,0 +1,157 @@
+package join
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// knocking is how long a host that joins waits for a door to open.
+const knocking = 5 * time.Second
+
+// id returns the host's ID, made with the folder.
+func (n *Node) id() (string, error) {
+	if text, err := os.ReadFile(n.dir.path(fileID)); err == nil {
+		if id := strings.TrimSpace(string(text)); hostID.MatchString(id) {
+			return id, nil
+		}
+	}
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	id := hex.EncodeToString(b[:])
+	return id, n.dir.write(fileID, []byte(id+"\n"))
+}
+
+// found makes a cluster with this host alone.
+func (n *Node) found(context.Context) error {
+	id, err := n.id()
+	if err != nil {
+		return err
+	}
+	g := guest{n.opt.Name, id}
+	now := n.opt.Now()
+	ca, err := newAuthority(now)
+	if err != nil {
+		return err
+	}
+	host, err := ca.issue(g.String(), nil, now, hostLife)
+	if err != nil {
+		return err
+	}
+	operator, err := ca.issue(operatorName, nil, now, authorityLife)
+	if err != nil {
+		return err
+	}
+	if err := n.keepKeys(ca, operator); err != nil {
+		return err
+	}
+	r := record{guest: g, Underlay: n.opt.Underlay, Founder: true, Member: true, Initial: map[string]string{g.Name: peerURL(n.opt.Underlay)}}
+	n.log.Info("founding a cluster", "name", g.Name, "underlay", joined(n.opt.Underlay))
+	return n.settle(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
+}
+
+// keepKeys writes what a member of the store has.
+func (n *Node) keepKeys(ca authority, operator pair) error {
+	serving, err := ca.issue(serverName, n.opt.Underlay, n.opt.Now(), hostLife)
+	if err != nil {
+		return err
+	}
+	credential, err := bundle(ca.cert, operator)
+	if err != nil {
+		return err
+	}
+	caKey, err := keyPEM(ca.key)
+	if err != nil {
+		return err
+	}
+	servingKey, err := keyPEM(serving.key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(n.dir.remove(dirData), n.dir.write(fileAuthorityKey, caKey), n.dir.write(fileOperator, credential),
+		n.dir.write(fileServerKey, servingKey), n.dir.write(fileServer, certPEM(serving.cert)))
+}
+
+// settle writes what a host has got when it entered a cluster, the record last.
+func (n *Node) settle(r record, ca *x509.Certificate, host pair, endpoints []string) error {
+	key, err := keyPEM(host.key)
+	if err != nil {
+		return err
+	}
+	pin := fingerprint(ca)
+	r.Cluster = hex.EncodeToString(pin[:])
+	if err := errors.Join(n.dir.write(fileAuthority, certPEM(ca)), n.dir.write(fileHostKey, key), n.dir.write(fileHost, certPEM(host.cert)),
+		n.dir.write(fileEndpoints, []byte(strings.Join(endpoints, "\n")+"\n"))); err != nil {
+		return err
+	}
+	return n.save(r)
+}
+
+// join enters a cluster by a token. Until the door has answered, nothing but the
+// host's ID is written.
+func (n *Node) join(ctx context.Context) error {
+	t, err := parseToken(n.opt.Token)
+	if err != nil {
+		return err
+	}
+	address, err := doorAddress(n.opt.Join)
+	if err != nil {
+		return err
+	}
+	id, err := n.id()
+	if err != nil {
+		return err
+	}
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	g := guest{n.opt.Name, id}
+	csr, err := request(g.String(), key)
+	if err != nil {
+		return err
+	}
+	var got joinReply
+	err = knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got)
+	if err != nil {
+		return err
+	}
+	ca, err := x509.ParseCertificate(got.Authority)
+	if err != nil || fingerprint(ca) != t.pin {
+		return notADoor(address, "it answered with an authority that is not the token's")
+	}
+	cert, err := x509.ParseCertificate(got.Certificate)
+	if err == nil {
+		err = verify(ca, cert, x509.ExtKeyUsageClientAuth)
+	}
+	if err != nil || !key.PublicKey.Equal(cert.PublicKey) || len(got.Endpoints) == 0 {
+		return notADoor(address, "it answered with a certificate that cannot be used")
+	}
+	if err := checkDates(cert, n.opt.Now(), "this host", time.Time{}); err != nil {
+		return err
+	}
+	n.log.Info("joined", "name", g.Name, "by", address)
+	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, pair{cert, key}, got.Endpoints)
+}
+
+// knock calls a door that may not be open yet, since hosts start together.
+func knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply) error {
+	for end := time.Now().Add(knocking); ; {
+		err := c.call(ctx, address, pathJoin, q, got)
+		if !errors.Is(err, heddle.StoreDown.Sentinel()) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

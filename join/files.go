@@ -1,0 +1,96 @@
+package join
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The files of a host that belongs to a cluster.
+const (
+	fileAuthority = "ca.crt"
+	fileHostKey   = "host.key"
+	fileHost      = "host.crt"
+	// fileRecord is written last when a host joins: without it, it has not.
+	fileRecord = "host.json"
+	// fileEndpoints has the URLs of the store, fileMembers who keeps it, as last
+	// known.
+	fileEndpoints = "endpoints"
+	fileMembers   = "members.json"
+	fileID        = "id"
+
+	// those of the members of the store
+	fileAuthorityKey = "ca.key"
+	fileServerKey    = "server.key"
+	fileServer       = "server.crt"
+	fileOperator     = "operator.pem"
+	dirData          = "etcd"
+)
+
+// folder holds secrets: nobody but its owner may look in (0700, files 0600).
+type folder string
+
+func (f folder) path(name string) string { return filepath.Join(string(f), name) }
+
+func (f folder) read(name string) ([]byte, error) {
+	data, err := os.ReadFile(f.path(name))
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read", f.path(name), err, "restore it from a backup, or move the folder away and join again")
+	}
+	return data, nil
+}
+
+func (f folder) has(name string) bool {
+	_, err := os.Stat(f.path(name))
+	return err == nil
+}
+
+// write replaces a file whole, and returns when it is on the disk.
+func (f folder) write(name string, data []byte) error {
+	if err := f.put(name, data); err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "write", f.path(name), err, "make room, or give another folder with --state-dir")
+	}
+	return nil
+}
+
+func (f folder) put(name string, data []byte) error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(string(f), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(string(f), "."+name+"-*") // made with 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), f.path(name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return f.sync()
+}
+
+// sync makes renames in the folder last.
+func (f folder) sync() error {
+	dir, err := os.Open(string(f))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// remove takes files away; those that are not there are gone already.
+func (f folder) remove(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, os.RemoveAll(f.path(name)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,96 @@
+// Package join decides who belongs to a cluster, before there is an agent: the
+// cluster's authority and certificates, the tokens, the door by which hosts come
+// in, the rights they get in the store, and which of them keep it.
+//
+//	tokens/HASH            a token, by the hash of its secret
+//	hosts/NAME/admitted    which host (by ID) has the name's certificate
+//	hosts/NAME/vote        asks the host to become a keeper of the store
+//
+// These keys are below KeysPrefix: only the operator may read them, and a host
+// those of its own name. MembersKey lists the keepers; all hosts may read it.
+package join
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The TCP ports that a host that keeps the store listens on.
+const (
+	DoorPort   uint16 = 9478
+	ClientPort uint16 = 9479
+	PeerPort   uint16 = 9480
+)
+
+const (
+	// KeysPrefix is where what only operators may read is kept.
+	KeysPrefix = "/heddle-keys/"
+	// MembersKey has the members of an embedded store.
+	MembersKey = "/heddle/members"
+
+	tokensPrefix = KeysPrefix + "tokens/"
+	hostsPrefix  = KeysPrefix + "hosts/"
+
+	// operatorName is the CN of the operator's certificate: etcd's superuser.
+	operatorName = "root"
+	// serverName is the CN of certificates that members of the store serve with.
+	// No host can have that name.
+	serverName = "heddle:server"
+)
+
+// The lives of certificates. They begin a day before they are made, for hosts
+// whose clocks are behind.
+const (
+	authorityLife = 10 * 365 * 24 * time.Hour
+	hostLife      = 365 * 24 * time.Hour
+	clockSlack    = 24 * time.Hour
+)
+
+var hostID = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+// CheckHostName reports whether a host of a cluster can have the name: it
+// becomes a certificate's common name, a user of the store, and part of keys.
+func CheckHostName(name string) error {
+	if hostName.MatchString(name) && !strings.EqualFold(name, operatorName) {
+		return nil
+	}
+	return heddle.Errorf(heddle.BadName, "host name", fmt.Sprintf("%.80q", name),
+		"give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
+}
+
+// guest is a host that was let in. Its certificate's common name, and its name as
+// a user of the store, has both parts: what one host was given is of no use after
+// it was removed, also if another comes under its name.
+type guest struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+func (g guest) String() string { return g.Name + "@" + g.ID }
+
+func parseGuest(s string) (guest, bool) {
+	name, id, ok := strings.Cut(s, "@")
+	return guest{name, id}, ok && CheckHostName(name) == nil && hostID.MatchString(id)
+}
+
+// admittedKey, voteKey: see the package's comment.
+func admittedKey(name string) string { return hostsPrefix + name + "/admitted" }
+func voteKey(name string) string     { return hostsPrefix + name + "/vote" }
+
+// urls are the addresses with a port, as URLs of HTTPS.
+func urls(addrs []netip.Addr, port uint16) []string {
+	var all []string
+	for _, a := range addrs {
+		all = append(all, "https://"+netip.AddrPortFrom(a, port).String())
+	}
+	return all
+}
+
+// peerURL is where a member of the store is reached by the others.
+func peerURL(underlay []netip.Addr) string { return urls(underlay[:1], PeerPort)[0] }

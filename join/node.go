@@ -1,0 +1,328 @@
+package join
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// Options of a node.
+type Options struct {
+	// Dir holds the host's certificates and, if it keeps the store, that.
+	Dir string
+	// Name of the host in the cluster; Underlay its addresses, at most one of each
+	// family.
+	Name     string
+	Underlay []netip.Addr
+	// MTU of the interface with these addresses is remembered only.
+	MTU int
+	// Join is a host that keeps the store, Token one of the cluster's; both are
+	// empty for the first host. A host that has joined needs them no more.
+	Join, Token string
+	// Now is the clock, Log must be set.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// record says what the host is in its cluster.
+type record struct {
+	guest
+	// Cluster is the authority's fingerprint.
+	Cluster  string       `json:"cluster"`
+	Underlay []netip.Addr `json:"underlay"`
+	MTU      int          `json:"mtu,omitempty"`
+	// Founder made the cluster; Enabled says that it has turned the store's access
+	// control on.
+	Founder bool `json:"founder,omitempty"`
+	Enabled bool `json:"enabled,omitempty"`
+	// Member keeps the store, and started with these members' peer URLs by name.
+	Member  bool              `json:"member,omitempty"`
+	Initial map[string]string `json:"initial,omitempty"`
+}
+
+// Node is a host of a cluster with an embedded store.
+type Node struct {
+	opt  Options
+	dir  folder
+	log  *slog.Logger
+	ca   *x509.Certificate
+	me   guest
+	host atomic.Pointer[pair]
+	// refused is why the store does not take the host's certificate, if so.
+	refused atomic.Pointer[error]
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+
+	// mu guards what follows.
+	mu        sync.Mutex
+	record    record
+	endpoints []string
+	members   []member
+	store     *store.Etcd
+	// what members of the store have
+	keys   *keys
+	server *store.Server
+	door   *door
+	admin  *roster
+}
+
+// keys are what a member of the store has beside a host's own.
+type keys struct {
+	authority authority
+	operator  pair
+	// serving is its own certificate as a server.
+	serving pair
+}
+
+// Open makes the host what it was in its cluster, lets it join one, or founds
+// one. It does not wait for the store of a cluster that the host knows already.
+func Open(ctx context.Context, opt Options) (*Node, error) {
+	n := &Node{opt: opt, dir: folder(opt.Dir), log: opt.Log}
+	if err := CheckHostName(opt.Name); err != nil {
+		return nil, err
+	}
+	known := n.dir.has(fileRecord)
+	if known && opt.Join != "" && n.unfounded() {
+		known = false // it was about to found a cluster of its own, and never did
+		if err := n.forget(); err != nil {
+			return nil, err
+		}
+	}
+	if !known {
+		enter := n.found
+		if opt.Join != "" {
+			enter = n.join
+		}
+		if err := enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := n.load()
+	if err == nil && known {
+		err = n.asBefore(ctx)
+	}
+	if r := n.record; err == nil && (r.MTU != opt.MTU || !slices.Equal(r.Underlay, opt.Underlay)) {
+		r.MTU, r.Underlay = opt.MTU, opt.Underlay
+		err = n.save(r)
+	}
+	if err == nil {
+		err = n.start(ctx)
+	}
+	if err == nil {
+		return n, nil
+	}
+	err = errors.Join(err, n.Close())
+	if !known && n.unfounded() {
+		err = errors.Join(err, n.forget())
+	}
+	return nil, err
+}
+
+// unfounded says that the host's cluster did not come up yet, and that it has no
+// other hosts.
+func (n *Node) unfounded() bool {
+	text, err := os.ReadFile(n.dir.path(fileRecord))
+	var r record
+	return err == nil && json.Unmarshal(text, &r) == nil && r.Founder && !r.Enabled
+}
+
+// Remembered is the underlay that the host had when it was last part of a cluster,
+// for a start before its addresses are there.
+func Remembered(dir string) (underlay []netip.Addr, mtu int, ok bool) {
+	text, err := os.ReadFile(folder(dir).path(fileRecord))
+	var r record
+	if err != nil || json.Unmarshal(text, &r) != nil || !goodUnderlay(r.Underlay) {
+		return nil, 0, false
+	}
+	return r.Underlay, r.MTU, true
+}
+
+// forget removes all but the host's ID, the record first.
+func (n *Node) forget() error {
+	return n.dir.remove(fileRecord, fileAuthority, fileHostKey, fileHost, fileEndpoints, fileMembers, fileAuthorityKey, fileOperator,
+		fileServer, fileServerKey, dirData)
+}
+
+// load reads what the host is.
+func (n *Node) load() error {
+	text, err := n.dir.read(fileRecord)
+	if err == nil {
+		err = json.Unmarshal(text, &n.record)
+	}
+	if err == nil {
+		n.ca, err = n.loadAuthority()
+	}
+	if err == nil {
+		n.me = n.record.guest
+		var host pair
+		host, err = n.loadPair(fileHost, fileHostKey)
+		n.host.Store(&host)
+	}
+	if err == nil && n.record.Member {
+		n.keys, err = n.loadKeys()
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerBroken, "read the host's part in the cluster from", string(n.dir), err, "restore the folder from a backup, or move it away and join again")
+	}
+	if text, err := n.dir.read(fileEndpoints); err == nil {
+		n.endpoints = strings.Fields(string(text))
+	}
+	if text, err := os.ReadFile(n.dir.path(fileMembers)); err == nil {
+		_ = json.Unmarshal(text, &n.members) // for display, until the store answers
+	}
+	return nil
+}
+
+func (n *Node) loadAuthority() (*x509.Certificate, error) {
+	text, err := n.dir.read(fileAuthority)
+	if err != nil {
+		return nil, err
+	}
+	certs, _, err := parse(text)
+	if err == nil && len(certs) != 1 {
+		err = errors.New(fileAuthority + " has no certificate")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return certs[0], nil
+}
+
+func (n *Node) loadPair(files ...string) (pair, error) {
+	var texts [][]byte
+	for _, name := range files {
+		text, err := n.dir.read(name)
+		if err != nil {
+			return pair{}, err
+		}
+		texts = append(texts, text)
+	}
+	return parsePair(texts...)
+}
+
+func (n *Node) loadKeys() (*keys, error) {
+	ca, err := n.loadPair(fileAuthority, fileAuthorityKey)
+	if err != nil {
+		return nil, err
+	}
+	operator, err := n.loadPair(fileOperator)
+	if err != nil {
+		return nil, err
+	}
+	serving, err := n.loadPair(fileServer, fileServerKey)
+	return &keys{authority{ca}, operator, serving}, err
+}
+
+// asBefore compares what the host is told to be with what it is.
+func (n *Node) asBefore(ctx context.Context) error {
+	if n.opt.Name != n.record.Name {
+		return heddle.Errorf(heddle.HostExists, "host", n.record.Name+" cannot be called "+n.opt.Name, "start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
+	}
+	if n.opt.Token != "" {
+		t, err := parseToken(n.opt.Token)
+		if err != nil {
+			return err
+		}
+		if t.pin != fingerprint(n.ca) {
+			return heddle.Errorf(heddle.StoreStrange, "host", n.record.Name+" belongs to another cluster than the token", "leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
+		}
+	}
+	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
+		n.opt.Underlay = n.record.Underlay // the other address is still to come
+	}
+	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
+		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
+			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
+	}
+	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
+		if err := n.join(ctx); err != nil { // the token takes the place of the old certificate
+			return err
+		}
+		return n.load()
+	}
+	return nil
+}
+
+func within(some, all []netip.Addr) bool {
+	return !slices.ContainsFunc(some, func(a netip.Addr) bool { return !slices.Contains(all, a) })
+}
+
+func joined(addrs []netip.Addr) string {
+	var all []string
+	for _, a := range addrs {
+		all = append(all, a.String())
+	}
+	return strings.Join(all, ",")
+}
+
+// save writes the record; the caller holds mu, or is alone.
+func (n *Node) save(r record) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := n.dir.write(fileRecord, append(text, '\n')); err != nil {
+		return err
+	}
+	n.record = r
+	return nil
+}
+
+// Self is the host, as far as it is known here.
+func (n *Node) Self() heddle.Host {
+	return heddle.Host{Name: n.me.Name, ID: n.me.ID, Underlay: n.opt.Underlay, Version: heddle.Version}
+}
+
+// Store is the host's access to the record, with the host's own rights.
+func (n *Node) Store() store.Store { return judged{n.store, n} }
+
+// hostTLS is how the host calls the store. The certificate may be renewed.
+func (n *Node) hostTLS() *tls.Config {
+	c := n.callTLS()
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		cert := n.host.Load().tls()
+		return &cert, nil
+	}
+	return c
+}
+
+func (n *Node) callTLS() *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(n.ca)
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, Time: n.opt.Now}
+}
+
+// Close ends the host's part in the store's work; it takes it up when it starts
+// again.
+func (n *Node) Close() error {
+	if n.stop != nil {
+		n.stop()
+	}
+	n.done.Wait()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	errs := []error{n.door.close()}
+	if n.admin != nil {
+		errs = append(errs, n.admin.store.Close())
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	if n.server != nil {
+		n.server.Close() // what it says it has logged, and is no error of the end
+	}
+	return errors.Join(errs...)
+}

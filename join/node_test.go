@@ -1,0 +1,138 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// hosts of a test are nodes in this process, on addresses of the loopback.
+type hosts struct {
+	*testing.T
+	dir   string
+	nodes map[int]*Node
+}
+
+func newHosts(t *testing.T) *hosts {
+	cell.Need(t)
+	h := &hosts{T: t, dir: t.TempDir(), nodes: map[int]*Node{}}
+	t.Cleanup(func() {
+		for i := range h.nodes {
+			h.stop(i)
+		}
+	})
+	return h
+}
+
+func (h *hosts) options(i int) Options {
+	log, err := os.OpenFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(func() { log.Close() })
+	return Options{Dir: filepath.Join(h.dir, fmt.Sprint(i)), Name: fmt.Sprintf("host%d", i), Underlay: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, byte(i)})},
+		Now: time.Now, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+}
+
+// open starts a host, and says as the cluster's agent would that it is alive.
+func (h *hosts) open(o Options, i int) (*Node, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	n, err := Open(ctx, o)
+	if err == nil {
+		h.nodes[i] = n
+	}
+	return n, err
+}
+
+func (h *hosts) start(i int, with func(*Options)) *Node {
+	h.Helper()
+	o := h.options(i)
+	if with != nil {
+		with(&o)
+	}
+	n, err := h.open(o, i)
+	if err != nil {
+		text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
+		h.Fatalf("host%d: %v\n%s", i, err, text)
+	}
+	return n
+}
+
+func (h *hosts) stop(i int) {
+	if err := h.nodes[i].Close(); err != nil {
+		h.Logf("close host%d: %v", i, err)
+	}
+	delete(h.nodes, i)
+}
+
+func (h *hosts) token(uses int) string {
+	h.Helper()
+	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	text, _, err := o.Token(h.ctx(), time.Hour, uses)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return text
+}
+
+func (h *hosts) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	h.Cleanup(cancel)
+	return ctx
+}
+
+// join lets a host in and marks it alive.
+func (h *hosts) join(i int, token string) *Node {
+	h.Helper()
+	n := h.start(i, func(o *Options) { o.Join, o.Token = "127.0.0.1", token })
+	h.alive(i)
+	return n
+}
+
+func (h *hosts) alive(i int) {
+	h.Helper()
+	key := fmt.Sprintf("%shosts/host%d/alive", cluster.Prefix, i)
+	if _, _, err := h.nodes[i].Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: key, Value: []byte("x")}}}); err != nil {
+		h.Fatalf("host%d cannot write: %v", i, err)
+	}
+}
+
+func (h *hosts) await(what string, ok func() bool) {
+	h.Helper()
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			for i := range h.nodes {
+				text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
+				h.Logf("host%d\n%s", i, text)
+			}
+			h.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// voters counts those with a vote, as one of the hosts sees it.
+func (h *hosts) voters(by int) int {
+	r, err := h.nodes[by].roster(h.ctx())
+	if err != nil {
+		return -1
+	}
+	s, err := r.state(h.ctx())
+	if err != nil {
+		return -1
+	}
+	voters, learners := s.split()
+	if len(learners) > 0 {
+		return -1
+	}
+	return len(voters)
+}

@@ -1,0 +1,257 @@
+package join
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// The bounds of tokens.
+const (
+	maxTokenUses = 10000
+	maxTokenLife = 90 * 24 * time.Hour
+)
+
+// settling is how long etcd may take to accept a change of its members.
+const settling = 15 * time.Second
+
+// Operator is an operator's access to an embedded store.
+type Operator struct {
+	roster
+	node *Node
+	own  bool
+}
+
+// Operator returns the operator's access: the host's own, if it keeps the store,
+// or by a credential (the text of an operator.pem).
+func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, error) {
+	if len(credential) == 0 {
+		r, err := n.roster(ctx)
+		return &Operator{r, n, false}, err
+	}
+	p, err := parsePair(credential)
+	if err == nil && verify(n.ca, p.cert, x509.ExtKeyUsageClientAuth) != nil {
+		err = errors.New("it is of another cluster")
+	}
+	if err == nil && p.cert.Subject.CommonName != operatorName {
+		err = fmt.Errorf("it is of %.80q", p.cert.Subject.CommonName)
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.NoCredential, "use the credential", "given", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r, err := n.as(p, n.endpoints)
+	return &Operator{r, n, true}, err
+}
+
+// Store is the record, with the operator's rights.
+func (o *Operator) Store() store.Store { return o.store }
+
+// Close ends the access.
+func (o *Operator) Close() error {
+	if o.own {
+		return o.store.Close()
+	}
+	return nil
+}
+
+// Token makes a token that lets so many hosts in, for so long.
+func (o *Operator) Token(ctx context.Context, life time.Duration, uses int) (string, time.Time, error) {
+	if life < time.Second || life > maxTokenLife {
+		return "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
+	}
+	if uses < 1 || uses > maxTokenUses {
+		return "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
+	}
+	old, err := o.outdated(ctx)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	t := newToken(fingerprint(o.node.ca))
+	expires := o.node.opt.Now().Add(life).UTC().Truncate(time.Second)
+	text, err := json.Marshal(tokenRecord{Expires: expires, Uses: uses})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	key := tokensPrefix + t.hash()
+	_, _, err = o.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: key}}, Put: []store.Entry{{Key: key, Value: text}}, Delete: old})
+	return t.String(), expires, err
+}
+
+// outdated lists tokens, at most a hundred, that expired a week ago: until then a
+// host that comes with one is told so.
+func (o *Operator) outdated(ctx context.Context) ([]string, error) {
+	snap, err := o.store.Read(ctx, tokensPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var old []string
+	for _, e := range snap.Entries {
+		var t tokenRecord
+		if json.Unmarshal(e.Value, &t) == nil && o.node.opt.Now().After(t.Expires.Add(7*24*time.Hour)) && len(old) < 100 {
+			old = append(old, e.Key)
+		}
+	}
+	return old, nil
+}
+
+// Expel takes a host's certificate its rights, and the host off the store's
+// members. The host must have been removed from the cluster before.
+func (o *Operator) Expel(ctx context.Context, name string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range s.members {
+		if s.hostOf(m) == name {
+			if err := o.dismissInTime(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+	users, err := o.usersOf(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if err := o.revoke(ctx, u); err != nil {
+			return err
+		}
+	}
+	_, _, err = o.store.Commit(ctx, store.Change{DeletePrefix: []string{hostsPrefix + name + "/"}})
+	return err
+}
+
+// dismissInTime takes a member off the store. Etcd refuses that until its members
+// have been together for some seconds.
+func (o *Operator) dismissInTime(ctx context.Context, m member) error {
+	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
+		_, err := o.client.MemberRemove(ctx, m.ID)
+		err = ignore(err, rpctypes.ErrMemberNotFound)
+		if err == nil {
+			return o.republish(ctx)
+		}
+		if ignore(err, rpctypes.ErrUnhealthy) != nil || ctx.Err() != nil || time.Now().After(end) {
+			return refusedTo("take off the store's member", m.Name, err)
+		}
+	}
+}
+
+// Removable reports whether a host can be removed, and, if by is not empty,
+// whether that one can keep the store in its place.
+func (o *Operator) Removable(ctx context.Context, name, by string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	voters, _ := s.split()
+	last := len(voters) == 1 && s.hostOf(voters[0]) == name
+	switch {
+	case !s.has(name):
+		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+	case last:
+		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
+	case s.votes(name) && !o.spare(ctx, s, name):
+		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "start the agents of the others first ('heddle host list')")
+	case by == "":
+		return nil
+	case !s.has(by):
+		return heddle.Errorf(heddle.NoHost, "host", by, "'heddle host list' shows those there are")
+	case s.keeps(by):
+		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "name one that does not, or use 'heddle host remove "+name+"'")
+	case !s.keeps(name):
+		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "use 'heddle host remove "+name+"'")
+	}
+	return nil
+}
+
+// votes reports whether the host's member of the store has a vote.
+func (s state) votes(name string) bool {
+	voters, _ := s.split()
+	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
+}
+
+// spare reports whether most of the other voters answer.
+func (o *Operator) spare(ctx context.Context, s state, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	others, up := 0, 0
+	voters, _ := s.split()
+	for _, m := range voters {
+		if s.hostOf(m) == name {
+			continue
+		}
+		others++
+		for _, url := range reachable([]member{m}, o.node.opt.Underlay) {
+			if _, err := o.client.Status(ctx, url); err == nil {
+				up++
+			}
+		}
+	}
+	return 2*up > others
+}
+
+func (s state) has(name string) bool {
+	return slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name })
+}
+
+// Ask asks a host to keep the store.
+func (o *Operator) Ask(ctx context.Context, name string) error { return o.ask(ctx, name) }
+
+// AwaitVote waits until the host has a vote in the store.
+func (o *Operator) AwaitVote(ctx context.Context, name string) error {
+	for {
+		s, err := o.state(ctx)
+		voters, _ := s.split()
+		for _, m := range voters {
+			if err == nil && s.hostOf(m) == name {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return heddle.Errorf(heddle.Waited, "vote of", name, "it goes on when the host can be reached; 'heddle host list' shows it")
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// Doors lists the addresses of the hosts that keep the store and let others in.
+func (n *Node) Doors() []netip.Addr {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []netip.Addr
+	for _, e := range n.endpoints {
+		if a, err := netip.ParseAddrPort(strings.TrimPrefix(e, "https://")); err == nil {
+			all = append(all, a.Addr())
+		}
+	}
+	return all
+}
+
+// Roles says of the hosts that keep the store whether each has a vote: "voter" or
+// "learner".
+func (n *Node) Roles() map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	roles := map[string]string{}
+	for _, m := range n.members {
+		roles[m.Name] = "voter"
+		if m.Learner {
+			roles[m.Name] = "learner"
+		}
+	}
+	return roles
+}

@@ -1,0 +1,197 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+)
+
+// roster manages, as the operator, who may do what in an embedded store, and who
+// keeps it.
+type roster struct {
+	store  *store.Etcd
+	client *clientv3.Client
+}
+
+// enable turns the store's access control on, with the operator as its superuser
+// and the founder's rights. Done again it changes nothing.
+func (r roster) enable(ctx context.Context, founder guest) error {
+	status, err := r.client.AuthStatus(ctx)
+	if err == nil && status.Enabled {
+		return nil
+	}
+	if err := r.grant(ctx, founder, true); err != nil {
+		return err
+	}
+	for _, do := range []func() error{
+		func() error { _, err := r.client.RoleAdd(ctx, operatorName); return err },
+		func() error { return r.user(ctx, operatorName) },
+		func() error { _, err := r.client.UserGrantRole(ctx, operatorName, operatorName); return err },
+		func() error { _, err := r.client.AuthEnable(ctx); return err },
+	} {
+		if err := ignore(do(), rpctypes.ErrRoleAlreadyExist, rpctypes.ErrUserAlreadyExist); err != nil {
+			return refusedTo("turn access control on", "store", err)
+		}
+	}
+	return nil
+}
+
+// grant makes a host a user of the store. The founder may also write the
+// cluster's own key.
+func (r roster) grant(ctx context.Context, g guest, founder bool) error {
+	user := g.String()
+	if _, err := r.client.RoleAdd(ctx, user); ignore(err, rpctypes.ErrRoleAlreadyExist) != nil {
+		return refusedTo("make role", user, err)
+	}
+	type right struct {
+		key string
+		end string
+		may clientv3.PermissionType
+	}
+	both := clientv3.PermissionType(clientv3.PermReadWrite)
+	below := func(prefix string, may clientv3.PermissionType) right {
+		return right{prefix, clientv3.GetPrefixRangeEnd(prefix), may}
+	}
+	rights := []right{below(cluster.Prefix, clientv3.PermissionType(clientv3.PermRead)), below(hostsPrefix+g.Name+"/", clientv3.PermissionType(clientv3.PermRead)),
+		below(cluster.Prefix+"hosts/"+g.Name+"/", both), below(cluster.Prefix+"networks/", both), below(cluster.Prefix+"blocks/", both)}
+	if founder {
+		rights = append(rights, right{key: cluster.Prefix + "cluster", may: both})
+	}
+	for _, x := range rights {
+		if _, err := r.client.RoleGrantPermission(ctx, user, x.key, x.end, x.may); err != nil {
+			return refusedTo("give rights to", user, err)
+		}
+	}
+	if err := ignore(r.user(ctx, user), rpctypes.ErrUserAlreadyExist); err != nil {
+		return refusedTo("make user", user, err)
+	}
+	_, err := r.client.UserGrantRole(ctx, user, user)
+	return refusedTo("give rights to", user, err)
+}
+
+// user makes a user who comes with a certificate, and has no password.
+func (r roster) user(ctx context.Context, name string) error {
+	_, err := r.client.UserAddWithOptions(ctx, name, "", &clientv3.UserAddOptions{NoPassword: true})
+	return err
+}
+
+// revoke takes a user away: its certificate opens nothing any more.
+func (r roster) revoke(ctx context.Context, user string) error {
+	_, err := r.client.UserDelete(ctx, user)
+	if err = ignore(err, rpctypes.ErrUserNotFound); err == nil {
+		_, err = r.client.RoleDelete(ctx, user)
+		err = ignore(err, rpctypes.ErrRoleNotFound)
+	}
+	return refusedTo("delete user", user, err)
+}
+
+// usersOf lists the users of a host name, whatever the host's ID was.
+func (r roster) usersOf(ctx context.Context, name string) ([]string, error) {
+	all, err := r.client.UserList(ctx)
+	if err != nil {
+		return nil, refusedTo("list users of", "store", err)
+	}
+	return slices.DeleteFunc(all.Users, func(u string) bool { return !strings.HasPrefix(u, name+"@") }), nil
+}
+
+// member is a server that keeps the store.
+type member struct {
+	// Name is the host's; empty for one that was added and has not started yet.
+	Name    string   `json:"name,omitempty"`
+	ID      uint64   `json:"id"`
+	Learner bool     `json:"learner,omitempty"`
+	Peers   []string `json:"peers"`
+	Clients []string `json:"clients,omitempty"`
+}
+
+// members lists those that keep the store.
+func (r roster) members(ctx context.Context) ([]member, error) {
+	resp, err := r.client.MemberList(ctx)
+	if err != nil {
+		return nil, refusedTo("list members of", "store", err)
+	}
+	var all []member
+	for _, m := range resp.Members {
+		all = append(all, member{m.Name, m.ID, m.IsLearner, m.PeerURLs, m.ClientURLs})
+	}
+	return all, nil
+}
+
+// endpoints are where a host with these addresses reaches the store.
+func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := reachable(s.members, underlay)
+	if len(all) == 0 {
+		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "give the host an address of the family of the hosts that keep the store, with --underlay")
+	}
+	return all, nil
+}
+
+// republish records for all hosts who keeps the store now.
+func (r roster) republish(ctx context.Context) error {
+	s, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	return r.publish(ctx, s.members)
+}
+
+// publish records for all hosts who keeps the store, if that changed.
+func (r roster) publish(ctx context.Context, all []member) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	old, err := read(ctx, r.store, MembersKey)
+	if err != nil || string(old.Value) == string(text) {
+		return err
+	}
+	_, _, err = r.store.Commit(ctx, store.Change{
+		Require: []store.Condition{{Key: MembersKey, Revision: old.Revision}},
+		Put:     []store.Entry{{Key: MembersKey, Value: text}}})
+	return err
+}
+
+// read returns one key's entry; without a value if it is not there.
+func read(ctx context.Context, s store.Store, key string) (store.Entry, error) {
+	snap, err := s.Read(ctx, key)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	for _, e := range snap.Entries {
+		if e.Key == key {
+			return e, nil
+		}
+	}
+	return store.Entry{Key: key}, nil
+}
+
+// ignore forgets the errors listed.
+func ignore(err error, these ...error) error {
+	for _, e := range these {
+		if errors.Is(rpctypes.Error(err), e) {
+			return nil
+		}
+	}
+	return err
+}
+
+func refusedTo(op, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return heddle.Wrap(heddle.StoreRefused, op, object, err, "'heddle status' shows the store's state")
+}

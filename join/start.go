@@ -1,0 +1,203 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// foundingTime bounds how long a new cluster's store may take to come up.
+const foundingTime = 30 * time.Second
+
+// start takes up the host's part: the server and the door of a member, the
+// connection to the store of all.
+func (n *Node) start(ctx context.Context) error {
+	if n.record.Member {
+		if err := n.renew(ctx); err != nil { // before anybody sees them
+			return err
+		}
+		if err := n.serve(); err != nil && n.record.Founder && !n.record.Enabled {
+			return err
+		} else if err != nil { // containers need the agent all the same
+			n.log.Error("this host does not keep the store for now", "error", err)
+		}
+	}
+	var err error
+	if n.store, err = store.Dial(store.Options{Endpoints: n.endpoints, TLS: n.hostTLS(), Log: n.log}); err != nil {
+		return err
+	}
+	if n.record.Founder && !n.record.Enabled {
+		if err := n.enable(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, n.stop = context.WithCancel(context.Background())
+	n.done.Go(func() { n.followMembers(ctx) })
+	n.done.Go(func() { n.followVote(ctx) })
+	n.done.Go(func() { n.patrol(ctx) })
+	return nil
+}
+
+// serve starts the server and the door of a member of the store, if they do not
+// run. The caller holds mu, or is alone.
+func (n *Node) serve() error {
+	if n.server != nil && stopped(n.server) {
+		n.server.Close()
+		n.server = nil
+	}
+	if n.server == nil {
+		if err := n.serveStore(); err != nil {
+			return err
+		}
+	}
+	if n.door != nil {
+		return nil
+	}
+	var err error
+	n.door, err = n.openDoor()
+	return err
+}
+
+func stopped(s *store.Server) bool {
+	select {
+	case <-s.Stopped():
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *Node) serveStore() error {
+	for _, a := range n.record.Underlay {
+		if n.record.Founder && !n.record.Enabled || !n.dir.has(dirData) {
+			awaitAddress(a) // a host that starts again must not wait: keepServing comes back to it
+		}
+	}
+	server, err := store.StartServer(store.ServerOptions{
+		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,
+		Client: ports(n.record.Underlay, ClientPort), Peer: ports(n.record.Underlay, PeerPort),
+		TLS: &store.ServerTLS{CA: n.dir.path(fileAuthority), Cert: n.dir.path(fileServer), Key: n.dir.path(fileServerKey), PeerName: serverName}, Log: n.log})
+	if err == nil {
+		n.server = server
+	}
+	return err
+}
+
+// awaitAddress waits for an address that the kernel may still be checking for
+// duplicates (RFC 4862, section 5.4): nothing can listen on it until then.
+func awaitAddress(a netip.Addr) {
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		l, err := net.Listen("tcp", netip.AddrPortFrom(a, 0).String())
+		if err == nil {
+			l.Close()
+			return
+		}
+	}
+}
+
+func ports(addrs []netip.Addr, port uint16) []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, a := range addrs {
+		all = append(all, netip.AddrPortFrom(a, port))
+	}
+	return all
+}
+
+// enable turns access control on in the store of a new cluster, and records its
+// first host.
+func (n *Node) enable(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, foundingTime, errors.New("the store did not come up in time"))
+	defer cancel()
+	select {
+	case <-n.server.Ready():
+	case <-ctx.Done():
+		return heddle.Wrap(heddle.StoreDown, "start the store of", n.record.Name, context.Cause(ctx), "see the log for the store's own words")
+	}
+	r, err := n.roster(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.enrol(ctx, n.record.guest, n.record.Underlay, n.opt.Now()); err != nil {
+		return err
+	}
+	if err := r.enable(ctx, n.record.guest); err != nil {
+		return err
+	}
+	if err := r.republish(ctx); err != nil {
+		return err
+	}
+	done := n.record
+	done.Enabled = true
+	return n.save(done)
+}
+
+// roster returns the operator's access to the store, which members have.
+func (n *Node) roster(context.Context) (roster, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil {
+		return roster{}, noCredential(n.me.Name)
+	}
+	if n.admin == nil {
+		r, err := n.as(n.keys.operator, n.endpoints)
+		if err != nil {
+			return roster{}, err
+		}
+		n.admin = &r
+	}
+	return *n.admin, nil
+}
+
+// as connects to the store with a credential; the caller holds mu.
+func (n *Node) as(p pair, endpoints []string) (roster, error) {
+	c := n.callTLS()
+	cert := p.tls()
+	c.Certificates = append(c.Certificates, cert)
+	s, err := store.Dial(store.Options{Endpoints: endpoints, TLS: c, Log: n.log})
+	if err != nil {
+		return roster{}, err
+	}
+	return roster{s, s.Client()}, nil
+}
+
+func noCredential(name string) error {
+	return heddle.Errorf(heddle.NoCredential, "host", name+" does not keep the store",
+		"call on a host that does ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
+}
+
+// memberKeys are there as long as the host keeps the store.
+func (n *Node) memberKeys() (*keys, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil {
+		return nil, noCredential(n.me.Name)
+	}
+	k := *n.keys
+	return &k, nil
+}
+
+// judged is the host's store, whose health also tells of the host's certificate.
+type judged struct {
+	*store.Etcd
+	node *Node
+}
+
+// Health says that the certificate is out of date, if it is: the store's own
+// words would not.
+func (j judged) Health() store.Health {
+	h := j.Etcd.Health()
+	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
+		h.State, h.Detail = "down", err.Error()
+	} else if err := j.node.refused.Load(); err != nil {
+		h.State, h.Detail = "down", (*err).Error()
+	}
+	return h
+}
+
+// Close leaves the connection to the node.
+func (j judged) Close() error { return nil }

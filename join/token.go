@@ -1,0 +1,85 @@
+package join
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// tokenWord starts all tokens of this form.
+const tokenWord = "hdl1"
+
+var tokenText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// token lets a host in: the pin tells it the cluster's authority, the secret
+// tells the cluster that it may come.
+type token struct {
+	pin, secret [16]byte
+}
+
+func newToken(pin [16]byte) token {
+	t := token{pin: pin}
+	rand.Read(t.secret[:]) // never fails
+	return t
+}
+
+func (t token) String() string {
+	return tokenWord + "." + tokenText.EncodeToString(t.pin[:]) + "." + tokenText.EncodeToString(t.secret[:])
+}
+
+// hash is what the store has of the token.
+func (t token) hash() string {
+	sum := sha256.Sum256(t.secret[:])
+	return hex.EncodeToString(sum[:])
+}
+
+func parseToken(s string) (token, error) {
+	var t token
+	parts := strings.Split(strings.TrimSpace(s), ".")
+	ok := len(parts) == 3 && parts[0] == tokenWord && len(parts[1]) == 26 && len(parts[2]) == 26
+	for i, into := range [][]byte{t.pin[:], t.secret[:]} {
+		if ok {
+			data, err := tokenText.DecodeString(parts[i+1])
+			ok = err == nil && copy(into, data) == 16
+		}
+	}
+	if !ok {
+		return t, badToken("it is not of the form hdl1.….…; was it cut when it was copied?")
+	}
+	return t, nil
+}
+
+func badToken(why string) error {
+	return heddle.Errorf(heddle.BadToken, "the token is refused:", why, "'heddle host token' on a host of the cluster prints a new one")
+}
+
+// tokenRecord is what the store has of a token.
+type tokenRecord struct {
+	Expires time.Time `json:"expires"`
+	// Uses is how many hosts it lets in, Used are those that it has.
+	Uses int     `json:"uses"`
+	Used []guest `json:"used,omitempty"`
+}
+
+// admits records that a host comes by the token. One that has come by it before,
+// and did not get the answer, is not counted twice.
+func (r *tokenRecord) admits(g guest, now time.Time) error {
+	if now.After(r.Expires) {
+		return badToken("it expired at " + stamp(r.Expires) + ", and the clock here says " + stamp(now))
+	}
+	for _, old := range r.Used {
+		if old == g {
+			return nil
+		}
+	}
+	if len(r.Used) >= r.Uses {
+		return badToken("it is used up")
+	}
+	r.Used = append(r.Used, g)
+	return nil
+}

@@ -1,0 +1,147 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+)
+
+// gone has the cluster take a host out that does not come back, as
+// cluster.RemoveHost does before Expel.
+func (h *hosts) gone(by, i int) *Operator {
+	h.Helper()
+	o := must(h.nodes[by].Operator(h.ctx(), nil))
+	name := fmt.Sprintf("host%d", i)
+	if _, _, err := o.Store().Commit(h.ctx(), store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"}}); err != nil {
+		h.Fatal(err)
+	}
+	if err := o.Expel(h.ctx(), name); err != nil {
+		h.Fatal(err)
+	}
+	return o
+}
+
+// keeps reports whether a host's own record says that it keeps the store.
+func (h *hosts) keeps(i int) bool {
+	n := h.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.record.Member
+}
+
+// TestVoters has five hosts join, one after the other, kills and replaces voters,
+// and has the rest come back in another order.
+func TestVoters(t *testing.T) {
+	h := newHosts(t)
+	h.start(1, nil)
+	h.alive(1)
+	h.join(2, h.token(1))
+	h.await("a second host that only reads and writes", func() bool { return h.voters(1) == 1 && !h.keeps(2) })
+	token := h.token(3)
+	h.join(3, token)
+	h.await("three voters", func() bool { return h.voters(1) == 3 })
+	h.join(4, token)
+	h.await("four hosts with three voters", func() bool { return h.voters(2) == 3 && !h.keeps(4) })
+
+	// a voter is gone for good, and the fourth host takes its place
+	h.stop(3)
+	o := must(h.nodes[2].Operator(h.ctx(), nil))
+	wantCode(t, o.Removable(h.ctx(), "host3", "host2"), heddle.BadArgument, "keeps the store already")
+	wantCode(t, o.Removable(h.ctx(), "host4", "host4"), heddle.BadArgument)
+	wantCode(t, o.Removable(h.ctx(), "host9", ""), heddle.NoHost)
+	if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
+		t.Fatal(err)
+	}
+	h.gone(2, 3)
+	if err := o.Ask(h.ctx(), "host4"); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.AwaitVote(h.ctx(), "host4"); err != nil {
+		t.Fatal(err)
+	}
+	h.await("the new voter's door", func() bool { return h.keeps(4) })
+
+	// it comes back all the same, and its certificate opens nothing
+	removed := h.start(3, nil)
+	_, _, err := removed.Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/host3/self"}}})
+	wantCode(t, err, heddle.StoreRefused)
+	h.await("the reason in its health", func() bool { return strings.Contains(removed.Store().Health().Detail, string(heddle.HostRemoved)) })
+	var got renewReply
+	csr := must(request("host3@"+removed.record.ID, removed.host.Load().key))
+	c := doorCaller{fingerprint(removed.ca), *removed.host.Load(), time.Now}
+	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &got), heddle.HostRemoved)
+	h.stop(3)
+
+	h.stop(4)
+	wantCode(t, o.Removable(h.ctx(), "host1", ""), heddle.StoreDown, "needed")
+	h.start(4, nil)
+	h.restart(4, 2, 1)
+	if h.voters(4) != 3 {
+		t.Errorf("%d voters after the restart", h.voters(4))
+	}
+	h.lose()
+}
+
+// restart stops all hosts and starts them in an order. None of them waits for
+// the others; the store answers when most are there.
+func (h *hosts) restart(order ...int) {
+	h.Helper()
+	for i := range h.nodes {
+		h.stop(i)
+	}
+	for k, i := range order {
+		began := time.Now()
+		n := h.start(i, nil)
+		if took := time.Since(began); k == 0 && took > 2*time.Second {
+			h.Errorf("host%d took %s to start alone", i, took)
+		}
+		if k == 0 && n.Store().Health().State != "down" {
+			h.Errorf("one of %d members takes its store for %v", len(order), n.Store().Health())
+		}
+	}
+	for _, i := range order {
+		h.await(fmt.Sprintf("host%d's store", i), func() bool {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			defer cancel()
+			_, err := h.nodes[i].Store().Read(ctx, MembersKey)
+			return err == nil
+		})
+	}
+}
+
+// lose removes a voter of three: two hosts need one voter only, and the other one
+// has no keys any more.
+func (h *hosts) lose() {
+	h.Helper()
+	h.stop(4)
+	h.gone(1, 4)
+	h.await("one voter of two hosts", func() bool { return h.keeps(1) != h.keeps(2) })
+	left := 1
+	if h.keeps(1) {
+		left = 2
+	}
+	n := h.nodes[left]
+	h.await("its keys to go", func() bool { return !n.dir.has(fileAuthorityKey) && !n.dir.has(fileOperator) && !n.dir.has(dirData) })
+	_, err := n.Operator(h.ctx(), nil)
+	wantCode(h.T, err, heddle.NoCredential, fmt.Sprintf("host%d", left))
+	h.alive(left)
+	credential := must(os.ReadFile(filepath.Join(h.dir, fmt.Sprint(3-left), fileOperator)))
+	o, err := n.Operator(h.ctx(), credential)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, _, err := o.Token(h.ctx(), time.Hour, 1); err != nil {
+		h.Error(err)
+	}
+	if err := o.Close(); err != nil {
+		h.Error(err)
+	}
+}

@@ -1,0 +1,109 @@
+package kernel
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// belongings are what lies on a tunnel device, and goes with it.
+type belongings struct {
+	nic      heddle.NIC
+	forwards []entry
+	// sourced are our routes through other devices whose source address lies on
+	// this one.
+	sourced []routeAt
+}
+
+// remake makes a VXLAN device anew with settings that a live one cannot get, and
+// puts on it what lay on the old one: of other plans there are routes, neighbours
+// and addresses, and their containers' traffic goes on.
+func (a *attempt) remake(s *site, key string, have, want linkState) error {
+	was, err := s.lying(have)
+	if err != nil {
+		return err
+	}
+	a.did(key, func() error { return s.exchangeTunnel(have, was) })
+	return s.exchangeTunnel(want, was)
+}
+
+// exchangeTunnel puts a device in the place of the one that has its name, if one
+// has.
+func (s *site) exchangeTunnel(to linkState, was belongings) error {
+	live, err := s.link(to.name)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		if err := s.delete(live.index); err != nil && !absent(err) {
+			return err
+		}
+	}
+	delete(s.index, to.name)
+	if err := s.bear(to, was.nic.Was.Sysctls); err != nil {
+		return err
+	}
+	return s.layOn(to, was)
+}
+
+// bear makes a VXLAN device with all its settings and the number that the one
+// before had; it is down.
+func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
+	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
+	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
+		return err
+	}
+	if err := s.putSysctls(want.name, sysctls); err != nil {
+		return err
+	}
+	born := want
+	born.alias, born.noAuto, born.tunnel.soft = "", false, false
+	return s.change(want.index, born, want)
+}
+
+// lying reads what lies on a device.
+func (s *site) lying(l linkState) (belongings, error) {
+	state, err := s.nicState(l)
+	if err != nil {
+		return belongings{}, err
+	}
+	all, err := s.forwards()
+	b := belongings{nic: heddle.NIC{Name: l.name, MAC: l.mac, Was: state}}
+	for _, e := range all {
+		if e.index == l.index && e.self {
+			b.forwards = append(b.forwards, e)
+		}
+	}
+	routes, errRoutes := s.routes()
+	for _, r := range routes {
+		onIt := func(a heddle.NICAddress) bool { return a.Prefix.Addr() == r.Src }
+		if r.index != l.index && slices.ContainsFunc(state.Addrs, onIt) {
+			b.sourced = append(b.sourced, r)
+		}
+	}
+	return b, errors.Join(err, errRoutes)
+}
+
+// layOn puts it on a new device, the entries first: they are there when the device
+// comes up.
+func (s *site) layOn(l linkState, b belongings) error {
+	var errs []error
+	for _, e := range b.forwards {
+		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, l.index))))
+	}
+	h := &homecoming{n: b.nic, host: s, index: l.index, name: l.name}
+	for _, do := range []func() error{h.addresses, h.up, h.neighbours, h.routes} {
+		errs = append(errs, do())
+	}
+	for _, r := range b.sourced {
+		errs = append(errs, ignoreExists(s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))))
+	}
+	for _, a := range b.nic.Was.Addrs {
+		if b.nic.Was.Up && a.Prefix.Addr().Is6() {
+			localAddress{s, a.Prefix.Addr(), l.index}.await()
+		}
+	}
+	return errors.Join(errs...)
+}

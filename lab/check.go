@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	maxMTU      = 65535 // what a veth carries
+	minMTU      = 1280  // what IPv6 needs
+	minRate     = 8000  // a thousand bytes a second
+	maxNICs     = 99    // two sides each of a MAC's byte
+	maxSwitches = 15
+	maxPort     = 14 // bytes of a port's name, with one left for its relay
+)
+
+var (
+	labName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+	nodeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,13}$`)
+)
+
+func checkName(s string) error {
+	if !labName.MatchString(s) {
+		return bad("lab name", s, "a name starts with a letter or digit, goes on with letters, digits, '_', '-', and has at most 32 bytes")
+	}
+	return nil
+}
+
+// checkFrame checks what is said of the whole lab.
+func (t Topology) checkFrame() error {
+	if err := checkName(t.Name); err != nil {
+		return err
+	}
+	if len(t.Hosts) < 1 || len(t.Hosts) > maxHosts {
+		return bad("number of hosts", len(t.Hosts), fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
+	}
+	if len(t.Switches) > maxSwitches {
+		return bad("number of switches", len(t.Switches), fmt.Sprintf("a lab has up to %d", maxSwitches))
+	}
+	if err := checkMTU(t.MTU); err != nil {
+		return err
+	}
+	if err := checkSysctls(t.Sysctls); err != nil {
+		return err
+	}
+	return t.checkUnique()
+}
+
+// checkUnique refuses two hosts, or switches, of one name.
+func (t Topology) checkUnique() error {
+	var names []string
+	for _, sw := range t.Switches {
+		names = append(names, sw.Name)
+	}
+	for _, n := range t.Hosts {
+		names = append(names, n.Name)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if !nodeName.MatchString(name) {
+			return bad("name of a host or switch", name, "a name starts with a small letter, goes on with small letters, digits, '-', and has at most 14 bytes")
+		}
+		if seen[name] {
+			return bad("name of two hosts or switches", name, "give each its own")
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func (sw *Switch) check() error {
+	seen := map[bool]bool{}
+	for i, p := range sw.Subnets {
+		if !p.IsValid() || p.Addr().Is4In6() || seen[p.Addr().Is4()] {
+			return heddle.Errorf(heddle.BadSubnet, "switch "+sw.Name, fmt.Sprint(sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
+		}
+		seen[p.Addr().Is4()] = true
+		sw.Subnets[i] = p.Masked()
+	}
+	return checkMTU(sw.MTU)
+}
+
+func (n *Node) check() error {
+	if n.Spare < 0 || len(n.NICs)+n.Spare > maxNICs+1 {
+		return bad("number of spare NICs", n.Spare, fmt.Sprintf("a host has up to %d", maxNICs))
+	}
+	if last := portName(n.Name, len(n.NICs)+n.Spare-1); len(last) > maxPort {
+		return bad("name of a host", n.Name, fmt.Sprintf("it is too long for the port %s: %d bytes are the most", last, maxPort))
+	}
+	for _, nic := range n.NICs {
+		if err := checkMTU(nic.MTU); err != nil {
+			return err
+		}
+		if err := checkRate(nic.Rate); err != nil {
+			return err
+		}
+	}
+	for _, d := range n.Daemons {
+		if err := d.check(n.Name); err != nil {
+			return err
+		}
+	}
+	return checkSysctls(n.Sysctls)
+}
+
+// checkNumbers refuses addresses outside of their switch's subnets, and those
+// that are there twice.
+func (t Topology) checkNumbers() error {
+	owner := map[netip.Addr]string{}
+	for _, sw := range t.Switches {
+		for _, p := range sw.addresses(routerNumber) {
+			owner[p.Addr()] = sw.Name
+		}
+	}
+	for _, n := range t.Hosts {
+		for _, nic := range n.NICs {
+			sw := t.findSwitch(nic.Switch)
+			for _, p := range nic.Addresses {
+				if !sw.holds(p) {
+					return heddle.Errorf(heddle.BadSubnet, "address of "+n.Name, p.String(), fmt.Sprintf("switch %s has room for addresses of %v only", sw.Name, sw.Subnets))
+				}
+				if other, taken := owner[p.Addr()]; taken {
+					return bad("address of "+n.Name, p.Addr(), other+" has it")
+				}
+				owner[p.Addr()] = n.Name
+			}
+		}
+	}
+	return nil
+}
+
+// holds reports whether a host may have the address: the last one of an IPv4
+// subnet is its broadcast address.
+func (sw *Switch) holds(a netip.Prefix) bool {
+	for _, p := range sw.Subnets {
+		if p.Contains(a.Addr()) && a.Addr() != p.Addr() && a.Bits() == p.Bits() {
+			return p.Addr().Is6() || p.Contains(a.Addr().Next())
+		}
+	}
+	return false
+}
+
+func checkMTU(mtu int) error {
+	if mtu < minMTU || mtu > maxMTU {
+		return heddle.Errorf(heddle.BadMTU, "wire", fmt.Sprint(mtu), fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU))
+	}
+	return nil
+}
+
+func checkRate(rate Rate) error {
+	if rate != 0 && rate < minRate {
+		return bad("rate", rate, fmt.Sprintf("a wire carries at least %d bit/s; 0 is unlimited", minRate))
+	}
+	return nil
+}
+
+func checkSysctls(set map[string]string) error {
+	for key := range set {
+		if p := sysctlPath(key); p != path.Clean(p) || !strings.HasPrefix(p, "/proc/sys/net/") {
+			return bad("sysctl", key, "only net.… belongs to a host; others are the whole machine's")
+		}
+	}
+	return nil
+}

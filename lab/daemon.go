@@ -1,0 +1,143 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const daemonTime = 30 * time.Second
+
+var daemonName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
+
+// startPrograms starts the daemons that come before the agents, the agents, and
+// the daemons that come after.
+func (l *Lab) startPrograms(ctx context.Context) error {
+	if err := l.startDaemons(ctx, false); err != nil {
+		return err
+	}
+	if err := l.startAgents(ctx); err != nil {
+		return err
+	}
+	return l.startDaemons(ctx, true)
+}
+
+func (l *Lab) startDaemons(ctx context.Context, after bool) error {
+	return eachHost(l.everyone(), func(h *Host) error {
+		n := l.Topology.findNode(h.Name)
+		if n == nil {
+			return nil
+		}
+		for _, d := range n.Daemons {
+			if d.AfterAgent != after {
+				continue
+			}
+			if err := h.startDaemon(ctx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// startDaemon starts a daemon and waits until it is ready.
+func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
+	within := d.Ready.Within
+	setDefault(&within, daemonTime)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	p := program{Name: d.Name, Argv: d.Command, Env: environment(d.Environment)}
+	if err := h.launch(ctx, p); err != nil {
+		return err
+	}
+	if d.Ready.Exit {
+		return h.awaitExit(ctx, d.Name)
+	}
+	return h.await(ctx, d.Name, func() bool { return h.ready(ctx, d.Ready) })
+}
+
+// awaitExit waits until the command has ended well.
+func (h *Host) awaitExit(ctx context.Context, name string) error {
+	for {
+		at := h.standing(name)
+		switch {
+		case !h.Alive():
+			return h.failed(name, errors.New("the host's init ended"))
+		case at.Pid == 0 && at.Ending == endedWell:
+			return nil
+		case at.Pid == 0 && at.Ending != "":
+			return h.failed(name, errors.New("it "+at.Ending))
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return h.failed(name, fmt.Errorf("it does not end: %w", err))
+		}
+	}
+}
+
+func (h *Host) ready(ctx context.Context, r Ready) bool {
+	if r.TCP != 0 && !h.listens(r.TCP) {
+		return false
+	}
+	if r.Unix != "" && !h.connects(r.Unix) {
+		return false
+	}
+	if len(r.Command) == 0 {
+		return true
+	}
+	cmd, err := h.Command(ctx, r.Command...)
+	return err == nil && cmd.Run() == nil
+}
+
+// connects reports whether a unix socket in the host takes a connection.
+func (h *Host) connects(path string) bool {
+	c, err := net.Dial("unix", fmt.Sprintf("/proc/%d/root%s", h.Pid, path))
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// listening is TCP_LISTEN in /proc/net/tcp (linux/tcp_states.h).
+const listening = "0A"
+
+// listens reports whether somebody in the host listens on a TCP port.
+func (h *Host) listens(port uint16) bool {
+	for _, table := range []string{"tcp", "tcp6"} {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", h.Pid, table))
+		for line := range strings.Lines(string(b)) {
+			f := strings.Fields(line)
+			if len(f) < 4 || f[3] != listening {
+				continue
+			}
+			_, hex, _ := strings.Cut(f[1], ":")
+			if p, err := strconv.ParseUint(hex, 16, 16); err == nil && p == uint64(port) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d Daemon) check(host string) error {
+	what := "daemon of " + host
+	switch {
+	case !daemonName.MatchString(d.Name) || d.Name == agentProgram:
+		return bad(what, d.Name, "name it with small letters, digits, '.', '_', '-'; the agent's name is taken")
+	case len(d.Command) == 0:
+		return bad(what, d.Name, "give its command, as a list")
+	case d.Ready.Exit && (d.Ready.TCP != 0 || d.Ready.Unix != "" || len(d.Ready.Command) > 0):
+		return bad("readiness of "+d.Name, "exit", "what has ended serves nobody: leave the others out")
+	case d.Ready.Unix != "" && !strings.HasPrefix(d.Ready.Unix, "/"):
+		return bad("readiness of "+d.Name, d.Ready.Unix, "give the socket's whole path")
+	case d.Ready.Within < 0:
+		return bad("readiness of "+d.Name, d.Ready.Within, "give a time to come, such as 30s")
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// dice decides about frames. Every frame takes the same number of throws, so
+// that what happens to the tenth depends on the seed alone.
+type dice struct {
+	Impairment
+	random *rand.Rand
+}
+
+// fate is what shall happen to one frame.
+type fate struct {
+	lose, twice, late, corrupt bool
+	bit                        uint64 // which one is flipped, counted round the frame
+	delay                      time.Duration
+}
+
+// newDice takes the stream's number along: the two directions of a wire do not
+// lose the same frames.
+func newDice(i Impairment, stream uint64) *dice {
+	return &dice{i, rand.New(rand.NewPCG(i.Seed, stream))}
+}
+
+func (d *dice) throw() fate {
+	f := fate{
+		lose:    d.random.Float64() < d.Loss,
+		twice:   d.random.Float64() < d.Duplicate,
+		late:    d.random.Float64() < d.Reorder,
+		corrupt: d.random.Float64() < d.Corrupt,
+		bit:     d.random.Uint64(),
+	}
+	shift := 2*d.random.Float64() - 1
+	f.delay = d.Delay + time.Duration(shift*float64(d.Jitter))
+	return f
+}

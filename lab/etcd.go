@@ -1,0 +1,82 @@
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// The ports of etcd.
+const (
+	etcdClients = 2379
+	etcdPeers   = 2380
+)
+
+// addEtcd gives the hosts that shall run a member of the lab's etcd the daemon,
+// as their first one, and the agents its addresses.
+func (t Topology) addEtcd() error {
+	var members, endpoints []string
+	for _, name := range t.Etcd {
+		n := t.findNode(name)
+		if n == nil || n.Router {
+			return bad("etcd on host", name, "the lab has no such host")
+		}
+		members = append(members, name+"="+url(n.address(), etcdPeers))
+		endpoints = append(endpoints, netip.AddrPortFrom(n.address(), etcdClients).String())
+	}
+	for _, name := range t.Etcd {
+		n := t.findNode(name)
+		n.Daemons = append([]Daemon{n.etcd(strings.Join(members, ","))}, n.Daemons...)
+	}
+	return t.checkStore(endpoints)
+}
+
+func (t Topology) checkStore(endpoints []string) error {
+	switch {
+	case t.Store == "" || t.Store == "none":
+	case t.Agent.Off:
+		return bad("store", t.Store, "the lab has no agents")
+	case t.Store == StoreEtcd && len(endpoints) == 0:
+		return bad("store", t.Store, "name the hosts that run it under 'etcd'")
+	case t.Store == StoreEtcd:
+		for i := range t.Hosts {
+			a := &t.Hosts[i].Agent
+			a.Args = append([]string{"--store", "etcd+insecure://" + strings.Join(endpoints, ","), "--underlay", uplink}, a.Args...)
+		}
+	case t.Store != StoreEmbedded:
+		return bad("store", t.Store, "none, embedded or etcd")
+	}
+	return nil
+}
+
+// etcd is one member. Its data lies in memory, and it talks in clear: a lab's
+// wire has no strangers.
+func (n *Node) etcd(members string) Daemon {
+	clients, peers := url(n.address(), etcdClients), url(n.address(), etcdPeers)
+	return Daemon{Name: "etcd", Ready: Ready{TCP: etcdClients},
+		Command: []string{"etcd", "--name", n.Name, "--data-dir", "/run/etcd",
+			"--listen-client-urls", clients + "," + url(netip.AddrFrom4([4]byte{127, 0, 0, 1}), etcdClients), "--advertise-client-urls", clients,
+			"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+			"--initial-cluster", members, "--initial-cluster-state", "new"}}
+}
+
+func url(a netip.Addr, port uint16) string {
+	return fmt.Sprintf("http://%v", netip.AddrPortFrom(a, port))
+}
+
+// address is the node's first one, of IPv4 if it has one.
+func (n *Node) address() netip.Addr {
+	if a := ofFamily(n.NICs[0].Addresses, true); a.IsValid() {
+		return a
+	}
+	return n.NICs[0].Addresses[0].Addr()
+}
+
+func (t Topology) findNode(name string) *Node {
+	for i := range t.Hosts {
+		if t.Hosts[i].Name == name {
+			return &t.Hosts[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const faultsName = "faults.json"
+
+// Faults is all that is wrong in a lab on purpose.
+type Faults struct {
+	Cuts []Cut `json:"cuts,omitempty"`
+	// Wires by name: HOST for its eth0, or HOST:ethN.
+	Wires map[string]*WireFault `json:"wires,omitempty"`
+	// Paused is what of a host stands still: "agent" or "all".
+	Paused map[string]string `json:"paused,omitempty"`
+	// Clocks are how far the clocks of hosts' agents are ahead.
+	Clocks map[string]time.Duration `json:"clocks,omitempty"`
+}
+
+// Cut is a way that frames do not go. An empty name is everybody.
+type Cut struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// WireFault is what is wrong with a wire. Out is what its host sends, In what
+// comes to it.
+type WireFault struct {
+	Out Impairment `json:"out"`
+	In  Impairment `json:"in"`
+	// Rate and MTU are those of now, if they were changed. A hidden MTU is the
+	// switch's only: the host does not see it.
+	Rate   Rate `json:"rate,omitempty"`
+	MTU    int  `json:"mtu,omitempty"`
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+func (f *WireFault) relayed() bool { return f.Out != Impairment{} || f.In != Impairment{} }
+
+// Faults reads what is wrong in the lab.
+func (l *Lab) Faults() Faults {
+	var f Faults
+	b, _ := os.ReadFile(filepath.Join(l.folder, faultsName))
+	json.Unmarshal(b, &f)
+	if f.Wires == nil {
+		f.Wires = map[string]*WireFault{}
+	}
+	if f.Paused == nil {
+		f.Paused = map[string]string{}
+	}
+	if f.Clocks == nil {
+		f.Clocks = map[string]time.Duration{}
+	}
+	return f
+}
+
+// change changes what is wrong, one caller at a time.
+func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) error) error {
+	lock, err := takeLock(ctx, l.folder)
+	if os.IsNotExist(err) {
+		return heddle.Errorf(heddle.NoLab, what, object, "the lab is not up")
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+	}
+	defer lock.Close()
+	f := l.Faults()
+	if err := do(&f); err != nil {
+		if _, known := err.(*heddle.Error); known {
+			return err
+		}
+		return heddle.Wrap(heddle.LabFailed, what, object, err, "")
+	}
+	if err := writeJSON(filepath.Join(l.folder, faultsName), f); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "record the faults of", l.Name, err, "")
+	}
+	return nil
+}
+
+// wire returns the entry of a wire.
+func (f *Faults) wire(name string) *WireFault {
+	if f.Wires[name] == nil {
+		f.Wires[name] = &WireFault{}
+	}
+	return f.Wires[name]
+}
+
+// tidy drops entries that say nothing.
+func (f *Faults) tidy() {
+	for name, w := range f.Wires {
+		if *w == (WireFault{}) {
+			delete(f.Wires, name)
+		}
+	}
+}
+
+// Crashed names the wires whose relay died: their hosts are cut off until the
+// fault is set anew or cleared.
+func (l *Lab) Crashed() (all []string) {
+	f := l.Faults()
+	for _, name := range keys(f.Wires) {
+		w, err := l.findWire(name)
+		if err == nil && f.Wires[name].relayed() && !w.relayRuns() {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Counts are what the wire's relay has done since its settings were made.
+func (l *Lab) Counts(name string) (out, in Count, err error) {
+	w, err := l.findWire(name)
+	if err != nil {
+		return out, in, err
+	}
+	r, err := w.tell(nil)
+	if err != nil {
+		return out, in, heddle.Wrap(heddle.LabFailed, "ask the relay of", name, err, "'heddle lab fault list' shows the wires that have one")
+	}
+	return r.Out, r.In, nil
+}
+
+// ClearFaults puts everything right again. An agent whose clock was wrong is
+// started again with the right one.
+func (l *Lab) ClearFaults(ctx context.Context) error {
+	return l.change(ctx, "clear the faults of", l.Name, func(f *Faults) error {
+		f.Cuts = nil
+		if err := l.applyCuts(ctx, f); err != nil {
+			return err
+		}
+		for host := range f.Paused {
+			if h, err := l.Host(host); err == nil {
+				h.resume()
+			}
+		}
+		f.Paused = nil
+		for name := range f.Wires {
+			if err := l.mend(ctx, name); err != nil {
+				return err
+			}
+		}
+		f.Wires = nil
+		for host := range f.Clocks {
+			if err := l.setClock(ctx, host, 0); err != nil {
+				return err
+			}
+		}
+		f.Clocks = nil
+		return nil
+	})
+}

@@ -1,0 +1,220 @@
+package lab_test
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/lab"
+)
+
+// still is a lab whose wires carry nothing but what the test sends.
+func still(t *testing.T, hosts int) *lab.Lab {
+	l := up(t, lab.Options{Name: "fault", Hosts: hosts, NoAgent: true})
+	for i := range hosts {
+		host := fmt.Sprintf("host%d", i+1)
+		in(t, l, host, "sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6")
+		for j := range hosts {
+			in(t, l, host, "ip", "neigh", "replace", fmt.Sprintf("172.31.240.%d", 11+j), "lladdr", fmt.Sprintf("02:68:6c:00:00:%02x", 11+j), "dev", "eth0", "nud", "permanent")
+		}
+	}
+	return l
+}
+
+// answered pings host2 from host1, and returns which of the packets were
+// answered, in the order of the answers, and what ping said.
+func answered(t *testing.T, l *lab.Lab, count int) (seen []int, out string) {
+	t.Helper()
+	out, _ = try(t, l, "host1", "ping", "-c", strconv.Itoa(count), "-i", "0.004", "-W", "1", "172.31.240.12")
+	for _, m := range sequence.FindAllStringSubmatch(out, -1) {
+		n, _ := strconv.Atoi(m[1])
+		seen = append(seen, n)
+	}
+	return seen, out
+}
+
+var sequence = regexp.MustCompile(`bytes from .* icmp_seq=(\d+)`)
+
+func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impairment) {
+	t.Helper()
+	if err := l.Impair(t.Context(), wire, d, i); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImpairments(t *testing.T) {
+	l := still(t, 2)
+	const count = 100
+	t.Run("loss by seed", func(t *testing.T) {
+		var runs [3][]int
+		for i, seed := range []uint64{7, 7, 8} {
+			impair(t, l, "host1", lab.Out, lab.Impairment{Loss: 0.3, Seed: seed})
+			runs[i], _ = answered(t, l, count)
+			out, in, err := l.Counts("host1")
+			if err != nil || in.Lost != 0 || int(out.Lost) < 1 {
+				t.Errorf("counted %+v, %+v, %v", out, in, err)
+			}
+		}
+		if n := len(runs[0]); n < 50 || n > 90 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
+			t.Errorf("30 %% of %d lost:\n%v\nagain\n%v\nother seed\n%v", count, runs[0], runs[1], runs[2])
+		}
+	})
+	t.Run("delay", func(t *testing.T) {
+		impair(t, l, "host1", lab.Both, lab.Impairment{Delay: 30 * time.Millisecond, Jitter: 5 * time.Millisecond})
+		_, out := answered(t, l, 20)
+		least := regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/`).FindStringSubmatch(out)
+		if least == nil {
+			t.Fatal(out)
+		}
+		if ms, _ := strconv.ParseFloat(least[1], 64); ms < 50 {
+			t.Errorf("30±5 ms each way, and back in %v ms", ms)
+		}
+	})
+	t.Run("duplicate", func(t *testing.T) {
+		impair(t, l, "host1", lab.Both, lab.Impairment{})
+		impair(t, l, "host1", lab.Out, lab.Impairment{Duplicate: 1})
+		if _, out := answered(t, l, 20); strings.Count(out, "DUP!") < 19 {
+			t.Error(out)
+		}
+	})
+	t.Run("reorder", func(t *testing.T) {
+		impair(t, l, "host1", lab.Out, lab.Impairment{Reorder: 0.2, Seed: 1})
+		if seen, out := answered(t, l, 100); len(seen) != 100 || slices.IsSorted(seen) {
+			t.Error(out)
+		}
+	})
+	t.Run("corrupt", func(t *testing.T) {
+		impair(t, l, "host1", lab.Out, lab.Impairment{Corrupt: 1, Seed: 1})
+		if seen, out := answered(t, l, 50); len(seen) > 2 { // a bit of the padding or of the TOS may go unnoticed
+			t.Error(out)
+		}
+	})
+	t.Run("sound again", func(t *testing.T) {
+		impair(t, l, "host1", lab.Both, lab.Impairment{})
+		if seen, out := answered(t, l, 50); len(seen) != 50 {
+			t.Error(out)
+		}
+		if on, err := l.Hosts[0].Offloads(); err != nil || !on["tso"] {
+			t.Error("segmentation is still off", on, err)
+		}
+		if f := l.Faults(); len(f.Wires) != 0 {
+			t.Errorf("%+v", f.Wires)
+		}
+	})
+}
+
+// A relay finishes the checksums of what passes it, unless it plays the NIC
+// that does not.
+func TestSpoiltChecksums(t *testing.T) {
+	l := still(t, 2)
+	for _, spoil := range []bool{false, true} {
+		impair(t, l, "host1", lab.Out, lab.Impairment{Delay: time.Millisecond, SpoilChecksums: spoil})
+		before := udp(t, l, "host2", "InCsumErrors")
+		got := datagrams(t, l, "host1", "host2", 20)
+		wrong := udp(t, l, "host2", "InCsumErrors") - before
+		if spoil && (got != 0 || wrong != 20) || !spoil && (got != 20 || wrong != 0) {
+			t.Errorf("spoilt %v: %d of 20 arrived, %d wrong checksums", spoil, got, wrong)
+		}
+	}
+	if got := datagrams(t, l, "host2", "host1", 20); got != 20 {
+		t.Errorf("the other way, %d of 20 arrived", got)
+	}
+}
+
+// datagrams sends UDP from one host to another, and counts what arrives.
+func datagrams(t *testing.T, l *lab.Lab, from, to string, count int) (arrived int) {
+	t.Helper()
+	self := testAgent(t)[0]
+	result := make(chan string, 1)
+	go func() {
+		out, _ := try(t, l, to, self, "test-count", "9999", strconv.Itoa(count))
+		result <- out
+	}()
+	eventually(t, "somebody listens", func() bool {
+		return in(t, l, to, "sh", "-c", "cat /proc/net/udp /proc/net/udp6 | grep -c :270F || true") != "0"
+	})
+	in(t, l, from, self, "test-send", "172.31.240.1"+to[4:]+":9999", strconv.Itoa(count))
+	arrived, err := strconv.Atoi(<-result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arrived
+}
+
+// udp reads one of a host's UDP counters.
+func udp(t *testing.T, l *lab.Lab, host, name string) int {
+	t.Helper()
+	var lines [][]string
+	for line := range strings.Lines(in(t, l, host, "cat", "/proc/net/snmp")) {
+		if strings.HasPrefix(line, "Udp:") {
+			lines = append(lines, strings.Fields(line))
+		}
+	}
+	n, err := strconv.Atoi(lines[1][slices.Index(lines[0], name)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A relay passes what a wire passes: IPv6, VLAN tags, frames of any MTU, TCP.
+func TestRelayPasses(t *testing.T) {
+	l := up(t, lab.Options{Name: "pass", Hosts: 2, NoAgent: true, MTU: 9000})
+	for _, host := range []string{"host1", "host2"} {
+		impair(t, l, host, lab.Both, lab.Impairment{Delay: 100 * time.Microsecond})
+	}
+	far := []string{"172.31.240.12", "fd99:172:31:240::12", "172.31.240.1"}
+	for _, host := range []string{"host1", "host2"} {
+		if out, err := try(t, l, host, "ip", "link", "add", "link", "eth0", "name", "tag", "type", "vlan", "id", "7"); err != nil {
+			t.Log("this kernel has no VLANs: ", out)
+			break
+		}
+		in(t, l, host, "ip", "address", "add", "10.7.0."+host[4:]+"/24", "dev", "tag")
+		in(t, l, host, "ip", "link", "set", "tag", "up")
+		far = append(far, "10.7.0.2")
+	}
+	for _, to := range far {
+		reaches(t, l, "host1", to, true)
+	}
+	in(t, l, "host1", "ping", "-c1", "-W5", "-M", "do", "-s", "8972", "172.31.240.12")
+	t.Logf("TCP through two relays: %.0f Mbit/s", throughput(t, l, "host1", "host2", false)/1e6)
+	if out, in, err := l.Counts("host1"); err != nil || out.Frames < 100 || in.Frames < 10 || out.Lost+in.Lost+out.Corrupted+in.Corrupted != 0 {
+		t.Errorf("%+v %+v %v", out, in, err)
+	}
+}
+
+// A stream outlives a cut, whatever else the wire does to it.
+func TestStreamOutlivesCut(t *testing.T) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip("iperf3 is not installed")
+	}
+	l := up(t, lab.Options{Name: "stream", Hosts: 2, NoAgent: true, Rate: 100_000_000})
+	impair(t, l, "host2", lab.Both, lab.Impairment{Loss: 0.005, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Duplicate: 0.01, Seed: 5})
+	in(t, l, "host2", "iperf3", "-s", "-1", "-D")
+	type ending struct {
+		out string
+		err error
+	}
+	done := make(chan ending, 1)
+	go func() {
+		time.Sleep(200 * time.Millisecond) // the server listens by then, or the client says so
+		out, err := try(t, l, "host1", "iperf3", "-c", "172.31.240.12", "-t", "4", "-b", "20M")
+		done <- ending{out, err}
+	}()
+	eventually(t, "it flows", func() bool { out, _, _ := l.Counts("host2"); return out.Frames > 200 })
+	if err := l.Cut(t.Context(), "host1", "host2", false); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := l.Heal(t.Context(), "host1", "host2"); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-done; e.err != nil || !strings.Contains(e.out, "receiver") {
+		t.Errorf("%v\n%s", e.err, e.out)
+	}
+}

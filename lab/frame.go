@@ -1,0 +1,90 @@
+package lab
+
+import "encoding/binary"
+
+// The header before each frame of a packet socket or TAP (struct
+// virtio_net_hdr, linux/virtio_net.h, in the machine's byte order): flags,
+// kind of segmentation, header length, segment size, where the checksummed part
+// begins, and where in it the checksum lies.
+const (
+	virtioHeader = 10
+	needsSum     = 1 // VIRTIO_NET_HDR_F_NEEDS_CSUM
+	atFlags      = 0
+	atGSO        = 1
+	atSumStart   = 6
+	atSumOffset  = 8
+)
+
+const (
+	etherHeader = 14
+	macs        = 12
+	vlanTag     = 4
+)
+
+// unfinished reports whether the transport checksum of a frame is left to the
+// NIC. One that the NIC is to cut up as well passes with its header: each
+// segment has a checksum of its own.
+func unfinished(b []byte) bool { return b[atFlags]&needsSum != 0 && b[atGSO] == 0 }
+
+// finish computes the checksum that the sender left to its NIC, or leaves it as
+// it is, and says in the header that nothing is to be done (RFC 1071: the sum of
+// the pseudo header is in its place already).
+func finish(b []byte, spoil bool) {
+	header, data := b[:virtioHeader], b[virtioHeader:]
+	start := int(binary.NativeEndian.Uint16(header[atSumStart:]))
+	at := start + int(binary.NativeEndian.Uint16(header[atSumOffset:]))
+	if !spoil && at+2 <= len(data) {
+		sum := checksum(data[start:])
+		if sum == 0 {
+			sum = 0xffff // 0 would say that UDP has none (RFC 768)
+		}
+		binary.BigEndian.PutUint16(data[at:], sum)
+	}
+	clear(header)
+}
+
+func checksum(b []byte) uint16 {
+	var sum uint64
+	for len(b) >= 2 {
+		sum += uint64(binary.BigEndian.Uint16(b))
+		b = b[2:]
+	}
+	if len(b) == 1 {
+		sum += uint64(b[0]) << 8
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+// flip changes one bit behind the Ethernet header: a frame that goes astray
+// would be another fault.
+func flip(b []byte, bit uint64) {
+	data := b[virtioHeader:]
+	if len(data) <= etherHeader {
+		return
+	}
+	data = data[etherHeader:]
+	bit %= uint64(len(data)) * 8
+	data[bit/8] ^= 1 << (bit % 8)
+}
+
+// tag puts a VLAN tag back that the kernel took out of the frame on the way to
+// a packet socket (packet(7), PACKET_AUXDATA).
+func tag(b []byte, protocol, tci uint16) []byte {
+	at := virtioHeader + macs
+	if len(b) < at {
+		return b
+	}
+	out := make([]byte, 0, len(b)+vlanTag)
+	out = append(out, b[:at]...)
+	out = binary.BigEndian.AppendUint16(out, protocol)
+	out = binary.BigEndian.AppendUint16(out, tci)
+	out = append(out, b[at:]...)
+	if out[atFlags]&needsSum != 0 {
+		start := binary.NativeEndian.Uint16(out[atSumStart:])
+		binary.NativeEndian.PutUint16(out[atSumStart:], start+vlanTag)
+	}
+	return out
+}

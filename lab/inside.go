@@ -1,0 +1,156 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+const endTime = 10 * time.Second // until a killed program is gone
+
+// inside returns the machine's numbers of all processes of the host but its
+// init: those of containers in it too.
+func (h *Host) inside() (all []int) {
+	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
+	if err != nil {
+		return nil
+	}
+	for _, pid := range processes() {
+		if pid != h.Pid && inNamespace(own, pid) {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// inNamespace reports whether a process lives in the PID namespace, or in one that
+// was made in it (ioctl_ns(2), NS_GET_PARENT).
+func inNamespace(own os.FileInfo, pid int) bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	for depth := 0; err == nil && depth < 32; depth++ { // as deep as they go
+		at, failed := f.Stat()
+		if failed != nil || os.SameFile(own, at) {
+			f.Close()
+			return failed == nil
+		}
+		f, err = parentNamespace(f)
+	}
+	if err == nil {
+		f.Close()
+	}
+	return false
+}
+
+// parentNamespace closes the namespace's file, and opens that of its parent.
+func parentNamespace(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.IoctlRetInt(int(f.Fd()), unix.NS_GET_PARENT)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "parent"), nil
+}
+
+// machinePid returns the machine's number of the program's process, 0 if it
+// does not run.
+func (h *Host) machinePid(name string) int {
+	at := h.standing(name)
+	if at.Pid == 0 {
+		return 0
+	}
+	for _, pid := range h.inside() {
+		if numbers := namespacePids(pid); len(numbers) > 1 && numbers[len(numbers)-1] == at.Pid {
+			return pid
+		}
+	}
+	return 0
+}
+
+// namespacePids are a process' numbers, from the machine's down to its own
+// namespace's (proc(5), NSpid).
+func namespacePids(pid int) (all []int) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(b)) {
+		if list, found := strings.CutPrefix(line, "NSpid:"); found {
+			for _, s := range strings.Fields(list) {
+				n, _ := strconv.Atoi(s)
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// end ends a program with a signal and waits until its init has taken it in.
+// One that does not run is no error.
+func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	for h.Alive() && h.standing(name).Pid != 0 {
+		if pid := h.machinePid(name); pid != 0 {
+			if err := unix.Kill(pid, s); err != nil && err != unix.ESRCH {
+				return err
+			}
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("%s does not end: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// KillAgent kills the host's agent (kill -9) and returns when it is gone.
+// StartAgent starts it again.
+func (h *Host) KillAgent(ctx context.Context) error {
+	if _, err := h.agentSpec(); err != nil {
+		return err
+	}
+	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, err, "")
+	}
+	return nil
+}
+
+// stop stops the host's agent, or all its processes but the init, until
+// resume. A process that is born meanwhile is caught in the next round.
+func (h *Host) stop(all bool) error {
+	if !all {
+		pid := h.machinePid(agentProgram)
+		if pid == 0 {
+			return errors.New("no agent runs in it")
+		}
+		return unix.Kill(pid, unix.SIGSTOP)
+	}
+	var stopped []int
+	for range 20 {
+		fresh := 0
+		for _, pid := range h.inside() {
+			if !slices.Contains(stopped, pid) {
+				fresh++
+				stopped = append(stopped, pid)
+				unix.Kill(pid, unix.SIGSTOP)
+			}
+		}
+		if fresh == 0 {
+			return nil
+		}
+	}
+	return errors.New("it makes processes faster than they can be stopped")
+}
+
+// resume lets all processes of the host go on.
+func (h *Host) resume() {
+	for _, pid := range h.inside() {
+		unix.Kill(pid, unix.SIGCONT)
+	}
+}

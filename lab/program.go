@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	stateName    = "state.json" // what the init tells of its programs
+	agentProgram = "heddled"
+	tailLines    = 12
+	startTime    = 10 * time.Second // until an init has started what it was asked to
+)
+
+// program is what a host's init starts and takes in when it ends.
+type program struct {
+	Name string   `json:"name"`
+	Argv []string `json:"argv"`
+	Env  []string `json:"env,omitempty"` // beside the init's own
+	// Starts counts how often it was asked to be started: the init starts it
+	// when the number is larger than at its last start, and it does not run.
+	Starts int `json:"starts"`
+}
+
+// standing is how a program stands, as its init sees it.
+type standing struct {
+	Pid    int    `json:"pid,omitempty"` // in the host; 0 while it does not run
+	Starts int    `json:"starts"`        // the program's number when it was started last
+	Ending string `json:"ending,omitempty"`
+}
+
+func logName(program string) string { return program + ".log" }
+
+// launch has the host's init start a program, for the first time or again, and
+// returns when it has.
+func (h *Host) launch(ctx context.Context, p program) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	lock, err := takeLock(ctx, h.folder)
+	if err != nil {
+		return heddle.Wrap(heddle.LabFailed, "lock", h.folder, err, "")
+	}
+	defer lock.Close()
+	s, err := readSpec(h.folder)
+	if err != nil {
+		return heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
+	}
+	s = s.with(&p)
+	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "write what runs in", h.Name, err, "")
+	}
+	if err := h.signal(syscall.SIGHUP); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "reach the host", h.Name, err, "")
+	}
+	for h.standing(p.Name).Starts < p.Starts {
+		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
+			return heddle.Errorf(heddle.LabFailed, "start in "+h.Name, p.Name, "its init does not take it up")
+		}
+	}
+	return nil
+}
+
+// with puts the program in, once more to be started than before.
+func (s spec) with(p *program) spec {
+	for i, old := range s.Programs {
+		if old.Name == p.Name {
+			p.Starts = old.Starts + 1
+			s.Programs[i] = *p
+			return s
+		}
+	}
+	p.Starts = 1
+	s.Programs = append(s.Programs, *p)
+	return s
+}
+
+// standing returns how a program of the host stands; nothing of one that was
+// never started.
+func (h *Host) standing(name string) standing {
+	var all map[string]standing
+	b, _ := os.ReadFile(filepath.Join(h.folder, stateName))
+	json.Unmarshal(b, &all)
+	return all[name]
+}
+
+// await waits until the program is ready. One that ended will never be.
+func (h *Host) await(ctx context.Context, name string, ready func() bool) error {
+	for {
+		if ready() {
+			return nil
+		}
+		at := h.standing(name)
+		switch {
+		case !h.Alive():
+			return h.failed(name, errors.New("the host's init ended"))
+		case at.Pid == 0 && at.Ending != "":
+			return h.failed(name, errors.New("it "+at.Ending))
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return h.failed(name, fmt.Errorf("it does not answer: %w", err))
+		}
+	}
+}
+
+// failed shows the end of the program's log: the folder is gone by the time the
+// caller could look.
+func (h *Host) failed(name string, cause error) error {
+	if tail := tail(filepath.Join(h.folder, logName(name))); tail != "" {
+		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)
+	}
+	return heddle.Wrap(heddle.LabFailed, "start in "+h.Name, name, cause, "")
+}
+
+func tail(file string) string {
+	b, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
+}

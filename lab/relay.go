@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// A relay stands between a host's port and the bridge of its switch, in user
+// space, and impairs the frames that pass. It is a process of its own in the
+// switch, so it dies with it; when it dies alone, the host is cut off.
+//
+//	host1: eth0 ══ host1 ── packet socket ── relay ── TAP host1~ ══ bridge
+
+// settings are what a relay is told, and report is its answer.
+type settings struct {
+	Out Impairment `json:"out"`
+	In  Impairment `json:"in"`
+}
+
+type report struct {
+	Out Count `json:"out"`
+	In  Count `json:"in"`
+}
+
+func relayProgram(port string) string { return "relay-" + port }
+
+// relaySocket is where a relay listens, seen from inside the switch.
+func relaySocket(port string) string { return "/run/" + relayProgram(port) + ".sock" }
+
+// relay is the life of a relay: it fails, or ends with its switch.
+func relay(port string) error {
+	wire, err := openPort(port)
+	if err != nil {
+		return fmt.Errorf("open the port %s: %w", port, err)
+	}
+	tap, err := openTAP(relayPort(port))
+	if err != nil {
+		return fmt.Errorf("open the TAP %s: %w", relayPort(port), err)
+	}
+	os.Remove(relaySocket(port))
+	l, err := net.Listen("unix", relaySocket(port))
+	if err != nil {
+		return err
+	}
+	out, in := newLane(1), newLane(2)
+	broken := make(chan error, 1)
+	run := func(f func() error) { go func() { broken <- f() }() }
+	run(func() error { return out.read(wire.next) })
+	run(func() error { return out.write(tap) })
+	run(func() error { return in.read(fromTAP(tap)) })
+	run(func() error { return in.write(wire) })
+	run(func() error { return obey(l, out, in) })
+	return <-broken
+}
+
+// obey takes settings, one connection after the other.
+func obey(l net.Listener, out, in *lane) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		var s *settings
+		if json.NewDecoder(c).Decode(&s) == nil {
+			if s != nil {
+				out.set(s.Out)
+				in.set(s.In)
+			}
+			json.NewEncoder(c).Encode(report{out.counted(), in.counted()})
+		}
+		c.Close()
+	}
+}
+
+// lane is one direction of a relay.
+type lane struct {
+	stream uint64
+	mu     sync.Mutex
+	dice   *dice
+	count  Count
+	queue  *queue
+	full   atomic.Uint64 // frames the kernel refused
+}
+
+func newLane(stream uint64) *lane {
+	return &lane{stream: stream, dice: newDice(Impairment{}, stream), queue: newQueue()}
+}
+
+// set starts the seed over, with new settings.
+func (l *lane) set(i Impairment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dice = newDice(i, l.stream)
+}
+
+func (l *lane) counted() Count {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.count
+	c.Refused = l.full.Load()
+	return c
+}
+
+// read takes frames in, each behind its header, until there are no more.
+func (l *lane) read(next func() ([]byte, error)) error {
+	for {
+		b, err := next()
+		if err != nil {
+			return err
+		}
+		if len(b) > virtioHeader {
+			l.pass(b)
+		}
+	}
+}
+
+// pass decides about one frame.
+func (l *lane) pass(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, c := l.dice.throw(), &l.count
+	c.Frames++
+	if f.lose {
+		c.Lost++
+		return
+	}
+	if unfinished(b) {
+		finish(b, l.dice.SpoilChecksums)
+		if l.dice.SpoilChecksums {
+			c.Spoiled++
+		}
+	}
+	if f.corrupt {
+		flip(b, f.bit)
+		c.Corrupted++
+	}
+	if f.late {
+		c.Reordered++
+	}
+	copies := 1
+	if f.twice {
+		c.Duplicated++
+		copies = 2
+	}
+	for range copies {
+		if !l.queue.put(b, f.delay, f.late) {
+			c.Overflown++
+		}
+	}
+}
+
+// write hands frames on when they are due. A frame that the kernel refuses
+// (the link is down, it is too large, its queue is full) is lost as on a wire.
+func (l *lane) write(to interface{ Write([]byte) (int, error) }) error {
+	for {
+		if _, err := to.Write(l.queue.take()); err != nil {
+			if errors.Is(err, os.ErrClosed) {
+				return err
+			}
+			l.full.Add(1)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+const relayTime = 10 * time.Second
+
+// putRelay puts a relay into the wire, unless one is there, and waits until
+// frames pass it.
+func (w wire) putRelay(ctx context.Context, mtu int) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTime)
+	defer cancel()
+	name := relayProgram(w.port)
+	if w.relayRuns() {
+		return nil
+	}
+	if err := w.sw.launch(ctx, program{Name: name, Argv: []string{"/proc/self/exe", argRelay, w.port}}); err != nil {
+		return err
+	}
+	err := w.sw.await(ctx, name, func() bool { return w.sw.connects(relaySocket(w.port)) })
+	if err != nil {
+		return err
+	}
+	return w.ends(func(sw, host *stack) error {
+		// A relay handles frames as they are on a wire.
+		if err := sw.segment(w.port, false); err != nil {
+			return err
+		}
+		if err := host.segment(w.nic, false); err != nil {
+			return err
+		}
+		return sw.divert(w.port, w.sw.Name, mtu)
+	})
+}
+
+// divert takes the port out of the bridge and puts the relay's TAP there. The
+// port belongs to nobody then: the switch's own stack must not answer on it.
+func (s *stack) divert(port, bridge string, mtu int) error {
+	tap, err := s.LinkByName(relayPort(port))
+	if err != nil {
+		return err
+	}
+	if err := s.LinkSetMTU(tap, mtu); err != nil {
+		return err
+	}
+	if err := s.mute(port, true); err != nil {
+		return err
+	}
+	link, err := s.LinkByName(port)
+	if err != nil {
+		return err
+	}
+	if err := s.LinkSetNoMaster(link); err != nil {
+		return err
+	}
+	return s.join(tap, bridge)
+}
+
+func (s *stack) join(link netlink.Link, bridge string) error {
+	master, err := s.LinkByName(bridge)
+	if err != nil {
+		return err
+	}
+	if err := s.LinkSetMaster(link, master); err != nil {
+		return err
+	}
+	// A port of a switch has no address of its own and asks for no router.
+	if err := s.LinkSetIP6AddrGenMode(link, int(nl6None)); err != nil {
+		return err
+	}
+	return s.LinkSetUp(link)
+}
+
+// mute keeps the switch's own stack off a device, or lets it there again.
+func (s *stack) mute(port string, on bool) error {
+	link, err := s.LinkByName(port)
+	if err != nil {
+		return err
+	}
+	change, value := s.LinkSetARPOn, "0"
+	if on {
+		change, value = s.LinkSetARPOff, "1"
+	}
+	if err := change(link); err != nil {
+		return err
+	}
+	return s.sysctl("net/ipv6/conf/"+port+"/disable_ipv6", value)
+}
+
+// sysctl sets an IPv6 setting of a device; a machine without IPv6 has none.
+func (s *stack) sysctl(key, value string) error {
+	return s.within(func() error {
+		err := os.WriteFile(sysctlPath(key), []byte(value), 0o644)
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// takeRelay takes the relay out of the wire, dead or alive.
+func (w wire) takeRelay(ctx context.Context) error {
+	if err := w.sw.end(ctx, relayProgram(w.port), unix.SIGKILL); err != nil {
+		return err
+	}
+	return w.ends(func(sw, host *stack) error {
+		if err := sw.mute(w.port, false); err != nil {
+			return err
+		}
+		link, err := sw.LinkByName(w.port)
+		if err != nil {
+			return err
+		}
+		if err := sw.join(link, w.sw.Name); err != nil {
+			return err
+		}
+		if w.cut {
+			return nil
+		}
+		if err := sw.segment(w.port, true); err != nil {
+			return err
+		}
+		return host.segment(w.nic, true)
+	})
+}
+
+func (w wire) relayRuns() bool { return w.sw.standing(relayProgram(w.port)).Pid != 0 }
+
+// tell gives the relay its settings, if there are any, and returns its counts.
+func (w wire) tell(s *settings) (r report, err error) {
+	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/%d/root%s", w.sw.Pid, relaySocket(w.port)), relayTime)
+	if err != nil {
+		return r, err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(relayTime))
+	if err := json.NewEncoder(c).Encode(s); err != nil {
+		return r, err
+	}
+	return r, json.NewDecoder(c).Decode(&r)
+}

@@ -1,0 +1,110 @@
+package lab
+
+import "net/netip"
+
+// hop is a way to a subnet: out of a NIC, by a router.
+type hop struct {
+	dst netip.Prefix
+	via netip.Addr
+	nic int
+}
+
+// routes are a node's: to each subnet of a switch that it has no wire to, by
+// the fewest routers, and a host's default routes: by the first router on its
+// first switch, or by the switch itself.
+func (t Topology) routes(n *Node) (all []hop) {
+	first := t.firstHops(n)
+	for i := range t.Switches {
+		sw := &t.Switches[i]
+		h, found := first[sw.Name]
+		if !found || h.router == nil {
+			continue
+		}
+		for _, p := range sw.Subnets {
+			if via := ofFamily(h.router.Addresses, p.Addr().Is4()); via.IsValid() {
+				all = append(all, hop{p, via, h.nic})
+			}
+		}
+	}
+	if n.Router {
+		return all
+	}
+	home := n.NICs[0].Switch
+	gateways := t.findSwitch(home).addresses(routerNumber)
+	if r := t.firstRouter(home); r != nil {
+		gateways = r.Addresses
+	}
+	for _, four := range []bool{true, false} {
+		if via := ofFamily(gateways, four); via.IsValid() {
+			all = append(all, hop{netip.PrefixFrom(zero(four), 0), via, 0})
+		}
+	}
+	return all
+}
+
+func zero(four bool) netip.Addr {
+	if four {
+		return netip.IPv4Unspecified()
+	}
+	return netip.IPv6Unspecified()
+}
+
+// firstHop is the NIC to leave by and the router's NIC there; no router where
+// the switch is the node's own.
+type firstHop struct {
+	nic    int
+	router *NIC
+}
+
+// firstHops walks the switches outwards from the node (breadth first).
+func (t Topology) firstHops(n *Node) map[string]firstHop {
+	reached := map[string]firstHop{}
+	var queue []string
+	reach := func(sw string, h firstHop) {
+		if _, seen := reached[sw]; !seen {
+			reached[sw] = h
+			queue = append(queue, sw)
+		}
+	}
+	for i, nic := range n.NICs {
+		reach(nic.Switch, firstHop{nic: i})
+	}
+	for len(queue) > 0 {
+		from := queue[0]
+		queue = queue[1:]
+		for r := range t.Hosts {
+			router := &t.Hosts[r]
+			near := router.on(from)
+			if !router.Router || router.Name == n.Name || near == nil {
+				continue
+			}
+			way := reached[from]
+			if way.router == nil {
+				way.router = near
+			}
+			for _, far := range router.NICs {
+				reach(far.Switch, way)
+			}
+		}
+	}
+	return reached
+}
+
+// on returns the node's first NIC on the switch.
+func (n *Node) on(sw string) *NIC {
+	for i := range n.NICs {
+		if n.NICs[i].Switch == sw {
+			return &n.NICs[i]
+		}
+	}
+	return nil
+}
+
+func (t Topology) firstRouter(sw string) *NIC {
+	for i := range t.Hosts {
+		if n := &t.Hosts[i]; n.Router && n.on(sw) != nil {
+			return n.on(sw)
+		}
+	}
+	return nil
+}

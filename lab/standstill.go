@@ -1,0 +1,114 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// ClockVariable is the environment variable by which an agent learns how far
+// its clock shall be ahead, as a Go duration: "1h", "-30m". It is for tests: an
+// agent's safety must not hang on clocks.
+const ClockVariable = "HEDDLE_CLOCK"
+
+// What of a host stands still.
+const (
+	pausedAgent = "agent"
+	pausedAll   = "all"
+)
+
+// Pause stops a host's agent, or all processes of the host (SIGSTOP), until
+// Continue.
+func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
+	return l.change(ctx, "pause", host, func(f *Faults) error {
+		h, err := l.machine(host)
+		if err != nil {
+			return err
+		}
+		f.Paused[host] = pausedAgent
+		if all {
+			f.Paused[host] = pausedAll
+		}
+		return h.stop(all)
+	})
+}
+
+// Continue lets a paused host go on.
+func (l *Lab) Continue(ctx context.Context, host string) error {
+	return l.change(ctx, "continue", host, func(f *Faults) error {
+		h, err := l.machine(host)
+		if err != nil {
+			return err
+		}
+		h.resume()
+		delete(f.Paused, host)
+		return nil
+	})
+}
+
+// KillAgent kills a host's agent as Host.KillAgent does; a paused one is gone
+// with its pause.
+func (l *Lab) KillAgent(ctx context.Context, host string) error {
+	return l.change(ctx, "kill the agent of", host, func(f *Faults) error {
+		h, err := l.machine(host)
+		if err != nil {
+			return err
+		}
+		if f.Paused[host] == pausedAgent {
+			delete(f.Paused, host)
+		}
+		return h.KillAgent(ctx)
+	})
+}
+
+// machine returns a host or router.
+func (l *Lab) machine(name string) (*Host, error) {
+	if err := l.checkPair(name, ""); err != nil {
+		return nil, err
+	}
+	return l.Host(name)
+}
+
+// SetClock starts a host's agent again with a clock that is ahead of the
+// machine's; 0 is the right time.
+func (l *Lab) SetClock(ctx context.Context, host string, ahead time.Duration) error {
+	return l.change(ctx, "set the clock of", host, func(f *Faults) error {
+		if err := l.setClock(ctx, host, ahead); err != nil {
+			return err
+		}
+		if f.Paused[host] == pausedAgent { // the one that was paused is gone
+			delete(f.Paused, host)
+		}
+		f.Clocks[host] = ahead
+		if ahead == 0 {
+			delete(f.Clocks, host)
+		}
+		return nil
+	})
+}
+
+func (l *Lab) setClock(ctx context.Context, host string, ahead time.Duration) error {
+	h, err := l.machine(host)
+	if err != nil {
+		return err
+	}
+	s, err := h.agentSpec()
+	if err != nil {
+		return err
+	}
+	p := s.program(agentProgram)
+	if p == nil {
+		return heddle.Errorf(heddle.LabFailed, "set the clock of", host, "its agent was not started yet")
+	}
+	p.Env = slices.DeleteFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, ClockVariable+"=") })
+	if ahead != 0 {
+		p.Env = append(p.Env, ClockVariable+"="+ahead.String())
+	}
+	if err := h.KillAgent(ctx); err != nil {
+		return err
+	}
+	return h.startAgent(ctx, *p)
+}

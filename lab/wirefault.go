@@ -1,0 +1,141 @@
+package lab
+
+import (
+	"context"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a
+// switch for all its wires) in one direction or both, and starts its seed over.
+// The zero Impairment is a sound wire.
+func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment) error {
+	if err := i.check(); err != nil {
+		return err
+	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	return l.eachWire(ctx, "impair", name, func(w wire, f *WireFault) error {
+		if d != In {
+			f.Out = i
+		}
+		if d != Out {
+			f.In = i
+		}
+		if !f.relayed() {
+			return w.takeRelay(ctx)
+		}
+		if err := w.putRelay(ctx, w.mtu(f)); err != nil {
+			return err
+		}
+		_, err := w.tell(&settings{f.Out, f.In})
+		return err
+	})
+}
+
+// SetRate paces a wire, or all of a switch, both ways; 0 is the rate it was
+// made with.
+func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
+	if err := checkRate(r); err != nil {
+		return err
+	}
+	return l.eachWire(ctx, "set the rate of", name, func(w wire, f *WireFault) error {
+		f.Rate = r
+		setDefault(&r, w.spec.Rate)
+		return w.ends(func(sw, host *stack) error {
+			if err := sw.limit(w.port, r.bits(), w.mtu(f)); err != nil {
+				return err
+			}
+			return host.limit(w.nic, r.bits(), w.mtu(f))
+		})
+	})
+}
+
+// SetMTU changes the MTU of a wire, or of all of a switch, at both ends; 0 is
+// the one it was made with. A hidden one is changed at the switch's end only:
+// what is larger vanishes, and no host is told.
+func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) error {
+	if mtu != 0 && (!hidden || mtu > maxMTU || mtu < 576) {
+		if err := checkMTU(mtu); err != nil {
+			return err
+		}
+	}
+	return l.eachWire(ctx, "set the MTU of", name, func(w wire, f *WireFault) error {
+		f.MTU, f.Hidden = mtu, hidden && mtu != 0
+		return w.ends(func(sw, host *stack) error {
+			near := w.mtu(f)
+			far := near
+			if f.Hidden {
+				far = w.spec.MTU
+			}
+			if err := host.setMTU(w.nic, far); err != nil {
+				return err
+			}
+			if f.relayed() {
+				if err := sw.setMTU(relayPort(w.port), near); err != nil {
+					return err
+				}
+			}
+			return sw.setMTU(w.port, near)
+		})
+	})
+}
+
+func (s *stack) setMTU(name string, mtu int) error {
+	link, err := s.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	return s.Handle.LinkSetMTU(link, mtu)
+}
+
+// mtu is the one that the switch's end of the wire has now.
+func (w wire) mtu(f *WireFault) int {
+	if f.MTU != 0 {
+		return f.MTU
+	}
+	return w.spec.MTU
+}
+
+// eachWire does something for the wires of a name.
+func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *WireFault) error) error {
+	return l.change(ctx, what, name, func(f *Faults) error {
+		all, err := l.wires(name)
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if err := do(w, f.wire(w.String())); err != nil {
+				return heddle.Wrap(heddle.LabFailed, what, w.String(), err, "")
+			}
+		}
+		f.tidy()
+		return nil
+	})
+}
+
+// mend gives a wire back what it was made with.
+func (l *Lab) mend(ctx context.Context, name string) error {
+	w, err := l.findWire(name)
+	if err != nil {
+		return err
+	}
+	if err := w.takeRelay(ctx); err != nil {
+		return err
+	}
+	return w.ends(func(sw, host *stack) error {
+		for _, end := range []struct {
+			*stack
+			name string
+		}{{sw, w.port}, {host, w.nic}} {
+			if err := end.setMTU(end.name, w.spec.MTU); err != nil {
+				return err
+			}
+			if err := end.limit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,119 @@
+// Package overlay is the mode of networks that span hosts: one subnet, parts of
+// which (blocks) lie on different hosts, routed between them through VXLAN.
+//
+//	container ═══ hd… ── host 1 ── hv4… ──(VXLAN)── hv4… ── host 2 ── hd… ═══ container
+//	                     BLOCK via host 2 dev hv4…
+//
+// A container hangs on a veth of its own, as in mode routed. A tunnel device knows
+// all its peers and asks nobody, so that an agent that is dead stops no packet.
+// Without a cluster, or alone in one, the network is on one host.
+package overlay
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Mode is the overlay mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "overlay" }
+
+// Options of the mode: masquerade=false sends containers' own addresses to the
+// outside.
+var options = []string{"masquerade"}
+
+// Check refuses networks without a subnet, and what cannot span hosts.
+func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	if len(n.Subnets) == 0 {
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "an overlay network needs --subnet")
+	}
+	if n.Parent != "" {
+		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" on interface", n.Parent, "an overlay stands on all hosts' underlay (heddled --underlay); leave --parent out")
+	}
+	for _, s := range n.Subnets {
+		if s.Addr().BitLen()-s.Bits() < 3 {
+			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name, s.String(), "an overlay's subnet has room for hosts and containers: at least a /29 (IPv6: /125)")
+		}
+	}
+	if err := heddle.CheckOptions(n, options...); err != nil {
+		return err
+	}
+	if _, err := heddle.BoolOption(n, "masquerade"); err != nil {
+		return err
+	}
+	return m.checkMTU(h, n)
+}
+
+func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
+	least := 576
+	if n.HasFamily(false) {
+		least = 1280
+	}
+	most := room(h)
+	switch {
+	case most < least:
+		return heddle.Errorf(heddle.BadMTU, "network "+n.Name+" over an underlay with room for", fmt.Sprintf("%d bytes", most), fmt.Sprintf("its containers need %d: raise the underlay's MTU, or leave IPv6 out", least))
+	case n.MTU != 0 && (n.MTU < least || n.MTU > most):
+		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to %d, which the underlay carries with %d bytes of VXLAN, or leave it out", least, most, overhead(h)))
+	}
+	return nil
+}
+
+// MTU is that of a container's device on this host: what the underlay carries less
+// the tunnel's overhead. Paths that carry less have it on their routes.
+func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
+	if n.MTU != 0 {
+		return min(n.MTU, room(h))
+	}
+	return room(h)
+}
+
+// room is what the host's underlay carries besides the tunnel's headers.
+func room(h heddle.HostFacts) int {
+	mtu := heddle.DefaultMTU
+	if up, ok := h.Uplink(heddle.Network{}); ok && up.MTU > 0 {
+		mtu = up.MTU
+	}
+	if h.Fabric != nil && h.Fabric.Self.MTU > 0 {
+		mtu = h.Fabric.Self.MTU
+	}
+	return mtu - overhead(h)
+}
+
+func overhead(h heddle.HostFacts) int {
+	if h.Fabric == nil {
+		return heddle.TunnelOverhead(true)
+	}
+	_, v4 := h.Fabric.Self.UnderlayFor(true)
+	return heddle.TunnelOverhead(v4)
+}
+
+// Limits says what the mode and the firewall do not prevent.
+func (Mode) Limits(n heddle.Network) []string {
+	return append(heddle.FirewallLimits(n),
+		"packets between hosts are not encrypted, and a machine on the underlay that can send with a host's address can send for its containers",
+		"no broadcast and no multicast between containers")
+}
+
+// Network plans the chains, the floor, and the ways to the blocks and addresses
+// that other hosts have.
+func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+	s := heddle.State{
+		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, n.Options["masquerade"] != "false")...),
+		Sysctls:  heddle.Forwarding(h, n),
+		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Routes:   heddle.Floor(n),
+	}
+	if h.Fabric != nil {
+		ways(h.Fabric, n, &s)
+	}
+	return heddle.Plan{Host: s}, nil
+}
+
+// Endpoint plans the pair, the host's routes to the container, and the
+// container's through the gateway.
+func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	return heddle.RoutedEndpoint(n, e), nil
+}

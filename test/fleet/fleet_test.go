@@ -1,0 +1,238 @@
+// Package fleet_test has several hosts, each with an agent, that share a store and
+// networks: what a user of more than one machine does.
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+func TestMain(m *testing.M) {
+	lab.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
+
+// fleet is a lab whose hosts share an embedded store.
+type fleet struct {
+	lab   *lab.Lab
+	hosts []*host
+}
+
+// host is a host of the lab with its agent's client.
+type host struct {
+	*lab.Host
+	*client.Client
+	world.Place
+	args []string
+}
+
+// newFleet makes a lab of hosts without a store; join gives them one.
+func newFleet(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
+	t.Helper()
+	cell.Need(t)
+	o := lab.Options{Name: strings.ToLower(t.Name()), Hosts: hosts, Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}, AgentsLater: true}
+	for _, c := range change {
+		c(&o)
+	}
+	ctx := context.Background()
+	l, err := lab.Up(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{lab: l}
+	t.Cleanup(func() { f.end(t) })
+	for _, h := range l.Hosts {
+		f.hosts = append(f.hosts, &host{Host: h, Client: client.New(h.Socket), Place: world.Place{Name: h.Name, Path: h.Netns}})
+	}
+	return f
+}
+
+// newCluster makes a lab of hosts that share an embedded store.
+func newCluster(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
+	t.Helper()
+	f := newFleet(t, hosts, change...)
+	f.hosts[0].start(t, "--store", "embedded", "--underlay", "eth0")
+	f.join(t, f.hosts[1:]...)
+	return f
+}
+
+// join starts agents that join the first host's cluster.
+func (f *fleet) join(t *testing.T, hosts ...*host) {
+	t.Helper()
+	if len(hosts) == 0 {
+		return
+	}
+	token := strings.TrimSpace(f.hosts[0].cli(t, "host", "token", "--uses", fmt.Sprint(len(hosts))))
+	for _, h := range hosts {
+		h.start(t, "--join", f.hosts[0].Addr4.String(), "--token", token, "--underlay", "eth0")
+	}
+}
+
+func (h *host) start(t testing.TB, args ...string) {
+	t.Helper()
+	if len(args) > 0 {
+		h.args = args
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := h.StartAgent(ctx, args...); err != nil {
+		t.Fatalf("start %s: %v\n%s", h.Host.Name, err, h.log())
+	}
+}
+
+func (h *host) log() string {
+	b, _ := os.ReadFile(h.Log)
+	lines := strings.Split(string(b), "\n")
+	return strings.Join(lines[max(0, len(lines)-25):], "\n")
+}
+
+// cli runs the command line against the host's agent.
+func (h *host) cli(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := h.tryCLI(t, args...)
+	if err != nil {
+		t.Fatalf("heddle %s on %s: %v\n%s", strings.Join(args, " "), h.Host.Name, err, out)
+	}
+	return out
+}
+
+func (h *host) tryCLI(t testing.TB, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(cell.Build(t, "heddle"), append([]string{"--socket", h.Socket}, args...)...)
+	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// kill ends the host's agent without a word.
+func (h *host) kill(t testing.TB) {
+	t.Helper()
+	cmd, err := h.Command(context.Background(), "sh", "-c", "kill -9 $(pidof heddled)")
+	if err == nil {
+		err = cmd.Run()
+	}
+	if err != nil {
+		t.Fatalf("kill the agent of %s: %v", h.Host.Name, err)
+	}
+}
+
+// pod is a container of a host.
+type pod struct {
+	world.Place
+	on *host
+	heddle.Endpoint
+}
+
+// attach makes a namespace on the host and attaches it.
+func (h *host) attach(t testing.TB, name, network string, options ...world.PodOption) *pod {
+	t.Helper()
+	p, err := h.tryAttach(name, network, options...)
+	if err != nil {
+		t.Fatalf("attach %s on %s: %v\n%s", name, h.Host.Name, err, h.log())
+	}
+	return p
+}
+
+func (h *host) tryAttach(name, network string, options ...world.PodOption) (*pod, error) {
+	place := world.Place{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)}
+	if _, err := os.Stat(place.Path); err != nil {
+		cmd, err := h.Command(context.Background(), "ip", "netns", "add", name)
+		if err != nil {
+			return nil, err
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("ip netns add %s: %w: %s", name, err, out)
+		}
+	}
+	q := heddle.AttachRequest{Network: network, ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Netns: "/run/netns/" + name}
+	for _, o := range options {
+		o(&q)
+	}
+	r, err := h.Attach(context.Background(), q)
+	return &pod{place, h, r.Endpoint}, err
+}
+
+func (p *pod) detach(t testing.TB) {
+	t.Helper()
+	if _, err := p.on.Detach(context.Background(), p.ID); err != nil {
+		t.Fatalf("detach %s: %v", p.ID, err)
+	}
+}
+
+func (p *pod) addrs() (all []netip.Addr) {
+	for _, a := range p.Addrs {
+		all = append(all, a.Addr())
+	}
+	return all
+}
+
+// network makes an overlay network on the first host and waits until all have it.
+func (f *fleet) network(t testing.TB, name, subnet4, subnet6 string, more ...string) {
+	t.Helper()
+	args := append([]string{"network", "create", name, "--mode", "overlay", "--subnet", subnet4}, more...)
+	if subnet6 != "" {
+		args = append(args, "--subnet", subnet6)
+	}
+	f.hosts[0].cli(t, args...)
+	f.everywhere(t, "network "+name+" is there", func(h *host) error {
+		_, err := h.Network(context.Background(), name)
+		return err
+	})
+}
+
+// everywhere waits until a condition holds on all hosts, and returns how long that
+// took.
+func (f *fleet) everywhere(t testing.TB, what string, try func(*host) error) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for _, h := range f.hosts {
+		world.Soon(t, what+" on "+h.Host.Name, func() error {
+			err := try(h)
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, h.log())
+			}
+			return err
+		})
+	}
+	return time.Since(began)
+}
+
+// parallel runs something on all hosts at once.
+func (f *fleet) parallel(do func(*host)) {
+	var all sync.WaitGroup
+	for _, h := range f.hosts {
+		all.Go(func() { do(h) })
+	}
+	all.Wait()
+}
+
+// end checks that no host has anything left to complain about.
+func (f *fleet) end(t *testing.T) {
+	for _, h := range f.hosts {
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", h.Host.Name, h.log())
+			continue
+		}
+		if found, err := h.Audit(context.Background()); err == nil && len(found) > 0 {
+			t.Errorf("audit on %s: %v", h.Host.Name, found)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := f.lab.Down(ctx); err != nil {
+		t.Error(err)
+	}
+}

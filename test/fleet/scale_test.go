@@ -1,0 +1,127 @@
+package fleet_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestScale attaches endpoints on many hosts at once, and measures how long it
+// takes until a new one is reached from every host. It prints what a host's kernel
+// holds for it: that grows with hosts and blocks, not with endpoints.
+func TestScale(t *testing.T) {
+	scale(t, 5, 4, 10)
+}
+
+// TestSoakScale is TestScale at full size.
+func TestSoakScale(t *testing.T) {
+	if os.Getenv("HEDDLE_SOAK") == "" {
+		t.Skip("32 hosts with 30 endpoints each; HEDDLE_SOAK=1 runs it")
+	}
+	scale(t, 32, 30, 100)
+}
+
+func scale(t *testing.T, hosts, each, probes int) {
+	began := time.Now()
+	f := newCluster(t, hosts)
+	t.Logf("%d hosts are a cluster after %s", hosts, time.Since(began))
+	f.network(t, "app", "10.10.0.0/16", "fd10::/64")
+	began = time.Now()
+	var mu sync.Mutex
+	var pods []*pod
+	f.parallel(func(h *host) {
+		for i := range each {
+			p, err := h.tryAttach(fmt.Sprint("p", i), "app")
+			if err != nil {
+				t.Errorf("attach on %s: %v", h.Host.Name, err)
+				return
+			}
+			mu.Lock()
+			pods = append(pods, p)
+			mu.Unlock()
+		}
+	})
+	t.Logf("%d endpoints after %s", len(pods), time.Since(began))
+	noTwins(t, pods)
+	small := f.hosts[0].state(t)
+	var took []time.Duration
+	for i := range probes {
+		h := f.hosts[i%hosts]
+		p := h.attach(t, fmt.Sprint("new", i), "app")
+		at := time.Now()
+		for _, other := range f.hosts {
+			reached(t, other.Place, p.addrs()[i%2])
+		}
+		took = append(took, time.Since(at))
+		p.detach(t)
+	}
+	slices.Sort(took)
+	t.Logf("a new endpoint was reached from all %d hosts: median %s, p99 %s, at most %s after its attach",
+		hosts, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	t.Logf("state of one host: %s", small)
+	f.parallel(func(h *host) {
+		for i := range each {
+			if out, err := h.tryCLI(t, "detach", fmt.Sprint("p", i)); err != nil {
+				t.Errorf("detach on %s: %v %s", h.Host.Name, err, out)
+			}
+		}
+	})
+}
+
+// noTwins fails if two endpoints have one address.
+func noTwins(t *testing.T, pods []*pod) {
+	t.Helper()
+	who := map[netip.Addr]string{}
+	for _, p := range pods {
+		for _, a := range p.addrs() {
+			if other := who[a]; other != "" {
+				t.Errorf("%s is %s's and %s's", a, p.ID, other)
+			}
+			who[a] = p.ID.String() + " on " + p.on.Host.Name
+		}
+	}
+}
+
+// reached waits until a connection to a closed port is refused, which takes a
+// packet there and one back.
+func reached(t *testing.T, from world.Place, to netip.Addr) {
+	t.Helper()
+	for end := time.Now().Add(world.Patience); ; {
+		c, err := from.Dial("tcp", netip.AddrPort{}, netip.AddrPortFrom(to, 9), 100*time.Millisecond)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("%s does not reach %s: %v", from.Name, to, err)
+			return
+		}
+	}
+}
+
+// state counts what a host's kernel holds of ours.
+func (h *host) state(t *testing.T) string {
+	t.Helper()
+	var out []string
+	for _, x := range []struct{ what, command string }{
+		{"IPv4 routes", "ip -4 route show proto 104"}, {"IPv6 routes", "ip -6 route show proto 104"},
+		{"neighbours on tunnels", "ip neigh show nud permanent | grep ' dev hv'"},
+		{"forwarding entries", "bridge fdb show | grep 'dev hv'"}, {"links", "ip -o link show | grep -E ': h[a-z]'"},
+	} {
+		lines := h.Sh(t, "{ %s; } | wc -l", x.command)
+		out = append(out, strings.TrimSpace(lines)+" "+x.what)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,240 @@
+// Package span makes hosts that share networks out of plans and package kernel
+// alone: namespaces on one underlay, each with what mode overlay wants of it. No
+// agent runs, and no store: what is seen is what the plans do.
+package span
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/overlay"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// UnderlayMTU is that of the wire between the hosts.
+const UnderlayMTU = 1500
+
+// VNI is the cluster's.
+const VNI = 4711
+
+// Host is a host of the cluster: a namespace with eth0 on the underlay.
+type Host struct {
+	world.Place
+	Record    heddle.Host
+	facts     heddle.HostFacts
+	kernel    *kernel.Kernel
+	underlays []netip.Addr
+}
+
+// Cluster is two hosts and the LAN between them, which is a place of its own: the
+// outside, and a stranger on the underlay.
+type Cluster struct {
+	LAN      world.Place
+	Hosts    [2]*Host
+	networks []heddle.Network
+}
+
+// The LAN's own addresses, and those of the hosts.
+var (
+	LAN4 = netip.MustParseAddr("192.0.2.1")
+	LAN6 = netip.MustParseAddr("2001:db8::1")
+)
+
+// New makes two hosts with an underlay of IPv4 or, if v4 is false, of IPv6 alone
+// (their addresses of the other family stay, for the outside).
+func New(t testing.TB, v4 bool) *Cluster {
+	t.Helper()
+	c := &Cluster{LAN: world.Namespace(t, "lan")}
+	c.LAN.Sh(t, `ip link set lo up; ip link add br0 type bridge; ip link set br0 up
+		ip address add %s/24 dev br0; ip address add %s/64 dev br0 nodad`, LAN4, LAN6)
+	for i := range c.Hosts {
+		c.Hosts[i] = c.newHost(t, i, v4)
+	}
+	for i, h := range c.Hosts {
+		h.Record.MTU = UnderlayMTU
+		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6}}}}
+		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: heddle.DefaultTunnelPort, Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
+	}
+	return c
+}
+
+func (c *Cluster) newHost(t testing.TB, i int, v4 bool) *Host {
+	t.Helper()
+	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1))}
+	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
+	h.underlays = []netip.Addr{four, six}
+	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, Underlay: []netip.Addr{six}}
+	if v4 {
+		h.Record.Underlay = []netip.Addr{four, six}
+	}
+	c.LAN.Sh(t, `ip link add port%d mtu %d type veth peer name eth0 mtu %[2]d netns %[3]s
+		ip link set port%[1]d master br0 up`, i, UnderlayMTU, h.Name)
+	h.Sh(t, `ip link set lo up; ip link set eth0 up
+		ip address add %s/24 dev eth0; ip address add %s/64 dev eth0 nodad
+		ip route add default via %s; ip -6 route add default via %s`, four, six, LAN4, LAN6)
+	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN4) })
+	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN6) })
+	err := h.Do(func() (err error) {
+		h.kernel, err = kernel.Open()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.kernel.Close() })
+	return h
+}
+
+// Network gives both hosts a network: each has a block of each subnet, and the
+// second one an address out of the first one's.
+func (c *Cluster) Network(t testing.TB, number int, change func(*heddle.Network)) heddle.Network {
+	t.Helper()
+	n := heddle.Network{ID: fmt.Sprintf("%016x", number), Name: fmt.Sprintf("net%d", number), Mode: "overlay",
+		Subnets:  []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf("10.2%d.0.0/24", number)), netip.MustParsePrefix(fmt.Sprintf("fd2%d::/64", number))},
+		Gateways: []netip.Addr{netip.MustParseAddr(fmt.Sprintf("10.2%d.0.1", number)), netip.MustParseAddr(fmt.Sprintf("fd2%d::1", number))}}
+	if change != nil {
+		change(&n)
+	}
+	c.networks = append(c.networks, n)
+	for i, h := range c.Hosts {
+		f := h.facts.Fabric
+		f.Networks = c.networks
+		for _, s := range n.Subnets {
+			for k, block := range blocks(s) {
+				f.Blocks = append(f.Blocks, heddle.Block{Network: n.ID, Prefix: block, Host: c.Hosts[k].Record.ID})
+			}
+			f.Sources = append(f.Sources, heddle.Pin{Network: n.ID, Addr: Source(s, i), Host: h.Record.ID})
+			f.Pins = append(f.Pins, heddle.Pin{Network: n.ID, Addr: Lent(s), Host: c.Hosts[1].Record.ID})
+		}
+	}
+	c.Plan(t)
+	return n
+}
+
+// blocks are the hosts' blocks of a subnet.
+func blocks(s netip.Prefix) [2]netip.Prefix {
+	first := heddle.BlockOf(s, s.Masked().Addr())
+	return [2]netip.Prefix{first, heddle.BlockOf(s, heddle.LastAddr(first).Next())}
+}
+
+// Source is the address that a host keeps for itself.
+func Source(s netip.Prefix, host int) netip.Addr {
+	return heddle.LastAddr(blocks(s)[host]).Prev()
+}
+
+// Lent is the address out of the first host's block that the second one has.
+func Lent(s netip.Prefix) netip.Addr { return heddle.LastAddr(blocks(s)[0]).Prev().Prev() }
+
+// Addr is a host's i-th address for containers.
+func Addr(s netip.Prefix, host, i int) netip.Addr {
+	a := blocks(s)[host].Addr().Next()
+	for range i + 1 {
+		a = a.Next()
+	}
+	return a
+}
+
+// Plan makes what all networks want on both hosts.
+func (c *Cluster) Plan(t testing.TB) {
+	t.Helper()
+	for _, h := range c.Hosts {
+		h.Apply(t, overlay.Mode{}.Reach(h.facts), nil)
+		for _, n := range c.networks {
+			if err := (overlay.Mode{}).Check(h.facts, n); err != nil {
+				t.Fatal(err)
+			}
+			p, err := overlay.Mode{}.Network(h.facts, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Apply(t, p, nil)
+		}
+	}
+}
+
+// Apply makes a plan on the host.
+func (h *Host) Apply(t testing.TB, p heddle.Plan, pod *kernel.Netns) {
+	t.Helper()
+	err := h.Do(func() error {
+		_, err := h.kernel.Apply(p, pod)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", h.Name, err)
+	}
+}
+
+// Drops counts what the host dropped, by reason.
+func (h *Host) Drops(t testing.TB) map[string]uint64 {
+	t.Helper()
+	all, err := h.kernel.Drops()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Tunnel names the host's tunnel device of the family that its peers use.
+func (h *Host) Tunnel() string {
+	_, v4 := h.Record.UnderlayFor(true)
+	return h.facts.Fabric.TunnelName(v4)
+}
+
+// Outer is the address of the host's tunnel.
+func (h *Host) Outer() netip.Addr { return h.Record.Underlay[0] }
+
+// Pod is a container on a host.
+type Pod struct {
+	world.Place
+	Host     *Host
+	Endpoint heddle.Endpoint
+}
+
+// Pod makes a container with an address of each of the network's subnets.
+func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr, ports ...heddle.PortMapping) *Pod {
+	t.Helper()
+	h := c.Hosts[host]
+	p := &Pod{Place: world.Namespace(t, name), Host: h}
+	id := heddle.EndpointID{Container: name, IfName: "eth0"}
+	p.Endpoint = heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, Netns: p.Path, MAC: id.DefaultMAC(n.ID, 0), DefaultRoute: true, Ports: ports,
+		MTU: overlay.Mode{}.MTU(h.facts, n)}
+	for _, s := range n.Subnets {
+		p.Endpoint.Addrs = append(p.Endpoint.Addrs, netip.PrefixFrom(addrs(s), s.Bits()))
+	}
+	plan, err := overlay.Mode{}.Endpoint(h.facts, n, p.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := kernel.OpenNetns(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pod.Close()
+	h.Apply(t, plan, pod)
+	return p
+}
+
+// Addrs are the container's addresses.
+func (p *Pod) Addrs() (all []netip.Addr) {
+	for _, a := range p.Endpoint.Addrs {
+		all = append(all, a.Addr())
+	}
+	return all
+}
+
+// Allow joins two networks on all hosts.
+func (c *Cluster) Allow(t testing.TB, a, b heddle.Network) {
+	t.Helper()
+	for i := range c.networks {
+		if c.networks[i].ID == a.ID {
+			c.networks[i].Allow = append(c.networks[i].Allow, b.ID)
+		}
+	}
+	c.Plan(t)
+}
+
+// Underlays are the host's addresses on the underlay, of both families.
+func (h *Host) Underlays() []netip.Addr { return h.underlays }

@@ -1,0 +1,154 @@
+package trial
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// span tries a mode whose networks span hosts: two throw-away hosts on a wire form
+// a cluster, and their containers talk through it, once over each IP version that
+// the kernel has for the wire.
+func span(m heddle.Mode, r heddle.Reacher, c Case) error {
+	for _, v4 := range []bool{true, false} {
+		if tried, err := crossing(m, r, c, v4); err != nil || !tried {
+			return err
+		}
+	}
+	return nil
+}
+
+// wires are the addresses of the two hosts on their wire.
+var wires = [2][]string{{"198.51.100.2/24", "2001:db8:1::2/64"}, {"198.51.100.3/24", "2001:db8:1::3/64"}}
+
+// crossing tries it over one version; false without an error says that the kernel
+// has not got it.
+func crossing(m heddle.Mode, r heddle.Reacher, c Case, v4 bool) (tried bool, err error) {
+	var stages [2]*kernel.Stage
+	for i := range stages {
+		if stages[i], err = kernel.NewStage(); err != nil {
+			return false, err
+		}
+		defer stages[i].Close()
+	}
+	if err := stages[0].Connect(stages[1], uplink, wires[0], wires[1]); err != nil {
+		return false, err
+	}
+	var plans [2][]heddle.Plan
+	for i, stage := range stages {
+		facts, err := stage.Facts()
+		if err != nil {
+			return false, err
+		}
+		if !v4 && !hasIPv6(facts) {
+			return false, nil
+		}
+		if plans[i], err = spanning(m, r, c, facts, i, v4); err != nil {
+			return false, err
+		}
+		if err := stage.Make(plans[i]...); err != nil {
+			return false, fmt.Errorf("over %s: %w", version(v4), err)
+		}
+	}
+	for _, to := range residents(c, 1) {
+		if err := stages[0].Reaches(stages[1], to.Addr()); err != nil {
+			return false, fmt.Errorf("over %s: %w", version(v4), err)
+		}
+	}
+	// the other is made of the same, and goes with its stage
+	return true, stages[0].Strike(plans[0]...)
+}
+
+func version(v4 bool) string {
+	if v4 {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+func hasIPv6(h heddle.HostFacts) bool {
+	up, _ := h.Link(uplink)
+	for _, a := range up.Addrs {
+		if a.Addr().Is6() {
+			return true
+		}
+	}
+	return false
+}
+
+// spanning plans what one of the two hosts wants.
+func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, v4 bool) ([]heddle.Plan, error) {
+	s := sampleFor(c)
+	facts.Fabric = fabric(c, s.network, i, v4)
+	n, e := s.network, s.endpoint
+	e.ID.Container = fmt.Sprintf("trial%d", i)
+	e.Addrs = residents(c, i)
+	if err := m.Check(facts, n); err != nil {
+		return nil, err
+	}
+	if sizer, ok := m.(heddle.Sizer); ok {
+		e.MTU = sizer.MTU(facts, n)
+	} else {
+		e.MTU = heddle.ResolveMTU(facts, n)
+	}
+	network, err := m.Network(facts, n)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := m.Endpoint(facts, n, e)
+	return []heddle.Plan{r.Reach(facts), network, endpoint}, err
+}
+
+// residents are the addresses of the container on one of the hosts.
+func residents(c Case, i int) []netip.Prefix {
+	all := newSample(c, "10.20.0", "fd20:").endpoint.Addrs
+	for k, a := range all {
+		all[k] = netip.PrefixFrom(inBlock(a.Masked(), i, 1), a.Bits())
+	}
+	return all
+}
+
+// inBlock is the nth address of the block that one of the hosts has of a subnet.
+func inBlock(subnet netip.Prefix, i, n int) netip.Addr {
+	a := blockOf(subnet, i).Addr()
+	for range n {
+		a = a.Next()
+	}
+	return a
+}
+
+// blockOf is the host's block: the second, or the third of the subnet.
+func blockOf(subnet netip.Prefix, i int) netip.Prefix {
+	b := heddle.BlockOf(subnet, subnet.Addr())
+	for range i + 1 {
+		b = netip.PrefixFrom(heddle.LastAddr(b).Next(), b.Bits())
+	}
+	return b
+}
+
+// fabric is the cluster of the two hosts as one of them sees it.
+func fabric(c Case, n heddle.Network, self int, v4 bool) *heddle.Fabric {
+	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: heddle.DefaultTunnelPort, Networks: []heddle.Network{n}}
+	for i := range wires {
+		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: heddle.DefaultMTU}
+		for _, text := range wires[i] {
+			if a := netip.MustParsePrefix(text).Addr(); a.Is4() == v4 {
+				h.Underlay = append(h.Underlay, a)
+			}
+		}
+		for _, s := range n.Subnets {
+			f.Blocks = append(f.Blocks, heddle.Block{Network: n.ID, Prefix: blockOf(s, i), Host: h.ID})
+			if i == self {
+				f.Sources = append(f.Sources, heddle.Pin{Network: n.ID, Addr: inBlock(s, i, 2), Host: h.ID})
+			}
+		}
+		if i == self {
+			f.Self = h
+		} else {
+			f.Peers = append(f.Peers, h)
+		}
+	}
+	return f
+}
