@@ -31,14 +31,13 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 				return
 			}
 			e.options.Log.Debug("watch of the store broke, starting it again", "prefix", prefix, "error", err)
+			wait = min(2*wait+100*time.Millisecond, time.Second)
 			switch {
-			case errors.Is(err, heddle.StoreRefused.Sentinel()):
-				wait = refusedPause // a host that was removed asks for long
 			case began:
 				wait = 50 * time.Millisecond
 				e.health.hurry()
-			default:
-				wait = min(2*wait+100*time.Millisecond, time.Second)
+			case errors.Is(err, heddle.StoreRefused.Sentinel()):
+				wait = refusedPause // a host that was removed asks for long
 			}
 			pause(ctx, wait)
 		}
