@@ -251,7 +251,7 @@ func TestRemovedHost(t *testing.T) {
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	until(t, "a is connected", func() bool { return b.View().Alive["a"] })
-	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.AgentRuns.Sentinel()) {
+	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.HostAlive.Sentinel()) {
 		t.Fatal(err)
 	}
 	_, err = cluster.Open(wait(t), options(t, s, "a", t.TempDir()))
