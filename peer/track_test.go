@@ -89,7 +89,8 @@ func (d *drive) send(size int) {
 		}
 		back.mtu = d.carries
 	}
-	if d.random.Float64() < d.loss || d.random.Float64() < d.loss {
+	lost := func() bool { return d.random.Float64() < d.loss }
+	if there, homeward := lost(), lost(); there || homeward {
 		return
 	}
 	d.coming = append(d.coming, back)
