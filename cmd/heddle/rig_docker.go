@@ -56,7 +56,7 @@ ip -n %[1]s link set br0 up
 		if r.bridgeNF != "" {
 			script += fmt.Sprintf("ip netns exec %s sh -c 'echo %s > /proc/sys/net/bridge/bridge-nf-call-iptables'\n", dockerSandbox, r.bridgeNF)
 		}
-		if err := onHost(ctx, h, "make Docker's layout", script); err != nil {
+		if err := onHost(ctx, h, heddle.NotOnKernel, "make Docker's layout", script); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number, i int
 	}
 	b := addr.As4()
 	mac := fmt.Sprintf("02:42:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
-	err := onHost(ctx, h, "connect "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
+	err := onHost(ctx, h, heddle.BenchFailed, "connect "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
 ip link set veth%[1]d netns %[2]s
 ip -n %[2]s link set veth%[1]d master br0 up
 ip link set veth%[1]dc netns %[3]s
@@ -84,19 +84,19 @@ ip -n %[3]s link set eth0 up
 	if err != nil {
 		return place, err
 	}
-	return place, onHost(ctx, s.docker[1-host], "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return place, onHost(ctx, s.docker[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
 `, dockerSandbox, addr, mac, h.Addr4))
 }
 
 // onHost runs a script of a lab host's shell, which ends at the first failure.
-func onHost(ctx context.Context, h *lab.Host, what, script string) error {
+func onHost(ctx context.Context, h *lab.Host, code heddle.Code, what, script string) error {
 	cmd, err := h.Command(ctx, "sh", "-ec", script)
 	if err != nil {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan; leave "+bench.DockerLayout+" out with --modes")
+		return heddle.Wrap(code, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan; leave "+bench.DockerLayout+" out with --modes")
 	}
 	return nil
 }

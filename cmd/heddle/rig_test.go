@@ -67,9 +67,41 @@ func TestRigRanges(t *testing.T) {
 	}
 }
 
+// TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
+// layout; networks have the preset's MTU, Docker's otherwise its own.
+func TestRigTopology(t *testing.T) {
+	wires, err := wiresNamed([]string{"intact", "jumbo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{rigOptions: rigOptions{name: "b", modes: []string{"host", "bridge"}, wires: wires, pairs: 1}}
+	if top := r.topology(0, wires[0]); len(top.Hosts) != 2 || top.Store != "" || top.Cut || top.MTU != 0 {
+		t.Errorf("%+v", top)
+	}
+	r.modes = []string{"host", bench.Overlay, bench.DockerLayout}
+	top := r.topology(1, wires[1])
+	if len(top.Hosts) != 4 || top.Store != lab.StoreEmbedded || !top.Cut || top.MTU != 9000 || top.Name != "b-jumbo" {
+		t.Errorf("%+v", top)
+	}
+	for i, n := range top.Hosts {
+		if n.Agent.Off != (i > 1) {
+			t.Errorf("agent of %s: %+v", n.Name, n.Agent)
+		}
+	}
+	s := &stage{wire: wires[1]}
+	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
+		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
+			r.mtus = mtus
+			if got := r.mtu(s, mode); got != want[i] {
+				t.Errorf("%s with %v: MTU %d, want %d", mode, mtus, got, want[i])
+			}
+		}
+	}
+}
+
 func TestWiresNamed(t *testing.T) {
-	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g"})
-	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 {
+	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo"})
+	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 || all[4].MTU != 9000 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for _, bad := range [][]string{nil, {"wet"}, {"cut", "cut"}} {
@@ -85,6 +117,7 @@ func TestBenchRefusesEarly(t *testing.T) {
 		"slow":     {"--preset", "slow"},
 		"pong":     {"--probes", "pong"},
 		"wet":      {"--wire", "wet"},
+		"1, 2, or": {"--hosts", "3"},
 		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
 	} {
 		cmd := newBench(newSession(env{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
