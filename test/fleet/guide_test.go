@@ -26,7 +26,11 @@ func TestOverlayGuide(t *testing.T) {
 		if !closed {
 			t.Fatal("a block has no end")
 		}
-		out, err := cell.TrySh("cd %s\nexport PATH=%s:$PATH\n%s", work, bin, block)
+		script := filepath.Join(work, "block")
+		if err := os.WriteFile(script, []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := cell.TrySh("cd %s; PATH=%s:$PATH timeout -k 5 120 sh -e %s", work, bin, script)
 		if err != nil {
 			t.Fatalf("%s\n%v\n%s", block, err, out)
 		}
