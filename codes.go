@@ -66,6 +66,7 @@ const (
 	NetworkLeaving  Code = "HDL-8010"
 	NoCredential    Code = "HDL-8011"
 	NoPath          Code = "HDL-8012"
+	HostAlive       Code = "HDL-8013"
 )
 
 var explanations = map[Code]Explanation{
@@ -131,4 +132,5 @@ var explanations = map[Code]Explanation{
 	NetworkLeaving:  {Conflict, "network is being deleted", "An operator is deleting the network on all hosts.", "Wait, or create it again when it is gone; 'heddle network delete NAME' finishes a deletion that was cut off."},
 	NoCredential:    {Failed, "no operator's credential", "To remove or replace a host takes the operator's credential, which hosts without a vote do not have.", "Call on one of the first hosts ('heddle host list' marks them), or name it with --credential."},
 	NoPath:          {Failed, "no path", "Two hosts have no underlay address of the same family.", "Give both an address of one family with --underlay."},
+	HostAlive:       {Conflict, "host is alive", "The host is connected to the store: to give its blocks to others would take addresses from containers that run.", "Detach its endpoints and stop its agent first; --force removes it all the same."},
 }

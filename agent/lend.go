@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -27,15 +28,21 @@ func (l lender) Lend(network string, addr netip.Addr) error {
 	return nil
 }
 
-// Reclaim takes an address back.
+// Reclaim takes an address back, unless another host has it by now.
 func (l lender) Reclaim(network string, addr netip.Addr) {
 	n := l.networkByID(network)
 	l.pools.Lock()
 	defer l.pools.Unlock()
 	delete(l.lent, heddle.Pin{Network: network, Addr: addr})
-	if n != nil && n.pool != nil {
+	if n != nil && n.pool != nil && !l.isLent(network, addr) {
 		n.pool.Reclaim(addr)
 	}
+}
+
+// isLent reports whether the cluster says that another host has, or may have, an
+// address of this one's.
+func (a *Agent) isLent(network string, addr netip.Addr) bool {
+	return slices.ContainsFunc(a.opt.Cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
 // giveBack returns the addresses that were borrowed from other hosts.

@@ -52,6 +52,7 @@ func (a *Agent) send(ctx context.Context, n *network, e heddle.Endpoint, to stri
 		m := cluster.Move{Network: n.ID, Addr: p.Addr(), Endpoint: e.ID, MAC: e.MAC, From: self, To: to}
 		if err := a.opt.Cluster.Send(ctx, m); err != nil {
 			lender{a}.Reclaim(n.ID, p.Addr())
+			a.opt.Cluster.Return(n.ID, p.Addr()) // if it was borrowed
 			errs = append(errs, err)
 		}
 	}

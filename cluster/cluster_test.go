@@ -251,7 +251,7 @@ func TestRemovedHost(t *testing.T) {
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	until(t, "a is connected", func() bool { return b.View().Alive["a"] })
-	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.AgentRuns.Sentinel()) {
+	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.HostAlive.Sentinel()) {
 		t.Fatal(err)
 	}
 	_, err = cluster.Open(wait(t), options(t, s, "a", t.TempDir()))
@@ -327,4 +327,84 @@ func TestAllClaimAtOnce(t *testing.T) {
 	if _, err := all[0].ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.PoolExhausted.Sentinel()) {
 		t.Fatal(err)
 	}
+}
+
+func TestMoveToAHostInstalledAnew(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	a, b := open(t, s, "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	lender := newShop()
+	go a.Serve(t.Context(), lender)
+	until(t, "a sees b", func() bool { return len(a.View().Peers) == 1 })
+	m := cluster.Move{Network: n.ID, Addr: netip.MustParseAddr("10.1.0.2"), Endpoint: heddle.EndpointID{Container: "box", IfName: "eth0"}, To: "b"}
+	check(t, a.Send(wait(t), m))
+	until(t, "b knows of the move", func() bool { return len(b.View().Moves) == 1 })
+	check(t, a.RemoveHost(wait(t), s, "b", true))
+	check(t, b.Close())
+	b = open(t, dial(t, at), "b", t.TempDir())
+	if v := b.View(); len(v.Moves) > 0 {
+		t.Fatalf("the new host has the old one's move: %+v", v.Moves)
+	}
+	until(t, "the address is a's again", func() bool { return len(a.View().Lent) == 0 })
+}
+
+func TestWipedStore(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	a := open(t, s, "a", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	before := a.View()
+	_, _, err = s.Commit(wait(t), store.Change{DeletePrefix: []string{cluster.Prefix}})
+	check(t, err)
+	until(t, "a sees that its cluster is gone", func() bool { return a.View().Strange != nil })
+	v := a.View()
+	if v.Removed || len(v.Networks) != 1 || len(v.Blocks) != 1 || v.Cluster != before.Cluster {
+		t.Fatalf("%+v", v)
+	}
+	if _, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.StoreStrange.Sentinel()) {
+		t.Fatal(err)
+	}
+	left, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	if len(left.Entries) > 0 {
+		t.Fatalf("made again: %+v", left.Entries)
+	}
+}
+
+// TestOlderStore has the store go back to what it was before a claim, as it does
+// when a backup is restored.
+func TestOlderStore(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	dir := t.TempDir()
+	a := open(t, s, "a", dir)
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	backup, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	check(t, a.YieldBlock(wait(t), n.ID, block)) // more revisions
+	block, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	check(t, a.Close())
+	other := dial(t, serve(t))
+	var change store.Change
+	for _, e := range backup.Entries {
+		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
+	}
+	_, _, err = other.Commit(wait(t), change)
+	check(t, err)
+	a = open(t, other, "a", dir)
+	until(t, "the block is claimed again", func() bool {
+		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
+		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
+	})
 }

@@ -18,7 +18,7 @@ import (
 // Cluster is one host's part in a cluster.
 type Cluster struct {
 	o      Options
-	run    string // this process's, in the host's record
+	run    string          // this process's, in the host's record
 	ctx    context.Context // ends with the cluster
 	cancel context.CancelFunc
 	ended  sync.WaitGroup

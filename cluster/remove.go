@@ -26,7 +26,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			return c.clear(ctx, operator, &r, name)
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {
-			return heddle.Errorf(heddle.AgentRuns, "remove host", name+", which is connected to the store",
+			return heddle.Errorf(heddle.HostAlive, "remove host", name+", which is connected to the store",
 				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
 		}
 		done, _, err := operator.Commit(ctx, store.Change{

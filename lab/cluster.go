@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -73,7 +72,7 @@ func (h *Host) token(ctx context.Context, uses int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
+		cmd.Env = insideEnvironment()
 		var words bytes.Buffer
 		cmd.Stderr = &words
 		out, err := cmd.Output()

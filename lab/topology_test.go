@@ -195,6 +195,7 @@ func TestBadTopologies(t *testing.T) {
 		"store of none":   {"store: etcd\nhosts: [{name: a}]", "etcd"},
 		"etcd nowhere":    {"etcd: [b]\nhosts: [{name: a}]", "etcd on host"},
 		"daemon's name":   {"hosts: [{name: a, daemons: [{name: heddled, command: [x]}]}]", "heddled"},
+		"two daemons":     {"etcd: [a]\nhosts: [{name: a, daemons: [{name: etcd, command: [x]}]}]", "its own name"},
 		"no command":      {"hosts: [{name: a, daemons: [{name: x}]}]", "command"},
 		"exit and port":   {"hosts: [{name: a, daemons: [{name: x, command: [x], ready: {exit: true, tcp: 1}}]}]", "readiness"},
 		"no agent":        {"agent: {command: [/no/such/agent]}\nhosts: [{name: a}]", "/no/such/agent"},

@@ -110,8 +110,8 @@ func (e *Etcd) Client() *clientv3.Client { return e.client }
 
 // Close ends the watches and gives the lease back, if the store answers at once.
 func (e *Etcd) Close() error {
-	e.leases.revoke(e)
 	e.cancel()
+	e.leases.revoke(e)
 	e.running.Wait()
 	return e.client.Close()
 }

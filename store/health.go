@@ -15,7 +15,7 @@ import (
 // How often the store is asked for its state: often enough that a loss of its
 // quorum shows within three seconds, of which etcd takes two to know itself.
 const (
-	probeEvery   = 700 * time.Millisecond
+	probeEvery   = 1000 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
 	membersEvery = 10 * time.Second
 	// slowAfter is how long an answer takes that is called slow.

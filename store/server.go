@@ -114,7 +114,19 @@ func (s *Server) Close() error {
 
 func (s *Server) end() {
 	s.once.Do(func() {
-		s.etcd.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			s.etcd.Close()
+		}()
+		if s.failed.get() == nil {
+			<-closed
+		} else { // what is left of it may wait for what ended
+			select {
+			case <-closed:
+			case <-time.After(10 * time.Second):
+			}
+		}
 		s.lock.Close()
 		close(s.done)
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +35,8 @@ func (c *logCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 
 func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	level := slog.LevelDebug
-	if e.Level >= zapcore.ErrorLevel {
+	// Every stop has this one.
+	if e.Level >= zapcore.ErrorLevel && !strings.HasPrefix(e.Message, "setting up serving from embedded etcd failed") {
 		level = slog.LevelWarn
 	}
 	values := zapcore.NewMapObjectEncoder()

@@ -2,6 +2,7 @@ package allocation_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"path/filepath"
@@ -168,7 +169,7 @@ func (w *world) remove(ctx context.Context, h *host) {
 	h.kill()
 	h.mu.Lock()
 	h.removed = false
-	h.dir = filepath.Join(w.dir, "anew", filepath.Base(h.dir))
+	h.dir = filepath.Join(w.dir, fmt.Sprint("anew", w.counts["hosts removed"]), h.name)
 	h.mu.Unlock()
 	w.revive(h)
 }

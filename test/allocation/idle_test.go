@@ -3,6 +3,7 @@ package allocation_test
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,16 +20,21 @@ func TestIdleAgents(t *testing.T) {
 	w.startMembers(1)
 	t.Cleanup(func() { w.members[0].server.Close() })
 	const agents = 200
-	var all []*cluster.Cluster
+	all, errs := make([]*cluster.Cluster, agents), make([]error, agents)
+	var group sync.WaitGroup
 	for i := range agents {
 		s, err := store.Dial(store.Options{Endpoints: w.clients()})
 		check(t, err)
 		t.Cleanup(func() { s.Close() })
-		c, err := cluster.Open(soon(t), cluster.Options{Store: s, StateDir: filepath.Join(w.dir, fmt.Sprint(i)), Wait: time.Minute,
-			Self: heddle.Host{Name: fmt.Sprintf("h%d", i), MTU: 1500}})
-		check(t, err)
+		group.Go(func() {
+			all[i], errs[i] = cluster.Open(soon(t), cluster.Options{Store: s, StateDir: filepath.Join(w.dir, fmt.Sprint(i)), Wait: time.Minute,
+				Self: heddle.Host{Name: fmt.Sprintf("h%d", i), MTU: 1500}})
+		})
+	}
+	group.Wait()
+	for i, c := range all {
+		check(t, errs[i])
 		t.Cleanup(func() { c.Close() })
-		all = append(all, c)
 	}
 	for _, c := range all {
 		until(t, "all see all", func() bool { return len(c.View().Alive) == agents && len(c.View().Peers) == agents-1 })

@@ -199,7 +199,7 @@ func (f *fleet) everywhere(t testing.TB, what string, try func(*host) error) tim
 	t.Helper()
 	began := time.Now()
 	for _, h := range f.hosts {
-		world.Soon(t, what+" on "+h.Host.Name, func() error {
+		world.Within(t, time.Minute, what+" on "+h.Host.Name, func() error {
 			err := try(h)
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, h.log())
