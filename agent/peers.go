@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
@@ -130,17 +131,25 @@ func (a *Agent) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connecte
 // pathsPart says which peers do not answer, and whether checksums were spoiled.
 func (a *Agent) pathsPart() heddle.PartStatus {
 	var silent []string
-	for _, p := range a.Peers() {
-		if p.State == string(peer.Silent) || p.Path == "none" {
+	all := a.Peers()
+	least := 0
+	for _, p := range all {
+		if p.PathMTU > 0 && (least == 0 || p.PathMTU < least) {
+			least = p.PathMTU
+		}
+		if p.State != string(peer.Up) || p.Path == "none" {
 			silent = append(silent, p.Name)
 		}
 	}
 	a.paths.mu.Lock()
 	soft := a.paths.found.SoftChecksums
 	a.paths.mu.Unlock()
-	part := heddle.PartStatus{Name: "paths", State: "ok"}
+	part := heddle.PartStatus{Name: "paths", State: "ok", Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
+	if least > 0 {
+		part.Detail += fmt.Sprintf(", the least path MTU is %d", least)
+	}
 	switch {
-	case len(silent) > 0:
+	case len(silent) > 0 && time.Since(a.started) > patrolEvery:
 		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent))
 	case soft:
 		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"

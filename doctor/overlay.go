@@ -58,37 +58,43 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	}
 	port := int(heddle.DefaultTunnelPort)
 	for _, l := range links {
-		if l.Info.Kind == "vxlan" && l.ours() {
+		if l.tunnel() && l.ours() {
 			port = l.Info.Data.Port
 		}
 	}
 	var evidence []string
+	kernels := false // the kernel's own sockets look as those of programs do
 	for _, l := range links {
-		if l.Info.Kind == "vxlan" && !l.ours() && l.Info.Data.Port == port {
+		if !l.tunnel() || l.Info.Data.Port != port {
+			continue
+		}
+		kernels = true
+		if !l.ours() {
 			evidence = append(evidence, fmt.Sprintf("ip -d link: %s: vxlan id %d dstport %d", l.Name, l.Info.Data.ID, port))
 		}
 	}
 	for _, file := range []string{"/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"} {
 		lines, _ := linesOf(file)
 		for _, line := range lines {
-			if heldBy, ok := listens(line.text, port); ok {
-				evidence = append(evidence, fmt.Sprintf("%s: port %d, socket %s: ss -ulpn sport = :%d", file, port, heldBy, port))
+			if !kernels && listens(line.text, port) {
+				evidence = append(evidence, fmt.Sprintf("%s: %s: port %d; ss -ulpn names the program", file, line.text, port))
 			}
 		}
 	}
 	return trouble(evidence)
 }
 
-// listens reads a line of /proc/net/udp (proc(5)); sockets of the kernel, such as
-// a tunnel's, have no inode.
-func listens(line string, port int) (inode string, ok bool) {
+func (l link) tunnel() bool { return l.Info.Kind == "vxlan" }
+
+// listens reads a line of /proc/net/udp (proc(5)).
+func listens(line string, port int) bool {
 	f := strings.Fields(line)
-	if len(f) < 10 {
-		return "", false
+	if len(f) < 2 {
+		return false
 	}
 	_, hex, _ := strings.Cut(f[1], ":")
 	number, err := strconv.ParseUint(hex, 16, 16)
-	return f[9], err == nil && int(number) == port && f[9] != "0"
+	return err == nil && int(number) == port
 }
 
 // underlay is this host's record in the cluster, and the interface with its first

@@ -39,7 +39,9 @@ func TestOverlayFaults(t *testing.T) {
 	} {
 		t.Run(f.id, func(t *testing.T) { f.play(t, s) })
 	}
+	s.heddle(t, "network create web --mode overlay --subnet 10.20.0.0/16 --subnet fd20::/64") // with tunnels of our own
 	s.quiet(t)
+	s.heddle(t, "network delete web")
 }
 
 // newMember is a host that is the first of a cluster.
