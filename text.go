@@ -52,7 +52,7 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 			netns = " netns " + t.pod
 		}
 		out = append(out, typist{}.ip("link add link %s name %s%s%s type macvlan mode %s", l.Parent, l.Name, netns, attributes(l), l.SubMode))
-	case l.Kind == "vxlan":
+	case l.Kind == "vxlan" && l.Tunnel != nil:
 		out = append(out, t.ip("link add %s%s type vxlan %s", l.Name, attributes(l), l.Tunnel))
 		if l.Tunnel.SoftChecksums {
 			out = append(out, t.inside("ethtool -K "+l.Name+" tx-checksum-ip-generic off"))

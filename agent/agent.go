@@ -116,6 +116,11 @@ type Agent struct {
 	// yet, yielding blocks that are about to be given back.
 	lent     map[heddle.Pin]bool
 	yielding map[heddle.Block]bool
+	// idle says since when a block has been of no use.
+	idle map[heddle.Block]time.Time
+
+	// paths is what is known about the ways to other hosts; nil without a cluster.
+	paths *paths
 
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
@@ -150,7 +155,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, lonely: map[string]error{}}
+		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -171,6 +176,7 @@ func New(opt Options) (*Agent, error) {
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
 		a.finished.Go(func() { a.follow(ctx) })
+		a.finished.Go(func() { a.testChecksums(ctx) })
 	}
 	return a, nil
 }
@@ -228,6 +234,9 @@ func (a *Agent) Close() error {
 	}
 	a.finished.Wait()
 	var errs []error
+	if a.paths != nil {
+		a.paths.Close()
+	}
 	if a.ledger != nil {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())

@@ -25,6 +25,7 @@ func (a *Agent) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.opt.Cluster.Changed():
+		case <-a.paths.Changed():
 		case <-tick.C:
 		}
 	}
@@ -71,6 +72,10 @@ func (a *Agent) setFabric(v *cluster.View) {
 	a.pools.Lock()
 	f.Sources = slices.Clone(a.sources)
 	a.pools.Unlock()
+	a.paths.Set(f.Peers)
+	if err := a.paths.fill(&f); err != nil {
+		a.log.Warn("what is known about paths is not kept", "error", err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.facts.Fabric = &f
@@ -178,6 +183,7 @@ func (a *Agent) loadFabric(recorded []heddle.Network) error {
 	if a.opt.Cluster == nil {
 		return nil
 	}
+	a.openPaths()
 	a.setFabric(a.opt.Cluster.View())
 	a.weave(func() {})
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
 )
 
 // lender answers other hosts that ask for addresses of this one's blocks.
@@ -70,9 +71,13 @@ func (a *Agent) returnUnused() {
 	}
 }
 
+// idleTime is how long a block must have been of no use before it is given back:
+// one that was just claimed is for an attach under way.
+const idleTime = ipam.Quarantine
+
 // yieldIdle gives back blocks that the host does not need: all of a network that
 // is being deleted, or that has had no endpoint here for a while; otherwise those
-// beyond the first that nobody uses.
+// that nobody uses, but for the one with the host's own address.
 func (a *Agent) yieldIdle(ctx context.Context) {
 	for _, n := range a.Networks() {
 		if !n.Shared {
@@ -97,23 +102,37 @@ func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
 	if v.Strange != nil || v.Removed {
 		return nil
 	}
-	var all []heddle.Block
-	for i, p := range a.blocksOf(n.ID, v) {
+	for _, p := range a.blocksOf(n.ID, v) {
+		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
 		leaving := shown.Deleting && unused && !n.pool.Leased(p)
-		if leaving || n.pool.Idle(p) && (unused && time.Since(a.started) > patrolEvery || i > 0 && !a.hasSource(n.ID, p)) {
-			all = append(all, heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID})
+		if leaving || a.idleLong(b, n.pool.Idle(p) && (unused || !a.hasSource(n.ID, p))) {
+			a.yielding[b] = true
+			delete(a.idle, b)
 		}
 	}
-	for b := range a.yielding { // those that could not be yielded before
+	var all []heddle.Block // also those that could not be yielded before
+	for b := range a.yielding {
 		if b.Network == n.ID {
 			all = append(all, b)
 		}
 	}
-	for _, b := range all {
-		a.yielding[b] = true
+	if len(all) > 0 {
+		a.fitLocked(n, v)
 	}
-	a.fitLocked(n, v)
 	return all
+}
+
+// idleLong notes whether a block is of use, and reports whether it has not been
+// for idleTime.
+func (a *Agent) idleLong(b heddle.Block, idle bool) bool {
+	since, known := a.idle[b]
+	switch {
+	case !idle:
+		delete(a.idle, b)
+	case !known:
+		a.idle[b] = time.Now()
+	}
+	return idle && known && time.Since(since) >= idleTime
 }
 
 func (a *Agent) hasSource(network string, block netip.Prefix) bool {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"sort"
 	"time"
@@ -24,27 +25,43 @@ func (a *Agent) Status() heddle.Status {
 		counts[r.Endpoint.Network]++
 	}
 	for _, n := range a.networks {
-		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: n.free()})
+		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: a.free(n)})
 	}
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
 	s.Parts = append(s.Parts, a.networksPart(s.Networks), a.pendingPart())
 	return s
 }
 
-// free is the number of addresses left in the scarcest family, -1 without any.
-func (n *network) free() int64 {
+// free is the number of addresses left in the scarcest family, -1 without any; of
+// a network of several hosts those in this host's blocks, and in free ones.
+func (a *Agent) free(n *network) int64 {
 	free := int64(-1)
 	if n.pool == nil {
 		return free
 	}
 	const most = 1 << 53
-	for _, st := range n.pool.Stats() {
-		left := int64(min(st.Free, most))
+	for i, st := range n.pool.Stats() {
+		left := int64(min(st.Free+a.unclaimed(n, n.Subnets[i]), most))
 		if free < 0 || left < free {
 			free = left
 		}
 	}
 	return free
+}
+
+// unclaimed counts the addresses of a subnet that are in no host's block.
+func (a *Agent) unclaimed(n *network, subnet netip.Prefix) uint64 {
+	if !n.Shared || a.facts.Fabric == nil {
+		return 0
+	}
+	bits := heddle.BlockBits(subnet)
+	free := uint64(1) << min(32, bits-subnet.Bits())
+	for _, b := range a.facts.Fabric.Blocks {
+		if b.Network == n.ID && subnet.Contains(b.Prefix.Addr()) && free > 0 {
+			free--
+		}
+	}
+	return free << min(31, subnet.Addr().BitLen()-bits)
 }
 
 func (a *Agent) agentPart() heddle.PartStatus {

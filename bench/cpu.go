@@ -31,8 +31,8 @@ type Window struct {
 	// Handled counts what was handled meanwhile: packets, transactions, MB.
 	Handled float64
 
-	opened time.Time
-	before []float64
+	opened        time.Time
+	before, after string
 }
 
 // Open begins the window.
@@ -41,7 +41,13 @@ func (w *Window) Open() { w.before, w.opened = readStat(), time.Now() }
 // Close ends it.
 func (w *Window) Close() {
 	w.Seconds = time.Since(w.opened).Seconds()
-	w.CPU = spent(w.before, readStat())
+	w.after = readStat()
+	w.CPU = w.spentBy("cpu")
+}
+
+// spentBy is what a line of /proc/stat counted: "cpu" is of all, "cpu0" of the first.
+func (w *Window) spentBy(line string) CPU {
+	return spent(parseStat(w.before, line), parseStat(w.after, line))
 }
 
 // handledIn moves the count from a reading to the window.
@@ -58,31 +64,30 @@ func (w *Window) cost() (v float64, ok bool) {
 	return used * 1e6 / w.Handled, used > 0 && w.Handled > 0
 }
 
-func readStat() []float64 {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return nil
-	}
-	return parseStat(string(text))
+func readStat() string {
+	text, _ := os.ReadFile("/proc/stat") // what cannot be read counts as nothing
+	return string(text)
 }
 
-// parseStat reads the first line of /proc/stat: user nice system idle iowait
-// irq softirq steal, in hundredths of a second.
-func parseStat(text string) []float64 {
-	line, _, _ := strings.Cut(text, "\n")
-	f := strings.Fields(line)
-	if len(f) < 9 || f[0] != "cpu" {
-		return nil
-	}
-	all := make([]float64, 8)
-	for i := range all {
-		v, err := strconv.ParseUint(f[i+1], 10, 64)
-		if err != nil {
-			return nil
+// parseStat reads a line of /proc/stat: user nice system idle iowait irq softirq
+// steal, in hundredths of a second.
+func parseStat(text, name string) []float64 {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 9 || f[0] != name {
+			continue
 		}
-		all[i] = float64(v) / 100
+		all := make([]float64, 8)
+		for i := range all {
+			v, err := strconv.ParseUint(f[i+1], 10, 64)
+			if err != nil {
+				return nil
+			}
+			all[i] = float64(v) / 100
+		}
+		return all
 	}
-	return all
+	return nil
 }
 
 func spent(a, b []float64) CPU {

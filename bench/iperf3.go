@@ -22,6 +22,7 @@ func (Iperf3) Figures() []Figure {
 		{"received", "Gbit/s", HigherIsBetter},
 		{"retransmits", "segments", LowerIsBetter},
 		cost("MB"),
+		{"window", "KB, the sender's largest congestion window", Informative},
 	}
 }
 
@@ -60,6 +61,11 @@ type iperf3Result struct {
 			Bits float64 `json:"bits_per_second"`
 		} `json:"sum_received"`
 		Congestion string `json:"sender_tcp_congestion"`
+		Streams    []struct {
+			Sender struct {
+				Window float64 `json:"max_snd_cwnd"`
+			} `json:"sender"`
+		} `json:"streams"`
 	} `json:"end"`
 }
 
@@ -78,5 +84,9 @@ func readIperf3(text, congestion string) (map[string]float64, error) {
 	case r.End.Received.Bits <= 0:
 		return nil, errors.New("nothing was received; it said: " + tail(text))
 	}
-	return map[string]float64{"received": r.End.Received.Bits / 1e9, "retransmits": r.End.Sent.Retransmits}, nil
+	all := map[string]float64{"received": r.End.Received.Bits / 1e9, "retransmits": r.End.Sent.Retransmits}
+	for _, stream := range r.End.Streams { // one
+		all["window"] = stream.Sender.Window / 1e3
+	}
+	return all, nil
 }

@@ -161,11 +161,11 @@ func plausible(t *testing.T, s Sample) {
 			bad("implausible")
 		}
 	case "iperf3":
-		if f["received"] < 0.1 || f["received"] > 1000 {
+		if f["received"] < 0.1 || f["received"] > 1000 || f["window"] <= 0 {
 			bad("implausible")
 		}
 	case "ping":
-		if f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] {
+		if f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] || f["rtt-avg"] > f["rtt-max"] {
 			bad("implausible")
 		}
 	case "udp-lossless":
@@ -177,7 +177,7 @@ func plausible(t *testing.T, s Sample) {
 			bad("implausible")
 		}
 	case "qperf-tcp-lat":
-		if f["mean"] <= 0 || f["mean"] > 1e6 || f["cost"] <= 0 {
+		if f["mean"] <= 0 || f["mean"] > 1e6 || f["cost"] <= 0 || f["sender-system"] <= 0 || f["receiver-idle"] > 100 {
 			bad("implausible")
 		}
 	default:

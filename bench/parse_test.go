@@ -58,7 +58,7 @@ func TestReadLatency(t *testing.T) {
 
 func TestReadIperf3(t *testing.T) {
 	got, err := readIperf3(fixture(t, "iperf3.json"), "reno")
-	figures(t, got, err, map[string]float64{"received": 52.217121717203026, "retransmits": 0})
+	figures(t, got, err, map[string]float64{"received": 52.217121717203026, "retransmits": 0, "window": 8589.536})
 	if _, err := readIperf3(fixture(t, "iperf3-omit.json"), "bbr"); err != nil {
 		t.Error(err)
 	}
@@ -77,13 +77,27 @@ func TestReadIperf3(t *testing.T) {
 func TestReadPing(t *testing.T) {
 	text := "20 packets transmitted, 19 received, 5% packet loss, time 301ms\nrtt min/avg/max/mdev = 0.007/0.010/0.138/0.018 ms\n"
 	got, err := readPing(text)
-	figures(t, got, err, map[string]float64{"rtt-min": 7, "rtt-avg": 10, "lost": 5})
+	figures(t, got, err, map[string]float64{"rtt-min": 7, "rtt-avg": 10, "rtt-max": 138, "rtt-mdev": 18, "lost": 5})
 	if _, err := readPing(fixture(t, "ping.txt")); err != nil {
 		t.Error(err)
 	}
 	if _, err := readPing(fixture(t, "ping-lost.txt")); err == nil || !strings.Contains(err.Error(), "no reply") {
 		t.Errorf("lost: %v", err)
 	}
+}
+
+// The CPUs of the two ends, from the lines of /proc/stat.
+func TestEnds(t *testing.T) {
+	w := Window{Seconds: 2, before: "cpu  1 0 1 1 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 10 0 10 0 0 0 0 0\n",
+		after: "cpu  2 0 2 2 0 0 0 0\ncpu0 20 0 100 40 0 10 30 0\ncpu1 20 0 30 170 0 0 0 0\n"}
+	got := map[string]float64{}
+	w.addEnds(got, cores{0, 0})
+	if len(got) != 0 {
+		t.Error("one core has two ends: ", got)
+	}
+	w.addEnds(got, cores{0, 1})
+	figures(t, got, nil, map[string]float64{"sender-system": 50, "sender-softirq": 20, "sender-idle": 20,
+		"receiver-system": 10, "receiver-softirq": 0, "receiver-idle": 85})
 }
 
 func TestBound(t *testing.T) {
@@ -104,14 +118,14 @@ func TestBound(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	a := parseStat("cpu  100 0 200 1000 50 10 20 30 0 0\ncpu0 1\n")
-	b := parseStat("cpu  150 10 300 1500 50 20 60 30 0 0\n")
+	a := parseStat("cpu  100 0 200 1000 50 10 20 30 0 0\ncpu0 1\n", "cpu")
+	b := parseStat("cpu  150 10 300 1500 50 20 60 30 0 0\n", "cpu")
 	c := spent(a, b)
 	near(t, "user", c.User, 0.6)
 	near(t, "system", c.System, 1)
 	near(t, "softirq", c.SoftIRQ, 0.5)
 	near(t, "percent", c.Percent, 100*2.1/7.1)
-	if parseStat("cpu x") != nil || (spent(nil, b) != CPU{}) {
+	if parseStat("cpu x", "cpu") != nil || (spent(nil, b) != CPU{}) {
 		t.Error("bad text was read")
 	}
 }
@@ -151,6 +165,6 @@ func FuzzReaders(f *testing.F) {
 			}
 		}
 		bound(text, 80, true)
-		parseStat(text)
+		parseStat(text, "cpu")
 	})
 }

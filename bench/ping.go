@@ -20,6 +20,8 @@ func (Ping) Figures() []Figure {
 		{"rtt-avg", "µs, round trip", LowerIsBetter},
 		{"rtt-min", "µs, round trip", LowerIsBetter},
 		{"lost", "% of sent", LowerIsBetter},
+		{"rtt-max", "µs, round trip", Informative},
+		{"rtt-mdev", "µs, mean deviation of the round trips", Informative},
 	}
 }
 
@@ -41,7 +43,7 @@ func (Ping) Prepare(_ context.Context, s Setting) (Session, error) {
 
 var (
 	pingSent = regexp.MustCompile(`(\d+) packets transmitted, (\d+) received`)
-	pingRTT  = regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/`)
+	pingRTT  = regexp.MustCompile(`rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+)`)
 )
 
 func readPing(text string) (map[string]float64, error) {
@@ -56,5 +58,5 @@ func readPing(text string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]float64{"rtt-min": rtt[0] * 1000, "rtt-avg": rtt[1] * 1000, "lost": max(0, 100*(1-n[1]/n[0]))}, nil
+	return map[string]float64{"rtt-min": rtt[0] * 1000, "rtt-avg": rtt[1] * 1000, "rtt-max": rtt[2] * 1000, "rtt-mdev": rtt[3] * 1000, "lost": max(0, 100*(1-n[1]/n[0]))}, nil
 }

@@ -75,6 +75,13 @@ const (
 	Reference = "bridge"
 )
 
+// What spans hosts: our mode, and the layout of Docker's overlay driver, which
+// callers make by hand to have it beside ours.
+const (
+	Overlay      = "overlay"
+	DockerLayout = "docker-overlay"
+)
+
 // Column is one mode over one span, with its pairs; all columns exist during
 // the whole run.
 type Column struct {

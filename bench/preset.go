@@ -22,21 +22,36 @@ type Preset struct {
 	// Shared pairs run in one client and one server container, with servers on
 	// consecutive ports; else each pair has containers of its own.
 	Shared bool
+	// Wires are those between the hosts; nil for the plain one.
+	Wires []string
+	// MTUs of networks that cross hosts by VXLAN, by the name of the wire.
+	MTUs map[string]int
+	// Hosts are the numbers of hosts that pairs are on; nil for 1 and 2.
+	Hosts []int
 	// Matrix is the choice over columns that the caller has made.
 	Matrix func([]Column) Matrix
 }
 
 // allModes are those that a preset without a choice of its own compares.
-func allModes() []string { return []string{Control, Reference, "routed", "macvlan", "direct"} }
+func allModes() []string {
+	return []string{Control, Reference, "routed", "macvlan", "direct", Overlay}
+}
+
+// everyMode is all modes and the layouts of others.
+func everyMode() []string { return append(allModes(), DockerLayout) }
 
 // Presets are all of them.
 func Presets() []Preset {
 	return []Preset{
 		{Name: "quick", Summary: "a first look in three minutes", Modes: allModes(), Pairs: 1, Matrix: Quick},
-		{Name: "full", Summary: "everything, for hours", Modes: allModes(), Pairs: 10, Matrix: Full},
+		{Name: "full", Summary: "everything, for hours", Modes: everyMode(), Pairs: 10, Matrix: Full},
 		{Name: "lxc2019", Summary: "the matrix of a paper on LXC's network modes", Modes: []string{Control, Reference, "macvlan", "direct"}, Pairs: 10, Matrix: lxc2019},
 		{Name: "ecs-multinic", Summary: "ten UDP servers in one container, bridge against direct", Modes: []string{Control, Reference, "direct"}, Pairs: ecsPairs, Shared: true, Matrix: ecsMultiNIC},
-		{Name: "ladder", Summary: "a small web page over each mode against the host's own stack", Modes: allModes(), Pairs: 1, Matrix: ladder},
+		{Name: "ladder", Summary: "a small web page over each mode against the host's own stack", Modes: everyMode(), Pairs: 1, Matrix: ladder},
+		{Name: "weave-fastdp", Summary: "qperf over VXLAN at MTU 1410 and 8950 against the host's own wire", Modes: []string{Control, Overlay, DockerLayout}, Pairs: 1,
+			Wires: []string{"cut", "jumbo"}, MTUs: weaveMTUs(), Hosts: []int{2}, Matrix: weaveFastdp},
+		{Name: "docker-overlay", Summary: "ping and one TCP stream over VXLAN against the host's own wire", Modes: []string{Control, DockerLayout, Overlay}, Pairs: 1,
+			Hosts: []int{2}, Matrix: dockerOverlay},
 	}
 }
 

@@ -74,6 +74,10 @@ func PublishedFigures(preset string) (p Published, ok bool) {
 		return publishedECS(ecsMeasured()), true
 	case "ladder":
 		return publishedECS(append(ecsLadder(), ecsStoreRatios()...)), true
+	case "weave-fastdp":
+		return publishedWeave(), true
+	case "docker-overlay":
+		return publishedDocker(), true
 	}
 	return Published{}, false
 }

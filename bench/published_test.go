@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,13 @@ func TestPublishedRatios(t *testing.T) {
 		{"ladder", "set 1 KB, requests/s", "bridge", "direct", 1.296},
 		{"ladder", "set 1 KB, mean latency", "bridge", "direct", 0.77},
 		{"ladder", "Flannel VXLAN, nginx small page", "host", "overlay", 0.70},
+		{"weave-fastdp", "tcp_bw, MTU 1410", "host", "overlay", 0.26},
+		{"weave-fastdp", "tcp_bw, MTU 8950", "host", "docker-overlay", 0.91},
+		{"weave-fastdp", "udp_lat, MTU 1410", "host", "docker-overlay", 1.28},
+		{"weave-fastdp", "udp_lat, MTU 8950", "host", "overlay", 1.29},
+		{"docker-overlay", "TCP, Gbit/s", "host", "docker-overlay", 0.71},
+		{"docker-overlay", "TCP, Gbit/s", "host", "overlay", 0.71},
+		{"docker-overlay", "TCP, window", "host", "docker-overlay", 0.596},
 	} {
 		p, ok := PublishedFigures(c.preset)
 		found := false
@@ -90,6 +98,40 @@ func TestPublishedBesideOurs(t *testing.T) {
 	} {
 		if got := agreement(1.49, ours); got != want {
 			t.Errorf("%+v: %s, want %s", ours, got, want)
+		}
+	}
+}
+
+// Every published ratio has a cell in its preset's own matrix, so that a run of the
+// preset sets a figure beside it.
+func TestPublishedCells(t *testing.T) {
+	pair := Pair{}
+	for _, p := range Presets() {
+		published, ok := PublishedFigures(p.Name)
+		if p.Name != "weave-fastdp" && p.Name != "docker-overlay" || !ok {
+			continue
+		}
+		var columns []Column
+		wires := p.Wires
+		if wires == nil {
+			wires = []string{""}
+		}
+		for _, mode := range p.Modes {
+			for _, wire := range wires {
+				columns = append(columns, Column{Mode: mode, Span: Across, Wire: wire, Pairs: []Pair{pair}})
+			}
+		}
+		m := p.Matrix(columns)
+		for _, r := range published.Ratios {
+			for _, mode := range []string{r.Mode, r.Over} {
+				if !slices.Contains(m.withDefaults().cells(), with(r.Cell, mode)) {
+					t.Errorf("%s: no cell %s", p.Name, with(r.Cell, mode))
+				}
+			}
+			i := slices.IndexFunc(m.Probes, func(x Probe) bool { return x.Name() == r.Probe })
+			if i < 0 || !slices.ContainsFunc(m.Probes[i].Figures(), func(f Figure) bool { return f.Name == r.Figure }) {
+				t.Errorf("%s: no figure %s of %s", p.Name, r.Figure, r.Probe)
+			}
 		}
 	}
 }

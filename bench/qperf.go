@@ -23,10 +23,11 @@ func (Qperf) twoPorts()          {}
 
 // Figures are the bandwidth, or the mean latency.
 func (q Qperf) Figures() []Figure {
+	all := []Figure{{"mean", "µs, half the round trip", LowerIsBetter}, cost("message")}
 	if q.Test == "tcp_bw" {
-		return []Figure{{"received", "Gbit/s", HigherIsBetter}, cost("MB")}
+		all = []Figure{{"received", "Gbit/s", HigherIsBetter}, cost("MB")}
 	}
-	return []Figure{{"mean", "µs, half the round trip", LowerIsBetter}, cost("message")}
+	return append(all, endFigures()...)
 }
 
 func (Qperf) Cost(m Matrix, _ Cell) time.Duration { return wholeCost(m) + 200*time.Millisecond }
@@ -34,7 +35,7 @@ func (Qperf) Cost(m Matrix, _ Cell) time.Duration { return wholeCost(m) + 200*ti
 // Prepare starts a server for each pair.
 func (q Qperf) Prepare(ctx context.Context, s Setting) (Session, error) {
 	seconds := wholeSeconds(s.Matrix.Duration)
-	r := &toolRun{set: s, sums: []string{"received"}}
+	r := &toolRun{set: s, sums: []string{"received"}, ends: true}
 	r.client = func(p Pair) []string {
 		return []string{"qperf", "-lp", s.port(p), "-ip", s.secondPort(p), "-t", strconv.Itoa(seconds), "-e", "6", "-uu", "-v", p.target(), q.Test}
 	}

@@ -17,12 +17,12 @@ import (
 //	OP     = "<" | "<=" | ">" | ">="
 //	UNIT   = "ns" | "us" | "ms" | "s" | "%" | "Gbit/s" | "k/s" | "packets/s" | …
 //
-// METRIC is the name of a figure (received, p99, …), of a ratio (ratio-host,
-// ratio-bridge: of the headline figure, or the one that the label figure names),
-// or cpu (percent of the machine). A number without a unit is in the figure's
-// own; with one, only figures that have such a unit are meant. The labels mode,
-// span, probe, size, pairs and wire choose cells; a clause holds if any chosen
-// cell meets it, and the run fails.
+// METRIC is the name of a figure (received, p99, …), of a ratio (ratio-MODE, or an
+// end of its interval, low-ratio-MODE and high-ratio-MODE: of the headline figure,
+// or the one that the label figure names), or cpu (percent of the machine). A
+// number without a unit is in the figure's own; with one, only figures that have
+// such a unit are meant. The labels mode, span, probe, size, pairs and wire choose
+// cells; a clause holds if any chosen cell meets it, and the run fails.
 type Limit struct {
 	Metric string
 	Labels map[string]string

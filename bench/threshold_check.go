@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Check returns an error with the code Threshold if any limit is crossed. A
@@ -35,25 +34,23 @@ func (l Limit) chooses(r *Report, c CellResult) bool {
 	if !l.matches(c.Cell) {
 		return false
 	}
-	name := l.figure(r, c)
-	switch l.Metric {
-	case "cpu":
+	if l.Metric == "cpu" {
 		return true
-	case "ratio-host":
-		if c.Mode == Control {
-			return false
-		}
-	case "ratio-bridge":
-		if c.Mode == Reference {
-			return false
-		}
 	}
+	if _, over, ok := ratioParts(l.Metric); ok && (over == c.Mode || !r.has(with(c.Cell, over))) {
+		return false
+	}
+	name := l.figure(r, c)
 	for _, f := range r.figures(c.Cell) {
 		if _, fits := convert(l.Value, l.Unit, l.unit(f)); f.Name == name && fits {
 			return true
 		}
 	}
 	return false
+}
+
+func (r *Report) has(c Cell) bool {
+	return slices.ContainsFunc(r.Cells, func(x CellResult) bool { return x.Cell == c })
 }
 
 // matches looks at the labels that name a cell.
@@ -70,7 +67,7 @@ func (l Limit) matches(c Cell) bool {
 
 // unit is that of the values the limit looks at: of the figure, or of its ratio.
 func (l Limit) unit(f Figure) string {
-	if strings.HasPrefix(l.Metric, "ratio-") {
+	if isRatio(l.Metric) {
 		return ratioUnit
 	}
 	return unitOf(f)
@@ -88,7 +85,10 @@ func (l Limit) bound(r *Report, c CellResult) float64 {
 
 // metrics are the report's own.
 func (r *Report) metrics() grammar {
-	g := grammar{"ratio-host": nil, "ratio-bridge": nil, "cpu": {"%"}}
+	g := grammar{"cpu": {"%"}}
+	for _, c := range r.Columns {
+		g.addRatios([]string{c.Mode})
+	}
 	for _, p := range r.Probes {
 		for _, f := range p.Figures {
 			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
@@ -101,7 +101,7 @@ func (r *Report) metrics() grammar {
 
 // figure is the one that the limit looks at in a cell.
 func (l Limit) figure(r *Report, c CellResult) string {
-	if !strings.HasPrefix(l.Metric, "ratio-") {
+	if !isRatio(l.Metric) {
 		return l.Metric
 	}
 	if name, ok := l.Labels["figure"]; ok {
@@ -122,23 +122,18 @@ func (l Limit) crossed(r *Report, c CellResult) string {
 }
 
 func (l Limit) value(r *Report, c CellResult) (float64, bool) {
-	name := l.figure(r, c)
-	switch l.Metric {
-	case "cpu":
+	switch {
+	case l.Metric == "cpu":
 		return c.CPU.Percent, len(c.Figures) > 0
-	case "ratio-host":
-		ratio, ok := c.RatioHost[name]
-		return ratio.Median, ok
-	case "ratio-bridge":
-		ratio, ok := c.RatioBridge[name]
-		return ratio.Median, ok
+	case isRatio(l.Metric):
+		return l.ratioValue(r, c)
 	}
-	stat, ok := c.Figures[name]
+	stat, ok := c.Figures[l.Metric]
 	return stat.Median, ok
 }
 
 func (l Limit) text(r *Report, c CellResult, v float64) string {
-	if l.Metric == "cpu" || strings.HasPrefix(l.Metric, "ratio-") {
+	if l.Metric == "cpu" || isRatio(l.Metric) {
 		return fmt.Sprintf("%.4g", v)
 	}
 	return fmt.Sprintf("%.4g %s", v, unitOf(r.figure(c.Cell, l.Metric)))

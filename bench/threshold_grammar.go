@@ -13,7 +13,8 @@ type grammar map[string][]string
 const ratioUnit = "ratio"
 
 func reportGrammar() grammar {
-	g := grammar{"ratio-host": {ratioUnit}, "ratio-bridge": {ratioUnit}, "cpu": {"%"}}
+	g := grammar{"cpu": {"%"}}
+	g.addRatios(everyMode())
 	for _, p := range Probes() {
 		for _, f := range p.Figures() {
 			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {
@@ -34,10 +35,16 @@ func changeGrammar() grammar {
 	return grammar{regression: {ratioUnit}, sureRegression: {ratioUnit}, plainRatio: {ratioUnit}}
 }
 
-// String lists the metrics with their units.
+// String lists the metrics with their units; those of ratios are too many.
 func (g grammar) String() string {
 	var all []string
 	for _, name := range sortedKeys(g) {
+		if _, over, ok := ratioParts(name); ok {
+			if name = strings.TrimSuffix(name, over) + "MODE"; !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+			continue
+		}
 		if units := strings.Trim(strings.Join(g[name], ", "), ", "); units != "" {
 			name += " (" + units + ")"
 		}

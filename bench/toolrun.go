@@ -24,6 +24,7 @@ type toolRun struct {
 	client  func(Pair) []string
 	read    func(text string) (map[string]float64, error)
 	sums    []string // these figures are added up over the pairs
+	ends    bool     // the CPUs of both ends are read, see endFigures
 	cleanup func()
 }
 
@@ -65,7 +66,11 @@ func (r *toolRun) Measure(ctx context.Context, w *Window) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	return w.handledIn(combined(readings, r.sums...)), nil
+	all := w.handledIn(combined(readings, r.sums...))
+	if r.ends {
+		w.addEnds(all, r.set.cores)
+	}
+	return all, nil
 }
 
 // start starts a program in each pair's client, and waits for all.

@@ -49,15 +49,18 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 	c.mu.Lock()
 	s, err := c.lookAround(p)
 	var change store.Change
+	var pins bool
 	switch {
 	case err != nil || s.pinned:
 		c.mu.Unlock()
 		return s.pinned, err
-	case s.own.key != "": // an earlier step whose outcome was open
-		c.mu.Unlock()
-		return c.pinned(p, s.own.revision)
+	case s.own.key != "":
+		// an earlier step whose outcome was open, or a pin that is being returned:
+		// rewritten, so that no return under way can take effect
+		pins = true
+		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{put(s.own.key, s.own.value)}}
 	case s.move.key != "":
-		change = c.pin(p, s.move)
+		pins, change = true, c.pin(p, s.move)
 		change.Require = append(change.Require, s.source)
 	case s.want.key == "":
 		change = store.Change{Require: []store.Condition{{Key: s.block.key, Revision: s.block.revision}},
@@ -69,11 +72,14 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 		c.mu.Unlock()
 		return false, heddle.Errorf(heddle.AddressTaken, "address", p.addr.String(), "host "+s.owner+" says: "+s.denied)
 	default:
-		change = c.pin(p, s.answer)
+		pins, change = true, c.pin(p, s.answer)
 		change.Require = append(change.Require, store.Condition{Key: s.block.key, Revision: s.block.revision})
 	}
 	c.mu.Unlock()
-	_, _, err = c.commit(ctx, change)
+	made, revision, err := c.commit(ctx, change)
+	if made && pins && err == nil {
+		return c.pinned(p, revision)
+	}
 	return false, err // the record says what came of it
 }
 
@@ -86,11 +92,23 @@ func (c *Cluster) pin(p place, answer item) store.Change {
 	}
 }
 
+// useUp notes that the moves of an address that are there by now have served: one
+// that is taken up twice would bring an address back that was given on since. The
+// sender deletes them when it sees the pin, however late that is.
+func (c *Cluster) useUp(m *memory, p place) {
+	if c.movedHere(p) {
+		m.Used[p] = c.record.revision
+	}
+}
+
 // pinned records a pin that is in the store.
 func (c *Cluster) pinned(p place, revision int64) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.keep(func(m *memory) { m.Pins[p] = revision })
+	if c.record.revisionOf(pinKey(c.o.Self.Name, p)) != revision {
+		return false, nil
+	}
+	err := c.keep(func(m *memory) { m.Pins[p] = revision; c.useUp(m, p) })
 	return err == nil, err
 }
 
@@ -134,30 +152,35 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	}
 	s.owner = r.hostName(s.ownerHostID)
 	answer := r.items[answerKey(s.owner, self.Name, p)]
-	if v, is := answer.value.(*answerRecord); is && s.want.key != "" && v.Want == s.want.revision {
+	if v, is := answer.value.(*answerRecord); is && v.Host == self.ID && s.want.key != "" && v.Want == s.want.revision {
 		s.answer, s.denied = answer, v.Denied
 	}
 	return s, nil
 }
 
-// moveTo finds a move of the address to this host, and the condition under which
-// its sender may send it: the address is the sender's, by block or by pin.
+// moveTo finds a move of the address to this host that it has not used yet, and
+// the condition that the address is still the sender's as it was when it was sent.
 func (c *Cluster) moveTo(p place) (item, store.Condition) {
 	for _, i := range c.record.items {
 		v, is := i.value.(*answerRecord)
-		if !is || v.Move == nil || i.asker != c.o.Self.Name || i.place != p {
+		if !is || v.Move == nil || v.Host != c.o.Self.ID || i.place != p || i.revision <= c.memory.Used[p] {
 			continue
 		}
-		if key := pinKey(i.host, p); c.record.revisionOf(key) != 0 {
-			return i, store.Condition{Key: key, Revision: c.record.revisionOf(key)}
-		}
-		self := value[hostRecord](&c.record, selfKey(i.host))
-		b, claimed := c.record.blockAround(p)
-		if claimed && self != nil && c.record.owner(blockID{p.network, b.prefix}) == self.ID {
-			return i, store.Condition{Key: b.key, Revision: b.revision}
+		if v.Key != "" && c.record.revisionOf(v.Key) == v.Revision {
+			return i, store.Condition{Key: v.Key, Revision: v.Revision}
 		}
 	}
 	return item{}, store.Condition{}
+}
+
+// movedHere says whether a move of the address to this host is in the record.
+func (c *Cluster) movedHere(p place) bool {
+	for _, i := range c.record.items {
+		if v, is := i.value.(*answerRecord); is && v.Move != nil && v.Host == c.o.Self.ID && i.place == p {
+			return true
+		}
+	}
+	return false
 }
 
 // awaitAnswer waits until something about the address is other than it was.

@@ -45,7 +45,10 @@ type Options struct {
 	// Wait is how long Open waits for the store before it goes on with what it
 	// remembers, or fails if it remembers nothing.
 	Wait time.Duration
-	Log  *slog.Logger
+	// MoveTime is how long an address that was sent to another host waits for its
+	// endpoint there, before it goes back; 10 minutes if 0.
+	MoveTime time.Duration
+	Log      *slog.Logger
 	// Now is the clock: for display only.
 	Now func() time.Time
 }
@@ -83,7 +86,8 @@ type Move struct {
 type Lender interface {
 	// Lend sets an address aside that another host asks for, or says who has it.
 	Lend(network string, a netip.Addr) error
-	// Reclaim takes an address back that no other host has any more.
+	// Reclaim ends a Lend. The address may be used again unless the view has it in
+	// Lent: then it is another host's by now.
 	Reclaim(network string, a netip.Addr)
 }
 

@@ -53,7 +53,11 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 		fence = c.fence
 		return err != nil || fence != 0
 	})
-	if err == nil && waited != nil {
+	switch {
+	case err != nil || waited == nil:
+	case c.ctx.Err() != nil:
+		err = waited
+	default:
 		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", "'heddle status' shows its members: "+c.o.Store.Health().Detail)
 	}
 	return fence, err

@@ -166,6 +166,8 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 		}
 		select {
 		case <-news:
+		case <-c.ctx.Done():
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "call again when the agent runs")
 		case <-ctx.Done():
 			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "'heddle status' shows its members; try again")
 		}

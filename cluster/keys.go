@@ -69,12 +69,17 @@ type (
 		Host string            `json:"host"`
 		By   heddle.EndpointID `json:"by,omitzero"`
 	}
-	// answerRecord is an owner's answer to the want at a revision, or a move that
-	// nobody asked for.
+	// answerRecord is an owner's answer to a host: to its want at a revision, or a
+	// move that it did not ask for.
 	answerRecord struct {
+		Host   string `json:"host"`
 		Want   int64  `json:"want,omitempty"`
 		Denied string `json:"denied,omitempty"`
 		Move   *Move  `json:"move,omitempty"`
+		// Key and Revision are by what the sender of a move has the address: its pin,
+		// or its block. Without them there is nothing to pin: it came home.
+		Key      string `json:"key,omitempty"`
+		Revision int64  `json:"revision,omitempty"`
 	}
 )
 

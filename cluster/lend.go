@@ -8,10 +8,6 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// moveTime is how long a move waits for its endpoint to be attached, before the
-// address goes back.
-const moveTime = 10 * time.Minute
-
 // Serve lends addresses of this host until ctx ends.
 func (c *Cluster) Serve(ctx context.Context, l Lender) {
 	c.setLender(l)
@@ -62,7 +58,7 @@ func (c *Cluster) answer(ctx context.Context, w item) error {
 		c.lending.Unlock()
 		return nil
 	}
-	said := answerRecord{Want: w.revision, Denied: c.engaged(w.place, asker)}
+	said := answerRecord{Host: asker, Want: w.revision, Denied: c.engaged(w.place, asker)}
 	if said.Denied == "" {
 		if err := c.lender.Lend(w.place.network, w.place.addr); err != nil {
 			said.Denied = err.Error()
@@ -176,7 +172,7 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 		switch {
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
-		case v.Move != nil && (out || sent || c.sending[i.place] || !c.lapsed(i)):
+		case v.Move != nil && (out && c.memory.Lent[i.place] == v.Host || sent || c.sending[i.place] || !c.lapsed(i)):
 			continue // it waits for the host that it was sent to
 		case v.Move == nil && (c.record.revisionOf(want) != 0 || out && v.Denied == ""):
 			continue
@@ -198,13 +194,19 @@ func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	said, _ := answer.value.(*answerRecord)
 	waits := c.record.revisionOf(wantKey(name, p)) != 0 || len(c.record.pinsOf(p)) > 0
 	waits = waits || said != nil && said.Move != nil && !c.lapsed(answer)
+	change := store.Change{Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}}}
+	for _, i := range c.record.items { // all: an address may have gone further
+		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.place == p {
+			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision}, store.Condition{Key: pinKey(i.asker, p)})
+			change.Delete = append(change.Delete, i.key)
+		}
+	}
+	if answer.key == "" {
+		change.Require = append(change.Require, store.Condition{Key: key})
+	}
 	c.mu.Unlock()
 	if waits {
 		return nil
-	}
-	change := store.Change{
-		Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}, {Key: key, Revision: answer.revision}},
-		Delete:  []string{key},
 	}
 	done, _, err := c.commit(ctx, change)
 	if err != nil || !done {
@@ -228,7 +230,7 @@ func (c *Cluster) lapsed(answer item) bool {
 		first = time.Now()
 		c.since[answer.key] = first
 	}
-	return time.Since(first) > moveTime
+	return time.Since(first) > c.o.MoveTime
 }
 
 // lapse fires when the first move may lapse.
@@ -243,5 +245,5 @@ func (c *Cluster) lapse() <-chan time.Time {
 	if len(c.since) == 0 {
 		return nil
 	}
-	return time.After(moveTime / 10)
+	return time.After(c.o.MoveTime / 10)
 }

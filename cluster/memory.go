@@ -30,6 +30,8 @@ type memory struct {
 	// borrowed ones that were sent on. Each names that host.
 	Lent lent `json:"lent,omitempty"`
 	Sent lent `json:"sent,omitempty"`
+	// Used says up to which revision moves of an address to this host have served.
+	Used pins `json:"used,omitempty"`
 	// Last is the cluster as last seen, for a start without the store, Seen its
 	// revision.
 	Last heddle.Fabric `json:"last,omitzero"`
@@ -71,6 +73,7 @@ func (p *place) UnmarshalText(text []byte) (err error) {
 
 func (m memory) clone() memory {
 	m.Held, m.Pins = maps.Clone(m.Held), maps.Clone(m.Pins)
+	m.Used = maps.Clone(m.Used)
 	m.Lent, m.Sent = maps.Clone(m.Lent), maps.Clone(m.Sent)
 	m.fill()
 	return m
@@ -82,6 +85,9 @@ func (m *memory) fill() {
 	}
 	if m.Pins == nil {
 		m.Pins = pins{}
+	}
+	if m.Used == nil {
+		m.Used = pins{}
 	}
 	if m.Lent == nil {
 		m.Lent = lent{}

@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -32,12 +34,27 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	if err := c.begin(n, blocks); err != nil {
 		return n, err
 	}
+	id := n.ID // n becomes the one that is there
 	err := c.create(ctx, &n, blocks)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.making, n.ID)
-	c.wake() // blocks of a network that did not come to be are dropped
+	delete(c.making, id)
+	if _, there := c.record.network(id); there == nil && c.fence != 0 {
+		err = errors.Join(err, c.forget(id))
+	}
+	c.wake() // where the outcome is open, the blocks are looked at later
 	return n, err
+}
+
+// forget drops the blocks of a network that did not come to be. The caller holds
+// the lock.
+func (c *Cluster) forget(network string) error {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.memory.Held)), func(b blockID) bool { return b.network == network }) {
+		return nil
+	}
+	return c.keep(func(m *memory) {
+		maps.DeleteFunc(m.Held, func(b blockID, _ int64) bool { return b.network == network })
+	})
 }
 
 // begin records the blocks on the disk, before they are in the store.

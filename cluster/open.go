@@ -18,7 +18,8 @@ import (
 // Cluster is one host's part in a cluster.
 type Cluster struct {
 	o      Options
-	run    string // this process's, in the host's record
+	run    string          // this process's, in the host's record
+	ctx    context.Context // ends with the cluster
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
@@ -66,6 +67,9 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.MoveTime == 0 {
+		o.MoveTime = 10 * time.Minute
+	}
 	if o.Port == 0 {
 		o.Port = heddle.DefaultTunnelPort
 	}
@@ -85,11 +89,10 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.view.Store(remembered(m))
-	background, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
-	c.ended.Go(func() { c.follow(background) })
-	c.ended.Go(func() { c.guard(background) })
-	c.ended.Go(func() { c.tend(background) })
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ended.Go(func() { c.follow(c.ctx) })
+	c.ended.Go(func() { c.guard(c.ctx) })
+	c.ended.Go(func() { c.tend(c.ctx) })
 	if err := c.meet(ctx); err != nil {
 		_ = c.Close()
 		return nil, err

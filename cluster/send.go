@@ -48,16 +48,17 @@ func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
 	if to == nil || to.ID == c.o.Self.ID {
 		return store.Change{}, heddle.Errorf(heddle.NoHost, "send address "+p.addr.String()+" to host", m.To, "'heddle host list' shows those there are")
 	}
-	change := store.Change{Put: []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), answerRecord{Move: &m})}}
+	change, said := store.Change{}, answerRecord{Host: to.ID, Move: &m}
 	block, _ := c.record.blockAround(p)
 	pin := c.record.items[pinKey(c.o.Self.Name, p)]
 	_, pinned := c.memory.Pins[p]
 	_, own := c.memory.holder(p)
+	home := block.key != "" && c.record.owner(blockID{p.network, block.prefix}) == to.ID
 	var err error
 	switch {
 	case pinned && pin.key != "":
 		change.Require = []store.Condition{{Key: pin.key, Revision: pin.revision}}
-		if block.key != "" && c.record.owner(blockID{p.network, block.prefix}) == to.ID {
+		if home {
 			change.Delete = []string{pin.key}
 		}
 		err = c.keep(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
@@ -70,6 +71,10 @@ func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
 	default:
 		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.addr.String(), "this host does not have it")
 	}
+	if !home {
+		said.Key, said.Revision = change.Require[0].Key, change.Require[0].Revision
+	}
+	change.Put = []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), said)}
 	c.sending[p] = err == nil
 	return change, err
 }
@@ -133,7 +138,13 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 	if !done {
 		return nil // looked at again
 	}
+	c.lending.Lock()
+	defer c.lending.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keep(func(m *memory) { delete(m.Sent, p) })
+	err := c.keep(func(m *memory) { delete(m.Sent, p) })
+	c.mu.Unlock()
+	if err == nil && c.lender != nil {
+		c.lender.Reclaim(p.network, p.addr)
+	}
+	return err
 }

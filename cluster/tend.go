@@ -183,6 +183,7 @@ func (c *Cluster) mendPins(ctx context.Context) error {
 	c.mu.Lock()
 	change := store.Change{}
 	var errs []error
+	var used []place
 	for p, revision := range c.memory.Pins {
 		if c.record.revision >= revision && c.record.revisionOf(pinKey(c.o.Self.Name, p)) == 0 {
 			c.o.Log.Error("a borrowed address is no longer this host's", "network", p.network, "address", p.addr)
@@ -196,12 +197,41 @@ func (c *Cluster) mendPins(ctx context.Context) error {
 		if is && i.host == c.o.Self.Name && v.Host == c.o.Self.ID && !known && !sent && !c.asking[i.place] && len(change.Delete) < 60 {
 			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
 			change.Delete = append(change.Delete, i.key)
+			if c.movedHere(i.place) && c.memory.Used[i.place] < i.revision {
+				used = append(used, i.place)
+			}
 		}
 	}
+	errs = append(errs, c.noteUsed(used))
 	c.mu.Unlock()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	if len(change.Delete) > 0 {
 		_, _, err := c.commit(ctx, change)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// noteUsed notes moves that have served, and forgets those that are gone. The
+// caller holds the lock.
+func (c *Cluster) noteUsed(used []place) error {
+	var gone []place
+	for p := range c.memory.Used {
+		if !c.movedHere(p) {
+			gone = append(gone, p)
+		}
+	}
+	if len(used)+len(gone) == 0 {
+		return nil
+	}
+	return c.keep(func(m *memory) {
+		for _, p := range gone {
+			delete(m.Used, p)
+		}
+		for _, p := range used {
+			c.useUp(m, p)
+		}
+	})
 }

@@ -150,7 +150,7 @@ func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 			newest[i.place] = i
 		}
 	case *answerRecord:
-		if x.Move != nil && i.asker == m.Host.Name {
+		if x.Move != nil && x.Host == m.Host.ID && i.revision > m.Used[i.place] {
 			v.Moves = append(v.Moves, *x.Move)
 		}
 	}

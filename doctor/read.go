@@ -41,6 +41,10 @@ type link struct {
 	Master string `json:"master"`
 	Info   struct {
 		Kind string `json:"info_kind"`
+		Data struct {
+			ID   int `json:"id"`
+			Port int `json:"port"`
+		} `json:"info_data"`
 	} `json:"linkinfo"`
 }
 

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -79,6 +80,22 @@ func TestRefusals(t *testing.T) {
 	t.Run("again", func(t *testing.T) { rejoin(t, h, good, foreign) })
 	t.Run("rights", func(t *testing.T) { rights(t, h) })
 	t.Run("reinstalled", func(t *testing.T) { reinstalled(t, h, good) })
+}
+
+// TestFoundingFails has a program on the store's port: nothing of a cluster is
+// left, and the host can join another one.
+func TestFoundingFails(t *testing.T) {
+	h := newHosts(t)
+	other := must(net.Listen("tcp", "127.0.0.2:9480"))
+	_, err := h.open(h.options(2), 2)
+	other.Close()
+	wantCode(t, err, heddle.PortTaken, "9480")
+	if left := must(filepath.Glob(h.options(2).Dir + "/*")); len(left) != 1 {
+		t.Errorf("left over: %v", left)
+	}
+	h.start(1, nil)
+	h.alive(1)
+	h.join(2, h.token(1))
 }
 
 // rejoin starts a host that has joined with the flags it had, and others.

@@ -14,8 +14,11 @@ const (
 	fileHostKey   = "host.key"
 	fileHost      = "host.crt"
 	// fileRecord is written last when a host joins: without it, it has not.
-	fileRecord    = "host.json"
+	fileRecord = "host.json"
+	// fileEndpoints has the URLs of the store, fileMembers who keeps it, as last
+	// known.
 	fileEndpoints = "endpoints"
+	fileMembers   = "members.json"
 	fileID        = "id"
 
 	// those of the members of the store

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -26,6 +25,8 @@ type Options struct {
 	// family.
 	Name     string
 	Underlay []netip.Addr
+	// MTU of the interface with these addresses is remembered only.
+	MTU int
 	// Join is a host that keeps the store, Token one of the cluster's; both are
 	// empty for the first host. A host that has joined needs them no more.
 	Join, Token string
@@ -40,6 +41,7 @@ type record struct {
 	// Cluster is the authority's fingerprint.
 	Cluster  string       `json:"cluster"`
 	Underlay []netip.Addr `json:"underlay"`
+	MTU      int          `json:"mtu,omitempty"`
 	// Founder made the cluster; Enabled says that it has turned the store's access
 	// control on.
 	Founder bool `json:"founder,omitempty"`
@@ -57,8 +59,10 @@ type Node struct {
 	ca   *x509.Certificate
 	me   guest
 	host atomic.Pointer[pair]
-	stop context.CancelFunc
-	done sync.WaitGroup
+	// refused is why the store does not take the host's certificate, if so.
+	refused atomic.Pointer[error]
+	stop    context.CancelFunc
+	done    sync.WaitGroup
 
 	// mu guards what follows.
 	mu        sync.Mutex
@@ -89,6 +93,12 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 		return nil, err
 	}
 	known := n.dir.has(fileRecord)
+	if known && opt.Join != "" && n.unfounded() {
+		known = false // it was about to found a cluster of its own, and never did
+		if err := n.forget(); err != nil {
+			return nil, err
+		}
+	}
 	if !known {
 		enter := n.found
 		if opt.Join != "" {
@@ -102,80 +112,21 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	if err == nil && known {
 		err = n.asBefore(ctx)
 	}
+	if r := n.record; err == nil && (r.MTU != opt.MTU || !slices.Equal(r.Underlay, n.opt.Underlay)) {
+		r.MTU, r.Underlay = opt.MTU, n.opt.Underlay
+		err = n.save(r)
+	}
 	if err == nil {
 		err = n.start(ctx)
 	}
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	return n, nil
-}
-
-// load reads what the host is.
-func (n *Node) load() error {
-	text, err := n.dir.read(fileRecord)
 	if err == nil {
-		err = json.Unmarshal(text, &n.record)
+		return n, nil
 	}
-	if err == nil {
-		n.ca, err = n.loadAuthority()
+	err = errors.Join(err, n.Close())
+	if !known && n.unfounded() {
+		err = errors.Join(err, n.forget())
 	}
-	if err == nil {
-		n.me = n.record.guest
-		var host pair
-		host, err = n.loadPair(fileHost, fileHostKey)
-		n.host.Store(&host)
-	}
-	if err == nil && n.record.Member {
-		n.keys, err = n.loadKeys()
-	}
-	if err != nil {
-		return heddle.Wrap(heddle.LedgerBroken, "read the host's part in the cluster from", string(n.dir), err, "restore the folder from a backup, or move it away and join again")
-	}
-	if text, err := n.dir.read(fileEndpoints); err == nil {
-		n.endpoints = strings.Fields(string(text))
-	}
-	return nil
-}
-
-func (n *Node) loadAuthority() (*x509.Certificate, error) {
-	text, err := n.dir.read(fileAuthority)
-	if err != nil {
-		return nil, err
-	}
-	certs, _, err := parse(text)
-	if err == nil && len(certs) != 1 {
-		err = errors.New(fileAuthority + " has no certificate")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return certs[0], nil
-}
-
-func (n *Node) loadPair(files ...string) (pair, error) {
-	var texts [][]byte
-	for _, name := range files {
-		text, err := n.dir.read(name)
-		if err != nil {
-			return pair{}, err
-		}
-		texts = append(texts, text)
-	}
-	return parsePair(texts...)
-}
-
-func (n *Node) loadKeys() (*keys, error) {
-	ca, err := n.loadPair(fileAuthority, fileAuthorityKey)
-	if err != nil {
-		return nil, err
-	}
-	operator, err := n.loadPair(fileOperator)
-	if err != nil {
-		return nil, err
-	}
-	serving, err := n.loadPair(fileServer, fileServerKey)
-	return &keys{authority{ca}, operator, serving}, err
+	return nil, err
 }
 
 // asBefore compares what the host is told to be with what it is.
@@ -192,6 +143,9 @@ func (n *Node) asBefore(ctx context.Context) error {
 			return heddle.Errorf(heddle.StoreStrange, "host", n.record.Name+" belongs to another cluster than the token", "leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
 		}
 	}
+	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
+		n.opt.Underlay = n.record.Underlay // the other address is still to come
+	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
 		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
 			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
@@ -205,25 +159,16 @@ func (n *Node) asBefore(ctx context.Context) error {
 	return nil
 }
 
+func within(some, all []netip.Addr) bool {
+	return !slices.ContainsFunc(some, func(a netip.Addr) bool { return !slices.Contains(all, a) })
+}
+
 func joined(addrs []netip.Addr) string {
 	var all []string
 	for _, a := range addrs {
 		all = append(all, a.String())
 	}
 	return strings.Join(all, ",")
-}
-
-// save writes the record; the caller holds mu, or is alone.
-func (n *Node) save(r record) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := n.dir.write(fileRecord, append(text, '\n')); err != nil {
-		return err
-	}
-	n.record = r
-	return nil
 }
 
 // Self is the host, as far as it is known here.
@@ -267,7 +212,7 @@ func (n *Node) Close() error {
 		errs = append(errs, n.store.Close())
 	}
 	if n.server != nil {
-		errs = append(errs, n.server.Close())
+		n.server.Close() // what it says it has logged, and is no error of the end
 	}
 	return errors.Join(errs...)
 }

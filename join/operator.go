@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +110,7 @@ func (o *Operator) Expel(ctx context.Context, name string) error {
 	}
 	for _, m := range s.members {
 		if s.hostOf(m) == name {
-			if err := o.dismiss(ctx, m); err != nil {
+			if err := o.dismissInTime(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -127,36 +126,6 @@ func (o *Operator) Expel(ctx context.Context, name string) error {
 	}
 	_, _, err = o.store.Commit(ctx, store.Change{DeletePrefix: []string{hostsPrefix + name + "/"}})
 	return err
-}
-
-// Removable reports whether a host can be removed, and, if by is not empty,
-// whether that one can keep the store in its place.
-func (o *Operator) Removable(ctx context.Context, name, by string) error {
-	s, err := o.state(ctx)
-	if err != nil {
-		return err
-	}
-	voters, _ := s.split()
-	last := len(voters) == 1 && s.hostOf(voters[0]) == name
-	switch {
-	case !s.has(name):
-		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
-	case last:
-		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
-	case by == "":
-		return nil
-	case !s.has(by):
-		return heddle.Errorf(heddle.NoHost, "host", by, "'heddle host list' shows those there are")
-	case s.keeps(by):
-		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "name one that does not, or use 'heddle host remove "+name+"'")
-	case !s.keeps(name):
-		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "use 'heddle host remove "+name+"'")
-	}
-	return nil
-}
-
-func (s state) has(name string) bool {
-	return slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name })
 }
 
 // Ask asks a host to keep the store.

@@ -74,7 +74,9 @@ func stopped(s *store.Server) bool {
 
 func (n *Node) serveStore() error {
 	for _, a := range n.record.Underlay {
-		awaitAddress(a)
+		if n.record.Founder && !n.record.Enabled || !n.dir.has(dirData) {
+			awaitAddress(a) // a host that starts again must not wait: keepServing comes back to it
+		}
 	}
 	server, err := store.StartServer(store.ServerOptions{
 		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,
@@ -191,6 +193,8 @@ func (j judged) Health() store.Health {
 	h := j.Etcd.Health()
 	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
 		h.State, h.Detail = "down", err.Error()
+	} else if err := j.node.refused.Load(); err != nil {
+		h.State, h.Detail = "down", (*err).Error()
 	}
 	return h
 }

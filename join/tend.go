@@ -2,11 +2,9 @@ package join
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
-	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,32 +14,42 @@ import (
 )
 
 const (
-	// patrolTime is between two looks at who should keep the store, serveTime at
-	// whether this host does, and certTime at the certificates.
+	// patrolTime is between two looks at who should keep the store, certTime at the
+	// certificates; serveTime is the longest between two attempts to serve.
 	patrolTime = 2 * time.Second
-	serveTime  = 10 * time.Second
+	serveTime  = time.Minute
 	certTime   = time.Minute
+	// welcomeTime is between two looks at whether the store takes this host.
+	welcomeTime = 20 * time.Second
 )
 
 // followMembers keeps the list of those that keep the store, here and on disk.
 func (n *Node) followMembers(ctx context.Context) {
 	for range n.store.Watch(ctx, MembersKey) {
-		// what was watched may be older than what this host knows
-		n.mu.Lock()
-		was := n.record.Member
-		n.mu.Unlock()
-		e, err := read(ctx, n.store, MembersKey)
-		var all []member
-		if err == nil && e.Value != nil {
-			err = json.Unmarshal(e.Value, &all)
-		}
-		if err == nil && slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
-			err = n.adopt(all, was)
-		}
-		if err != nil && ctx.Err() == nil {
-			n.log.Error("the store's members have changed, and this host does not keep up", "error", err)
+		if err := n.readMembers(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("the store's members have changed, and this host has not kept up yet", "error", err)
 		}
 	}
+}
+
+// readMembers takes on who keeps the store. It reads that anew: what was watched
+// may be older than what this host knows.
+func (n *Node) readMembers(ctx context.Context) error {
+	n.mu.Lock()
+	was := n.record.Member
+	n.mu.Unlock()
+	e, err := read(ctx, n.store, MembersKey)
+	if err != nil || e.Value == nil {
+		return err
+	}
+	var all []member
+	if err := json.Unmarshal(e.Value, &all); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
+		return nil
+	}
+	return n.adopt(all, was)
 }
 
 // adopt takes on who keeps the store; was says that this host did when the list
@@ -58,7 +66,10 @@ func (n *Node) adopt(all []member, was bool) error {
 			n.admin.store.SetEndpoints(now)
 		}
 	}
-	n.members = all
+	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
+		err = errors.Join(err, n.dir.write(fileMembers, text))
+		n.members = all
+	}
 	own := peerURL(n.record.Underlay)
 	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
 	if was && n.record.Member && !mine {
@@ -74,7 +85,7 @@ func (n *Node) dismissed() error {
 	r.Member, r.Founder, r.Initial = false, false, nil
 	err := errors.Join(n.save(r), n.door.close())
 	if n.server != nil {
-		err = errors.Join(err, n.server.Close())
+		n.server.Close() // it was told to end by the others, and says so as an error
 	}
 	if n.admin != nil {
 		err = errors.Join(err, n.admin.store.Close())
@@ -142,27 +153,12 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	return n.serve()
 }
 
-// callDoors calls the doors of those that keep the store, in random order, until
-// one answers.
-func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
-	c := doorCaller{fingerprint(n.ca), *n.host.Load(), n.opt.Now}
-	doors := n.Doors()
-	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
-	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
-	for _, addr := range doors {
-		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
-		if !errors.Is(err, heddle.StoreDown.Sentinel()) {
-			return err
-		}
-	}
-	return err
-}
-
 // patrol renews certificates in time and, on the member that leads the store,
 // sees to it that the right hosts keep it.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
-	served := time.Now()
+	served, wait := time.Now(), patrolTime
+	var welcome time.Time
 	b := balancer{node: n}
 	defer b.close()
 	for ctx.Err() == nil {
@@ -172,25 +168,52 @@ func (n *Node) patrol(ctx context.Context) {
 				n.log.Warn("certificate not renewed", "error", err)
 			}
 		}
-		if time.Since(served) >= serveTime {
-			served = time.Now()
-			n.keepServing()
+		if time.Since(served) >= wait {
+			served, wait = time.Now(), min(2*wait, serveTime)
+			if n.keepServing() {
+				wait = patrolTime
+			}
+		}
+		if time.Since(welcome) >= welcomeTime {
+			welcome = time.Now()
+			n.checkWelcome(ctx)
 		}
 		b.look(ctx)
 		pause(ctx, patrolTime)
 	}
 }
 
-// keepServing starts what a member of the store runs, if it has stopped.
-func (n *Node) keepServing() {
+// checkWelcome finds out whether the store still takes the host's certificate:
+// its servers answer a host that was removed, and refuse to tell it anything.
+func (n *Node) checkWelcome(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	err := n.readMembers(ctx)
+	switch {
+	case errors.Is(err, heddle.StoreRefused.Sentinel()):
+		err = error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		if n.refused.Swap(&err) == nil {
+			n.log.Error("refused by the store", "error", err)
+		}
+	case err == nil:
+		n.refused.Store(nil)
+	}
+}
+
+// keepServing starts what a member of the store runs, if it has stopped, and
+// reports whether all runs that should.
+func (n *Node) keepServing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.record.Member {
-		return
+		return true
 	}
-	if err := n.serve(); err != nil {
+	err := n.serve()
+	if err != nil {
 		n.log.Error("this host does not keep the store for now", "error", err)
 	}
+	return err == nil
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -198,62 +221,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-// renew replaces certificates of which two thirds of their life are over, keeping
-// their keys.
-func (n *Node) renew(ctx context.Context) error {
-	n.mu.Lock()
-	host, keys := *n.host.Load(), n.keys
-	n.mu.Unlock()
-	now := n.opt.Now()
-	if keys != nil && dueForRenewal(keys.serving.cert, now) {
-		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, now, hostLife)
-		if err == nil {
-			err = n.dir.write(fileServer, certPEM(cert))
-		}
-		if err != nil {
-			return err
-		}
-		n.mu.Lock()
-		n.keys.serving.cert = cert
-		n.mu.Unlock()
-	}
-	if !dueForRenewal(host.cert, now) {
-		return nil
-	}
-	cert, err := n.renewed(ctx, host, keys)
-	if err == nil {
-		err = n.dir.write(fileHost, certPEM(cert))
-	}
-	if err != nil {
-		return err
-	}
-	n.host.Store(&pair{cert, host.key})
-	n.log.Info("certificate renewed", "until", cert.NotAfter)
-	return nil
-}
-
-// renewed has a new certificate signed: by the host itself if it keeps the store,
-// else through a door.
-func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certificate, error) {
-	if keys != nil {
-		return keys.authority.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
-	}
-	if err := checkDates(host.cert, n.opt.Now(), "this host", time.Time{}); err != nil {
-		return nil, err
-	}
-	csr, err := request(n.me.String(), host.key)
-	if err != nil {
-		return nil, err
-	}
-	var got renewReply
-	if err := n.callDoors(ctx, pathRenew, renewRequest{csr, n.opt.Now()}, &got); err != nil {
-		return nil, err
-	}
-	cert, err := x509.ParseCertificate(got.Certificate)
-	if err == nil {
-		err = verify(n.ca, cert, x509.ExtKeyUsageClientAuth)
-	}
-	return cert, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,12 +73,16 @@ func TestVoters(t *testing.T) {
 	removed := h.start(3, nil)
 	_, _, err := removed.Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/host3/self"}}})
 	wantCode(t, err, heddle.StoreRefused)
+	h.await("the reason in its health", func() bool { return strings.Contains(removed.Store().Health().Detail, string(heddle.HostRemoved)) })
 	var got renewReply
 	csr := must(request("host3@"+removed.record.ID, removed.host.Load().key))
 	c := doorCaller{fingerprint(removed.ca), *removed.host.Load(), time.Now}
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &got), heddle.HostRemoved)
 	h.stop(3)
 
+	h.stop(4)
+	wantCode(t, o.Removable(h.ctx(), "host1", ""), heddle.StoreDown, "needed")
+	h.start(4, nil)
 	h.restart(4, 2, 1)
 	if h.voters(4) != 3 {
 		t.Errorf("%d voters after the restart", h.voters(4))

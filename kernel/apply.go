@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/heddle-network/heddle"
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
 
 // attempt is one call of Apply: what it has made so far and how to undo it.
 type attempt struct {
@@ -47,6 +51,9 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	}
 	if len(p.Host.NICs) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a NIC on the host", "plans give NICs to containers")
+	}
+	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "plans give tunnels their settings")
 	}
 	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 // damage takes one object away, as somebody with a shell would; collateral says
@@ -175,41 +176,45 @@ func (s scenario) drifts() map[string]string {
 // Whatever is ours and was changed is reported and corrected; a failure at any
 // step of the correction puts the changed values back.
 func TestDrift(t *testing.T) {
-	for _, s := range append(scenarios(t), newTunnelScenario(t)) {
+	for _, s := range scenarios(t) {
 		if s.name == "shard" || s.name == "private" || s.name == "direct" || s.name == "overlay" {
 			continue // made of the same objects as another, or tested in test/direct
 		}
-		t.Run(s.name, func(t *testing.T) {
-			r := newRoom(t)
-			r.sh(uplinkScript)
-			plan := s.endpoint(0)
-			r.settled(s)
-			r.apply(plan)
-			union, _ := s.netPlan.Host.Union(plan.Host)
-			all := heddle.Plan{Host: union, Pod: plan.Pod}
-			near := append(s.netPlan.Host.Links, plan.Host.Links...)
-			port := near[len(near)-1]
-			words := strings.NewReplacer("PORT", port.Name, "BRIDGE", s.network.BridgeName(0), "POD", r.pod,
-				"MAC", string(plan.Pod.Links[len(plan.Pod.Links)-1].MAC), "GROUP", fmt.Sprintf("%#x", s.network.Group()))
-			for script, key := range s.drifts() {
-				script, key = words.Replace(script), words.Replace(key)
-				r.sh(script)
-				diff, err := r.k.Diff(all, r.podNS)
-				check(t, err)
-				if len(diff) == 0 || !hasKey(diff, key) {
-					t.Fatalf("%s: found %v", script, diff)
-				}
-				if !strings.HasPrefix(key, "firewall/") {
-					r.putsBack(t, script, all)
-				}
-				if made := r.apply(all); len(made) == 0 {
-					t.Errorf("%s: nothing repaired", script)
-				}
-				if diff, _ := r.k.Diff(all, r.podNS); len(diff) > 0 {
-					t.Fatalf("%s: after the repair %v", script, diff)
-				}
-			}
-		})
+		t.Run(s.name, func(t *testing.T) { drifting(t, s) })
+	}
+}
+
+// drifting changes what the scenario has made, in all the ways it knows.
+func drifting(t *testing.T, s scenario) {
+	t.Helper()
+	r := newRoom(t)
+	r.sh(uplinkScript)
+	plan := s.endpoint(0)
+	r.settled(s)
+	r.apply(plan)
+	union, _ := s.netPlan.Host.Union(plan.Host)
+	all := heddle.Plan{Host: union, Pod: plan.Pod}
+	near := append(s.netPlan.Host.Links, plan.Host.Links...)
+	port := near[len(near)-1]
+	words := strings.NewReplacer("PORT", port.Name, "BRIDGE", s.network.BridgeName(0), "POD", r.pod,
+		"MAC", string(plan.Pod.Links[len(plan.Pod.Links)-1].MAC), "GROUP", fmt.Sprintf("%#x", s.network.Group()))
+	for script, key := range s.drifts() {
+		script, key = words.Replace(script), words.Replace(key)
+		r.sh(script)
+		diff, err := r.k.Diff(all, r.podNS)
+		check(t, err)
+		if len(diff) == 0 || !hasKey(diff, key) {
+			t.Fatalf("%s: found %v", script, diff)
+		}
+		if !strings.HasPrefix(key, "firewall/") && !(vm.InGuest() && s.name == "tunnel") { // which takes minutes there
+			r.putsBack(t, script, all)
+		}
+		if made := r.apply(all); len(made) == 0 {
+			t.Errorf("%s: nothing repaired", script)
+		}
+		if diff, _ := r.k.Diff(all, r.podNS); len(diff) > 0 {
+			t.Fatalf("%s: after the repair %v", script, diff)
+		}
 	}
 }
 

@@ -139,13 +139,18 @@ func sameText(t testing.TB, what, want, have string) {
 	if slices.Equal(w, h) {
 		return
 	}
+	times := map[string]int{}
 	for _, l := range w {
-		if !slices.Contains(h, l) {
-			t.Errorf("%s: lost   %s", what, l)
-		}
+		times[l]--
 	}
 	for _, l := range h {
-		if !slices.Contains(w, l) {
+		times[l]++
+	}
+	for l, n := range times {
+		if n < 0 {
+			t.Errorf("%s: lost   %s", what, l)
+		}
+		if n > 0 {
 			t.Errorf("%s: gained %s", what, l)
 		}
 	}

@@ -9,6 +9,9 @@ import (
 // createLink is the message that makes l; for a veth it makes the far end with
 // it, in the namespace peerNS (none: here); a macvlan device is made on below.
 func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below lower) *nl.NetlinkRequest {
+	if l.Kind == "vxlan" {
+		return createTunnel(l, tunnelOf(l.Tunnel), 0)
+	}
 	r := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, nl.NewIfInfomsg(unix.AF_UNSPEC))
 	for _, a := range birthAttrs(l) {
 		r.AddData(a)
@@ -28,9 +31,6 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 			r.AddData(numberAttr(unix.IFLA_LINK_NETNSID, uint32(below.nsid)))
 		}
 		data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(submodes[l.SubMode]))
-	}
-	if l.Kind == "vxlan" {
-		tunnelAttrs(data, tunnelOf(l.Tunnel))
 	}
 	if l.Kind == "veth" {
 		addOneQueue(r.AddData)

@@ -16,11 +16,13 @@ const localPatience = 200 * time.Millisecond
 type localAddress struct {
 	s    *site
 	addr netip.Addr
+	// index is the interface's, where several have the address (link-local).
+	index int
 }
 
 func (a *attempt) made6(s *site, x heddle.Address) {
 	if ip := x.Prefix.Addr(); ip.Is6() && !ip.IsLinkLocalUnicast() {
-		a.local = append(a.local, localAddress{s, ip})
+		a.local = append(a.local, localAddress{s: s, addr: ip})
 	}
 }
 
@@ -31,23 +33,30 @@ func (a *attempt) made6(s *site, x heddle.Address) {
 // must not lose its first.
 func (a *attempt) awaitLocal() error {
 	for _, l := range a.local {
-		for end := time.Now().Add(localPatience); !l.s.isLocal(l.addr) && time.Now().Before(end); {
-			rest()
-		}
+		l.await()
 	}
 	return nil
+}
+
+func (l localAddress) await() {
+	for end := time.Now().Add(localPatience); !l.taken() && time.Now().Before(end); {
+		rest()
+	}
 }
 
 // rest waits for a hundred microseconds. time.Sleep would take a millisecond at
 // least where the process is idle otherwise: the runtime's poller counts in those.
 func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
 
-// isLocal asks where a packet to the address would go.
-func (s *site) isLocal(addr netip.Addr) bool {
+// taken asks where a packet to the address would go.
+func (l localAddress) taken() bool {
 	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128}})
-	r.AddData(nl.NewRtAttr(unix.RTA_DST, addr.AsSlice()))
+	r.AddData(nl.NewRtAttr(unix.RTA_DST, l.addr.AsSlice()))
+	if l.index != 0 {
+		r.AddData(numberAttr(unix.RTA_OIF, uint32(l.index)))
+	}
 	local := false
-	err := s.rt.get(r, func(_ uint16, payload []byte) {
+	err := l.s.rt.get(r, func(_ uint16, payload []byte) {
 		local = len(payload) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(payload).Type == unix.RTN_LOCAL
 	})
 	return err == nil && local

@@ -101,7 +101,7 @@ func newFabric(n heddle.Network) *heddle.Fabric {
 		}
 		return h
 	}
-	f := &heddle.Fabric{Cluster: "test", VNI: 70, Port: 4789, Networks: []heddle.Network{n}, Self: host("self", "198.51.100.2", "2001:db8:1::2"),
+	f := &heddle.Fabric{Cluster: "test", SoftChecksums: true, VNI: 70, Port: 4789, Networks: []heddle.Network{n}, Self: host("self", "198.51.100.2", "2001:db8:1::2"),
 		Peers: []heddle.Host{host("both", "198.51.100.10", "2001:db8:1::10"), host("six", "2001:db8:1::11")}, PathMTU: map[string]int{"six": 1400}}
 	for i, owner := range []string{"self", "both", "six"} {
 		for k, s := range n.Subnets {

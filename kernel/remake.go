@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,15 +52,7 @@ func (s *site) exchangeTunnel(to linkState, was belongings) error {
 // before had; it is down.
 func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
-	r := request(unix.RTM_NEWLINK, excl, indexed(want.index))
-	for _, a := range birthAttrs(l) {
-		r.AddData(a)
-	}
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(want.kind))
-	tunnelAttrs(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil), want.tunnel)
-	r.AddData(info)
-	if err := s.rt.execute(r); err != nil {
+	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
 		return err
 	}
 	if err := s.putSysctls(want.name, sysctls); err != nil {
@@ -108,6 +99,11 @@ func (s *site) layOn(l linkState, b belongings) error {
 	}
 	for _, r := range b.sourced {
 		errs = append(errs, ignoreExists(s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))))
+	}
+	for _, a := range b.nic.Was.Addrs {
+		if b.nic.Was.Up && a.Prefix.Addr().Is6() {
+			localAddress{s, a.Prefix.Addr(), l.index}.await()
+		}
 	}
 	return errors.Join(errs...)
 }

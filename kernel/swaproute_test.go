@@ -21,6 +21,10 @@ func TestRouteSwap(t *testing.T) {
 	for _, dst := range []string{"10.30.0.0/16", "fd30::/48"} {
 		state.Routes = append(state.Routes, heddle.Route{Dst: netip.MustParsePrefix(dst), Type: "unreachable", Metric: 1<<32 - 1})
 	}
+	// where a route is led in turn somebody answers, or packets would be lost there
+	for _, l := range state.Links {
+		state.Neighbours = append(state.Neighbours, heddle.Neighbour{Link: l.Name, Addr: netip.MustParseAddr("fe80::77"), MAC: "0e:00:00:00:01:00"})
+	}
 	r.apply(heddle.Plan{Host: state})
 	done := make(chan struct{})
 	var senders sync.WaitGroup

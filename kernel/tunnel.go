@@ -73,8 +73,27 @@ func (t tunnelState) changeable() any {
 	return [2]any{t.local, t.changing}
 }
 
-// tunnelAttrs are those that a device is made with.
-func tunnelAttrs(data *nl.RtAttr, t tunnelState) {
+// createTunnel is the message that makes a device, with a number of its own or any
+// (0).
+func createTunnel(l heddle.Link, t tunnelState, index int) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, excl, indexed(index))
+	for _, a := range birthAttrs(l) {
+		r.AddData(a)
+	}
+	r.AddData(tunnelInfo(func(data *nl.RtAttr) { lastingAttrs(data, t); liveAttrs(data, t) }))
+	return r
+}
+
+// tunnelInfo is IFLA_LINKINFO with the settings that fill writes.
+func tunnelInfo(fill func(data *nl.RtAttr)) *nl.RtAttr {
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("vxlan"))
+	fill(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil))
+	return info
+}
+
+// lastingAttrs are those that only a new device is given.
+func lastingAttrs(data *nl.RtAttr, t tunnelState) {
 	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(t.vni))
 	data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, t.port))
 	if t.lower != 0 {
@@ -100,7 +119,6 @@ func tunnelAttrs(data *nl.RtAttr, t tunnelState) {
 		}
 		data.AddRtAttr(kind, value)
 	}
-	liveAttrs(data, t)
 }
 
 // liveAttrs are those that can be changed while the device lives.
@@ -123,15 +141,13 @@ func liveAttrs(data *nl.RtAttr, t tunnelState) {
 // changeTunnel turns the settings of a device that lives into others.
 func changeTunnel(index int, from, to tunnelState) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("vxlan"))
-	data := info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
-	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without one, the kernel would think of 0
-	liveAttrs(data, to)
-	if from.df != 0 && to.df == 0 {
-		data.AddRtAttr(vxlanDF, []byte{0})
-	}
-	r.AddData(info)
+	r.AddData(tunnelInfo(func(data *nl.RtAttr) {
+		data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without one, the kernel would think of 0
+		liveAttrs(data, to)
+		if from.df != 0 && to.df == 0 {
+			data.AddRtAttr(vxlanDF, []byte{0})
+		}
+	}))
 	return r
 }
 

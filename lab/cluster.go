@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +36,7 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	if len(others) == 0 {
 		return nil
 	}
-	token, err := first.token(ctx)
+	token, err := first.token(ctx, len(others))
 	if err != nil {
 		return heddle.Wrap(heddle.LabFailed, "take a token from", first.Name, err, "")
 	}
@@ -57,10 +57,10 @@ func (l *Lab) startMember(ctx context.Context, h *Host, args ...string) error {
 	return h.StartAgent(ctx, slices.Concat(args, l.Topology.findNode(h.Name).Agent.Args)...)
 }
 
-// token asks the host's agent for a token, with the heddle beside the agent.
+// token asks the host's agent for a token for so many others, with the heddle beside the agent.
 // An agent that answers may still have to find its store's leader, hence the
 // patience.
-func (h *Host) token(ctx context.Context) (string, error) {
+func (h *Host) token(ctx context.Context, uses int) (string, error) {
 	s, err := h.agentSpec()
 	if err != nil {
 		return "", err
@@ -68,11 +68,11 @@ func (h *Host) token(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTime)
 	defer cancel()
 	for {
-		cmd, err := h.Command(ctx, filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket, "host", "token")
+		cmd, err := h.Command(ctx, filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket, "host", "token", "--uses", strconv.Itoa(uses))
 		if err != nil {
 			return "", err
 		}
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
+		cmd.Env = insideEnvironment()
 		var words bytes.Buffer
 		cmd.Stderr = &words
 		out, err := cmd.Output()

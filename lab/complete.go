@@ -32,7 +32,7 @@ func (t Topology) complete() (Topology, error) {
 		return t, heddle.Wrap(heddle.BadArgument, "use the folder", t.Dir, err, "")
 	}
 	t.Dir = dir
-	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.findAgents} {
+	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents} {
 		if err := step(); err != nil {
 			return t, err
 		}

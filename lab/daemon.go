@@ -125,6 +125,20 @@ func (h *Host) listens(port uint16) bool {
 	return false
 }
 
+// checkDaemons refuses two daemons of one name in a host: they would share a log.
+func (t Topology) checkDaemons() error {
+	for _, n := range t.Hosts {
+		seen := map[string]bool{}
+		for _, d := range n.Daemons {
+			if seen[d.Name] {
+				return bad("daemon of "+n.Name, d.Name, "give each its own name")
+			}
+			seen[d.Name] = true
+		}
+	}
+	return nil
+}
+
 func (d Daemon) check(host string) error {
 	what := "daemon of " + host
 	switch {

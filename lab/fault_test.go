@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"fmt"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,7 +49,7 @@ func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impair
 
 func TestImpairments(t *testing.T) {
 	l := still(t, 2)
-	const count = 200
+	const count = 100
 	t.Run("loss by seed", func(t *testing.T) {
 		var runs [3][]int
 		for i, seed := range []uint64{7, 7, 8} {
@@ -59,7 +60,7 @@ func TestImpairments(t *testing.T) {
 				t.Errorf("counted %+v, %+v, %v", out, in, err)
 			}
 		}
-		if n := len(runs[0]); n < 110 || n > 170 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
+		if n := len(runs[0]); n < 50 || n > 90 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
 			t.Errorf("30 %% of %d lost:\n%v\nagain\n%v\nother seed\n%v", count, runs[0], runs[1], runs[2])
 		}
 	})
@@ -131,11 +132,11 @@ func datagrams(t *testing.T, l *lab.Lab, from, to string, count int) (arrived in
 	self := testAgent(t)[0]
 	result := make(chan string, 1)
 	go func() {
-		out, _ := try(t, l, to, self, "test-count", "9999")
+		out, _ := try(t, l, to, self, "test-count", "9999", strconv.Itoa(count))
 		result <- out
 	}()
 	eventually(t, "somebody listens", func() bool {
-		return in(t, l, to, "sh", "-c", "grep -c :270F /proc/net/udp || true") != "0"
+		return in(t, l, to, "sh", "-c", "cat /proc/net/udp /proc/net/udp6 | grep -c :270F || true") != "0"
 	})
 	in(t, l, from, self, "test-send", "172.31.240.1"+to[4:]+":9999", strconv.Itoa(count))
 	arrived, err := strconv.Atoi(<-result)
@@ -159,4 +160,61 @@ func udp(t *testing.T, l *lab.Lab, host, name string) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A relay passes what a wire passes: IPv6, VLAN tags, frames of any MTU, TCP.
+func TestRelayPasses(t *testing.T) {
+	l := up(t, lab.Options{Name: "pass", Hosts: 2, NoAgent: true, MTU: 9000})
+	for _, host := range []string{"host1", "host2"} {
+		impair(t, l, host, lab.Both, lab.Impairment{Delay: 100 * time.Microsecond})
+	}
+	far := []string{"172.31.240.12", "fd99:172:31:240::12", "172.31.240.1"}
+	for _, host := range []string{"host1", "host2"} {
+		if out, err := try(t, l, host, "ip", "link", "add", "link", "eth0", "name", "tag", "type", "vlan", "id", "7"); err != nil {
+			t.Log("this kernel has no VLANs: ", out)
+			break
+		}
+		in(t, l, host, "ip", "address", "add", "10.7.0."+host[4:]+"/24", "dev", "tag")
+		in(t, l, host, "ip", "link", "set", "tag", "up")
+		far = append(far, "10.7.0.2")
+	}
+	for _, to := range far {
+		reaches(t, l, "host1", to, true)
+	}
+	in(t, l, "host1", "ping", "-c1", "-W5", "-M", "do", "-s", "8972", "172.31.240.12")
+	t.Logf("TCP through two relays: %.0f Mbit/s", throughput(t, l, "host1", "host2", false)/1e6)
+	if out, in, err := l.Counts("host1"); err != nil || out.Frames < 100 || in.Frames < 10 || out.Lost+in.Lost+out.Corrupted+in.Corrupted != 0 {
+		t.Errorf("%+v %+v %v", out, in, err)
+	}
+}
+
+// A stream outlives a cut, whatever else the wire does to it.
+func TestStreamOutlivesCut(t *testing.T) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip("iperf3 is not installed")
+	}
+	l := up(t, lab.Options{Name: "stream", Hosts: 2, NoAgent: true, Rate: 100_000_000})
+	impair(t, l, "host2", lab.Both, lab.Impairment{Loss: 0.005, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Duplicate: 0.01, Seed: 5})
+	in(t, l, "host2", "iperf3", "-s", "-1", "-D")
+	type ending struct {
+		out string
+		err error
+	}
+	done := make(chan ending, 1)
+	go func() {
+		time.Sleep(200 * time.Millisecond) // the server listens by then, or the client says so
+		out, err := try(t, l, "host1", "iperf3", "-c", "172.31.240.12", "-t", "4", "-b", "20M")
+		done <- ending{out, err}
+	}()
+	eventually(t, "it flows", func() bool { out, _, _ := l.Counts("host2"); return out.Frames > 200 })
+	if err := l.Cut(t.Context(), "host1", "host2", false); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := l.Heal(t.Context(), "host1", "host2"); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-done; e.err != nil || !strings.Contains(e.out, "receiver") {
+		t.Errorf("%v\n%s", e.err, e.out)
+	}
 }

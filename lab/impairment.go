@@ -26,7 +26,7 @@ type Impairment struct {
 }
 
 // ReorderDelay is how much later a reordered frame comes.
-const ReorderDelay = 10 * time.Millisecond
+const ReorderDelay = 50 * time.Millisecond
 
 const maxDelay = 10 * time.Second
 

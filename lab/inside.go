@@ -43,12 +43,22 @@ func inNamespace(own os.FileInfo, pid int) bool {
 			f.Close()
 			return failed == nil
 		}
-		var parent int
-		parent, err = unix.IoctlRetInt(int(f.Fd()), unix.NS_GET_PARENT)
+		f, err = parentNamespace(f)
+	}
+	if err == nil {
 		f.Close()
-		f = os.NewFile(uintptr(parent), "parent")
 	}
 	return false
+}
+
+// parentNamespace closes the namespace's file, and opens that of its parent.
+func parentNamespace(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.IoctlRetInt(int(f.Fd()), unix.NS_GET_PARENT)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "parent"), nil
 }
 
 // machinePid returns the machine's number of the program's process, 0 if it

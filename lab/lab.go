@@ -1,12 +1,16 @@
 // Package lab makes several hosts on one machine. A host is a set of
 // namespaces (network, mount, UTS, PID, cgroup) with folders of its own, held
-// by one small init process; a switch, held the same way, joins them:
+// by one small init process; switches, held the same way, join them:
 //
 //	    host1             host2                 host16
 //	  eth0 .11          eth0 .12              eth0 .26      MTU and rate per host
 //	     |                 |                     |
 //	  [host1]           [host2]      ...     [host16]       ports
 //	==+=================+====================+==== bridge "switch" .1
+//
+// A Topology says what a lab is made of, with routers between several switches
+// and daemons in the hosts; Options are its short form. Faults are made while
+// it runs: see Lab.Cut, Lab.Impair and their like.
 //
 // Nothing is made in the machine's own network or mount namespace: all that a
 // host has dies with its init, and the rest is one folder for each lab and one

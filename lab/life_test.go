@@ -27,7 +27,7 @@ func TestTwoLabs(t *testing.T) {
 		labs[name] = l
 		defer l.Down(context.Background())
 	}
-	if p := processesOf(dir); len(p) < 6 || len(difference(survey(t), before)) == 0 {
+	if p := processesOf(dir); len(p) < 6 || len(cgroups(dir)) == 0 {
 		t.Errorf("the survey is blind: %v", p)
 	}
 	if all, err := lab.List(dir); err != nil || len(all) != 2 || all[0].Name != "warp" || !all[1].Alive() {
@@ -175,7 +175,7 @@ func TestKilledMaker(t *testing.T) {
 		if err := maker.Start(); err != nil {
 			t.Fatal(err)
 		}
-		wait := time.Duration(rand.IntN(120)) * time.Millisecond
+		wait := time.Duration(rand.IntN(250)) * time.Millisecond
 		time.Sleep(wait)
 		maker.Process.Kill()
 		maker.Wait()
@@ -197,8 +197,8 @@ func TestKilledMaker(t *testing.T) {
 	t.Logf("%d of %d labs were finished before the kill", made, rounds)
 }
 
-func TestSixteenHosts(t *testing.T) {
-	for _, n := range []int{2, 16} {
+func TestManyHosts(t *testing.T) {
+	for _, n := range []int{2, 32} {
 		start := time.Now()
 		l := up(t, lab.Options{Name: "many", Hosts: n, AgentCommand: testAgent(t)})
 		took := time.Since(start)
@@ -208,7 +208,7 @@ func TestSixteenHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d hosts: up in %v, down in %v", n, took, time.Since(start))
-		if took > 8*time.Second {
+		if took > time.Minute {
 			t.Errorf("%d hosts took %v", n, took)
 		}
 	}

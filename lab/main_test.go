@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(args) > 0 && args[0] == "test-agent":
 		listen(args[1:])
-	case len(args) == 2 && args[0] == "test-count":
-		countDatagrams(args[1])
+	case len(args) == 3 && args[0] == "test-count":
+		countDatagrams(args[1], args[2])
 	case len(args) == 3 && args[0] == "test-send":
 		sendDatagrams(args[1], args[2])
 	case len(args) == 2 && args[0] == "test-up":
@@ -85,6 +85,7 @@ func listen(args []string) {
 	say := f.String("say", "", "")
 	f.Parse(args)
 	fmt.Println("agent", *name, "starts")
+	fmt.Println("clock", os.Getenv(lab.ClockVariable))
 	if *fail {
 		fmt.Println("cannot weave")
 		os.Exit(4)
@@ -110,15 +111,17 @@ func listen(args []string) {
 	fmt.Println(err)
 }
 
-// countDatagrams prints how many arrived by the time a second passed in silence.
-func countDatagrams(port string) {
+// countDatagrams prints how many arrived, of so many, by the time two seconds
+// passed in silence.
+func countDatagrams(port, most string) {
 	c, err := net.ListenPacket("udp", ":"+port)
 	if err != nil {
 		panic(err)
 	}
+	all, _ := strconv.Atoi(most)
 	n, buffer := 0, make([]byte, 2048)
-	for wait := 3 * time.Second; ; wait = time.Second {
-		c.SetReadDeadline(time.Now().Add(wait))
+	for n < all {
+		c.SetReadDeadline(time.Now().Add(2 * time.Second))
 		if _, _, err := c.ReadFrom(buffer); err != nil {
 			break
 		}

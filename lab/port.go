@@ -82,9 +82,6 @@ func (w wire) String() string {
 	return w.host.Name + ":" + w.nic
 }
 
-// ports are the names that the wire's port may have in the switch's bridge.
-func (w wire) ports() []string { return []string{w.port, relayPort(w.port)} }
-
 // relayPort is the bridge's port while a relay stands in the wire.
 func relayPort(port string) string { return port + "~" }
 

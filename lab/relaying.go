@@ -93,9 +93,14 @@ func (s *stack) mute(port string, on bool) error {
 	if err := change(link); err != nil {
 		return err
 	}
+	return s.sysctl("net/ipv6/conf/"+port+"/disable_ipv6", value)
+}
+
+// sysctl sets an IPv6 setting of a device; a machine without IPv6 has none.
+func (s *stack) sysctl(key, value string) error {
 	return s.within(func() error {
-		err := os.WriteFile(sysctlPath("net/ipv6/conf/"+port+"/disable_ipv6"), []byte(value), 0o644)
-		if os.IsNotExist(err) { // a machine without IPv6
+		err := os.WriteFile(sysctlPath(key), []byte(value), 0o644)
+		if os.IsNotExist(err) {
 			return nil
 		}
 		return err

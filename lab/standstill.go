@@ -12,7 +12,7 @@ import (
 // ClockVariable is the environment variable by which an agent learns how far
 // its clock shall be ahead, as a Go duration: "1h", "-30m". It is for tests: an
 // agent's safety must not hang on clocks.
-const ClockVariable = "HEDDLE_CLOCK_OFFSET"
+const ClockVariable = "HEDDLE_CLOCK"
 
 // What of a host stands still.
 const (
@@ -49,6 +49,21 @@ func (l *Lab) Continue(ctx context.Context, host string) error {
 	})
 }
 
+// KillAgent kills a host's agent as Host.KillAgent does; a paused one is gone
+// with its pause.
+func (l *Lab) KillAgent(ctx context.Context, host string) error {
+	return l.change(ctx, "kill the agent of", host, func(f *Faults) error {
+		h, err := l.machine(host)
+		if err != nil {
+			return err
+		}
+		if f.Paused[host] == pausedAgent {
+			delete(f.Paused, host)
+		}
+		return h.KillAgent(ctx)
+	})
+}
+
 // machine returns a host or router.
 func (l *Lab) machine(name string) (*Host, error) {
 	if err := l.checkPair(name, ""); err != nil {
@@ -63,6 +78,9 @@ func (l *Lab) SetClock(ctx context.Context, host string, ahead time.Duration) er
 	return l.change(ctx, "set the clock of", host, func(f *Faults) error {
 		if err := l.setClock(ctx, host, ahead); err != nil {
 			return err
+		}
+		if f.Paused[host] == pausedAgent { // the one that was paused is gone
+			delete(f.Paused, host)
 		}
 		f.Clocks[host] = ahead
 		if ahead == 0 {

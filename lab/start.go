@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -139,6 +140,7 @@ func (h *Host) fork(lab string) (*beginning, error) {
 	cmd := exec.Command("/proc/self/exe", argInit, lab, h.Name)
 	cmd.Args[0] = heddle.Mark
 	cmd.Dir = "/"
+	cmd.Env = insideEnvironment()
 	cmd.ExtraFiles = []*os.File{hear, report}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -148,6 +150,11 @@ func (h *Host) fork(lab string) (*beginning, error) {
 	}
 	go cmd.Wait() // or the dead init stays a zombie as long as we live
 	return h.born(cmd.Process.Pid, say, read)
+}
+
+// insideEnvironment is the caller's, but for its agent's socket: a host has its own.
+func insideEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
 }
 
 func (h *Host) born(pid int, say, read *os.File) (*beginning, error) {

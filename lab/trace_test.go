@@ -1,6 +1,8 @@
 package lab_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +16,7 @@ import (
 )
 
 // survey lists what a lab could leave on the machine: mounts, links, routes,
-// namespaces in use, cgroups, files where hosts have theirs, and settings.
+// namespaces in use, files where hosts have theirs, and settings.
 func survey(t testing.TB) []string {
 	t.Helper()
 	var all []string
@@ -30,7 +32,6 @@ func survey(t testing.TB) []string {
 		}
 		all = append(all, prefixed(strings.Join(argv, " ")+": ", strings.Split(volatile.ReplaceAllString(string(out), ""), "\n"))...)
 	}
-	all = append(all, cgroups()...)
 	for _, dir := range []string{"/run", "/run/netns", "/run/heddle-lab", "/etc", "/var/lib", "/var/lib/docker", "/var/lib/heddle"} {
 		names, _ := filepath.Glob(dir + "/*")
 		all = append(all, prefixed("file ", names)...)
@@ -53,13 +54,28 @@ func prefixed(p string, lines []string) []string {
 	return out
 }
 
-func cgroups() []string {
-	var all []string
+// cgroups lists those of labs in the folder. Others' are other tests' affair: the
+// hierarchies are the machine's.
+func cgroups(dir string) (all []string) {
 	for _, pattern := range []string{"/sys/fs/cgroup/*/heddle-lab-*", "/sys/fs/cgroup/heddle-lab-*"} {
 		names, _ := filepath.Glob(pattern)
-		all = append(all, prefixed("cgroup ", names)...)
+		for _, name := range names {
+			lab, hash, _ := cutLast(strings.TrimPrefix(filepath.Base(name), "heddle-lab-"), "-")
+			sum := sha256.Sum256([]byte(filepath.Join(dir, lab)))
+			if hash == hex.EncodeToString(sum[:3]) {
+				all = append(all, "cgroup "+name)
+			}
+		}
 	}
 	return all
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }
 
 // noTrace compares the machine with an earlier survey. The rest of a network
@@ -71,6 +87,7 @@ func noTrace(t testing.TB, before []string, dir string) {
 		left = difference(survey(t), before)
 		left = append(left, prefixed("missing: ", difference(before, survey(t)))...)
 		left = append(left, processesOf(dir)...)
+		left = append(left, cgroups(dir)...)
 		if names, _ := filepath.Glob(dir + "/*"); len(names) > 0 {
 			left = append(left, names...)
 		}

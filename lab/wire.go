@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 )
-
-const uplink = "eth0" // NICName(0)
 
 // wire makes the switches and plugs every host into them. All of it lives in
 // the hosts' namespaces, so all of it dies with them.
@@ -100,76 +97,6 @@ func (s *stack) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, err
 		return nil, err
 	}
 	return s.LinkByName(name)
-}
-
-// plug joins a host to its switches with pairs: eth0 in the host, and a port
-// with the host's name; further ones have ports like "host1-eth1". Spare NICs
-// have no address, and are down: they are for containers.
-func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) error {
-	in, err := h.enter()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	for i := range len(n.NICs) + n.Spare {
-		nic := n.nic(i)
-		if err := l.wireNIC(switches[nic.Switch], in, h, nic, number, i); err != nil {
-			return err
-		}
-	}
-	if err := in.raise("lo", nil); err != nil {
-		return err
-	}
-	for i, nic := range n.NICs {
-		if err := in.raise(NICName(i), nic.Addresses); err != nil {
-			return err
-		}
-	}
-	return in.addRoutes(l.Topology.routes(n))
-}
-
-// nic returns one of the node's NICs; a spare one is wired as the first.
-func (n *Node) nic(i int) NIC {
-	if i < len(n.NICs) {
-		return n.NICs[i]
-	}
-	return n.NICs[0]
-}
-
-// NICName is the name of a host's NIC in the host: eth0 is its own, and the
-// last ones are the spare ones.
-func NICName(nic int) string { return fmt.Sprintf("eth%d", nic) }
-
-func portName(host string, nic int) string {
-	if nic == 0 {
-		return host
-	}
-	return host + "-" + NICName(nic)
-}
-
-// wireNIC makes one wire of a host.
-func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) error {
-	port, name := portName(h.Name, i), NICName(i)
-	if err := sw.makePair(sw.bridge, in, port, name, nic.MTU, number, i); err != nil {
-		return err
-	}
-	if l.Topology.Cut {
-		if err := errors.Join(sw.segment(port, false), in.segment(name, false)); err != nil {
-			return fmt.Errorf("cut segments at %s: %w", port, err)
-		}
-	}
-	if err := sw.limit(port, nic.Rate.bits(), nic.MTU); err != nil {
-		return fmt.Errorf("rate of port %s: %w", port, err)
-	}
-	if i > 0 && i >= len(l.Topology.findNode(h.Name).NICs) {
-		// A NIC that moves takes no queueing discipline along: the port paces
-		// what comes to it, and other ports what it sends.
-		return nil
-	}
-	if err := in.limit(name, nic.Rate.bits(), nic.MTU); err != nil {
-		return fmt.Errorf("rate of %s: %w", name, err)
-	}
-	return nil
 }
 
 func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu, number, nic int) error {

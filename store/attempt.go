@@ -18,7 +18,7 @@ func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error)
 	defer stop()
 	var last error
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		err := f(ctx)
+		err := e.alert(ctx, f(ctx))
 		if err == nil {
 			return nil
 		}

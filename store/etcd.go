@@ -102,6 +102,7 @@ func urls(endpoints []string, secure bool) []string {
 // SetEndpoints replaces the servers that are asked.
 func (e *Etcd) SetEndpoints(endpoints []string) {
 	e.client.SetEndpoints(urls(endpoints, e.options.TLS != nil)...)
+	e.health.listAgain()
 }
 
 // Client is etcd's own client, for the administration of members and users.
@@ -109,8 +110,8 @@ func (e *Etcd) Client() *clientv3.Client { return e.client }
 
 // Close ends the watches and gives the lease back, if the store answers at once.
 func (e *Etcd) Close() error {
-	e.leases.revoke(e)
 	e.cancel()
+	e.leases.revoke(e)
 	e.running.Wait()
 	return e.client.Close()
 }

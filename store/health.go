@@ -15,9 +15,9 @@ import (
 // How often the store is asked for its state: often enough that a loss of its
 // quorum shows within three seconds, of which etcd takes two to know itself.
 const (
-	probeEvery   = 700 * time.Millisecond
+	probeEvery   = 1000 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
-	membersEvery = time.Minute
+	membersEvery = 10 * time.Second
 	// slowAfter is how long an answer takes that is called slow.
 	slowAfter = 500 * time.Millisecond
 )
@@ -106,6 +106,14 @@ func (h *health) hurry() {
 	}
 }
 
+// listAgain has the next probe ask who the members are.
+func (h *health) listAgain() {
+	h.mu.Lock()
+	h.listed = time.Time{}
+	h.mu.Unlock()
+	h.hurry()
+}
+
 func (h *health) wake() chan struct{} {
 	h.once.Do(func() { h.soon = make(chan struct{}, 1) })
 	return h.soon
@@ -139,9 +147,11 @@ func (e *Etcd) probe() {
 	if e.ctx.Err() != nil {
 		return
 	}
+	took := time.Since(began)
+	err = e.alert(e.ctx, err)
 	h := &e.health
 	h.mu.Lock()
-	h.note(e, err, status, time.Since(began))
+	h.note(e, err, status, took)
 	relist := err == nil && (time.Since(h.listed) > membersEvery || !h.knows(status.Leader))
 	doubt := err == nil && h.change != nil
 	h.mu.Unlock()

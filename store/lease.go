@@ -32,6 +32,9 @@ func (l *leases) get(ctx context.Context, e *Etcd, seconds int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
+	if e.ctx.Err() != nil { // closed meanwhile: it expires
+		return 0, e.ctx.Err()
+	}
 	if l.ids == nil {
 		l.ids = map[int64]int64{}
 	}

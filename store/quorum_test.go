@@ -37,7 +37,7 @@ func TestQuorum(t *testing.T) {
 		m.start()
 		endpoints = append(endpoints, m.endpoint())
 	}
-	s := dialOptions(t, store.Options{Endpoints: endpoints, TLS: a.client(t, "host-a", time.Hour)})
+	s := dialOptions(t, store.Options{Endpoints: endpoints, TLS: a.client(t, "host-a", time.Hour), Patience: 2 * time.Second})
 	health(t, s, "ok")
 	m := follow(t, s, "/q/", nil)
 	quit, counted := make(chan struct{}), make(chan int, 1)
@@ -69,7 +69,11 @@ func TestQuorum(t *testing.T) {
 	progress("counting goes on with the quorum")
 	t.Logf("loss of the quorum noticed after %v, its return after %v", noticed.Round(time.Millisecond), back.Round(time.Millisecond))
 	lost.start()
-	until(t, "all members are up", func() (bool, any) { h := s.Health(); return up(h) == 3 && h.State == "ok", h })
+	began := time.Now()
+	<-lost.server.Ready()
+	ready := time.Since(began)
+	took := until(t, "all members are up", func() (bool, any) { h := s.Health(); return up(h) == 3 && h.State == "ok", h })
+	t.Logf("the lost member was ready after %v, seen %v later", ready.Round(time.Millisecond), took.Round(time.Millisecond))
 	close(quit)
 	if n, now := <-counted, read(t, s, "/q/count"); n != number(now.Entries[0]) {
 		t.Errorf("counted to %d, the store has %+v", n, now)

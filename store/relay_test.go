@@ -92,4 +92,3 @@ func (r *relay) heal() {
 func (r *relay) options(k keeper) store.Options {
 	return store.Options{Endpoints: []string{r.listener.Addr().String()}, TLS: k.client()}
 }
-

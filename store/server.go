@@ -5,7 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -47,6 +50,7 @@ type ServerTLS struct {
 type Server struct {
 	options ServerOptions
 	etcd    *embed.Etcd
+	lock    *os.File
 	closing chan struct{}
 	done    chan struct{}
 	failed  *failure
@@ -68,7 +72,11 @@ func StartServer(o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, o.explain(err)
 	}
+	if s.lock, err = o.hold(); err != nil {
+		return nil, o.explain(err)
+	}
 	if s.etcd, err = s.failed.guard(func() (*embed.Etcd, error) { return embed.StartEtcd(config) }); err != nil {
+		s.lock.Close()
 		return nil, o.explain(err)
 	}
 	s.running.Go(s.tend)
@@ -106,7 +114,20 @@ func (s *Server) Close() error {
 
 func (s *Server) end() {
 	s.once.Do(func() {
-		s.etcd.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			s.etcd.Close()
+		}()
+		if s.failed.get() == nil {
+			<-closed
+		} else { // what is left of it may wait for what ended
+			select {
+			case <-closed:
+			case <-time.After(10 * time.Second):
+			}
+		}
+		s.lock.Close()
 		close(s.done)
 	})
 }
@@ -140,6 +161,20 @@ func (s *Server) stopped(err error) {
 	s.failed.set(err)
 	s.options.Log.Error("this host's member of the store stopped", "error", s.Err())
 	s.end()
+}
+
+// hold locks the folder until the file is closed: etcd would wait, silently, for
+// another to let go of it.
+func (o ServerOptions) hold() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, heddle.Wrap(heddle.AgentRuns, "lock the store's data", o.Dir, err, "another agent runs a member with these data: stop it first")
+	}
+	return f, nil
 }
 
 func (o ServerOptions) explain(err error) error {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -21,7 +20,7 @@ import (
 // config is etcd's, for a store of some megabytes and few members.
 func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 	if len(o.Client) == 0 || len(o.Peer) == 0 {
-		return nil, errors.New("no address to listen on")
+		return nil, heddle.Errorf(heddle.BadArgument, "no address to listen on", o.Name, "name addresses of the underlay")
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
@@ -105,6 +104,8 @@ func (o ServerOptions) classify(words string) (heddle.Code, string) {
 		return heddle.StoreFull, "make room on the file system of " + o.Dir
 	case has("cluster ID mismatch", "member count is unequal", "unmatched member", "has already been bootstrapped", "couldn't find local name", "removed from the cluster", "permanently removed"):
 		return heddle.StoreStrange, "the folder " + o.Dir + " and the cluster do not belong together: was this host removed, or is its state another cluster's?"
+	case has("invalid database", "failed to open database", "file checksum", "crc mismatch"):
+		return heddle.StoreStrange, "the data in " + o.Dir + " cannot be read: take this host out of the store's members ('heddle host replace')"
 	case has("x509: ", "tls: ", "no such file", "permission denied"):
 		return heddle.StoreRefused, "look at the files of the certificate and at " + o.Dir
 	default:

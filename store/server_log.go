@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap/zapcore"
@@ -33,7 +35,8 @@ func (c *logCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 
 func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	level := slog.LevelDebug
-	if e.Level >= zapcore.ErrorLevel {
+	// Every stop has this one.
+	if e.Level >= zapcore.ErrorLevel && !strings.HasPrefix(e.Message, "setting up serving from embedded etcd failed") {
 		level = slog.LevelWarn
 	}
 	values := zapcore.NewMapObjectEncoder()
@@ -97,12 +100,22 @@ func (f *failure) guard(start func() (*embed.Etcd, error)) (*embed.Etcd, error) 
 		var r result
 		defer func() {
 			if r.etcd == nil && r.err == nil {
-				r.err = errors.Join(errors.New("etcd gave up"), f.get())
+				r.err = errors.New("etcd gave up")
 			}
 			done <- r
 		}()
 		r.etcd, r.err = start()
 	}()
-	r := <-done
-	return r.etcd, r.err
+	select {
+	case r := <-done:
+		return r.etcd, r.err
+	case <-f.end:
+	}
+	// The goroutine that etcd started with may wait for one that ended.
+	select {
+	case r := <-done:
+		return nil, errors.Join(f.get(), r.err)
+	case <-time.After(time.Second):
+		return nil, f.get()
+	}
 }

@@ -28,11 +28,14 @@ func (s *Server) makeRoom(ctx context.Context) {
 			s.options.Log.Debug("compact the store", "error", err) // nothing new to compact
 		}
 	}
+	if backend.SizeInUse() > s.options.Quota*3/4 {
+		return // nothing was deleted
+	}
 	if err := server.Defragment(); err != nil {
 		s.options.Log.Warn("defragment the store", "error", err)
 		return
 	}
-	if !full || backend.Size() > s.options.Quota*3/4 {
+	if !full {
 		return
 	}
 	disarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: s.MemberID(), Alarm: etcdserverpb.AlarmType_NOSPACE}

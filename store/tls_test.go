@@ -35,7 +35,7 @@ func TestStrangers(t *testing.T) {
 		{"a server of another authority", store.Options{TLS: other.client(t, "host-b", time.Hour)}, []string{"unknown authority"}},
 		{"a client of another authority", store.Options{TLS: unknown}, []string{"tls: "}},
 		{"no certificate", store.Options{TLS: none}, []string{"certificate required", "shows no certificate"}},
-		{"an expired certificate", store.Options{TLS: a.client(t, "host-b", -time.Hour)}, []string{"host-b", "is valid from " + time.Now().UTC().Format("2006-")[:4], "its clock says"}},
+		{"an expired certificate", store.Options{TLS: a.client(t, "host-b", -time.Hour)}, []string{"(host-b) is valid from ", "its clock says " + time.Now().UTC().Format("2006-01-02")}},
 		{"a clock a day ahead", store.Options{TLS: early}, []string{"expired", "its clock says " + time.Now().Add(30*time.Hour).UTC().Format("2006-01-02")}},
 	} {
 		c.options.Endpoints = []string{k.endpoint()}

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Watch implements Store. Whenever the stream of changes breaks it begins with a
@@ -22,20 +24,28 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 		defer close(out)
 		defer cancel()
 		defer stop()
+		wait := time.Duration(0)
 		for ctx.Err() == nil {
-			err := e.follow(ctx, prefix, out)
+			began, err := e.follow(ctx, prefix, out)
 			if ctx.Err() != nil {
 				return
 			}
 			e.options.Log.Debug("watch of the store broke, starting it again", "prefix", prefix, "error", err)
-			if !errors.Is(err, errCompacted) {
+			wait = min(2*wait+100*time.Millisecond, time.Second)
+			switch {
+			case began:
+				wait = 50 * time.Millisecond
 				e.health.hurry()
-				pause(ctx, 200*time.Millisecond)
+			case errors.Is(err, heddle.StoreRefused.Sentinel()):
+				wait = refusedPause // a host that was removed asks for long
 			}
+			pause(ctx, wait)
 		}
 	}()
 	return out
 }
+
+const refusedPause = 5 * time.Second
 
 func pause(ctx context.Context, d time.Duration) {
 	select {
@@ -46,31 +56,34 @@ func pause(ctx context.Context, d time.Duration) {
 
 var errCompacted = errors.New("the changes since the snapshot were compacted away")
 
-// follow sends a snapshot and what changes after it, until the stream breaks.
-func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) error {
+// follow sends a snapshot and what changes after it, until the stream breaks; it
+// says if it came as far as the changes.
+func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (began bool, err error) {
 	s, err := e.Read(ctx, prefix)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !send(ctx, out, Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries}) {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// A member without a leader must not feed silence.
 	stream, err := etcdserverpb.NewWatchClient(e.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx))
 	if err != nil {
-		return err
+		return false, err
 	}
 	key, end := span(prefix)
-	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision + 1, Fragment: true}
+	// From the snapshot's own revision on, which is left out again: a watch that
+	// begins in the future gets no answer to the question whether it goes on.
+	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision, Fragment: true}
 	err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: create}})
 	if err != nil {
-		return err
+		return false, err
 	}
 	var waiting atomic.Int64
 	go ask(ctx, cancel, stream, &waiting)
-	return e.receive(ctx, stream, &waiting, out)
+	return receive(ctx, stream, &waiting, s.Revision, out)
 }
 
 // ask lets the server show now and then that it lives, and ends the stream of
@@ -94,9 +107,10 @@ func ask(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Wat
 	}
 }
 
-const progressEvery = 2 * time.Second
+const progressEvery = 3 * time.Second
 
-func (e *Etcd) receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64, out chan<- Event) error {
+// receive sends the changes after the revision.
+func receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64, after int64, out chan<- Event) (began bool, err error) {
 	var gathered []*mvccpb.Event
 	for {
 		waiting.Store(time.Now().UnixNano())
@@ -104,19 +118,20 @@ func (e *Etcd) receive(ctx context.Context, stream etcdserverpb.Watch_WatchClien
 		waiting.Store(0)
 		switch {
 		case err != nil:
-			return err
+			return began, err
 		case r.CompactRevision != 0:
-			return errCompacted
+			return began, errCompacted
 		case r.Canceled:
-			return errors.New(r.CancelReason)
+			return began, errors.New(r.CancelReason)
 		}
+		began = true
 		gathered = append(gathered, r.Events...)
 		if r.Fragment {
 			continue
 		}
 		for _, event := range byRevision(gathered) {
-			if !send(ctx, out, event) {
-				return ctx.Err()
+			if event.Revision > after && !send(ctx, out, event) {
+				return began, ctx.Err()
 			}
 		}
 		gathered = nil

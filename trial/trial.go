@@ -1,7 +1,8 @@
 // Package trial finds out whether a mode works on this kernel by using it: the
 // plans of a sample network and endpoint are made on a throw-away host, compared
 // and removed. What a version number, a module list or a configuration file say
-// does not matter. It takes some tens of milliseconds.
+// does not matter. It takes some tens of milliseconds; a mode that spans hosts is
+// tried between two of them, with packets, which takes some tenths of a second.
 package trial
 
 import (

@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,4 +68,26 @@ func TestBest(t *testing.T) {
 			t.Errorf("%+v with %v: %q, want %q", c.refused, c.works, s, c.advice)
 		}
 	}
+}
+
+// blind is the overlay on hosts that do not know where their peers are.
+type blind struct{ overlay.Mode }
+
+func (b blind) Reach(h heddle.HostFacts) heddle.Plan {
+	p := b.Mode.Reach(h)
+	p.Host.Forwards = nil
+	return p
+}
+
+// TestSpanSends: what the kernel takes and compares well does not pass if no
+// packet gets through.
+func TestSpanSends(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, for network namespaces")
+	}
+	err := Run(blind{}, Case{"overlay", true, true})
+	if !errors.Is(err, heddle.NotOnKernel.Sentinel()) || !strings.Contains(err.Error(), "over IPv4") {
+		t.Errorf("hosts that cannot reach each other: %v", err)
+	}
+	t.Log(err)
 }

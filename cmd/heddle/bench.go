@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 )
 
@@ -17,7 +19,7 @@ import (
 type benchFlags struct {
 	preset, out, failIf, placement, congestion string
 	modes, probes, wires                       []string
-	sizes, values, pairs                       []int
+	sizes, values, pairs, hosts                []int
 	rounds, load, clients                      int
 	duration                                   time.Duration
 	seed                                       uint64
@@ -41,7 +43,11 @@ opens from disk), samples.csv and report.bench (for benchstat).
 Presets: ` + presetList() + `.
 A probe of a preset whose tool is not installed is left out, with a line that says
 so; one that was asked for by name is an error. --wire chooses the wires between
-the hosts: intact (a veth), cut (segmentation off, each frame by itself), 1g, 10g.
+the hosts: intact (a veth), cut (segmentation off, each frame by itself), jumbo (cut,
+frames of 9,000 bytes), 1g, 10g. --hosts 2 leaves the pairs on one host out.
+
+docker-overlay is no mode of heddle's: it is the layout that Docker's overlay driver
+makes, made by hand on two more hosts, as a yardstick for overlay.
 
 ` + failIfHelp,
 		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --wire intact,cut --rounds 3 --duration 1s --out /tmp/figures",
@@ -52,7 +58,8 @@ the hosts: intact (a veth), cut (segmentation off, each frame by itself), 1g, 10
 	g.StringVar(&f.preset, "preset", "quick", "what to measure: "+strings.Join(presetNames(), ", "))
 	g.StringSliceVar(&f.modes, "modes", nil, "the modes to measure (default: the preset's); host is the yardstick")
 	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: the preset's)")
-	g.StringSliceVar(&f.wires, "wire", []string{wireIntact}, "the wires between the hosts: intact, cut, 1g, 10g")
+	g.StringSliceVar(&f.wires, "wire", nil, "the wires between the hosts: intact, cut, jumbo, 1g, 10g (default: the preset's, mostly intact)")
+	g.IntSliceVar(&f.hosts, "hosts", nil, "pairs on 1 host, across 2 hosts, or both (default: the preset's, mostly both)")
 	g.IntSliceVar(&f.sizes, "sizes", nil, "UDP payloads in bytes")
 	g.IntSliceVar(&f.values, "values", nil, "Redis's values in bytes")
 	g.IntVar(&f.clients, "clients", 0, "connections of a pair's wrk or redis-benchmark")
@@ -87,11 +94,15 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if _, err := f.matrix(cmd, preset, nil); err != nil {
 		return err
 	}
-	wires, err := wiresNamed(f.wires)
+	wires, err := wiresNamed(firstOf(f.wires, preset.Wires, []string{wireIntact}))
 	if err != nil {
 		return err
 	}
-	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, pairs: preset.Pairs, shared: preset.Shared,
+	spans, err := spansOf(firstOf(f.hosts, preset.Hosts, []int{1, 2}))
+	if err != nil {
+		return err
+	}
+	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, mtus: preset.MTUs, spans: spans, pairs: preset.Pairs, shared: preset.Shared,
 		bridgeNF: f.bridgeNFValue(), congestion: bench.DefaultCongestionControl, say: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.modes, o.insist = f.modes, true
@@ -131,6 +142,31 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	return report.Check(limits)
+}
+
+// firstOf is what was asked for, what the preset wants, or what is usual.
+func firstOf[T any](lists ...[]T) []T {
+	for _, l := range lists {
+		if l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// spansOf are the spans by the number of hosts that they take.
+func spansOf(hosts []int) (all []string, err error) {
+	for _, n := range hosts {
+		span, ok := map[int]string{1: bench.SameHost, 2: bench.Across}[n]
+		if !ok || slices.Contains(all, span) {
+			return nil, heddle.Errorf(heddle.BadArgument, "--hosts", strconv.Itoa(n), "1, 2, or 1,2")
+		}
+		all = append(all, span)
+	}
+	if all == nil {
+		return nil, heddle.Errorf(heddle.BadArgument, "--hosts", "", "1, 2, or 1,2")
+	}
+	return all, nil
 }
 
 // matrix is the preset with the flags' wishes.

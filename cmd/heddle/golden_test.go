@@ -46,6 +46,11 @@ var status = heddle.Status{Host: "host1", Version: "0.1.0", Kernel: "6.12.0", Bo
 		{Name: "firewall", State: "warn", Detail: "15 packets dropped, 3 objects put back"}},
 	Networks: []heddle.NetworkStatus{{Name: "back", Mode: "routed", Free: 1 << 53}, {Name: "front", Mode: "bridge", Endpoints: 1, Free: 125}, {Name: "plain", Mode: "host", Endpoints: 1, Free: -1}}}
 
+var peers = []heddle.PeerStatus{
+	{Name: "host2", ID: "2222222222222222", Underlay: netip.MustParseAddr("192.0.2.2"), Path: "vxlan", State: "up", Since: born, PathMTU: 1400,
+		RTTSeconds: 0.000412, Checksums: "good", Blocks: 3, Store: "alive"},
+	{Name: "host3", ID: "3333333333333333", Path: "none", State: "unknown", Checksums: "unproven", Store: "away"}}
+
 var taken = &heddle.Error{Code: heddle.PortTaken, Kind: heddle.Conflict, Op: "publish port", Object: "8080:80/tcp",
 	Cause: "listen tcp :8080: bind: address already in use", Remedy: "choose another host port, or stop the program that listens there"}
 
@@ -53,6 +58,9 @@ var taken = &heddle.Error{Code: heddle.PortTaken, Kind: heddle.Conflict, Op: "pu
 // and as documents.
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(*session) error{
+		"peers":        func(s *session) error { return s.peerTable(s.stdout, peers) },
+		"peer":         func(s *session) error { return s.peerFields(s.stdout, peers[0]) },
+		"paths":        func(s *session) error { return s.pathTable(s.stdout, peers) },
 		"networks":     func(s *session) error { return s.networkTable(s.stdout, []heddle.Network{back, front, plain1}) },
 		"network":      func(s *session) error { return s.networkFields(s.stdout, front, []heddle.Network{back, front, plain1}) },
 		"network.json": func(s *session) error { return writeDocument(s.stdout, formatJSON, "Network", front) },

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +19,7 @@ const defaultLab = "lab"
 func newLab(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "lab", Short: "Labs: several hosts on this machine", GroupID: groupLabs,
 		Long: "A lab is several hosts on this machine, joined by a switch: each has its own\nnetwork, processes, host name and folders, and an agent unless told otherwise.\nLabs need root."},
-		newLabUp(s), newLabList(s), newLabExec(s), newLabDown(s))
+		newLabUp(s), newLabList(s), newLabExec(s), newLabFault(s), newLabDown(s))
 }
 
 func newLabList(s *session) *cobra.Command {
@@ -44,6 +47,8 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 		state := s.colour(w, green, "up")
 		if !l.Alive() {
 			state = s.colour(w, red, "broken")
+		} else if crashed := l.Crashed(); len(crashed) > 0 {
+			state = s.colour(w, red, "up, relay crashed: "+strings.Join(crashed, ", "))
 		}
 		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), size(l.Topology.MTU), bitRate(l.Topology.Rate), moment(l.Created)})
 	}
@@ -53,10 +58,18 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 // hostTable shows the hosts of a lab.
 func (s *session) hostTable(w io.Writer, l *lab.Lab) error {
 	var rows [][]string
-	for _, h := range l.Hosts {
-		rows = append(rows, []string{h.Name, h.Addr4.String(), h.Addr6.String(), h.Socket})
+	for _, h := range slices.Concat(l.Hosts, l.Routers) {
+		rows = append(rows, []string{h.Name, addr(h.Addr4), addr(h.Addr6), h.Socket})
 	}
 	return writeTable(w, s.width(), []string{"host", "ipv4", "ipv6", "agent's socket"}, rows)
+}
+
+// addr is empty for no address.
+func addr(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
 }
 
 func newLabDown(s *session) *cobra.Command {

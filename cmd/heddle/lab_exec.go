@@ -57,7 +57,7 @@ func (s *session) completesHosts(name *string) cobra.CompletionFunc {
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		for _, h := range l.Hosts {
+		for _, h := range slices.Concat(l.Hosts, l.Routers, l.Switches) {
 			hosts = append(hosts, h.Name)
 		}
 		return hosts, cobra.ShellCompDirectiveNoFileComp

@@ -13,7 +13,8 @@ import (
 
 // rig is a lab of two hosts for each wire, with endpoints in every mode under
 // test, made through the same agent call as everybody's. The first lab also has
-// the pairs on one host, which cross no wire.
+// the pairs on one host, which cross no wire. Docker's layout, which is none of
+// our modes, has two hosts of its own on the same switch.
 //
 //	host1: net-M: a1 a2 …   ──switch──   host2: net-M: b1 …
 //	same-host pairs a(2i-1) -> a(2i); pairs across a(2i-1) -> b(i)
@@ -29,6 +30,8 @@ type rig struct {
 type stage struct {
 	lab    *lab.Lab
 	agents [2]*client.Client
+	// docker are the hosts of bench.DockerLayout, if it is wanted.
+	docker []*lab.Host
 	wire   bench.Wire
 	// near says that the pairs on one host are here.
 	near bool
@@ -40,7 +43,12 @@ type rigOptions struct {
 	// insist makes a mode that is not available an error.
 	insist bool
 	wires  []bench.Wire
-	pairs  int
+	// mtus are those of the networks that cross hosts by VXLAN, by wire; without
+	// one they have what is usual for them.
+	mtus map[string]int
+	// spans are those wanted.
+	spans []string
+	pairs int
 	// shared pairs have one client and one server container.
 	shared   bool
 	bridgeNF string
@@ -113,24 +121,16 @@ func (r *rig) raise(ctx context.Context) error {
 }
 
 func (r *rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage, error) {
-	o := lab.Options{Name: r.name, Hosts: 2, Sysctls: r.sysctls(), Cut: wire.Name == wireCut, Rate: wire.Rate, Progress: func(string) {}}
-	if number > 0 {
-		o.Name += "-" + wireLabel(wire)
-	}
-	for _, mode := range r.modes {
-		if mode == modeDirect {
-			o.NICs = 2 * r.containers()
-		}
-	}
-	l, err := lab.Up(ctx, o)
+	l, err := lab.Raise(ctx, r.topology(number, wire))
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{lab: l, wire: wire, near: number == 0}
+	s := &stage{lab: l, wire: wire, near: number == 0 && r.wants(bench.SameHost)}
 	s.wire.MTU = l.Topology.MTU
 	for i := range s.agents {
 		s.agents[i] = client.New(l.Hosts[i].Socket)
 	}
+	s.docker = l.Hosts[len(s.agents):]
 	s.wire.Offloads, err = l.Hosts[0].Offloads()
 	if err != nil {
 		return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))

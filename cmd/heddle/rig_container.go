@@ -25,26 +25,22 @@ func (r *rig) addMode(ctx context.Context, number int, mode string) error {
 	return nil
 }
 
-// addTo makes the mode's network on both hosts, and its columns.
+// addTo makes the mode's network on both hosts, its containers and its columns.
 func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]bench.Column, error) {
-	for host := range s.agents {
-		if _, _, err := s.agents[host].CreateNetwork(ctx, r.network(s, number, host, mode), false); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.linkHosts(ctx, s, number, mode); err != nil {
+	if err := r.addNetwork(ctx, s, number, mode); err != nil {
 		return nil, err
 	}
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
 	way(same, across)
+	far := r.wants(bench.Across)
 	var clients, nears, fars []bench.Place
 	for i := range r.containers() {
 		for _, x := range []struct {
 			all     *[]bench.Place
 			host, i int
 			wanted  bool
-		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.near}, {&fars, 1, i, true}} {
+		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.near}, {&fars, 1, i, far}} {
 			if !x.wanted {
 				continue
 			}
@@ -60,12 +56,26 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 		if s.near {
 			same.Pairs = append(same.Pairs, r.pair(number, i, false, clients[at], nears[at]))
 		}
-		across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
+		if far {
+			across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
+		}
 	}
-	if s.near {
-		return []bench.Column{same, across}, nil
+	return r.made(ctx, s, same, across)
+}
+
+// made are the columns that have pairs, once those of an overlay reach each other.
+func (r *rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
+	for _, c := range columns {
+		for _, pair := range c.Pairs {
+			if c.Mode == bench.Overlay && c.Span == bench.Across && err == nil {
+				err = s.reach(ctx, pair)
+			}
+		}
+		if len(c.Pairs) > 0 {
+			all = append(all, c)
+		}
 	}
-	return []bench.Column{across}, nil
+	return all, err
 }
 
 func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair {
@@ -76,6 +86,9 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+	if mode == bench.DockerLayout {
+		return r.dockerContainer(ctx, s, host, number, i)
+	}
 	h := s.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
 	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}

@@ -25,13 +25,31 @@ func way(same, across bench.Column) {
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
+	case bench.DockerLayout:
+		same.Notes["way"], across.Notes["way"] = dockerNote, dockerNote
 	}
+}
+
+// addNetwork makes a mode's network on both hosts.
+func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
+	switch mode {
+	case bench.DockerLayout:
+		return r.dockerNetwork(ctx, s, number)
+	case bench.Overlay:
+		return s.shared(ctx, r.network(s, number, 0, mode))
+	}
+	for host := range s.agents {
+		if _, _, err := s.agents[host].CreateNetwork(ctx, r.network(s, number, host, mode), false); err != nil {
+			return err
+		}
+	}
+	return r.linkHosts(ctx, s, number, mode)
 }
 
 // network of a mode on a host. A mode whose containers are on the wire has one
 // subnet on both hosts, and each host its own range of it.
 func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
-	n := heddle.Network{Name: "bench-" + mode, Mode: mode}
+	n := heddle.Network{Name: "bench-" + mode, Mode: mode, MTU: r.mtu(s, mode)}
 	switch mode {
 	case bench.Control:
 	case modeMacvlan:
@@ -97,6 +115,7 @@ func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) 
 const (
 	wireIntact = "intact"
 	wireCut    = "cut"
+	wireJumbo  = "jumbo"
 )
 
 // shapedNote says how a wire gets its rate.
@@ -106,6 +125,7 @@ func knownWires() []bench.Wire {
 	return []bench.Wire{
 		{Name: wireIntact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
 		{Name: wireCut, Note: "tso, gso and gro are off at both ends: each frame of the MTU crosses by itself, as on a cable (its checksum is left out)"},
+		{Name: wireJumbo, MTU: 9000, Note: "as cut, with frames of 9,000 bytes"},
 		{Name: "1g", Rate: 1e9, Note: "1 Gbit/s " + shapedNote},
 		{Name: "10g", Rate: 10e9, Note: "10 Gbit/s " + shapedNote},
 	}
@@ -126,7 +146,7 @@ func wiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}

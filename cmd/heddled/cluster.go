@@ -40,7 +40,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if !external && !c.embedded() {
 		return nil, nil
 	}
-	self, now, err := c.self()
+	self, now, err := c.self(log)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	m := &company{name: self.Name}
 	if external {
 		m.store, err = c.dial(endpoints, clear, log)
-	} else if m.node, err = join.Open(ctx, join.Options{Dir: c.clusterDir(), Name: self.Name, Underlay: self.Underlay,
+	} else if m.node, err = join.Open(ctx, join.Options{Dir: c.clusterDir(), Name: self.Name, Underlay: self.Underlay, MTU: self.MTU,
 		Join: c.Join, Token: c.Token, Now: now, Log: log}); err == nil {
 		m.store = m.node.Store()
-		self.ID = m.node.Self().ID
+		self.ID, self.Underlay = m.node.Self().ID, m.node.Self().Underlay
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 }
 
 // self is this host as other hosts are to see it.
-func (c config) self() (heddle.Host, func() time.Time, error) {
+func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
 	h := heddle.Host{Name: c.Name, Version: heddle.Version}
 	now, err := clock()
 	if err != nil {
@@ -90,6 +90,11 @@ func (c config) self() (heddle.Host, func() time.Time, error) {
 		return h, nil, err
 	}
 	h.Underlay, h.MTU, err = underlay(c.Underlay, facts)
+	if last, mtu, ok := join.Remembered(c.clusterDir()); err != nil && ok && heddle.KindOf(err) != heddle.Usage {
+		// the containers of a host that boots need their agent before it has addresses
+		log.Warn("this host's addresses for other hosts are not there (yet)", "error", err, "remembered", last)
+		h.Underlay, h.MTU, err = last, mtu, nil
+	}
 	return h, now, err
 }
 

@@ -35,7 +35,7 @@ func (h hosts) List() []client.HostStatus {
 			s.State = "alive"
 		}
 		for _, b := range v.Blocks {
-			if b.Host == host.Name {
+			if b.Host == host.ID {
 				s.Blocks++
 			}
 		}

@@ -60,6 +60,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
 	s.mux.HandleFunc("GET "+client.PathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
 	s.mux.HandleFunc("GET "+client.PathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
+	s.handlePeers()
 	s.mux.HandleFunc("POST "+client.PathGC, take(func(ctx context.Context, q client.GCRequest) (any, error) {
 		removed, err := a.GC(ctx, q.Owner, q.Keep)
 		return client.GCReply{Removed: removed}, err

@@ -210,11 +210,19 @@ func (f fault) fix(t *testing.T, s *scene) {
 func (s *scene) sh(t *testing.T, script string) {
 	t.Helper()
 	heddle := "HEDDLE_SOCKET=" + s.run() + "/heddle.sock " + cell.Build(t, "heddle")
-	script = strings.NewReplacer("STATE", s.state(), "RUN", s.run(), "PID", fmt.Sprint(s.agent.Pid()), "PLUGINS", s.bin, "HEDDLE", heddle,
+	script = strings.NewReplacer("STATE", s.state(), "RUN", s.run(), "PID", s.pid(), "PLUGINS", s.bin, "HEDDLE", heddle,
 		"NFTPROG", s.tools["nft"], "IPPROG", s.tools["ip"], "LEGACYPROG", s.tools["iptables-legacy"]).Replace(script)
 	if out, err := cell.TrySh("%s", script); err != nil {
 		t.Fatalf("%s\n%v\n%s", script, err, out)
 	}
+}
+
+// pid is the agent's, "" for one that a test has started by itself.
+func (s *scene) pid() string {
+	if s.agent == nil {
+		return ""
+	}
+	return fmt.Sprint(s.agent.Pid())
 }
 
 // networkd runs the real systemd-networkd, with a file of the given text.

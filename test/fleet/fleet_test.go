@@ -43,7 +43,7 @@ type host struct {
 func newFleet(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
 	t.Helper()
 	cell.Need(t)
-	o := lab.Options{Name: "fleet", Hosts: hosts, Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}, AgentsLater: true}
+	o := lab.Options{Name: strings.ToLower(t.Name()), Hosts: hosts, Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}, AgentsLater: true}
 	for _, c := range change {
 		c(&o)
 	}
@@ -199,7 +199,7 @@ func (f *fleet) everywhere(t testing.TB, what string, try func(*host) error) tim
 	t.Helper()
 	began := time.Now()
 	for _, h := range f.hosts {
-		world.Soon(t, what+" on "+h.Host.Name, func() error {
+		world.Within(t, time.Minute, what+" on "+h.Host.Name, func() error {
 			err := try(h)
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, h.log())

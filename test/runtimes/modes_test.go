@@ -26,6 +26,7 @@ type wiring struct {
 var wirings = []wiring{
 	{mode: "bridge"},
 	{mode: "routed"},
+	{mode: "overlay"},
 	{mode: "macvlan", onLAN: true},
 	{mode: "direct", onLAN: true, nics: true},
 }

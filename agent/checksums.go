@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/peer"
+)
+
+// The self-test of checksums is made when a peer appears, and again where it
+// proved nothing: the peer may not have made its tunnel yet.
+const (
+	checksumEvery = 5 * time.Second
+	checksumAgain = 10 * time.Minute // at most between two tests that prove nothing
+)
+
+// verdict is the outcome of the self-test towards one peer.
+type verdict struct {
+	peer.Verdict
+	wait time.Duration
+	next time.Time
+}
+
+func (p *paths) verdict(id string) peer.Verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.checksums[id].Verdict, peer.Unproven)
+}
+
+// testChecksums tests the way to each peer that answers, until ctx ends.
+func (a *Agent) testChecksums(ctx context.Context) {
+	tick := time.NewTicker(checksumEvery)
+	defer tick.Stop()
+	for {
+		for _, h := range a.opt.Cluster.View().Peers {
+			if ctx.Err() == nil && a.paths.Paths()[h.ID].State == peer.Up && a.paths.untested(h.ID) {
+				a.testChecksum(ctx, h)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *paths) untested(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := p.checksums[id]
+	return v.Verdict != peer.Good && !time.Now().Before(v.next)
+}
+
+func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
+	f := a.host().Fabric
+	v4, ok := heddle.Path(f.Self, h)
+	if !ok {
+		return
+	}
+	found, err := peer.TestChecksums(ctx, f.TunnelName(v4), f.Self.TunnelMAC().LinkLocal(), h.TunnelMAC().LinkLocal())
+	if err != nil {
+		a.log.Debug("checksums not tested", "peer", h.Name, "error", err)
+	}
+	p := a.paths
+	p.mu.Lock()
+	v := p.checksums[h.ID]
+	v.Verdict, v.wait = found, min(checksumAgain, max(checksumEvery, 2*v.wait))
+	v.next = time.Now().Add(v.wait)
+	p.checksums[h.ID] = v
+	spoiled := found == peer.Spoiled && !p.found.SoftChecksums
+	if spoiled {
+		p.found.SoftChecksums, err = true, p.save()
+	}
+	p.mu.Unlock()
+	if !spoiled {
+		return
+	}
+	a.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
+	a.adopt()
+	p.mu.Lock()
+	clear(p.checksums) // all are tested again
+	p.mu.Unlock()
+}

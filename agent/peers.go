@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/peer"
+)
+
+// paths is what the host found out about the ways to its peers. What the plans
+// need of it is kept under the run folder, for an agent that starts again.
+type paths struct {
+	*peer.Peers
+	file string
+
+	mu    sync.Mutex
+	found found
+	// checksums has the verdicts of the self-test, by the peers' IDs.
+	checksums map[string]verdict
+}
+
+// found goes into the plans.
+type found struct {
+	MTU map[string]int `json:"mtu,omitempty"`
+	// SoftChecksums stays on until the host boots anew.
+	SoftChecksums bool `json:"softChecksums,omitempty"`
+}
+
+// openPaths starts looking at the peers.
+func (a *Agent) openPaths() {
+	a.paths = &paths{file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
+	if err := a.paths.load(); err != nil {
+		a.log.Warn("what was known about paths is not read", "file", a.paths.file, "error", err)
+	}
+	v := a.opt.Cluster.View()
+	a.paths.Peers = peer.New(peer.Options{Self: v.Self, Log: a.log})
+	a.paths.Set(v.Peers)
+}
+
+func (p *paths) load() error {
+	text, err := os.ReadFile(p.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &p.found)
+	}
+	return err
+}
+
+// save writes the file anew; the caller holds mu.
+func (p *paths) save() error {
+	text, err := json.Marshal(p.found)
+	if err != nil {
+		return err
+	}
+	next := p.file + ".next"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, p.file)
+}
+
+// fill adds what is known about the paths to what the cluster agreed on.
+func (p *paths) fill(f *heddle.Fabric) error {
+	now := p.Paths()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.found.MTU
+	p.found.MTU = map[string]int{}
+	for _, h := range f.Peers {
+		if mtu := cmp.Or(now[h.ID].MTU, old[h.ID]); mtu > 0 {
+			p.found.MTU[h.ID] = mtu
+		}
+	}
+	f.PathMTU, f.SoftChecksums = maps.Clone(p.found.MTU), p.found.SoftChecksums
+	if maps.Equal(old, p.found.MTU) {
+		return nil
+	}
+	return p.save()
+}
+
+// Peers lists the other hosts of the cluster, by name; none without a cluster.
+func (a *Agent) Peers() []heddle.PeerStatus {
+	if a.opt.Cluster == nil {
+		return nil
+	}
+	v := a.opt.Cluster.View()
+	connected := v.Revision > 0 && a.opt.Cluster.Health().State != "down"
+	now := a.paths.Paths()
+	var all []heddle.PeerStatus
+	for _, h := range v.Peers {
+		all = append(all, a.peerStatus(v, h, now[h.ID], connected))
+	}
+	slices.SortFunc(all, func(x, y heddle.PeerStatus) int { return cmp.Compare(x.Name, y.Name) })
+	return all
+}
+
+func (a *Agent) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
+	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
+		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(a.paths.verdict(h.ID)), Store: "away"}
+	if v4, ok := heddle.Path(v.Self, h); ok {
+		s.Path = "vxlan"
+		s.Underlay, _ = h.UnderlayFor(v4)
+	}
+	for _, b := range v.Blocks {
+		if b.Host == h.ID {
+			s.Blocks++
+		}
+	}
+	switch {
+	case !connected:
+		s.Store = "unknown"
+	case v.Alive[h.Name]:
+		s.Store = "alive"
+	}
+	return s
+}
+
+// pathsPart says which peers do not answer, and whether checksums were spoiled.
+func (a *Agent) pathsPart() heddle.PartStatus {
+	var silent []string
+	for _, p := range a.Peers() {
+		if p.State == string(peer.Silent) || p.Path == "none" {
+			silent = append(silent, p.Name)
+		}
+	}
+	a.paths.mu.Lock()
+	soft := a.paths.found.SoftChecksums
+	a.paths.mu.Unlock()
+	part := heddle.PartStatus{Name: "paths", State: "ok"}
+	switch {
+	case len(silent) > 0:
+		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent))
+	case soft:
+		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
+	}
+	return part
+}

@@ -1,0 +1,410 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+)
+
+// serve runs a store in this process and returns its address.
+func serve(t *testing.T) string {
+	t.Helper()
+	at := free(t)
+	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{free(t)}})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	select {
+	case <-s.Ready():
+	case <-time.After(time.Minute):
+		t.Fatal("the store does not start")
+	}
+	return at.String()
+}
+
+func free(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer l.Close()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dial(t *testing.T, address string) store.Store {
+	t.Helper()
+	s, err := store.Dial(store.Options{Endpoints: []string{address}})
+	check(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func wait(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func options(t *testing.T, s store.Store, name, dir string) cluster.Options {
+	return cluster.Options{Store: s, StateDir: dir, Wait: 20 * time.Second,
+		Self: heddle.Host{Name: name, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.1")}, MTU: 1500}}
+}
+
+func open(t *testing.T, s store.Store, name, dir string) *cluster.Cluster {
+	t.Helper()
+	c, err := cluster.Open(wait(t), options(t, s, name, dir))
+	check(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func lan(name, subnet string) heddle.Network {
+	return heddle.Network{ID: fmt.Sprintf("%016x", len(name)) + name, Name: name, Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}}
+}
+
+// shop lends what is not taken.
+type shop struct {
+	mu    sync.Mutex
+	taken map[netip.Addr]bool
+	lent  map[netip.Addr]bool
+}
+
+func newShop(taken ...string) *shop {
+	s := &shop{taken: map[netip.Addr]bool{}, lent: map[netip.Addr]bool{}}
+	for _, a := range taken {
+		s.taken[netip.MustParseAddr(a)] = true
+	}
+	return s
+}
+
+func (s *shop) Lend(_ string, a netip.Addr) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[a] {
+		return errors.New("endpoint x/eth0 has it")
+	}
+	s.lent[a] = true
+	return nil
+}
+
+func (s *shop) Reclaim(_ string, a netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.lent, a)
+}
+
+func (s *shop) out() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lent)
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestClaimBorrowMoveDelete(t *testing.T) {
+	at := serve(t)
+	a, b, c := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir()), open(t, dial(t, at), "c", t.TempDir())
+	if a.View().Cluster == "" || a.View().VNI != b.View().VNI {
+		t.Fatalf("%+v and %+v", a.View(), b.View())
+	}
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	_, err = b.CreateNetwork(wait(t), lan("other", "10.1.0.0/16"), nil)
+	if !errors.Is(err, heddle.SubnetOverlap.Sentinel()) {
+		t.Fatal(err)
+	}
+	subnet := n.Subnets[0]
+	until(t, "b has the network", func() bool { return len(b.View().Networks) == 1 })
+	first, err := a.ClaimBlock(wait(t), n, subnet, netip.Addr{})
+	check(t, err)
+	second, err := b.ClaimBlock(wait(t), n, subnet, netip.Addr{})
+	check(t, err)
+	if first != netip.MustParsePrefix("10.1.0.0/29") || second == first {
+		t.Fatal(first, second)
+	}
+	if got := a.View().BlocksOf(n.ID, a.View().Self.ID); len(got) != 1 || got[0] != first {
+		t.Fatal(got)
+	}
+	shops := []*shop{newShop("10.1.0.3"), newShop()}
+	for i, x := range []*cluster.Cluster{a, b} {
+		go x.Serve(t.Context(), shops[i])
+	}
+	borrowed := netip.MustParseAddr("10.1.0.2")
+	_, err = b.ClaimBlock(wait(t), n, subnet, borrowed)
+	if !errors.Is(err, heddle.AddressTaken.Sentinel()) {
+		t.Fatal(err)
+	}
+	id := heddle.EndpointID{Container: "box", IfName: "eth0"}
+	check(t, b.Borrow(wait(t), n.ID, borrowed, id))
+	pin := heddle.Pin{Network: n.ID, Addr: borrowed, Host: b.View().Self.ID}
+	if v := b.View(); len(v.Pins) != 1 || v.Pins[0] != pin {
+		t.Fatalf("%+v", v.Pins)
+	}
+	until(t, "a knows that it is lent", func() bool { return len(a.View().Lent) == 1 && a.View().Lent[0] == pin })
+	err = b.Borrow(wait(t), n.ID, netip.MustParseAddr("10.1.0.3"), id)
+	if !errors.Is(err, heddle.AddressTaken.Sentinel()) {
+		t.Fatal(err)
+	}
+	err = a.YieldBlock(wait(t), n.ID, first)
+	if !errors.Is(err, heddle.AddressTaken.Sentinel()) {
+		t.Fatal(err)
+	}
+
+	check(t, b.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "c"}))
+	until(t, "c knows of the move", func() bool { return len(c.View().Moves) == 1 })
+	check(t, c.Borrow(wait(t), n.ID, borrowed, id))
+	pin.Host = c.View().Self.ID
+	until(t, "the pin is c's alone", func() bool {
+		v := a.View()
+		return len(v.Pins) == 1 && v.Pins[0] == pin && len(v.Lent) == 1 && v.Lent[0] == pin && len(c.View().Moves) == 0
+	})
+	check(t, c.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "a"}))
+	until(t, "it came home", func() bool { return len(a.View().Moves) == 1 && len(a.View().Lent) == 0 && shops[0].out() == 0 })
+
+	err = a.DeleteNetwork(wait(t), "web")
+	if !errors.Is(err, heddle.NetworkInUse.Sentinel()) {
+		t.Fatal(err)
+	}
+	check(t, a.YieldBlock(wait(t), n.ID, first))
+	check(t, b.YieldBlock(wait(t), n.ID, second))
+	check(t, a.DeleteNetwork(wait(t), "web"))
+	until(t, "all see that it is gone", func() bool { return len(a.View().Networks)+len(b.View().Networks)+len(c.View().Networks) == 0 })
+}
+
+func TestStartsWithoutStore(t *testing.T) {
+	at, dir := serve(t), t.TempDir()
+	s := dial(t, at)
+	a := open(t, s, "a", dir)
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), []netip.Prefix{netip.MustParsePrefix("10.1.0.8/29")})
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	id := a.View().Self.ID
+	check(t, a.Close())
+	nowhere := dial(t, free(t).String())
+	o := options(t, nowhere, "a", dir)
+	o.Wait = 100 * time.Millisecond
+	a, err = cluster.Open(wait(t), o)
+	check(t, err)
+	defer a.Close()
+	v := a.View()
+	if got := v.BlocksOf(n.ID, id); v.Revision != 0 || v.Self.ID != id || len(got) != 2 || got[0] != block || len(v.Networks) != 1 {
+		t.Fatalf("%+v", v)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err = a.ClaimBlock(ctx, n, n.Subnets[0], netip.Addr{})
+	if !errors.Is(err, heddle.StoreDown.Sentinel()) {
+		t.Fatal(err)
+	}
+}
+
+func TestAnotherStore(t *testing.T) {
+	first, second, dir := serve(t), serve(t), t.TempDir()
+	a := open(t, dial(t, first), "a", dir)
+	id := a.View().Cluster
+	check(t, a.Close())
+	a = open(t, dial(t, second), "a", dir)
+	v := a.View()
+	if v.Strange == nil || !errors.Is(v.Strange, heddle.StoreStrange.Sentinel()) || v.Cluster != id {
+		t.Fatalf("%+v", v)
+	}
+	_, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	if !errors.Is(err, heddle.StoreStrange.Sentinel()) {
+		t.Fatal(err)
+	}
+	s, err := dial(t, second).Read(wait(t), cluster.Prefix)
+	check(t, err)
+	if len(s.Entries) != 0 {
+		t.Fatalf("written: %+v", s.Entries)
+	}
+}
+
+func TestRemovedHost(t *testing.T) {
+	at, dir := serve(t), t.TempDir()
+	s := dial(t, at)
+	a, b := open(t, dial(t, at), "a", dir), open(t, dial(t, at), "b", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	until(t, "a is connected", func() bool { return b.View().Alive["a"] })
+	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.AgentRuns.Sentinel()) {
+		t.Fatal(err)
+	}
+	_, err = cluster.Open(wait(t), options(t, s, "a", t.TempDir()))
+	if !errors.Is(err, heddle.HostExists.Sentinel()) {
+		t.Fatal(err)
+	}
+	check(t, b.RemoveHost(wait(t), s, "a", true))
+	check(t, b.RemoveHost(wait(t), s, "a", true)) // finishes what was cut off
+	until(t, "a sees it", func() bool { return a.View().Removed })
+	if _, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.HostRemoved.Sentinel()) {
+		t.Fatal(err)
+	}
+	if again, err := b.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); err != nil || again != block {
+		t.Fatal(again, err)
+	}
+	check(t, a.Close())
+	a = open(t, dial(t, at), "a", dir)
+	if !a.View().Removed {
+		t.Fatalf("%+v", a.View())
+	}
+	if err := b.RemoveHost(wait(t), s, "nobody", true); !errors.Is(err, heddle.NoHost.Sentinel()) {
+		t.Fatal(err)
+	}
+	open(t, dial(t, at), "a", t.TempDir()) // installed anew
+}
+
+func TestTwins(t *testing.T) {
+	at, dir, copied := serve(t), t.TempDir(), t.TempDir()
+	a := open(t, dial(t, at), "a", dir)
+	o := options(t, dial(t, at), "a", copied)
+	o.Self.ID = a.View().Self.ID
+	b, err := cluster.Open(wait(t), o)
+	check(t, err)
+	defer b.Close()
+	until(t, "the first sees the second", func() bool { return errors.Is(a.View().Strange, heddle.HostExists.Sentinel()) })
+	if b.View().Strange != nil {
+		t.Fatal(b.View().Strange)
+	}
+}
+
+func TestAllClaimAtOnce(t *testing.T) {
+	at := serve(t)
+	const hosts = 16
+	var all []*cluster.Cluster
+	for i := range hosts {
+		all = append(all, open(t, dial(t, at), fmt.Sprintf("h%d", i), t.TempDir()))
+	}
+	n, err := all[0].CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	for _, c := range all {
+		until(t, "all have the network", func() bool { return len(c.View().Networks) == 1 })
+	}
+	var group sync.WaitGroup
+	got, errs := make([][2]netip.Prefix, hosts), make([]error, hosts)
+	for i, c := range all {
+		group.Go(func() {
+			for j := range 2 {
+				got[i][j], errs[i] = c.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+			}
+		})
+	}
+	group.Wait()
+	seen := map[netip.Prefix]bool{}
+	for i := range all {
+		check(t, errs[i])
+		for _, b := range got[i] {
+			if seen[b] {
+				t.Fatalf("two have %s", b)
+			}
+			seen[b] = true
+		}
+	}
+	if _, err := all[0].ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.PoolExhausted.Sentinel()) {
+		t.Fatal(err)
+	}
+}
+
+func TestMoveToAHostInstalledAnew(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	a, b := open(t, s, "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	lender := newShop()
+	go a.Serve(t.Context(), lender)
+	until(t, "a sees b", func() bool { return len(a.View().Peers) == 1 })
+	m := cluster.Move{Network: n.ID, Addr: netip.MustParseAddr("10.1.0.2"), Endpoint: heddle.EndpointID{Container: "box", IfName: "eth0"}, To: "b"}
+	check(t, a.Send(wait(t), m))
+	until(t, "b knows of the move", func() bool { return len(b.View().Moves) == 1 })
+	check(t, a.RemoveHost(wait(t), s, "b", true))
+	check(t, b.Close())
+	b = open(t, dial(t, at), "b", t.TempDir())
+	if v := b.View(); len(v.Moves) > 0 {
+		t.Fatalf("the new host has the old one's move: %+v", v.Moves)
+	}
+	until(t, "the address is a's again", func() bool { return len(a.View().Lent) == 0 })
+}
+
+func TestWipedStore(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	a := open(t, s, "a", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	before := a.View()
+	_, _, err = s.Commit(wait(t), store.Change{DeletePrefix: []string{cluster.Prefix}})
+	check(t, err)
+	until(t, "a sees that its cluster is gone", func() bool { return a.View().Strange != nil })
+	v := a.View()
+	if v.Removed || len(v.Networks) != 1 || len(v.Blocks) != 1 || v.Cluster != before.Cluster {
+		t.Fatalf("%+v", v)
+	}
+	if _, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.StoreStrange.Sentinel()) {
+		t.Fatal(err)
+	}
+	left, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	if len(left.Entries) > 0 {
+		t.Fatalf("made again: %+v", left.Entries)
+	}
+}
+
+// TestOlderStore has the store go back to what it was before a claim, as it does
+// when a backup is restored.
+func TestOlderStore(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	dir := t.TempDir()
+	a := open(t, s, "a", dir)
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	backup, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	check(t, a.YieldBlock(wait(t), n.ID, block)) // more revisions
+	block, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	check(t, a.Close())
+	other := dial(t, serve(t))
+	var change store.Change
+	for _, e := range backup.Entries {
+		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
+	}
+	_, _, err = other.Commit(wait(t), change)
+	check(t, err)
+	a = open(t, other, "a", dir)
+	until(t, "the block is claimed again", func() bool {
+		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
+		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
+	})
+}

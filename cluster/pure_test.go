@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+func entries(pairs ...any) (all []store.Entry) {
+	for i := 0; i < len(pairs); i += 2 {
+		e := put(pairs[i].(string), pairs[i+1])
+		e.Revision = int64(i + 1)
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestViewFromEntries(t *testing.T) {
+	at := func(a string) place { return place{"n1", netip.MustParseAddr(a)} }
+	mine, other, gone := netip.MustParsePrefix("10.0.0.0/26"), netip.MustParsePrefix("10.0.0.64/26"), netip.MustParsePrefix("10.0.0.128/26")
+	unknown := netip.MustParsePrefix("10.0.0.192/26")
+	a, b := heddle.Host{Name: "a", ID: "ida"}, heddle.Host{Name: "b", ID: "idb"}
+	m := memory{Cluster: "c1", Host: a, Introduced: true}
+	m.fill()
+	m.Held[blockID{"n1", mine}] = 1
+	m.Pins[at("10.0.0.70")] = 1
+	var r record
+	r.apply(store.Event{Revision: 50, Snapshot: true, Entries: entries(
+		clusterKey, clusterRecord{"c1", 7, 4789},
+		selfKey("a"), hostRecord{a, "r"}, selfKey("b"), hostRecord{b, "r"},
+		networkKey("net"), heddle.Network{ID: "n1", Name: "net"},
+		removedKey("idx"), removedRecord{Name: "x"},
+		blockKey("n1", mine), blockRecord{"ida"},
+		blockKey("n1", other), blockRecord{"idb"},
+		blockKey("n1", gone), blockRecord{"idx"},
+		blockKey("n1", unknown), blockRecord{"ida"},
+		pinKey("a", at("10.0.0.70")), pinRecord{"ida"},
+		pinKey("a", at("10.0.0.71")), pinRecord{"ida"}, // returned, still in the store
+		pinKey("b", at("10.0.0.2")), pinRecord{"idb"},
+		answerKey("b", "a", at("10.0.0.72")), answerRecord{Host: "ida", Move: &Move{Network: "n1", Addr: at("10.0.0.72").addr}},
+		answerKey("b", "a", at("10.0.0.73")), answerRecord{Host: "of old", Move: &Move{Network: "n1", Addr: at("10.0.0.73").addr}},
+		Prefix+"members", "of another room")})
+	m.Used[at("10.0.0.73")] = 1
+	v := r.view(m)
+	if want := []heddle.Block{{Network: "n1", Prefix: mine, Host: "ida"}, {Network: "n1", Prefix: other, Host: "idb"}}; !reflect.DeepEqual(v.Blocks, want) {
+		t.Errorf("blocks %+v", v.Blocks)
+	}
+	lent := heddle.Pin{Network: "n1", Addr: at("10.0.0.2").addr, Host: "idb"}
+	if want := []heddle.Pin{lent, {Network: "n1", Addr: at("10.0.0.70").addr, Host: "ida"}}; !reflect.DeepEqual(v.Pins, want) {
+		t.Errorf("pins %+v", v.Pins)
+	}
+	if !reflect.DeepEqual(v.Lent, []heddle.Pin{lent}) {
+		t.Errorf("lent %+v", v.Lent)
+	}
+	if len(v.Moves) != 1 || v.Moves[0].Addr != at("10.0.0.72").addr || len(v.Peers) != 1 || v.VNI != 7 || v.Removed || v.Revision != 50 {
+		t.Errorf("%+v", v)
+	}
+	if r.owner(blockID{"n1", gone}) != "" {
+		t.Error("the block of a removed host is not free")
+	}
+	r.apply(store.Event{Revision: 51, Deleted: []string{selfKey("a")}})
+	if !r.view(m).Removed {
+		t.Error("a host whose record is gone is not removed")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for subnet, blocks := range map[string]int{"10.1.0.0/24": 32, "10.1.0.0/30": 1, "10.1.0.0/20": 64, "fd00::/120": 16, "fd00::/64": 65536} {
+		p := netip.MustParsePrefix(subnet)
+		taken := map[netip.Prefix]bool{}
+		for range min(blocks, 100) {
+			b, free := choose(heddle.Network{}, p, taken, nil)
+			if !free || taken[b] || !p.Contains(b.Addr()) || b != heddle.BlockOf(p, b.Addr()) {
+				t.Fatalf("%s: %s, %v", p, b, free)
+			}
+			taken[b] = true
+		}
+		if b, free := choose(heddle.Network{}, p, taken, nil); free != (blocks > 100) {
+			t.Errorf("%s has %s after %d", p, b, len(taken))
+		}
+	}
+	p := netip.MustParsePrefix("10.1.0.0/24")
+	ranged := heddle.Network{Ranges: []netip.Prefix{netip.MustParsePrefix("10.1.0.72/30"), netip.MustParsePrefix("fd00::/100")}}
+	for _, draw := range []func(int) int{nil, func(n int) int { return n - 1 }} {
+		if b, free := choose(ranged, p, nil, draw); !free || b.String() != "10.1.0.72/29" {
+			t.Errorf("with a range: %s", b)
+		}
+	}
+}
+
+func TestMemoryOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	m := memory{Cluster: "c", Host: heddle.Host{Name: "a", ID: "i"}, Introduced: true}
+	m.fill()
+	m.Held[blockID{"n", netip.MustParsePrefix("fd00::/112")}] = 5
+	m.Lent[place{"n", netip.MustParseAddr("fd00::7")}] = "x"
+	if err := saveMemory(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	got, err := loadMemory(dir)
+	if err != nil || !reflect.DeepEqual(got, m) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	text, _ := os.ReadFile(memoryPath(dir))
+	var f file
+	if err := json.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	for i := range text {
+		spoiled := append([]byte(nil), text...)
+		spoiled[i] ^= 1
+		if err := os.WriteFile(memoryPath(dir), spoiled, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := loadMemory(dir); err == nil && !reflect.DeepEqual(got, m) {
+			t.Fatalf("byte %d changed: %+v", i, got)
+		} else if err != nil && !errors.Is(err, heddle.LedgerBroken.Sentinel()) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(memoryPath(dir), text[:len(text)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadMemory(dir); !errors.Is(err, heddle.LedgerBroken.Sentinel()) {
+		t.Fatal(err)
+	}
+}

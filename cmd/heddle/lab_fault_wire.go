@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// share is a flag's share of frames: 5% or 0.05.
+type share struct{ *float64 }
+
+func (s share) Type() string { return "share" }
+
+func (s share) String() string {
+	if s.float64 == nil {
+		return "0%"
+	}
+	return strconv.FormatFloat(*s.float64*100, 'g', 4, 64) + "%"
+}
+
+func (s share) Set(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return heddle.Errorf(heddle.BadArgument, "share of frames", text, "give one such as 5% or 0.05")
+	}
+	if percent {
+		v /= 100
+	}
+	*s.float64 = v
+	return nil
+}
+
+func (f *faults) wire() *cobra.Command {
+	var i lab.Impairment
+	direction := string(lab.Both)
+	c := f.command(&cobra.Command{
+		Use: "wire WIRE", Short: "Lose, delay, double, reorder or corrupt the frames of a wire",
+		Long: `wire puts a relay into the wire, which impairs the frames that pass it; the same
+seed makes the same decisions. What is not said is sound: without any flag, the
+relay is taken out again.
+
+--spoil-checksums plays a NIC that promises to compute checksums and does not.`,
+		Example: "  heddle lab fault wire host1 --loss 5% --delay 20ms --jitter 5ms --seed 7\n  heddle lab fault wire host2 --direction out --duplicate 1% --reorder 2% --corrupt 0.1%\n  heddle lab fault wire host2",
+	}, []string{"WIRE"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
+		return "set", l.Impair(ctx, args[0], lab.Direction(direction), i)
+	})
+	fl := c.Flags()
+	fl.Var(share{&i.Loss}, "loss", "`share` of frames that are lost")
+	fl.Var(share{&i.Duplicate}, "duplicate", "`share` of frames that come twice")
+	fl.Var(share{&i.Reorder}, "reorder", "`share` of frames that come "+lab.ReorderDelay.String()+" later")
+	fl.Var(share{&i.Corrupt}, "corrupt", "`share` of frames with a bit flipped")
+	fl.DurationVar(&i.Delay, "delay", 0, "delay of every frame")
+	fl.DurationVar(&i.Jitter, "jitter", 0, "how much the delay varies, up and down")
+	fl.Uint64Var(&i.Seed, "seed", 0, "seed of the decisions")
+	fl.BoolVar(&i.SpoilChecksums, "spoil-checksums", false, "leave the checksums of what the host sends unfinished")
+	fl.StringVar(&direction, "direction", direction, "both, out (what the host sends) or in")
+	return c
+}
+
+func (f *faults) rate() *cobra.Command {
+	return f.command(&cobra.Command{
+		Use: "rate WIRE [RATE]", Short: "Change the rate of a wire",
+		Long:    "rate paces a wire both ways: 10mbit, or unlimited. Without RATE, it is as it was\nmade.",
+		Example: "  heddle lab fault rate host1 100mbit\n  heddle lab fault rate host1",
+	}, []string{"WIRE", "[RATE]"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
+		rate := lab.Rate(0)
+		if len(args) > 1 {
+			var err error
+			if rate, err = lab.ParseRate(args[1]); err != nil {
+				return "", err
+			}
+		}
+		return "set", l.SetRate(ctx, args[0], rate)
+	})
+}
+
+func (f *faults) mtu() *cobra.Command {
+	hidden := false
+	c := f.command(&cobra.Command{
+		Use: "mtu WIRE [BYTES]", Short: "Change the MTU of a wire",
+		Long:    "mtu changes both ends of a wire: its host sees it, a router answers with ICMP.\nWith --hidden only the switch's end: larger frames vanish. Without BYTES, it is as\nit was made.",
+		Example: "  heddle lab fault mtu host1 1400\n  heddle lab fault mtu host1",
+	}, []string{"WIRE", "[BYTES]"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
+		mtu := 0
+		if len(args) > 1 {
+			var err error
+			if mtu, err = strconv.Atoi(args[1]); err != nil || mtu == 0 {
+				return "", heddle.Errorf(heddle.BadMTU, "wire", args[1], "give a number of bytes")
+			}
+		}
+		return "set", l.SetMTU(ctx, args[0], mtu, hidden)
+	})
+	c.Flags().BoolVar(&hidden, "hidden", false, "only at the switch: nobody is told")
+	return c
+}
+
+func (f *faults) clock() *cobra.Command {
+	return f.command(&cobra.Command{
+		Use: "clock HOST AHEAD", Short: "Start a host's agent again with a wrong clock",
+		Long:    "clock starts the agent again with a clock that is ahead of the machine's: 1h, or\nbehind it: -30m (after '--'). 0 is the right time.",
+		Example: "  heddle lab fault clock host1 1h\n  heddle lab fault clock -- host1 -30m\n  heddle lab fault clock host1 0",
+	}, []string{"HOST", "AHEAD"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
+		ahead, err := time.ParseDuration(args[1])
+		if err != nil {
+			return "", heddle.Errorf(heddle.BadArgument, "clock of "+args[0], args[1], "give a time, such as 1h or -30m")
+		}
+		return "set", l.SetClock(ctx, args[0], ahead)
+	})
+}

@@ -1,0 +1,187 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+func overlayChecks() []Check {
+	return []Check{
+		{ID: "tunnel-port", Title: "The tunnels' port is free", Severity: Fail, Looks: "/proc/net/udp and udp6, and VXLAN devices of others in 'ip -d link'; where the host is in a cluster",
+			Why: "A program on the port keeps the tunnel device from coming up. A VXLAN device of another network on the same port loses its packets: heddle drops what is not of its cluster.", Remedy: "stop the program, or start all agents of a new cluster with --tunnel-port PORT", look: lookTunnelPort},
+		{ID: "underlay-mtu", Title: "The underlay has room for IPv6 in tunnels", Severity: Warn, Looks: "'ip link': the MTU of the interface with the underlay address",
+			Why: "VXLAN takes 50 bytes of each packet, 70 over IPv6, and IPv6 needs 1280.", Remedy: "ip link set INTERFACE mtu 1500", look: lookUnderlayMTU},
+		{ID: "path-narrow", Title: "Every path carries what its ends do", Severity: Warn, Looks: "'heddle path list': the path MTUs, and the underlay's own MTU",
+			Why: "Something on the way is narrower. Heddle has the smaller MTU on its routes; other traffic of the host may hang.", Remedy: "ping -M do -s SIZE PEER, and look at the devices on the way; tracepath PEER names them", look: lookPathNarrow},
+		{ID: "peers-answer", Title: "All other hosts answer on the underlay", Severity: Warn, Looks: "'heddle peer list'",
+			Why: "Their containers are not reached from here. It is also so where a firewall drops ICMP echoes; then the path MTU is not known.", Remedy: "ping PEER; let icmp echo-request pass between the hosts", look: lookPeersAnswer},
+		{ID: "underlay-input", Title: "No other firewall drops tunnels and the store", Severity: Warn, Looks: "foreign base chains at the hook input: policy drop without a rule that accepts the ports, and rules that drop them",
+			Why: "Hosts reach each other on UDP 4789 (tunnels) and TCP 9478 (joining), 9479 and 9480 (store).", Remedy: "nft insert rule CHAIN udp dport 4789 accept; nft insert rule CHAIN tcp dport 9478-9480 accept", look: lookUnderlayInput},
+		{ID: "cluster-clock", Title: "The clock fits the cluster's certificates", Severity: Fail, Looks: "the dates in STATE/cluster/*.crt",
+			Why: "A certificate that is not valid yet is refused by all other hosts.", Remedy: "timedatectl set-ntp true", look: lookClusterClock},
+		{ID: "cluster-certificate", Title: "The cluster's certificates do not expire soon", Severity: Warn, Looks: "the dates in STATE/cluster/*.crt",
+			Why: "The agent renews them long before. One that has expired keeps it from the store; a new one needs a token.", Remedy: "journalctl -u heddled says why it was not renewed; 'heddle host token' on another host, then heddled --join ADDR --token T", look: lookCertificate},
+		{ID: "store-reach", Title: "The members of the store are reached", Severity: Warn, Looks: "a TCP connection to each address in STATE/cluster/endpoints",
+			Why: "Without most of them no network and no address block can be changed; traffic goes on.", Remedy: "start heddled on the host that does not answer, or 'heddle host replace OLD NEW'", look: lookStoreReach},
+		{ID: "tunnel-checksums", Title: "Checksums in tunnels are left to the NIC", Severity: Warn, Looks: "the part paths in 'heddle status'",
+			Why: "They were found to arrive spoiled, so the agent has them computed in software, which costs throughput.", Remedy: "look for a newer driver or firmware of the NIC; ethtool -i INTERFACE", look: lookTunnelChecksums},
+		{ID: "tunnel-offload", Title: "The NIC cuts large packets within tunnels", Severity: Note, Looks: "tx-udp_tnl-segmentation in 'ethtool -k' of the interface with the underlay address",
+			Why: "Without it the host cuts them itself: the same packets for more CPU time.", Remedy: "ethtool -K INTERFACE tx-udp_tnl-segmentation on, if the NIC can", look: lookTunnelOffload},
+	}
+}
+
+// clustered says whether the host belongs to a cluster, by the agent's own files:
+// the agent may be down.
+func (h *Host) clustered() bool {
+	_, err := os.Stat(filepath.Join(h.StateDir, "cluster"))
+	return err == nil
+}
+
+var alone = skip("the host is in no cluster")
+
+func lookTunnelPort(ctx context.Context, h *Host) Finding {
+	if !h.clustered() {
+		return alone
+	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	port := int(heddle.DefaultTunnelPort)
+	for _, l := range links {
+		if l.Info.Kind == "vxlan" && l.ours() {
+			port = l.Info.Data.Port
+		}
+	}
+	var evidence []string
+	for _, l := range links {
+		if l.Info.Kind == "vxlan" && !l.ours() && l.Info.Data.Port == port {
+			evidence = append(evidence, fmt.Sprintf("ip -d link: %s: vxlan id %d dstport %d", l.Name, l.Info.Data.ID, port))
+		}
+	}
+	for _, file := range []string{"/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"} {
+		lines, _ := linesOf(file)
+		for _, line := range lines {
+			if heldBy, ok := listens(line.text, port); ok {
+				evidence = append(evidence, fmt.Sprintf("%s: port %d, socket %s: ss -ulpn sport = :%d", file, port, heldBy, port))
+			}
+		}
+	}
+	return trouble(evidence)
+}
+
+// listens reads a line of /proc/net/udp (proc(5)); sockets of the kernel, such as
+// a tunnel's, have no inode.
+func listens(line string, port int) (inode string, ok bool) {
+	f := strings.Fields(line)
+	if len(f) < 10 {
+		return "", false
+	}
+	_, hex, _ := strings.Cut(f[1], ":")
+	number, err := strconv.ParseUint(hex, 16, 16)
+	return f[9], err == nil && int(number) == port && f[9] != "0"
+}
+
+// underlay is this host's record in the cluster, and the interface with its first
+// underlay address; the finding says why they are not known.
+func (h *Host) underlay(ctx context.Context) (heddle.LinkFact, netip.Addr, *Finding) {
+	fail := func(f Finding) (heddle.LinkFact, netip.Addr, *Finding) { return heddle.LinkFact{}, netip.Addr{}, &f }
+	if !h.clustered() {
+		return fail(alone)
+	}
+	all, err := ask(ctx, h, (*client.Client).Hosts)
+	if err != nil {
+		return fail(unknown(err))
+	}
+	facts, err := h.Facts()
+	if err != nil {
+		return fail(unknown(err))
+	}
+	for _, host := range all {
+		for _, l := range facts.Links {
+			has := func(p netip.Prefix) bool { return slices.Contains(host.Underlay, p.Addr()) }
+			if host.Self && slices.ContainsFunc(l.Addrs, has) {
+				return l, host.Underlay[0], nil
+			}
+		}
+	}
+	return fail(skip("no interface has this host's underlay address"))
+}
+
+func lookUnderlayMTU(ctx context.Context, h *Host) Finding {
+	l, addr, missing := h.underlay(ctx)
+	if missing != nil {
+		return *missing
+	}
+	read := fmt.Sprintf("ip link show %s: mtu %d", l.Name, l.MTU)
+	const ipv6 = 1280 // RFC 8200
+	if least := ipv6 + heddle.TunnelOverhead(addr.Is4()); l.MTU < least {
+		return trouble([]string{read, fmt.Sprintf("IPv6 in tunnels needs %d", least)}, fmt.Sprintf("ip link set %s mtu 1500", l.Name))
+	}
+	return fine(read)
+}
+
+// peers are the other hosts as the agent sees them.
+func (h *Host) peers(ctx context.Context) ([]heddle.PeerStatus, *Finding) {
+	if !h.clustered() {
+		return nil, &alone
+	}
+	all, err := ask(ctx, h, (*client.Client).Peers)
+	if err != nil {
+		f := unknown(err)
+		return nil, &f
+	}
+	return all, nil
+}
+
+func lookPathNarrow(ctx context.Context, h *Host) Finding {
+	own, _, missing := h.underlay(ctx)
+	if missing != nil {
+		return *missing
+	}
+	all, err := ask(ctx, h, (*client.Client).Hosts)
+	if err != nil {
+		return unknown(err)
+	}
+	peers, missing := h.peers(ctx)
+	if missing != nil {
+		return *missing
+	}
+	ends := map[string]int{}
+	for _, host := range all {
+		ends[host.Name] = min(own.MTU, host.MTU)
+	}
+	var evidence []string
+	for _, p := range peers {
+		if p.PathMTU > 0 && p.PathMTU < ends[p.Name] {
+			evidence = append(evidence, fmt.Sprintf("heddle path list: %s (%s): path MTU %d, both ends' %d", p.Name, p.Underlay, p.PathMTU, ends[p.Name]))
+		}
+	}
+	return trouble(evidence)
+}
+
+func lookPeersAnswer(ctx context.Context, h *Host) Finding {
+	peers, missing := h.peers(ctx)
+	if missing != nil {
+		return *missing
+	}
+	var evidence []string
+	for _, p := range peers {
+		switch {
+		case p.Path == "none":
+			evidence = append(evidence, fmt.Sprintf("heddle peer list: %s: no underlay address of an IP version that this host has", p.Name))
+		case p.State == "silent":
+			evidence = append(evidence, fmt.Sprintf("heddle peer list: %s (%s): silent since %s", p.Name, p.Underlay, p.Since.UTC().Format("2006-01-02 15:04:05 UTC")))
+		}
+	}
+	return trouble(evidence)
+}

@@ -1,0 +1,188 @@
+package doctor
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The ports of a cluster: tunnels, and joining, clients and members of the store.
+var (
+	tunnelPorts = regexp.MustCompile(`\b(4789|vxlan)\b`)
+	storePorts  = regexp.MustCompile(`\b94(78|79|80)\b`)
+)
+
+// open reports whether a rule lets in whole interfaces, addresses or protocols:
+// what the underlay's packets may be among.
+var open = regexp.MustCompile(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
+
+func lookUnderlayInput(ctx context.Context, h *Host) Finding {
+	if !h.clustered() {
+		return alone
+	}
+	all, err := h.foreign(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, c := range all {
+		if !at("input")(c) {
+			continue
+		}
+		for _, r := range c.rules {
+			if endPattern.MatchString(r) && (tunnelPorts.MatchString(r) || storePorts.MatchString(r)) {
+				evidence = append(evidence, c.quote(r))
+			}
+		}
+		lets := func(ports *regexp.Regexp) bool {
+			return slices.ContainsFunc(all, func(o chain) bool {
+				return o.family == c.family && o.table == c.table && o.hook != "forward" && slices.ContainsFunc(o.rules, func(r string) bool {
+					return !endPattern.MatchString(r) && (ports.MatchString(r) || open.MatchString(r) && !strings.Contains(r, "lo"))
+				})
+			})
+		}
+		if c.drops && (!lets(tunnelPorts) || !lets(storePorts)) {
+			evidence = append(evidence, c.quote(c.head))
+		}
+	}
+	return trouble(evidence)
+}
+
+// certificates are those of this host in its cluster, by file.
+func (h *Host) certificates() (all map[string]*x509.Certificate, missing *Finding) {
+	if !h.clustered() {
+		return nil, &alone
+	}
+	files, _ := filepath.Glob(filepath.Join(h.StateDir, "cluster", "*.crt"))
+	all = map[string]*x509.Certificate{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f := skip(err.Error())
+			return nil, &f
+		}
+		if block, _ := pem.Decode(text); block != nil {
+			if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+				all[file] = c
+			}
+		}
+	}
+	if len(all) == 0 {
+		f := skip("no certificates in " + filepath.Join(h.StateDir, "cluster"))
+		return nil, &f
+	}
+	return all, nil
+}
+
+func lookClusterClock(_ context.Context, h *Host) Finding {
+	return h.dates(func(c *x509.Certificate, now time.Time) bool { return now.Before(c.NotBefore) })
+}
+
+// soon is when somebody must look: agents renew certificates much earlier.
+const soon = 7 * 24 * time.Hour
+
+func lookCertificate(_ context.Context, h *Host) Finding {
+	return h.dates(func(c *x509.Certificate, now time.Time) bool { return now.Add(soon).After(c.NotAfter) })
+}
+
+func (h *Host) dates(bad func(*x509.Certificate, time.Time) bool) Finding {
+	all, missing := h.certificates()
+	if missing != nil {
+		return *missing
+	}
+	now := time.Now()
+	var evidence, read []string
+	for file, c := range all {
+		line := fmt.Sprintf("%s: valid from %s to %s; the clock says %s", file, c.NotBefore.UTC().Format(time.DateTime), c.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
+		read = append(read, line)
+		if bad(c, now) {
+			evidence = append(evidence, line)
+		}
+	}
+	slices.Sort(evidence)
+	slices.Sort(read)
+	if len(evidence) == 0 {
+		return fine(read...)
+	}
+	return trouble(evidence)
+}
+
+// answers is how long a member of the store may take to take a connection.
+const answers = time.Second
+
+func lookStoreReach(ctx context.Context, h *Host) Finding {
+	if !h.clustered() {
+		return alone
+	}
+	file := filepath.Join(h.StateDir, "cluster", "endpoints")
+	lines, err := linesOf(file)
+	if err != nil {
+		return skip(err.Error())
+	}
+	var evidence, read []string
+	for _, line := range lines {
+		at, err := url.Parse(line.text)
+		if err != nil {
+			return skip(line.String())
+		}
+		read = append(read, line.String())
+		dialer := net.Dialer{Timeout: answers}
+		conn, err := dialer.DialContext(ctx, "tcp", at.Host)
+		if err != nil {
+			evidence = append(evidence, line.String()+": "+err.Error())
+			continue
+		}
+		conn.Close()
+	}
+	if len(evidence) == 0 {
+		return fine(read...)
+	}
+	return trouble(evidence)
+}
+
+func lookTunnelChecksums(ctx context.Context, h *Host) Finding {
+	if !h.clustered() {
+		return alone
+	}
+	st, err := h.Status(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, p := range st.Parts {
+		if p.Name == "paths" && strings.Contains(p.Detail, "checksums") {
+			evidence = append(evidence, "heddle status: paths: "+p.Detail)
+		}
+	}
+	return trouble(evidence)
+}
+
+func lookTunnelOffload(ctx context.Context, h *Host) Finding {
+	l, _, missing := h.underlay(ctx)
+	if missing != nil {
+		return *missing
+	}
+	text, err := show(ctx, "ethtool", "-k", l.Name)
+	if err != nil {
+		return skip(err.Error())
+	}
+	line := ""
+	for one := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(one), "tx-udp_tnl-segmentation:") {
+			line = "ethtool -k " + l.Name + ": " + strings.TrimSpace(one)
+		}
+	}
+	if strings.Contains(line, ": off") {
+		return trouble([]string{line}, "ethtool -K "+l.Name+" tx-udp_tnl-segmentation on, if the NIC can")
+	}
+	return fine(line)
+}

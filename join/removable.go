@@ -1,0 +1,87 @@
+package join
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/heddle-network/heddle"
+)
+
+// settling is how long etcd may take to accept a change of its members.
+const settling = 15 * time.Second
+
+// dismissInTime takes a member off the store. Etcd refuses that until its members
+// have been together for some seconds.
+func (o *Operator) dismissInTime(ctx context.Context, m member) error {
+	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
+		_, err := o.client.MemberRemove(ctx, m.ID)
+		err = ignore(err, rpctypes.ErrMemberNotFound)
+		if err == nil {
+			return o.republish(ctx)
+		}
+		if ignore(err, rpctypes.ErrUnhealthy) != nil || ctx.Err() != nil || time.Now().After(end) {
+			return refusedTo("take off the store's member", m.Name, err)
+		}
+	}
+}
+
+// Removable reports whether a host can be removed, and, if by is not empty,
+// whether that one can keep the store in its place.
+func (o *Operator) Removable(ctx context.Context, name, by string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	voters, _ := s.split()
+	last := len(voters) == 1 && s.hostOf(voters[0]) == name
+	switch {
+	case !s.has(name):
+		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+	case last:
+		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
+	case s.votes(name) && !o.spare(ctx, s, name):
+		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "start the agents of the others first ('heddle host list')")
+	case by == "":
+		return nil
+	case !s.has(by):
+		return heddle.Errorf(heddle.NoHost, "host", by, "'heddle host list' shows those there are")
+	case s.keeps(by):
+		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "name one that does not, or use 'heddle host remove "+name+"'")
+	case !s.keeps(name):
+		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "use 'heddle host remove "+name+"'")
+	}
+	return nil
+}
+
+// votes reports whether the host's member of the store has a vote.
+func (s state) votes(name string) bool {
+	voters, _ := s.split()
+	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
+}
+
+// spare reports whether most of the other voters answer.
+func (o *Operator) spare(ctx context.Context, s state, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	others, up := 0, 0
+	voters, _ := s.split()
+	for _, m := range voters {
+		if s.hostOf(m) == name {
+			continue
+		}
+		others++
+		for _, url := range reachable([]member{m}, o.node.opt.Underlay) {
+			if _, err := o.client.Status(ctx, url); err == nil {
+				up++
+			}
+		}
+	}
+	return 2*up > others
+}
+
+func (s state) has(name string) bool {
+	return slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name })
+}

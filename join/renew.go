@@ -1,0 +1,86 @@
+package join
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// callDoors calls the doors of those that keep the store, in random order, until
+// one answers.
+func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
+	c := doorCaller{fingerprint(n.ca), *n.host.Load(), n.opt.Now}
+	doors := n.Doors()
+	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
+	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
+	for _, addr := range doors {
+		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
+		if !errors.Is(err, heddle.StoreDown.Sentinel()) {
+			return err
+		}
+	}
+	return err
+}
+
+// renew replaces certificates of which two thirds of their life are over, keeping
+// their keys.
+func (n *Node) renew(ctx context.Context) error {
+	n.mu.Lock()
+	host, keys := *n.host.Load(), n.keys
+	n.mu.Unlock()
+	now := n.opt.Now()
+	if keys != nil && dueForRenewal(keys.serving.cert, now) {
+		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, now, hostLife)
+		if err == nil {
+			err = n.dir.write(fileServer, certPEM(cert))
+		}
+		if err != nil {
+			return err
+		}
+		n.mu.Lock()
+		n.keys.serving.cert = cert
+		n.mu.Unlock()
+	}
+	if !dueForRenewal(host.cert, now) {
+		return nil
+	}
+	cert, err := n.renewed(ctx, host, keys)
+	if err == nil {
+		err = n.dir.write(fileHost, certPEM(cert))
+	}
+	if err != nil {
+		return err
+	}
+	n.host.Store(&pair{cert, host.key})
+	n.log.Info("certificate renewed", "until", cert.NotAfter)
+	return nil
+}
+
+// renewed has a new certificate signed: by the host itself if it keeps the store,
+// else through a door.
+func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certificate, error) {
+	if keys != nil {
+		return keys.authority.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
+	}
+	if err := checkDates(host.cert, n.opt.Now(), "this host", time.Time{}); err != nil {
+		return nil, err
+	}
+	csr, err := request(n.me.String(), host.key)
+	if err != nil {
+		return nil, err
+	}
+	var got renewReply
+	if err := n.callDoors(ctx, pathRenew, renewRequest{csr, n.opt.Now()}, &got); err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(got.Certificate)
+	if err == nil {
+		err = verify(n.ca, cert, x509.ExtKeyUsageClientAuth)
+	}
+	return cert, err
+}

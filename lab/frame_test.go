@@ -1,0 +1,93 @@
+package lab
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The fate of a frame hangs on seed, direction and place in the order alone,
+// not on what else is asked for.
+func TestDice(t *testing.T) {
+	lost := func(i Impairment, stream uint64) (all []int) {
+		d := newDice(i, stream)
+		for n := range 1000 {
+			if d.throw().lose {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
+	base := lost(Impairment{Loss: 0.1, Seed: 3}, 1)
+	if n := len(base); n < 60 || n > 140 {
+		t.Errorf("10 %% of 1000 are %d", n)
+	}
+	more := lost(Impairment{Loss: 0.1, Seed: 3, Duplicate: 0.5, Corrupt: 0.5, Delay: time.Second, Jitter: time.Second}, 1)
+	if !slices.Equal(base, more) || slices.Equal(base, lost(Impairment{Loss: 0.1, Seed: 3}, 2)) || slices.Equal(base, lost(Impairment{Loss: 0.1, Seed: 4}, 1)) {
+		t.Error("other things decide about loss too, or direction and seed do not")
+	}
+}
+
+func TestQueue(t *testing.T) {
+	q := newQueue()
+	q.put([]byte("1"), 20*time.Millisecond, false)
+	q.put([]byte("late"), 20*time.Millisecond, true)
+	q.put([]byte("2"), time.Millisecond, false) // jitter changes no order
+	q.put([]byte("3"), 0, false)
+	var got []string
+	for range 4 {
+		got = append(got, string(q.take()))
+	}
+	if !slices.Equal(got, []string{"1", "2", "3", "late"}) {
+		t.Errorf("%v", got)
+	}
+	for range maxQueue {
+		if !q.put(nil, time.Hour, false) {
+			t.Fatal("full too soon")
+		}
+	}
+	if q.put(nil, 0, false) {
+		t.Error("the queue has no bound")
+	}
+}
+
+// The example of RFC 1071, and a frame whose checksum is left to the NIC.
+func TestChecksum(t *testing.T) {
+	if got := ^checksum([]byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}); got != 0xddf2 {
+		t.Errorf("%#x", got)
+	}
+	frame := make([]byte, virtioHeader+etherHeader+20+8+5)
+	frame[atFlags] = needsSum
+	binary.NativeEndian.PutUint16(frame[atSumStart:], etherHeader+20)
+	binary.NativeEndian.PutUint16(frame[atSumOffset:], 6)
+	udp := frame[virtioHeader+etherHeader+20:]
+	copy(udp, []byte{0x10, 0x00, 0x20, 0x00, 0x00, 0x0d, 0x12, 0x34, 'h', 'e', 'l', 'l', 'o'})
+	tagged := tag(slices.Clone(frame), 0x8100, 7)
+	for name, b := range map[string][]byte{"plain": frame, "tagged": tagged} {
+		if !unfinished(b) {
+			t.Error(name, "passes for finished")
+		}
+		finish(b, false)
+		part := b[len(b)-13:]
+		sum := binary.BigEndian.Uint16(part[6:])
+		binary.BigEndian.PutUint16(part[6:], 0x1234)
+		if unfinished(b) || sum != checksum(part) {
+			t.Errorf("%s: checksum %#x", name, sum)
+		}
+	}
+	if got := binary.BigEndian.Uint32(tagged[virtioHeader+macs:]); got != 0x81000007 {
+		t.Errorf("tag %#x", got)
+	}
+}
+
+func TestFlip(t *testing.T) {
+	for bit := range uint64(64) {
+		a, b := make([]byte, virtioHeader+etherHeader+4), make([]byte, virtioHeader+etherHeader+4)
+		flip(b, bit)
+		if slices.Equal(a, b) || !slices.Equal(a[:virtioHeader+etherHeader], b[:virtioHeader+etherHeader]) {
+			t.Errorf("bit %d: % x", bit, b)
+		}
+	}
+	flip(make([]byte, virtioHeader+etherHeader), 1) // nothing behind the header
+}

@@ -1,0 +1,128 @@
+package peer_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/peer"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// tunnel makes two hosts with a tunnel, joined by a wire that hands on each frame
+// as it is, unfinished checksums too.
+func tunnel(t *testing.T) {
+	t.Helper()
+	cell.Need(t)
+	for _, name := range []string{"one", "wire", "two"} {
+		cell.Netns(t, name)
+	}
+	cell.Sh(t, `
+side() { # host number other
+	ip -n $1 link add wire type veth peer name to$2 netns wire
+	ip netns exec wire sysctl -qw net.ipv6.conf.to$2.disable_ipv6=1
+	ip -n $1 link set wire address 02:00:00:00:09:0$2; ip -n $1 addr add 10.9.0.$2/24 dev wire
+	ip -n $1 link set wire up; ip -n wire link set to$2 up
+	ip -n $1 neigh add 10.9.0.$3 lladdr 02:00:00:00:09:0$3 dev wire
+	ip -n $1 link add tunnel address 02:00:00:00:0a:0$2 mtu 1450 type vxlan id 9 dstport 4789 local 10.9.0.$2 remote 10.9.0.$3 nolearning noudpcsum
+	ip -n $1 link set tunnel addrgenmode none
+	ip -n $1 addr add fe80::$2/64 dev tunnel nodad; ip -n $1 link set tunnel up
+	ip -n $1 neigh add fe80::$3 lladdr 02:00:00:00:0a:0$3 dev tunnel
+}
+side one 1 2
+side two 2 1`)
+	var ends [2]int
+	from(t, "wire", func() {
+		for i, name := range []string{"to1", "to2"} {
+			ends[i] = tap(t, name)
+		}
+	})
+	done := make(chan struct{}, 2)
+	over := make(chan struct{})
+	for i := range ends {
+		go func() {
+			hand(ends[i], ends[1-i], over)
+			done <- struct{}{}
+		}()
+	}
+	t.Cleanup(func() {
+		close(over)
+		<-done
+		<-done
+		unix.Close(ends[0])
+		unix.Close(ends[1])
+	})
+}
+
+// tap opens an interface for all its frames.
+func tap(t *testing.T, name string) int {
+	const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8
+	link, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Error(err)
+		return -1
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Error(err)
+		return -1
+	}
+	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}),
+		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: link.Index}))
+	if err != nil {
+		t.Error(err)
+	}
+	return fd
+}
+
+func hand(from, to int, over chan struct{}) {
+	frame := make([]byte, 65536)
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		if n, err := unix.Read(from, frame); err == nil && n > 0 {
+			unix.Write(to, frame[:n])
+		}
+	}
+}
+
+func test(t *testing.T) peer.Verdict {
+	t.Helper()
+	var v peer.Verdict
+	from(t, "one", func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var err error
+		if v, err = peer.TestChecksums(ctx, "tunnel", netip.MustParseAddr("fe80::1"), netip.MustParseAddr("fe80::2")); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func TestChecksums(t *testing.T) {
+	tunnel(t)
+	if got := test(t); got != peer.Spoiled {
+		t.Errorf("a wire that leaves checksums unfinished: %s", got)
+	}
+	// the fallback
+	cell.Sh(t, "ip netns exec one ethtool -K tunnel tx off")
+	time.Sleep(2 * time.Second) // the peer answers about closed ports now and then only
+	if got := test(t); got != peer.Good {
+		t.Errorf("checksums finished before the wire: %s", got)
+	}
+	cell.Sh(t, "ip netns exec one ethtool -K tunnel tx on")
+	cell.Sh(t, `ip netns exec two nft 'add table inet deaf; add chain inet deaf input { type filter hook input priority 0; }; add rule inet deaf input iifname "tunnel" meta l4proto udp drop'`)
+	if got := test(t); got != peer.Unproven {
+		t.Errorf("a peer whose firewall drops both: %s", got)
+	}
+}

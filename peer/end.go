@@ -1,0 +1,170 @@
+package peer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/net/icmp"
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+	"golang.org/x/sys/unix"
+)
+
+// end is what probes of one IP version are sent from.
+type end struct {
+	local netip.Addr
+	conn  *net.IPConn
+	raw   syscall.RawConn
+	// id and mark are in each probe: nobody else's echo is taken for ours, and
+	// who cannot see our packets cannot forge an answer.
+	id   uint16
+	mark [8]byte
+	// route is a socket to ask the kernel about paths with.
+	route int
+	// name and mtu are those of the interface with the address.
+	name string
+	mtu  int
+}
+
+func index(v4 bool) int {
+	if v4 {
+		return 1
+	}
+	return 0
+}
+
+// openEnds opens what is not open; the caller holds mu.
+func (p *Peers) openEnds() {
+	select {
+	case <-p.done:
+		return
+	default:
+	}
+	for _, v4 := range []bool{true, false} {
+		local, ok := p.self.UnderlayFor(v4)
+		if !ok || p.ends[index(v4)] != nil {
+			continue
+		}
+		e, err := openEnd(local)
+		if err != nil {
+			p.log.Debug("cannot probe yet", "from", local, "error", err)
+			continue
+		}
+		p.ends[index(v4)] = e
+		p.readInterface(index(v4))
+		p.all.Go(func() { p.receive(e) })
+	}
+}
+
+func openEnd(local netip.Addr) (*end, error) {
+	e := &end{local: local}
+	var random [2]byte
+	rand.Read(random[:])
+	rand.Read(e.mark[:])
+	e.id = binary.BigEndian.Uint16(random[:])
+	network := "ip6:ipv6-icmp"
+	if local.Is4() {
+		network = "ip4:icmp"
+	}
+	listen := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		return errors.Join(c.Control(func(fd uintptr) { err = configure(int(fd), local.Is4()) }), err)
+	}}
+	conn, err := listen.ListenPacket(context.Background(), network, local.String())
+	if err != nil {
+		return nil, err
+	}
+	e.conn = conn.(*net.IPConn)
+	if e.raw, err = e.conn.SyscallConn(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	e.route, err = routeSocket(local)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return e, nil
+}
+
+// configure has packets sent unfragmented whatever the kernel believes of the
+// path (ip(7), ipv6(7)), and lets in answers only.
+func configure(fd int, v4 bool) error {
+	if v4 {
+		keep := ^uint32(1<<uint(ipv4.ICMPTypeEchoReply) | 1<<uint(ipv4.ICMPTypeDestinationUnreachable))
+		const icmpFilter = 1 // ICMP_FILTER (linux/icmp.h)
+		return errors.Join(
+			unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE),
+			unix.SetsockoptInt(fd, unix.SOL_RAW, icmpFilter, int(int32(keep))))
+	}
+	var filter unix.ICMPv6Filter
+	for i := range filter.Data {
+		filter.Data[i] = ^uint32(0)
+	}
+	for _, t := range []ipv6.ICMPType{ipv6.ICMPTypeEchoReply, ipv6.ICMPTypePacketTooBig} {
+		filter.Data[int(t)/32] &^= 1 << (uint(t) % 32)
+	}
+	return errors.Join(
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE),
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_DONTFRAG, 1),
+		unix.SetsockoptICMPv6Filter(fd, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &filter))
+}
+
+// closeEnd closes the sockets; the caller holds mu.
+func (p *Peers) closeEnd(i int) {
+	if e := p.ends[i]; e != nil {
+		e.conn.Close()
+		unix.Close(e.route)
+		p.ends[i] = nil
+	}
+}
+
+// headers is the size of IP and ICMP headers, in bytes.
+func headers(v4 bool) int {
+	if v4 {
+		return 28
+	}
+	return 48
+}
+
+// send sends a probe, as large as size with the IP header. One that cannot be sent
+// is as one that is lost; one that the interface does not take says so.
+func (p *Peers) send(to *entry, size int) {
+	v4 := to.addr.Is4()
+	e := p.ends[index(v4)]
+	if e == nil {
+		return
+	}
+	p.seq++
+	p.sent[int(p.seq)%len(p.sent)] = probe{to: to, seq: p.seq, size: size, at: p.now()}
+	body := make([]byte, size-headers(v4))
+	copy(body, e.mark[:])
+	var kind icmp.Type = ipv6.ICMPTypeEchoRequest
+	if v4 {
+		kind = ipv4.ICMPTypeEcho
+	}
+	text, err := (&icmp.Message{Type: kind, Body: &icmp.Echo{ID: int(e.id), Seq: int(p.seq), Data: body}}).Marshal(nil)
+	if err != nil {
+		p.log.Error("probe", "error", err)
+		return
+	}
+	var failed error
+	err = e.raw.Control(func(fd uintptr) { failed = unix.Sendto(int(fd), text, unix.MSG_DONTWAIT, sockaddr(to.addr, 0)) })
+	if errors.Is(failed, unix.EMSGSIZE) {
+		p.readInterface(index(v4))
+		if mtu := p.interfaceMTU(v4); mtu > 0 && mtu < size {
+			to.fit(p.now(), mtu)
+		}
+	} else if failed = errors.Join(err, failed); failed != nil {
+		p.log.Debug("probe not sent", "to", to.addr, "size", size, "error", failed)
+	}
+}
+
+func sockaddr(a netip.Addr, port int) unix.Sockaddr {
+	if a.Is4() {
+		return &unix.SockaddrInet4{Addr: a.As4(), Port: port}
+	}
+	return &unix.SockaddrInet6{Addr: a.As16(), Port: port}
+}

@@ -1,0 +1,182 @@
+// Package peer looks at other hosts: whether they answer, and what the underlay
+// carries to them. It asks with ICMP echoes that may not be fragmented, so that
+// nothing has to listen at the other end (RFC 1191, RFC 8201, RFC 8899).
+//
+// A router that says what it carries is believed at once, and then asked. Where
+// the router says nothing, sizes that are not answered while small ones are do not
+// pass. A larger size is tried again about once a minute. One agent sends about
+// one packet a second when all is well, however many peers there are.
+package peer
+
+import (
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// State of the path to a peer.
+type State string
+
+// The states: before the first answer, answering, and not answering.
+const (
+	Unknown State = "unknown"
+	Up      State = "up"
+	Silent  State = "silent"
+)
+
+// Path is what is known about the way to a peer's underlay address.
+type Path struct {
+	State State
+	// MTU is the largest IP packet that arrives, in bytes; 0 before the first
+	// answer. A peer that falls silent keeps it.
+	MTU int
+	// RTT is the smoothed round trip; 0 before the first answer.
+	RTT time.Duration
+	// Since is when State changed.
+	Since time.Time
+}
+
+// Options of New.
+type Options struct {
+	// Self is this host: probes are sent from its underlay addresses, and none
+	// larger than its MTU.
+	Self heddle.Host
+	Log  *slog.Logger
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Peers probes the paths to the hosts that it is given.
+type Peers struct {
+	log     *slog.Logger
+	now     func() time.Time
+	changed chan struct{}
+	wake    chan struct{}
+	done    chan struct{}
+	all     sync.WaitGroup
+
+	mu    sync.Mutex
+	self  heddle.Host
+	ends  [2]*end // of IPv6, IPv4
+	peers map[string]*entry
+	// sent are the latest probes, by sequence number.
+	sent [4096]probe
+	seq  uint16
+}
+
+// entry is a peer, with its path.
+type entry struct {
+	host heddle.Host
+	addr netip.Addr
+	*track
+}
+
+// probe is one echo request.
+type probe struct {
+	to   *entry
+	seq  uint16
+	size int
+	at   time.Time
+}
+
+// New starts probing; there is nobody to probe before Set. The sockets are in
+// the network namespace of the caller's thread. An underlay address that is not
+// there yet is waited for.
+func New(o Options) *Peers {
+	p := &Peers{log: o.Log, now: o.Now, self: o.Self, peers: map[string]*entry{},
+		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	p.mu.Lock()
+	p.openEnds()
+	p.mu.Unlock()
+	p.all.Go(p.run)
+	return p
+}
+
+// Close ends the probing.
+func (p *Peers) Close() {
+	close(p.done)
+	p.mu.Lock()
+	for i := range p.ends {
+		p.closeEnd(i)
+	}
+	p.mu.Unlock()
+	p.all.Wait()
+}
+
+// Changed receives after the state or the MTU of a path has changed; it has room
+// for one.
+func (p *Peers) Changed() <-chan struct{} { return p.changed }
+
+// Set says who the peers are. Of those that were there already the paths are kept.
+func (p *Peers) Set(hosts []heddle.Host) {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := map[string]*entry{}
+	for _, h := range hosts {
+		v4, ok := heddle.Path(p.self, h)
+		if !ok {
+			continue
+		}
+		addr, _ := h.UnderlayFor(v4)
+		e := p.peers[h.ID]
+		if e == nil || e.addr != addr {
+			e = &entry{addr: addr, track: newTrack(now, floor(v4), p.most(v4, h))}
+		}
+		e.host = h
+		e.fit(now, p.most(v4, h))
+		next[h.ID] = e
+	}
+	for _, e := range next {
+		e.every = max(steadyEvery, time.Duration(len(next))*steadyShare)
+	}
+	p.peers = next
+	notify(p.wake)
+}
+
+// Paths returns what is known, by the hosts' IDs.
+func (p *Peers) Paths() map[string]Path {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	paths := make(map[string]Path, len(p.peers))
+	for id, e := range p.peers {
+		paths[id] = e.path
+	}
+	return paths
+}
+
+// floor is the least MTU of an IP version: what every IPv4 host takes, and every
+// IPv6 link carries (RFC 1122, RFC 8200).
+func floor(v4 bool) int {
+	if v4 {
+		return 576
+	}
+	return 1280
+}
+
+// most is what both ends' interfaces carry.
+func (p *Peers) most(v4 bool, h heddle.Host) int {
+	most := 65535
+	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(v4)} {
+		if mtu > 0 {
+			most = min(most, mtu)
+		}
+	}
+	return most
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

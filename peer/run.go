@@ -1,0 +1,131 @@
+package peer
+
+import "time"
+
+const (
+	// lookEvery is how often interfaces and the kernel's own path MTUs are read.
+	lookEvery = 2 * time.Second
+	// mostPeers is how many peers are probed in one burst, burstEvery how often.
+	mostPeers  = 20
+	burstEvery = 50 * time.Millisecond
+)
+
+// run probes when it is time to.
+func (p *Peers) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	look := p.now()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-timer.C:
+		case <-p.wake:
+		}
+		now := p.now()
+		if !now.Before(look) {
+			p.look(now)
+			look = now.Add(lookEvery)
+		}
+		timer.Reset(max(time.Millisecond, min(p.burst(now), look.Sub(p.now()))))
+	}
+}
+
+// burst takes a step with peers that are due, and returns the time until the
+// next.
+func (p *Peers) burst(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next, n := lookEvery, 0
+	for _, e := range p.peers {
+		if wait := e.due.Sub(now); wait > 0 {
+			next = min(next, wait)
+			continue
+		}
+		if n++; n > mostPeers {
+			return burstEvery
+		}
+		p.watched(e, func() {
+			for _, size := range e.step(now) {
+				p.send(e, size)
+			}
+		})
+		next = min(next, e.due.Sub(now))
+	}
+	return next
+}
+
+// watched does something with a peer, and tells if its path is another then.
+func (p *Peers) watched(e *entry, do func()) {
+	old := e.path
+	do()
+	if old.State == e.path.State && old.MTU == e.path.MTU {
+		return
+	}
+	if old.MTU != e.path.MTU {
+		p.log.Info("path MTU", "peer", e.host.Name, "address", e.addr, "bytes", e.path.MTU, "before", old.MTU)
+	}
+	if old.State != e.path.State {
+		p.log.Info("path to peer", "peer", e.host.Name, "address", e.addr, "state", e.path.State)
+	}
+	notify(p.changed)
+}
+
+// look opens what is not open yet, and takes up interfaces' MTUs and what the
+// kernel has learned from routers.
+func (p *Peers) look(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.openEnds()
+	for i := range p.ends {
+		p.readInterface(i)
+	}
+	for _, e := range p.peers {
+		v4 := e.addr.Is4()
+		cached := p.cached(e.addr)
+		p.watched(e, func() {
+			e.fit(now, p.most(v4, e.host))
+			if cached != e.cached && cached > 0 && cached < e.size() {
+				e.doubt(now)
+			}
+		})
+		e.cached = cached
+	}
+}
+
+// answered takes an echo reply, or a router's word about an echo request of ours:
+// mtu is -1 for a reply, else what the router carries (0: it does not say).
+func (p *Peers) answered(m message) {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.sent[int(m.seq)%len(p.sent)]
+	if one.to == nil || one.seq != m.seq || one.to.addr != m.peer || p.peers[one.to.host.ID] != one.to {
+		return
+	}
+	p.watched(one.to, func() {
+		switch {
+		case m.mtu < 0:
+			p.sent[int(m.seq)%len(p.sent)].to = nil
+			one.to.heard(now, one.at, one.size)
+		case m.mtu < one.size:
+			one.to.told(now, m.mtu)
+		}
+	})
+	if !one.to.due.After(now) {
+		notify(p.wake)
+	}
+}
+
+// suspect looks anew at the path to an address that a router spoke about.
+func (p *Peers) suspect(m message) {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.peers {
+		if e.addr == m.peer && m.mtu < e.size() {
+			e.doubt(now)
+			notify(p.wake)
+		}
+	}
+}

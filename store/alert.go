@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// alert finds out whether a server broke a connection because it does not accept
+// this host's certificate. In TLS 1.3 it says so when the client is done already
+// (RFC 8446, 4.4.3), and who writes then learns only that the connection is gone.
+func (e *Etcd) alert(ctx context.Context, err error) error {
+	if err == nil || e.options.TLS == nil || !broken(err) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, url := range e.client.Endpoints() {
+		if refusal := e.greet(ctx, strings.TrimPrefix(url, "https://")); refusal != nil && refusedByTLS(refusal) {
+			return status.Error(codes.Unavailable, refusal.Error())
+		}
+	}
+	return err
+}
+
+func broken(err error) bool {
+	for _, w := range []string{"broken pipe", "connection reset", "EOF"} {
+		if strings.Contains(words(err), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// greet connects and waits for the server's first word.
+func (e *Etcd) greet(ctx context.Context, address string) error {
+	config := e.options.TLS.Clone()
+	config.NextProtos = []string{"h2"}
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: 500 * time.Millisecond}, Config: config}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)) // of a connection that is open
+	_, err = conn.Read(make([]byte, 1))
+	return err
+}

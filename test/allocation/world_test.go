@@ -1,0 +1,167 @@
+package allocation_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/store"
+)
+
+// world is a store of three members, and hosts that each reach every member by a
+// wire of their own.
+type world struct {
+	t          *testing.T
+	random     *rand.Rand // of the faults
+	dir        string
+	members    []*member
+	hosts      []*host
+	networks   []heddle.Network
+	history    *history
+	operator   *store.Etcd
+	background sync.WaitGroup
+	busy       sync.RWMutex // held for writing while nothing may be asked for
+	counts     map[string]int
+	flaws      flaws
+	late       func(store.Change) bool
+}
+
+// member is a server of the store that can be stopped and started again.
+type member struct {
+	options store.ServerOptions
+	server  *store.Server
+}
+
+func (m *member) start() (err error) {
+	m.server, err = store.StartServer(m.options)
+	return err
+}
+
+func newWorld(t *testing.T, seed uint64, hosts int, f flaws) *world {
+	t.Helper()
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 1)), dir: t.TempDir(), history: newHistory(), counts: map[string]int{}, flaws: f}
+	w.startMembers(3)
+	var err error
+	w.operator, err = store.Dial(store.Options{Endpoints: w.clients()})
+	check(t, err)
+	t.Cleanup(w.close)
+	for i, subnet := range []string{"10.77.0.0/24", "fd77::/120"} {
+		n, err := ipam.Check(heddle.Network{ID: fmt.Sprintf("%016x", i+1), Name: fmt.Sprintf("net%d", i), Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}})
+		check(t, err)
+		w.networks = append(w.networks, n)
+	}
+	for i := range hosts {
+		h := &host{name: fmt.Sprintf("h%d", i), number: i, world: w, dir: filepath.Join(w.dir, fmt.Sprintf("h%d", i)), leases: map[heddle.EndpointID]lease{}}
+		for _, m := range w.members {
+			r, err := newRelay(m.options.Client[0].String())
+			check(t, err)
+			h.relays = append(h.relays, r)
+		}
+		w.hosts = append(w.hosts, h)
+		w.revive(h)
+	}
+	for _, n := range w.networks {
+		_, err := w.hosts[0].agent.cluster.CreateNetwork(soon(t), n, nil)
+		check(t, err)
+	}
+	return w
+}
+
+func (w *world) startMembers(count int) {
+	initial := map[string]string{}
+	for i := range count {
+		name, client, peer := fmt.Sprintf("m%d", i), freePort(w.t), freePort(w.t)
+		initial[name] = "http://" + peer.String()
+		w.members = append(w.members, &member{options: store.ServerOptions{Name: name, Dir: filepath.Join(w.dir, name), Client: []netip.AddrPort{client}, Peer: []netip.AddrPort{peer}}})
+	}
+	for _, m := range w.members {
+		m.options.Initial = initial
+		check(w.t, m.start())
+	}
+	for _, m := range w.members {
+		select {
+		case <-m.server.Ready():
+		case <-time.After(time.Minute):
+			w.t.Fatal("the store does not start")
+		}
+	}
+}
+
+func (w *world) clients() (all []string) {
+	for _, m := range w.members {
+		all = append(all, m.options.Client[0].String())
+	}
+	return all
+}
+
+func (w *world) network(id string) heddle.Network {
+	for _, n := range w.networks {
+		if n.ID == id {
+			return n
+		}
+	}
+	panic("no network " + id)
+}
+
+// revive starts a host's agent, however long it takes.
+func (w *world) revive(h *host) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		err := h.start(w.flaws)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("the agent of %s does not start: %v", h.name, err)
+		}
+	}
+}
+
+func (w *world) close() {
+	for _, h := range w.hosts {
+		for _, r := range h.relays {
+			r.heal()
+		}
+		h.kill()
+	}
+	w.background.Wait()
+	w.operator.Close()
+	for _, h := range w.hosts {
+		for _, r := range h.relays {
+			r.close()
+		}
+	}
+	for _, m := range w.members {
+		m.server.Close()
+	}
+}
+
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	check(t, err)
+	defer l.Close()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// soon bounds what is expected to succeed, on a slow machine too.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

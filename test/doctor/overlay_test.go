@@ -1,0 +1,107 @@
+package doctor_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// TestOverlayFaults plants what is wrong with a host of a cluster.
+func TestOverlayFaults(t *testing.T) {
+	s := newMember(t)
+	s.quiet(t)
+	for _, f := range []fault{
+		{id: "tunnel-port", during: func(t *testing.T) func() {
+			c, err := net.ListenPacket("udp", ":4789")
+			must(t, err)
+			return func() { c.Close() }
+		}},
+		{id: "tunnel-port", plant: "ip link add other type vxlan id 7 dstport 4789 local 192.0.2.10 nolearning", repair: "ip link del other"},
+		{id: "underlay-mtu", plant: "ip link set lan0 mtu 1300", repair: "ip link set lan0 mtu 1500"},
+		{id: "underlay-input", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; policy drop; }; add rule inet strict in iifname lo accept; add rule inet strict in tcp dport 9478-9480 accept'", repair: "nft delete table inet strict"},
+		{id: "underlay-input", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; }; add rule inet strict in udp dport 4789 drop'", repair: "nft delete table inet strict"},
+		{id: "cluster-clock", during: s.certificate(time.Hour, 1000*time.Hour)},
+		{id: "cluster-certificate", during: s.certificate(-1000*time.Hour, 48*time.Hour)},
+		{id: "store-reach", plant: "cp STATE/cluster/endpoints STATE/kept; echo https://127.0.0.1:1 >>STATE/cluster/endpoints", repair: "mv STATE/kept STATE/cluster/endpoints"},
+	} {
+		t.Run(f.id, func(t *testing.T) { f.play(t, s) })
+	}
+	s.quiet(t)
+}
+
+// newMember is a host that is the first of a cluster.
+func newMember(t *testing.T) *scene {
+	t.Helper()
+	cell.Need(t)
+	s := &scene{t: t, dir: t.TempDir(), bin: t.TempDir(), tools: map[string]string{}}
+	cell.Sh(t, `umask 022; mkdir -p /run/own-etc && cp -a /etc/. /run/own-etc/ && mount --bind /run/own-etc /etc
+rm -rf /etc/cni/net.d /etc/docker/daemon.json /etc/sysctl.d /etc/sysctl.conf
+mkdir -p %s %s
+echo nameserver 192.0.2.53 >/etc/resolv.conf
+mount -t tmpfs -o mode=755 run %s
+sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='32768 60999'
+ip link set lo up
+ip link add lan0 type veth peer name wlan0
+ip link set wlan0 up; ip link set lan0 up
+ip address add 192.0.2.10/24 dev lan0; ip route add default via 192.0.2.1`, s.state(), s.run(), s.run())
+	t.Cleanup(func() { cell.TrySh("ip link del wlan0; umount -l %s; umount -l /etc", s.run()) })
+	s.member(t)
+	return s
+}
+
+// member starts the agent, which makes the cluster, and waits until it answers.
+func (s *scene) member(t *testing.T) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(s.dir, "member.log"))
+	must(t, err)
+	defer log.Close()
+	cmd := exec.Command(cell.Build(t, "heddled"), "--state-dir", s.state(), "--run-dir", s.run(), "--store", "embedded", "--underlay", "lan0")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("the agent's log:\n%s", text)
+		}
+	})
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if err := s.command(t, "host", "list").Run(); err == nil {
+			return
+		} else if time.Now().After(end) {
+			t.Fatal("no cluster after a minute")
+		}
+	}
+}
+
+// certificate puts one of other dates in the place of the host's for a while; the
+// agent has read its own.
+func (s *scene) certificate(from, to time.Duration) func(*testing.T) func() {
+	return func(t *testing.T) func() {
+		file := filepath.Join(s.state(), "cluster", "host.crt")
+		kept, err := os.ReadFile(file)
+		must(t, err)
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		must(t, err)
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host1"}, NotBefore: time.Now().Add(from), NotAfter: time.Now().Add(to)}
+		der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+		must(t, err)
+		must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+		return func() { must(t, os.WriteFile(file, kept, 0o600)) }
+	}
+}

@@ -1,0 +1,265 @@
+// Package join_test has hosts found a cluster, join it, keep its store and leave
+// it, with the programs that a user has.
+package join_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+func TestMain(m *testing.M) {
+	lab.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
+
+const patience = 60 * time.Second
+
+// hosts are those of a lab, by number.
+type hosts struct {
+	*testing.T
+	lab     *lab.Lab
+	heddled string
+	heddle  string
+}
+
+func newHosts(t *testing.T, number int) *hosts {
+	cell.Need(t)
+	h := &hosts{T: t, heddled: cell.Build(t, "heddled"), heddle: cell.Build(t, "heddle")}
+	var err error
+	if h.lab, err = lab.Up(t.Context(), lab.Options{Name: "join", Hosts: number, Dir: t.TempDir(), AgentCommand: []string{h.heddled}, AgentsLater: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for i := range number {
+			if t.Failed() {
+				text, _ := os.ReadFile(h.host(i + 1).Log)
+				t.Logf("host%d:\n%s", i+1, text)
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := h.lab.Down(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (h *hosts) host(i int) *lab.Host { return h.lab.Hosts[i-1] }
+
+// run runs a command in a host, and returns what it printed and its exit code.
+func (h *hosts) run(i int, argv ...string) (string, int) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd, err := h.host(i).Command(ctx, argv...)
+	if err != nil {
+		h.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// must runs heddle about a host's agent.
+func (h *hosts) must(i int, args ...string) string {
+	h.Helper()
+	out, code := h.run(i, append([]string{h.heddle}, args...)...)
+	if code != 0 {
+		h.Fatalf("host%d: heddle %s: exit %d\n%s", i, strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// refused runs heddle, which fails with a code that its output names.
+func (h *hosts) refused(i int, code heddle.Code, args ...string) {
+	h.Helper()
+	x, _ := heddle.Explain(code)
+	out, exit := h.run(i, append([]string{h.heddle}, args...)...)
+	if exit != int(x.Kind) || !strings.Contains(out, string(code)) {
+		h.Errorf("host%d: heddle %s: exit %d, not %d with %s\n%s", i, strings.Join(args, " "), exit, x.Kind, code, out)
+	}
+}
+
+func (h *hosts) start(i int, args ...string) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.host(i).StartAgent(ctx, args...); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// kill ends a host's agent without a word, and waits until it is gone.
+func (h *hosts) kill(i int) {
+	h.Helper()
+	if out, code := h.run(i, "sh", "-c", "kill -9 $(pidof heddled); while pidof heddled; do sleep 0.02; done"); code != 0 {
+		h.Fatalf("kill the agent of host%d: %s", i, out)
+	}
+}
+
+// list are the hosts as one of them sees them.
+func (h *hosts) list(i int) map[string]client.HostStatus {
+	h.Helper()
+	var doc struct{ Items []client.HostStatus }
+	if err := json.Unmarshal([]byte(h.must(i, "host", "list", "-o", "json")), &doc); err != nil {
+		h.Fatal(err)
+	}
+	all := map[string]client.HostStatus{}
+	for _, x := range doc.Items {
+		all[x.Name] = x
+	}
+	return all
+}
+
+// await waits until the hosts, as one of them sees them, have roles and states:
+// "host1=voter/alive"; a leader is a voter.
+func (h *hosts) await(i int, want ...string) {
+	h.Helper()
+	var got map[string]string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		got = map[string]string{}
+		for name, x := range h.list(i) {
+			got[name+"="+strings.Replace(x.Role, "leader", "voter", 1)+"/"+x.State] = ""
+		}
+		ok := len(got) == len(want)
+		for _, w := range want {
+			_, there := got[w]
+			ok = ok && there
+		}
+		if ok {
+			return
+		}
+	}
+	h.Fatalf("host%d sees %v, not %v", i, got, want)
+}
+
+func TestLife(t *testing.T) {
+	h := newHosts(t, 5)
+	address := h.host(1).Addr4.String()
+	h.start(1, "--store", "embedded", "--underlay", "eth0")
+	token := strings.TrimSpace(h.must(1, "host", "token", "--uses", "3"))
+
+	h.strangers(address, token)
+	for i := 2; i <= 4; i++ {
+		h.start(i, "--join", address, "--token", token, "--underlay", "eth0")
+	}
+	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=voter/alive", "host4=client/alive")
+	h.refused(4, heddle.NoCredential, "host", "token")
+	h.refused(4, heddle.NoCredential, "host", "remove", "host3")
+	h.refused(1, heddle.NoHost, "host", "remove", "host9")
+	h.refused(1, heddle.BadArgument, "host", "remove", "host1")
+	h.refused(1, heddle.BadArgument, "host", "replace", "host3", "host2")
+
+	// a voter dies, and is replaced from a host that was given the credential
+	h.kill(3)
+	h.await(2, "host1=voter/alive", "host2=voter/alive", "host3=voter/away", "host4=client/alive")
+	credential := h.file(1, "operator.pem")
+	h.must(4, "host", "replace", "host3", "host4", "--credential", credential)
+	h.await(4, "host1=voter/alive", "host2=voter/alive", "host4=voter/alive")
+
+	h.restartAll(4, 2, 1)
+	h.comeBack(address)
+	h.must(2, "audit")
+}
+
+// strangers are started with what lets nobody in; they say why, and keep nothing.
+func (h *hosts) strangers(address, token string) {
+	h.Helper()
+	for _, c := range []struct {
+		what string
+		code heddle.Code
+		args []string
+	}{
+		{"cut token", heddle.BadToken, []string{"--join", address, "--token", token[:40]}},
+		{"wrong token", heddle.BadToken, []string{"--join", address, "--token", token[:len(token)-26] + strings.Repeat("a", 26)}},
+		{"a host alone", heddle.StoreDown, []string{"--join", h.host(5).Addr4.String(), "--token", token}},
+		{"no token", heddle.BadArgument, []string{"--join", address}},
+		{"no such interface", heddle.NoParent, []string{"--join", address, "--token", token, "--underlay", "eth7"}},
+		{"a name that is taken", heddle.HostExists, []string{"--join", address, "--token", token, "--name", "host1"}},
+	} {
+		out, exit := h.run(2, append([]string{h.heddled, "--underlay", "eth0"}, c.args...)...)
+		x, _ := heddle.Explain(c.code)
+		if exit != int(x.Kind) || !strings.Contains(out, string(c.code)) {
+			h.Errorf("%s: exit %d, not %d with %s\n%s", c.what, exit, x.Kind, c.code, out)
+		}
+		if left, _ := h.run(2, "sh", "-c", "ls /var/lib/heddle/cluster | grep -v '^id$'"); strings.Contains(left, ".") {
+			h.Errorf("%s leaves %s", c.what, left)
+		}
+	}
+	h.start(5)
+	h.refused(5, heddle.NoStore, "host", "list")
+	h.refused(5, heddle.NoStore, "host", "token")
+}
+
+// file copies a file out of a host's state, to where all hosts see it.
+func (h *hosts) file(i int, name string) string {
+	h.Helper()
+	text, code := h.run(i, "cat", "/var/lib/heddle/cluster/"+name)
+	if code != 0 {
+		h.Fatal(text)
+	}
+	path := h.TempDir() + "/" + name
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	return path
+}
+
+// restartAll kills all hosts of the cluster and starts them in an order, each
+// with no more than its underlay: they are what they were, and none waits for
+// the others.
+func (h *hosts) restartAll(order ...int) {
+	h.Helper()
+	for _, i := range order {
+		h.kill(i)
+	}
+	for k, i := range order {
+		h.start(i, "--underlay", "eth0")
+		if k == 0 {
+			if out, code := h.run(i, h.heddle, "status"); code != int(heddle.Failed) || !strings.Contains(out, "store") {
+				h.Errorf("one of %d voters: exit %d\n%s", len(order), code, out)
+			}
+		}
+	}
+	var all []string
+	for _, i := range order {
+		all = append(all, fmt.Sprintf("host%d=voter/alive", i))
+	}
+	h.await(order[0], all...)
+}
+
+// comeBack has the host that was removed start again as it is, and then anew.
+func (h *hosts) comeBack(address string) {
+	h.Helper()
+	h.start(3, "--underlay", "eth0")
+	told := ""
+	for end := time.Now().Add(patience); !strings.Contains(told, string(heddle.HostRemoved)); time.Sleep(200 * time.Millisecond) {
+		if told, _ = h.run(3, h.heddle, "status"); time.Now().After(end) {
+			h.Fatalf("a host that was removed says\n%s", told)
+		}
+	}
+	h.kill(3)
+	h.run(3, "sh", "-c", "rm -r /var/lib/heddle/*")
+	token := strings.TrimSpace(h.must(1, "host", "token"))
+	h.start(3, "--join", address, "--token", token, "--underlay", "eth0")
+	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=client/alive", "host4=voter/alive")
+	if out, exit := h.run(5, h.heddled, "--join", address, "--token", token, "--underlay", "eth0", "--run-dir", "/run/other", "--state-dir", "/run/other"); exit != int(heddle.Usage) || !strings.Contains(out, "used up") {
+		h.Errorf("a used token: exit %d\n%s", exit, out)
+	}
+}
