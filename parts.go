@@ -108,10 +108,7 @@ func NetworkChains(n Network, masquerade, open bool) []Firewall {
 func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
 	group := fmt.Sprintf("%#x", n.Group())
 	from, gate := []string{}, []string{"ct state established,related return"}
-	to := []string{
-		"iifgroup " + group + " accept",
-		"iifgroup . oifgroup @allowed accept",
-	}
+	to := []string{"iifgroup " + group + " accept"}
 	beyond := "oifgroup != " + group // what leaves the network
 	if f != nil {
 		tunnel := fmt.Sprintf("%#x", f.TunnelGroup())
@@ -125,6 +122,7 @@ func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
 		to = append(to, "iifgroup "+tunnel+" ct state established accept", "iifgroup "+tunnel+" "+drop("isolated"))
 		beyond += " oifgroup != " + tunnel
 	}
+	to = append(to, "iifgroup . oifgroup @allowed accept")
 	if n.Internal {
 		from = append(from, "oifgroup != "+group+" iifgroup . oifgroup != @allowed "+drop("isolated"))
 	}

@@ -44,6 +44,7 @@ func TunnelChains(f *Fabric) []Firewall {
 	all = append(all, sets("inet", "spans", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
 	group := fmt.Sprintf("%#x", f.TunnelGroup())
+	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
 	return append(all,
 		chain("inet", "tunnel-in", "", tunnelIn(f)...),
 		chain("inet", "tunnel-input", "type filter hook input priority filter - 20; policy accept;",
@@ -51,15 +52,18 @@ func TunnelChains(f *Fabric) []Firewall {
 		// Tunnels' own packets are not tracked: a published port cannot take them,
 		// and a flow inside costs no second entry.
 		chain("inet", "tunnel-prerouting", "type filter hook prerouting priority raw - 4; policy accept;",
-			"ip saddr @peers4 "+port+" "+vni+" notrack",
-			"ip6 saddr @peers6 "+port+" "+vni+" notrack"),
+			port+" "+vni+" ip saddr @peers4 notrack",
+			port+" "+vni+" ip6 saddr @peers6 notrack"),
 		chain("inet", "tunnel-output", "type filter hook output priority raw - 4; policy accept;",
-			"ip daddr @peers4 "+port+" "+vni+" notrack",
-			"ip6 daddr @peers6 "+port+" "+vni+" notrack"),
+			port+" "+vni+" ip daddr @peers4 notrack",
+			port+" "+vni+" ip6 daddr @peers6 notrack"),
 		chain("inet", "tunnel-forward", "type filter hook forward priority filter - 20; policy accept;",
 			"oifgroup "+group+" iifgroup != @spans "+drop("isolated"),
-			tunnelPorts(f)+"ip daddr @peers4 "+drop("tunnel"),
-			tunnelPorts(f)+"ip6 daddr @peers6 "+drop("tunnel"),
+			// most packets are done here
+			"meta l4proto != udp accept",
+			"udp dport != { "+tunnelPorts(f)+" } accept",
+			pods+"ip daddr @peers4 "+drop("tunnel"),
+			pods+"ip6 daddr @peers6 "+drop("tunnel"),
 			// nor do containers of other engines on this host
 			"ip saddr != @peers4 ip daddr @peers4 "+port+" "+drop("tunnel"),
 			"ip6 saddr != @peers6 ip6 daddr @peers6 "+port+" "+drop("tunnel")),
@@ -70,14 +74,11 @@ func TunnelChains(f *Fabric) []Firewall {
 			"iifgroup @spans ip6 daddr @peers6 masquerade"))
 }
 
-// tunnelIn admits by the outer source and the inner one. Of a packet that is cut
-// short no comparison is true, and it meets the drop at the end.
+// tunnelIn admits by the outer source and the inner one, which are together in
+// the sets. Of a packet that is cut short no comparison is true, and it meets the
+// drop at the end.
 func tunnelIn(f *Fabric) []string {
-	in := []string{
-		fmt.Sprintf("@th,96,24 != %#x return", f.VNI),
-		"ip saddr != @peers4 " + drop("unknown-peer"),
-		"ip6 saddr != @peers6 " + drop("unknown-peer"),
-	}
+	in := []string{fmt.Sprintf("@th,96,24 != %#x return", f.VNI)}
 	for _, set := range []string{"origins", "strays"} {
 		in = append(in,
 			"@th,224,16 0x0800 ip saddr . @th,336,32 @"+set+"44 accept",
@@ -85,14 +86,17 @@ func tunnelIn(f *Fabric) []string {
 			"@th,224,16 0x0800 ip6 saddr . @th,336,32 @"+set+"64 accept",
 			"@th,224,16 0x86dd ip6 saddr . @th,304,128 @"+set+"66 accept")
 	}
-	return append(in, drop("spoofed-inner"))
+	return append(in,
+		"ip saddr != @peers4 "+drop("unknown-peer"),
+		"ip6 saddr != @peers6 "+drop("unknown-peer"),
+		drop("spoofed-inner"))
 }
 
-// tunnelPorts matches what containers send to the ports of tunnels.
+// tunnelPorts are those of VXLAN, GENEVE, and VXLAN as Linux first had it.
 func tunnelPorts(f *Fabric) string {
 	ports := "4789, 6081, 8472"
 	if f.Port != DefaultTunnelPort {
 		ports += fmt.Sprintf(", %d", f.Port)
 	}
-	return `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } udp dport { ` + ports + " } "
+	return ports
 }
