@@ -31,6 +31,7 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 			value = "1"
 		}
 		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
+		return strings.HasSuffix(x.Name, "/disable_ipv6") // with it go addresses and routes
 	case heddle.Element:
 		check(r.t, r.k.nft.deleteElements([]heddle.Element{x}))
 	case heddle.Forward:
@@ -103,7 +104,14 @@ func TestDiffFindsEachObject(t *testing.T) {
 						t.Fatalf("without %s: %v", o.Key(), diff)
 					}
 					made := r.apply(all)
-					if len(made) < len(diff) {
+					// a new device has IPv6 anyway
+					given := 0
+					for _, d := range diff {
+						if o.Key() != d.Key && strings.HasSuffix(d.Key, "/disable_ipv6") {
+							given++
+						}
+					}
+					if len(made) < len(diff)-given {
 						t.Errorf("without %s: repaired %v of %v", o.Key(), made, diff)
 					}
 					r.clean(all)
