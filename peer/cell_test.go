@@ -227,3 +227,50 @@ func TestAddressComes(t *testing.T) {
 	cell.Sh(t, "ip -n two addr add 10.9.2.2/24 dev wire; ip -n two route replace default via 10.9.2.1")
 	l.until(peer.Up, 9000)
 }
+
+// TestThrift has one host look at 200: about one packet a second when all is well.
+func TestThrift(t *testing.T) {
+	lay(t)
+	const peers, length = 200, 20 * time.Second
+	var hosts []heddle.Host
+	script := ""
+	for i := range peers {
+		a := fmt.Sprintf("10.9.2.%d", 10+i)
+		hosts = append(hosts, hostAt(a, 9000, a))
+		script += "addr add " + a + "/24 dev wire\n"
+	}
+	cell.Sh(t, "ip -n two -batch - <<'END'\n%sEND", script)
+	var p *peer.Peers
+	from(t, "one", func() { p = peer.New(peer.Options{Self: hostAt("one", 9000, "10.9.1.2")}) })
+	t.Cleanup(p.Close)
+	p.Set(hosts)
+	took := wait(t, "all peers", func() bool {
+		up := 0
+		for _, path := range p.Paths() {
+			if path.State == peer.Up && path.MTU == 9000 {
+				up++
+			}
+		}
+		return up == peers
+	})
+	sent := func() (n int) {
+		fmt.Sscan(cell.Sh(t, "ip netns exec one cat /sys/class/net/wire/statistics/tx_packets"), &n)
+		return n
+	}
+	before, cpu := sent(), used(t)
+	time.Sleep(length)
+	packets := sent() - before
+	t.Logf("%d peers after %v; then %d packets and %v of CPU time in %v", peers, took, packets, used(t)-cpu, length)
+	if packets == 0 || packets > peers/2 {
+		t.Errorf("%d packets in %v", packets, length)
+	}
+}
+
+// used is the CPU time of this process.
+func used(t *testing.T) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

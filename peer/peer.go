@@ -10,6 +10,7 @@ package peer
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"sync"
 	"time"
@@ -130,7 +131,7 @@ func (p *Peers) Set(hosts []heddle.Host) {
 		addr, _ := h.UnderlayFor(v4)
 		e := p.peers[h.ID]
 		if e == nil || e.addr != addr {
-			e = &entry{addr: addr, track: newTrack(now, floor(v4), p.most(v4, h))}
+			e = &entry{addr: addr, track: newTrack(now, floor(v4), p.most(v4, h), rand.Float64())}
 		}
 		e.host = h
 		e.fit(now, p.most(v4, h))

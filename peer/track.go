@@ -30,6 +30,9 @@ type track struct {
 	path        Path
 	// every is the time between probes when all is well.
 	every time.Duration
+	// phase, from 0 to 1, is where in that time the first steady probe lies: peers
+	// that came together are probed one after the other.
+	phase float64
 	// due is when step is to be called.
 	due time.Time
 	// asked is set while a steady probe is not answered.
@@ -51,8 +54,8 @@ type round struct {
 	tries  int
 }
 
-func newTrack(now time.Time, floor, most int) *track {
-	t := &track{floor: floor, most: max(floor, most), every: steadyEvery, path: Path{State: Unknown, Since: now}}
+func newTrack(now time.Time, floor, most int, phase float64) *track {
+	t := &track{floor: floor, most: max(floor, most), every: steadyEvery, phase: phase, path: Path{State: Unknown, Since: now}}
 	t.ask(now, t.floor, t.most+1, t.most)
 	return t
 }
@@ -165,7 +168,8 @@ func (t *track) narrow(now time.Time, lo, hi int) {
 
 // rest goes back to the steady pace.
 func (t *track) rest(now time.Time) {
-	t.round, t.asked, t.due = nil, false, now.Add(t.every)
+	t.round, t.asked, t.due = nil, false, now.Add(time.Duration(t.phase*float64(t.every)))
+	t.phase = 1
 }
 
 func (t *track) become(now time.Time, s State, mtu int) {

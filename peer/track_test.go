@@ -33,7 +33,7 @@ type drive struct {
 
 func newDrive(floor, most int, r road) *drive {
 	now := time.Unix(1000, 0)
-	return &drive{track: newTrack(now, floor, most), road: r, now: now, random: rand.New(rand.NewSource(1))}
+	return &drive{track: newTrack(now, floor, most, 0.5), road: r, now: now, random: rand.New(rand.NewSource(1))}
 }
 
 // run lets time pass, and returns how long it took until the path was as wanted
@@ -89,9 +89,10 @@ func (d *drive) send(size int) {
 		}
 		back.mtu = d.carries
 	}
-	lost := func() bool { return d.random.Float64() < d.loss }
-	if there, homeward := lost(), lost(); there || homeward {
-		return
+	for range 2 { // there and back
+		if d.random.Float64() < d.loss {
+			return
+		}
 	}
 	d.coming = append(d.coming, back)
 }
