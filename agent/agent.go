@@ -102,6 +102,8 @@ type Agent struct {
 	// networkOps guards it too. reachError is why it could not be made.
 	reach      heddle.Plan
 	reachError error
+	// adopted says that the host is in line with a new view; it has room for one.
+	adopted chan struct{}
 	// unfit says which networks of the cluster are not on this host.
 	unfit map[string]error
 	// lonely says which networks of this host the cluster did not take, and why.
@@ -114,7 +116,9 @@ type Agent struct {
 	sources []heddle.Pin
 	// lent are addresses set aside for other hosts, which the view may not show
 	// yet, yielding blocks that are about to be given back.
-	lent     map[heddle.Pin]bool
+	lent map[heddle.Pin]bool
+	// moving are addresses of endpoints that are about to be sent elsewhere.
+	moving   map[heddle.Pin]bool
 	yielding map[heddle.Block]bool
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
@@ -155,7 +159,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		lent: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
+		adopted: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -176,6 +180,7 @@ func New(opt Options) (*Agent, error) {
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
 		a.finished.Go(func() { a.follow(ctx) })
+		a.finished.Go(func() { a.tend(ctx) })
 		a.finished.Go(func() { a.testChecksums(ctx) })
 	}
 	return a, nil

@@ -105,8 +105,13 @@ type lack struct {
 // takeShared leases an endpoint's addresses on a shared network. What this host
 // does not hold, it claims or borrows. If it gets no block any more, it falls back
 // to addresses that were freed a moment ago.
-func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
+func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
+	defer func() {
+		if err != nil {
+			a.giveBack(n, req.IPs) // what was borrowed for nothing
+		}
+	}()
 	for range 2 + 2*len(n.Subnets) {
 		addrs, missing, err := a.tryTake(n, req, refused != nil)
 		switch {
@@ -133,6 +138,7 @@ func (a *Agent) tryTake(n *network, req heddle.AttachRequest, tired bool) ([]net
 	if err := refusesNew(n, v); err != nil {
 		return nil, nil, err
 	}
+	a.fitLocked(n, v) // what is taken must be this host's by the view that says so
 	for _, s := range n.Subnets {
 		i := slices.IndexFunc(req.IPs, s.Contains)
 		switch {
@@ -189,9 +195,17 @@ func (a *Agent) obtain(ctx context.Context, n *network, req heddle.AttachRequest
 	if req.DryRun {
 		return heddle.Errorf(heddle.PoolExhausted, "dry run on network", n.Name, "this host would first have to claim addresses of it from the other hosts; a dry run does not")
 	}
+	if err := a.storeAway("claim addresses of network", n.Name); err != nil {
+		return err
+	}
 	ctx, cancel := waiting(ctx)
 	defer cancel()
-	_, err := a.opt.Cluster.ClaimBlock(ctx, n.Network, missing.subnet, missing.addr)
+	block, err := a.opt.Cluster.ClaimBlock(ctx, n.Network, missing.subnet, missing.addr)
+	if err == nil {
+		a.pools.Lock() // one that was being given back is this host's again
+		delete(a.yielding, heddle.Block{Network: n.ID, Prefix: block, Host: a.opt.Cluster.View().Self.ID})
+		a.pools.Unlock()
+	}
 	if err != nil && missing.addr.IsValid() && errors.Is(err, heddle.AddressTaken.Sentinel()) {
 		err = a.opt.Cluster.Borrow(ctx, n.ID, missing.addr, req.ID)
 	}

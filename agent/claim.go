@@ -51,20 +51,27 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	}
 	e.Addrs, e.MTU = addrs, a.mtu(n)
 	a.forgetStaleDefault(pod)
+	if err := a.claimRest(n, req, pod, &e); err != nil {
+		a.giveAddresses(n, req.ID)
+		return e, err
+	}
+	return e, nil
+}
+
+// claimRest reserves what an endpoint needs besides its addresses, all or nothing.
+func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netns, e *heddle.Endpoint) (err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
-		a.giveAddresses(n, req.ID)
-		return e, err
+		return err
 	}
 	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
 		a.ports.free(req.ID, req.Ports)
-		a.giveAddresses(n, req.ID)
-		return e, err
+		return err
 	}
 	e.Slot = n.slots.take()
 	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
-	return e, nil
+	return nil
 }
 
 // giveAddresses ends an endpoint's lease.

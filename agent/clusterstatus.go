@@ -66,6 +66,11 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	if a.reachError != nil {
 		return heddle.PartStatus{Name: "tunnels", State: "bad", Detail: a.reachError.Error()}
 	}
+	for _, n := range a.facts.Fabric.Networks {
+		if n.Deleting {
+			return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + n.Name + " is being deleted; 'heddle network delete " + n.Name + "' finishes what was cut off"}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.unfit)) {
 		return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + name + " is not on this host: " + a.unfit[name].Error()}
 	}

@@ -11,7 +11,15 @@ import (
 )
 
 // storeTime bounds what an operation waits for the store.
-const storeTime = 8 * time.Second
+const storeTime = 5 * time.Second
+
+// storeAway refuses at once what needs a store that is known to be away.
+func (a *Agent) storeAway(op, object string) error {
+	if h := a.opt.Cluster.Health(); h.State == "down" {
+		return heddle.Errorf(heddle.StoreDown, op, object, "wait until it is back ('heddle status'): "+h.Detail)
+	}
+	return nil
+}
 
 // follow keeps the host in line with the cluster: networks made on other hosts
 // are made here, and the ways to other hosts follow their blocks.
@@ -20,13 +28,28 @@ func (a *Agent) follow(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		a.adopt()
-		a.yieldIdle(ctx)
+		select {
+		case a.adopted <- struct{}{}:
+		default:
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-a.opt.Cluster.Changed():
 		case <-a.paths.Changed():
 		case <-tick.C:
+		}
+	}
+}
+
+// tend gives back what the host does not need, beside follow: the store may be slow.
+func (a *Agent) tend(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.adopted:
+			a.yieldIdle(ctx)
 		}
 	}
 }
@@ -105,8 +128,16 @@ func (a *Agent) weave(networks func()) {
 		}
 	}
 	if err != nil {
-		a.wantPlan(next, false)
 		a.setReachError(err)
+		if old.Host.Empty() {
+			// of an earlier life, much of it may be there: it is not pruned, and the
+			// patrol makes what is missing
+			a.mu.Lock()
+			a.reach = next
+			a.mu.Unlock()
+		} else {
+			a.wantPlan(next, false)
+		}
 		networks()
 		return
 	}

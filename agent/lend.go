@@ -50,12 +50,14 @@ func (a *Agent) giveBack(n *network, addrs []netip.Addr) {
 	if !n.Shared || a.opt.Cluster == nil {
 		return
 	}
+	a.pools.Lock()
+	defer a.pools.Unlock()
 	v := a.opt.Cluster.View()
 	for _, addr := range addrs {
-		for _, p := range v.Pins {
-			if p.Network == n.ID && p.Addr == addr && p.Host == v.Self.ID {
-				a.opt.Cluster.Return(n.ID, p.Addr)
-			}
+		_, held := n.pool.Holder(addr) // by another endpoint, since
+		pin := heddle.Pin{Network: n.ID, Addr: addr}
+		if !held && !a.moving[pin] && slices.Contains(v.Pins, heddle.Pin{Network: n.ID, Addr: addr, Host: v.Self.ID}) {
+			a.opt.Cluster.Return(n.ID, addr)
 		}
 	}
 }
@@ -106,8 +108,8 @@ func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
 	a.pools.Lock()
 	defer a.pools.Unlock()
 	v := a.opt.Cluster.View()
-	if v.Strange != nil || v.Removed {
-		return nil
+	if v.Revision == 0 || v.Strange != nil || v.Removed || a.opt.Cluster.Health().State == "down" {
+		return nil // without the store, a block given up is not got back
 	}
 	for _, p := range a.blocksOf(n.ID, v) {
 		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}

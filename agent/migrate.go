@@ -45,6 +45,9 @@ func (a *Agent) migrateNetwork(n *network, v *cluster.View) error {
 			return err
 		}
 	}
+	if err := a.checkOwned(n); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	stored := a.networks[n.Name]
 	stored.Shared = true
@@ -54,6 +57,22 @@ func (a *Agent) migrateNetwork(n *network, v *cluster.View) error {
 		return err
 	}
 	a.fit(next)
+	return nil
+}
+
+// checkOwned refuses a network of which an endpoint has an address that is not
+// this host's to give: it came to it while the host had left the cluster.
+func (a *Agent) checkOwned(n *network) error {
+	a.pools.Lock()
+	defer a.pools.Unlock()
+	v := a.opt.Cluster.View()
+	for id, addrs := range n.pool.Held() {
+		for _, addr := range addrs {
+			if !a.owns(n.ID, addr.Addr(), v) {
+				return heddle.Errorf(heddle.AddressTaken, "network "+n.Name+" is of this host alone: address", addr.Addr().String()+" of endpoint "+id.String(), "other hosts may have it; detach the endpoint, and the network is the cluster's again")
+			}
+		}
+	}
 	return nil
 }
 

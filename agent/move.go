@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -31,10 +32,28 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 	if h := a.opt.Cluster.Health(); h.State == "down" {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), "wait for the store: "+h.Detail)
 	}
+	defer a.keepForMove(n.ID, r.Endpoint)()
 	if _, err := a.Detach(ctx, id); err != nil {
 		return heddle.Endpoint{}, err
 	}
 	return r.Endpoint, a.send(ctx, n, r.Endpoint, to)
+}
+
+// keepForMove keeps borrowed addresses from being given back when their endpoint
+// is detached.
+func (a *Agent) keepForMove(network string, e heddle.Endpoint) (end func()) {
+	mark := func(on bool) {
+		a.pools.Lock()
+		defer a.pools.Unlock()
+		for _, p := range e.Addrs {
+			pin := heddle.Pin{Network: network, Addr: p.Addr()}
+			if delete(a.moving, pin); on {
+				a.moving[pin] = true
+			}
+		}
+	}
+	mark(true)
+	return func() { mark(false) }
 }
 
 // send lends the addresses of an endpoint that is detached.
@@ -44,10 +63,11 @@ func (a *Agent) send(ctx context.Context, n *network, e heddle.Endpoint, to stri
 	self := a.opt.Cluster.View().Self.Name
 	var errs []error
 	for _, p := range e.Addrs {
-		err := lender{a}.Lend(n.ID, p.Addr())
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if a.inOwnBlock(n.ID, p.Addr()) {
+			if err := (lender{a}).Lend(n.ID, p.Addr()); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 		}
 		m := cluster.Move{Network: n.ID, Addr: p.Addr(), Endpoint: e.ID, MAC: e.MAC, From: self, To: to}
 		if err := a.opt.Cluster.Send(ctx, m); err != nil {
@@ -63,6 +83,12 @@ func (a *Agent) send(ctx context.Context, n *network, e heddle.Endpoint, to stri
 	return nil
 }
 
+func (a *Agent) inOwnBlock(network string, addr netip.Addr) bool {
+	a.pools.Lock()
+	defer a.pools.Unlock()
+	return slices.ContainsFunc(a.blocksOf(network, a.opt.Cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
+}
+
 // moved fills in what an endpoint that comes from another host brings along,
 // unless the request says otherwise.
 func (a *Agent) moved(n *network, req heddle.AttachRequest) heddle.AttachRequest {
@@ -74,8 +100,9 @@ func (a *Agent) moved(n *network, req heddle.AttachRequest) heddle.AttachRequest
 			continue
 		}
 		req.IPs = append(req.IPs, m.Addr)
-		if req.MAC == "" {
-			req.MAC = m.MAC
+		// another host wrote it
+		if mac, err := heddle.ParseMAC(string(m.MAC)); err == nil && req.MAC == "" {
+			req.MAC = mac
 		}
 	}
 	return req

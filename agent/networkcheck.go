@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -116,6 +117,9 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 			}
 		}
 		for _, l := range links {
+			if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
+				continue // ours: the networks they belong to were compared
+			}
 			for _, addr := range l.Addrs {
 				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")

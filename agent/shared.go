@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/ipam"
 )
 
 // spans reports whether networks of the mode are in the store.
@@ -20,6 +21,9 @@ func (a *Agent) spans(mode heddle.Mode) bool {
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again. The caller holds networkOps.
 func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
+	if err := a.storeAway("create network", n.Name); err != nil {
+		return n, err
+	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	n.Shared = true
@@ -49,25 +53,30 @@ func (a *Agent) deleteShared(n *network) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
-	a.networkOps.Lock()
-	err := a.disallow(n.ID)
-	a.networkOps.Unlock()
-	if err != nil {
+	if err := a.storeAway("delete network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	// this host's own blocks are yielded by follow meanwhile
-	err = a.opt.Cluster.DeleteNetwork(ctx, n.Name)
-	if err == nil {
-		a.adopt()
+	// this host's own blocks are yielded meanwhile
+	if err := a.opt.Cluster.DeleteNetwork(ctx, n.Name); err != nil {
+		return err
 	}
-	return err
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	a.adoptLocked()
+	if err := a.disallow(n.ID); err != nil { // permissions for what is gone do no harm
+		a.log.Warn("permissions for a deleted network stay", "network", n.Name, "error", err)
+	}
+	return nil
 }
 
 // changeShared changes a network's record on all hosts. The caller holds
 // networkOps.
 func (a *Agent) changeShared(name string, change func(*heddle.Network) error) error {
+	if err := a.storeAway("change network", name); err != nil {
+		return err
+	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	err := a.opt.Cluster.ChangeNetwork(ctx, name, change)
@@ -95,6 +104,12 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if local.unplanned != nil {
 		return local.unplanned
 	}
+	if !local.Shared {
+		return nil // it is not in the store with the addresses it has; see migrate
+	}
+	if !samePlace(local.Network, n) {
+		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "somebody changed its record in the store; delete the network and create it anew")
+	}
 	plan, err := local.mode.Network(a.host(), n)
 	if err != nil {
 		return err
@@ -106,11 +121,25 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
+// samePlace reports whether two records of a network have the same addresses.
+func samePlace(a, b heddle.Network) bool {
+	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) && slices.Equal(a.Ranges, b.Ranges)
+}
+
 // takeOn makes a network that another host has created. What it would refuse if
 // it were created here keeps it from this host, not from others.
 func (a *Agent) takeOn(n heddle.Network) error {
 	mode, err := a.mode(n.Mode)
 	if err != nil {
+		return err
+	}
+	if err := a.refreshFacts(); err != nil { // a network that went a moment ago is still in the old
+		return err
+	}
+	if err := heddle.CheckNetworkName(n.Name); err != nil {
+		return err
+	}
+	if _, err := ipam.Check(n); err != nil {
 		return err
 	}
 	if err := mode.Check(a.host(), n); err != nil {

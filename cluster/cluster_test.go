@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"net/netip"
 	"sync"
@@ -62,7 +63,7 @@ func wait(t *testing.T) context.Context {
 
 func options(t *testing.T, s store.Store, name, dir string) cluster.Options {
 	return cluster.Options{Store: s, StateDir: dir, Wait: 20 * time.Second,
-		Self: heddle.Host{Name: name, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.1")}, MTU: 1500}}
+		Self: heddle.Host{Name: name, Underlay: []netip.Addr{underlayOf(name)}, MTU: 1500}}
 }
 
 func open(t *testing.T, s store.Store, name, dir string) *cluster.Cluster {
@@ -407,4 +408,12 @@ func TestOlderStore(t *testing.T) {
 		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
 		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
 	})
+}
+
+// underlayOf gives every host an address of its own.
+func underlayOf(name string) netip.Addr {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	sum := h.Sum32()
+	return netip.AddrFrom4([4]byte{10, byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }

@@ -56,6 +56,7 @@ func (c *Cluster) take(events []store.Event) bool {
 		c.judge()
 	}
 	c.noticeTwin()
+	c.noticeRemoval()
 	changed := c.publish()
 	c.wake()
 	return changed
@@ -77,6 +78,17 @@ func (c *Cluster) restored(revision int64) {
 		c.memory.Pins[p] = 0
 	}
 	c.memory.Seen = revision
+}
+
+// noticeRemoval keeps on the disk that the host was removed: the store lets it in
+// no more, and could not tell it again.
+func (c *Cluster) noticeRemoval() {
+	if !c.accepted || c.memory.Removed || !c.record.isRemoved(c.memory) {
+		return
+	}
+	if err := c.keep(func(m *memory) { m.Removed = true }); err != nil {
+		c.o.Log.Error("that the host was removed is not recorded", "error", err)
+	}
 }
 
 // judge decides whether the store is that of our cluster.

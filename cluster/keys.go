@@ -108,14 +108,19 @@ func read(e store.Entry) item {
 		i.value = &removedRecord{}
 	case part[0] == "blocks" && len(part) == 4:
 		i.place.network = part[1]
-		i.prefix, _ = netip.ParsePrefix(part[2] + "/" + part[3])
-		i.value = &blockRecord{}
+		var err error
+		if i.prefix, err = netip.ParsePrefix(part[2] + "/" + part[3]); err == nil {
+			i.value = &blockRecord{}
+		}
 	case part[0] == "hosts" && len(part) > 2:
 		i.host = part[1]
 		i.readHost(part[2:])
 	}
 	if i.value != nil && json.Unmarshal(e.Value, i.value) != nil && part[0] != "blocks" {
 		i.value = nil // a block that cannot be read is still taken
+	}
+	if h, is := i.value.(*hostRecord); is && h.Name != i.host {
+		i.value = nil
 	}
 	return i
 }
@@ -135,8 +140,11 @@ func (i *item) readHost(part []string) {
 		i.value = &answerRecord{}
 	}
 	if len(part) == 3 {
+		var err error
 		i.place.network = part[1]
-		i.place.addr, _ = netip.ParseAddr(part[2])
+		if i.place.addr, err = netip.ParseAddr(part[2]); err != nil {
+			i.value = nil
+		}
 	}
 }
 

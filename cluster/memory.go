@@ -22,6 +22,8 @@ type memory struct {
 	// Host is this host's ID; Introduced says that its key was in the store once.
 	Host       heddle.Host `json:"host"`
 	Introduced bool        `json:"introduced,omitempty"`
+	// Removed says that an operator was seen to have taken the host out.
+	Removed bool `json:"removed,omitempty"`
 	// Held are own blocks, Pins borrowed addresses, each with the revision at which
 	// it was committed.
 	Held held `json:"held,omitempty"`

@@ -184,11 +184,13 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
 	if err := c.mark(ctx, name, true); err != nil {
 		return err
 	}
+	id := ""
 	for {
 		n, revision, err := c.stored(name)
-		if err != nil {
-			return nil // gone
+		if err != nil || id != "" && n.ID != id {
+			return nil // gone, or another one by now
 		}
+		id = n.ID
 		waiting, stop := context.WithTimeout(ctx, leaveTime)
 		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
 		stop()
@@ -202,11 +204,11 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
 			}
 			return err
 		}
-		_, _, err = c.commit(ctx, store.Change{
+		done, _, err := c.commit(ctx, store.Change{
 			Require: []store.Condition{{Key: networkKey(name), Revision: revision}, {Key: blockKeys(n.ID), Prefix: true}},
 			Delete:  []string{networkKey(name)},
 		})
-		if err != nil {
+		if done || err != nil {
 			return err
 		}
 	}

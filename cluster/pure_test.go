@@ -34,7 +34,7 @@ func TestViewFromEntries(t *testing.T) {
 	r.apply(store.Event{Revision: 50, Snapshot: true, Entries: entries(
 		clusterKey, clusterRecord{"c1", 7, 4789},
 		selfKey("a"), hostRecord{a, "r"}, selfKey("b"), hostRecord{b, "r"},
-		networkKey("net"), heddle.Network{ID: "n1", Name: "net"},
+		networkKey("net"), heddle.Network{ID: "n1", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
 		removedKey("idx"), removedRecord{Name: "x"},
 		blockKey("n1", mine), blockRecord{"ida"},
 		blockKey("n1", other), blockRecord{"idb"},

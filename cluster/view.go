@@ -107,14 +107,22 @@ func (r *record) network(id string) (item, *heddle.Network) {
 // pins only those that are on its disk, too.
 func (r *record) view(m memory) *View {
 	v := &View{Revision: r.revision, Alive: map[string]bool{}}
-	v.Self, v.Removed = m.Host, r.isRemoved(m)
+	v.Self, v.Removed = m.Host, m.Removed || r.isRemoved(m)
 	if c := value[clusterRecord](r, clusterKey); c != nil {
 		v.Cluster, v.VNI, v.Port = c.ID, c.VNI, c.Port
 	}
-	newest := map[place]item{}
+	newest, networks := map[place]item{}, map[string]*heddle.Network{}
 	for _, i := range r.items {
-		r.show(v, m, i, newest)
+		if n, is := i.value.(*heddle.Network); is {
+			networks[n.ID] = n
+		}
 	}
+	for _, i := range r.items {
+		if i.place.network == "" || admits(networks[i.place.network], i) {
+			r.show(v, m, i, newest)
+		}
+	}
+	v.Peers = r.peers(m.Host)
 	for p, i := range newest {
 		host := i.value.(*pinRecord).Host
 		if _, mine := m.Pins[p]; mine || host != m.Host.ID {
@@ -130,12 +138,58 @@ func (r *record) view(m memory) *View {
 	return v
 }
 
+// peers are the other hosts. A record says no more than its writer may: of two
+// with one ID or one underlay address the later is none, and neither is one with
+// this host's.
+func (r *record) peers(self heddle.Host) (all []heddle.Host) {
+	var found []item
+	for _, i := range r.items {
+		if x, is := i.value.(*hostRecord); is && x.ID != self.ID && !r.removed(x.ID) {
+			found = append(found, i)
+		}
+	}
+	slices.SortFunc(found, byRevision)
+	seen := map[any]bool{}
+	for _, a := range self.Underlay {
+		seen[a] = true
+	}
+	for _, i := range found {
+		h := i.value.(*hostRecord).Host
+		taken := seen[h.ID]
+		for _, a := range h.Underlay {
+			taken = taken || seen[a]
+		}
+		if taken {
+			continue
+		}
+		seen[h.ID] = true
+		for _, a := range h.Underlay {
+			seen[a] = true
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// admits reports whether what a key is about lies in the network: whoever may
+// write it could name any address otherwise.
+func admits(n *heddle.Network, i item) bool {
+	if n == nil {
+		return false
+	}
+	for _, s := range n.Subnets {
+		if i.prefix.IsValid() && s.Contains(i.prefix.Addr()) {
+			return heddle.BlockOf(s, i.prefix.Addr()) == i.prefix
+		}
+		if i.place.addr.IsValid() && s.Contains(i.place.addr) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 	switch x := i.value.(type) {
-	case *hostRecord:
-		if x.ID != m.Host.ID && !r.removed(x.ID) {
-			v.Peers = append(v.Peers, x.Host)
-		}
 	case *aliveRecord:
 		v.Alive[i.host] = true
 	case *heddle.Network:
@@ -146,7 +200,8 @@ func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 			v.Blocks = append(v.Blocks, heddle.Block{Network: i.place.network, Prefix: i.prefix, Host: x.Host})
 		}
 	case *pinRecord:
-		if i.revision > newest[i.place].revision {
+		self := value[hostRecord](r, selfKey(i.host))
+		if self != nil && self.ID == x.Host && i.revision > newest[i.place].revision {
 			newest[i.place] = i
 		}
 	case *answerRecord:
@@ -164,7 +219,7 @@ func (r *record) isRemoved(m memory) bool {
 
 // remembered is the view of a host that has not reached the store yet.
 func remembered(m memory) *View {
-	v := &View{Fabric: m.Last, Alive: map[string]bool{}}
+	v := &View{Fabric: m.Last, Alive: map[string]bool{}, Removed: m.Removed}
 	v.Self = m.Host
 	v.Blocks = slices.DeleteFunc(slices.Clone(v.Blocks), func(b heddle.Block) bool { return b.Host == m.Host.ID })
 	for b := range m.Held {

@@ -29,6 +29,7 @@ var terrains = []terrain{
 	{mode: "host", prepare: nothing, wish: func(int, int) heddle.Network { return heddle.Network{Mode: "host"} }},
 	{mode: "bridge", stack: true, ports: true, prepare: nothing, wish: func(n, _ int) heddle.Network { return network("bridge", n) }},
 	{mode: "routed", stack: true, ports: true, prepare: nothing, wish: func(n, _ int) heddle.Network { return network("routed", n) }},
+	{mode: "overlay", stack: true, ports: true, prepare: nothing, wish: func(n, _ int) heddle.Network { return network("overlay", n) }},
 	{mode: "macvlan", stack: true, prepare: makeLAN, wish: func(n, _ int) heddle.Network {
 		w := network("macvlan", n)
 		w.Parent = fmt.Sprint("lan", n)

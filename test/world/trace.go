@@ -71,7 +71,7 @@ func Traces(t testing.TB) []string {
 		command string
 		marks   []string
 	}{
-		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk}},
+		{"ip -o link", []string{": " + heddle.PrefixBridge, ": " + heddle.PrefixPort, ": " + heddle.PrefixTrunk, ": " + heddle.PrefixTunnel, ": " + heddle.PrefixShim}},
 		{"ip -4 route show table all", []string{protocol}},
 		{"ip -6 route show table all", []string{protocol}},
 		{"ip -4 rule", []string{protocol}},
