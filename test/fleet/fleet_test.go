@@ -120,11 +120,9 @@ func (h *host) tryCLI(t testing.TB, args ...string) (string, error) {
 // kill ends the host's agent without a word.
 func (h *host) kill(t testing.TB) {
 	t.Helper()
-	cmd, err := h.Command(context.Background(), "sh", "-c", "kill -9 $(pidof heddled)")
-	if err == nil {
-		err = cmd.Run()
-	}
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := h.KillAgent(ctx); err != nil {
 		t.Fatalf("kill the agent of %s: %v", h.Host.Name, err)
 	}
 }
