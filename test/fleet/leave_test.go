@@ -1,0 +1,43 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestLeaveAndReturn has a host leave its cluster with containers running, give out
+// addresses that other hosts have, and come back: the network is the cluster's
+// again only when no endpoint has an address that is not the host's to give.
+func TestLeaveAndReturn(t *testing.T) {
+	f := newCluster(t, 2)
+	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
+	first, here := f.hosts[0].attach(t, "first", "app"), f.hosts[1].attach(t, "here", "app")
+	here.Reaches(t, first.addrs()...)
+	h := f.hosts[1]
+	h.kill(t)
+	h.start(t, "--store", "none")
+	twin := h.attach(t, "twin", "app", world.IP(first.addrs()[0].String()))
+	twin.Reaches(t, here.addrs()[0])
+	h.kill(t)
+	h.start(t, "--store", "embedded", "--underlay", "eth0")
+	world.Within(t, 30*time.Second, "the status says why the network is this host's alone", func() error {
+		st, err := h.Status(context.Background())
+		for _, p := range st.Parts {
+			if p.Name == "tunnels" && p.State == "warn" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%v: %w", st.Parts, err)
+	})
+	first.Reaches(t, f.lab.Switches[0].Addr4)
+	twin.detach(t)
+	world.Within(t, 30*time.Second, "the network is the cluster's again", func() error { return here.Ping(first.addrs()[0]) })
+	here.Reaches(t, first.addrs()...)
+	first.Reaches(t, here.addrs()...)
+	here.detach(t)
+	first.detach(t)
+}
