@@ -52,11 +52,14 @@ func TestDriftInside(t *testing.T) {
 		a := w.Pod(t, "a", "net")
 		for _, command := range []string{"ip address flush dev eth0 scope global", "ip route del default",
 			"ip link set eth0 down", "sysctl -qw net.ipv6.conf.eth0.accept_ra=1", "ip link set lo down"} {
+			before := w.Status().Repairs
 			a.Sh(t, "%s", command)
-			if found, err := w.Check(a.Endpoint.ID); err != nil || len(found) == 0 {
+			found, err := w.Check(a.Endpoint.ID)
+			// a patrol that was about to mend something else mends this, too
+			if err != nil || len(found) == 0 && w.Status().Repairs == before {
 				t.Errorf("after %q the check finds %v, %v", command, found, err)
 			}
-			_, err := w.Attach(ctx, w.Request(a.Place, "net"))
+			_, err = w.Attach(ctx, w.Request(a.Place, "net"))
 			must(t, err)
 			must(t, intact(w, a))
 			world.Soon(t, "a is whole after "+command, func() error {

@@ -70,7 +70,7 @@ func (g Guest) withDefaults() Guest {
 		g.MemMiB = 512
 	}
 	if g.Timeout == 0 {
-		g.Timeout = 5 * time.Minute
+		g.Timeout = 8 * time.Minute
 	}
 	return g
 }

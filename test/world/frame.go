@@ -115,7 +115,12 @@ func (p Place) Send(t testing.TB, link string, frames ...[]byte) {
 	err := p.packetSocket(link, &fd)
 	defer unix.Close(fd)
 	for i := 0; i < len(frames) && err == nil; i++ {
-		if _, err = unix.Write(fd, frames[i]); err != nil {
+		_, err = unix.Write(fd, frames[i])
+		for full := 0; err == unix.ENOBUFS && full < 100; full++ { // the device sends as fast as it can
+			time.Sleep(10 * time.Millisecond)
+			_, err = unix.Write(fd, frames[i])
+		}
+		if err != nil {
 			err = fmt.Errorf("frame %d of %d: %w", i+1, len(frames), err)
 		}
 	}

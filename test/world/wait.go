@@ -25,7 +25,7 @@ var (
 	// Quiet is how long a frame may be on its way.
 	Quiet = 30 * time.Millisecond * Slowness
 	// RepairTime is how long the agent may take to put an object back.
-	RepairTime = time.Second * min(Slowness, 3)
+	RepairTime = time.Second * min(Slowness, 8)
 )
 
 // Soon waits until try succeeds, and fails the test after Patience.
