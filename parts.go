@@ -257,3 +257,13 @@ func Halves(p netip.Prefix) [2]netip.Prefix {
 	high, _ := netip.AddrFromSlice(b)
 	return [2]netip.Prefix{low, netip.PrefixFrom(high, p.Bits()+1)}
 }
+
+// LastAddr is the last address of a prefix.
+func LastAddr(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

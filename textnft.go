@@ -83,13 +83,3 @@ func rawField(s string) string {
 	}
 	return fmt.Sprintf("0x%x", a.AsSlice())
 }
-
-// LastAddr is the last address of a prefix.
-func LastAddr(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := p.Bits(); i < len(b)*8; i++ {
-		b[i/8] |= 0x80 >> (i % 8)
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
-}

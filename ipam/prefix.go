@@ -37,16 +37,6 @@ func subnetOf(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// last returns the highest address of a prefix.
-func last(p netip.Prefix) netip.Addr {
-	bytes := p.Masked().Addr().AsSlice()
-	for bit := p.Bits(); bit < len(bytes)*8; bit++ {
-		bytes[bit/8] |= 0x80 >> (bit % 8)
-	}
-	a, _ := netip.AddrFromSlice(bytes)
-	return a
-}
-
 // edgeOf names the part that an address of a subnet plays at its edge, "" for
 // the addresses between. IPv6 has no broadcast address, but the first one is
 // every router's (RFC 4291, section 2.6.1).

@@ -1,6 +1,10 @@
 package ipam
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
 
 // ring walks the addresses of a family's ranges once around, from where it was
 // started. It holds a place and no list, so that a /64 costs as little as a
@@ -28,7 +32,7 @@ func (s span) has(a netip.Addr) bool {
 func newRing(prefixes []netip.Prefix) ring {
 	var r ring
 	for _, p := range prefixes {
-		r.spans = append(r.spans, span{p.Masked().Addr(), last(p)})
+		r.spans = append(r.spans, span{p.Masked().Addr(), heddle.LastAddr(p)})
 	}
 	r.done = len(r.spans) == 0
 	if !r.done {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Stats counts the addresses of one family. Size is the sum of Used,
@@ -72,7 +74,7 @@ func (l *lane) count() uint64 {
 
 func (l *lane) countBarred() uint64 {
 	barred := maps.Clone(l.reserved)
-	for _, a := range []netip.Addr{l.gateway, l.subnet.Addr(), last(l.subnet)} {
+	for _, a := range []netip.Addr{l.gateway, l.subnet.Addr(), heddle.LastAddr(l.subnet)} {
 		barred[a] = true
 	}
 	for a := range l.aside {

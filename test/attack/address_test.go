@@ -66,12 +66,3 @@ func addressAttacks() []attack {
 	}
 	return all
 }
-
-// last is a subnet's broadcast address.
-func last(p netip.Prefix) netip.Addr {
-	b := p.Addr().As4()
-	for i := p.Bits(); i < 32; i++ {
-		b[i/8] |= 0x80 >> (i % 8)
-	}
-	return netip.AddrFrom4(b)
-}

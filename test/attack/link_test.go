@@ -75,7 +75,7 @@ func linkAttacks() []attack {
 			frames: func(s *scene) [][]byte {
 				e := ether(own(s), "", ip4)
 				e.DstMAC = broadcast()
-				return [][]byte{datagram(e, s.attacker.V4(), last(s.net.Subnets[0]))}
+				return [][]byte{datagram(e, s.attacker.V4(), heddle.LastAddr(s.net.Subnets[0]))}
 			}},
 	}
 }

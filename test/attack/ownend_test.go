@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"github.com/heddle-network/heddle"
 	"net"
 	"net/netip"
 	"strings"
@@ -132,7 +133,7 @@ func behind(t *testing.T, s *scene, link string) bool {
 
 // proxy answers for an address that nobody has.
 func proxy(t *testing.T, s *scene) bool {
-	absent := last(s.net.Subnets[0]).Prev()
+	absent := heddle.LastAddr(s.net.Subnets[0]).Prev()
 	s.rogue.Sh(t, `ip link add own0 type veth peer name own1; ip link set own0 up; ip link set own1 up; ip route add %s dev own0
 		sysctl -qw net.ipv4.conf.eth0.proxy_arp=1 net.ipv4.conf.eth0.forwarding=1 net.ipv4.neigh.eth0.proxy_delay=0`, absent)
 	defer s.rogue.Sh(t, "ip link del own0; sysctl -qw net.ipv4.conf.eth0.proxy_arp=0 net.ipv4.conf.eth0.forwarding=0")

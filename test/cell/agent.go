@@ -112,9 +112,6 @@ func (a *Agent) end(sig syscall.Signal) {
 	<-a.done
 }
 
-// ExitCode is the ended agent's exit code.
-func (a *Agent) ExitCode() int { return a.cmd.ProcessState.ExitCode() }
-
 // WaitDead waits until the agent has ended by itself.
 func (a *Agent) WaitDead(t testing.TB) {
 	t.Helper()
