@@ -87,7 +87,7 @@ underlay and tunnelPort; flags win over it.`,
 	f := cmd.Flags()
 	f.StringVar(&file, "config", "", "configuration file (YAML)")
 	f.StringVar(&flags.Name, "name", "", "name of this host (default: the host name)")
-	f.StringVar(&flags.StateDir, "state-dir", flags.StateDir, "folder for what survives a reboot: networks")
+	f.StringVar(&flags.StateDir, "state-dir", flags.StateDir, "folder for what survives a reboot: networks, and this host's part in a cluster")
 	f.StringVar(&flags.RunDir, "run-dir", flags.RunDir, "folder for the socket and the record of kernel objects; a tmpfs")
 	f.StringVar(&flags.SocketGroup, "socket-group", "", "group whose members may use the socket")
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")

@@ -1,13 +1,13 @@
 package attack_test
 
 import (
-	"github.com/heddle-network/heddle"
 	"net"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
 )
 
