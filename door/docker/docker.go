@@ -59,16 +59,22 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{agent: a, log: opt.Log, networks: networks, endpoints: endpoints}
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: limit, ReadTimeout: limit}
+	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: limit}
+	s.sweep()
 	return s, nil
 }
 
 // Listen makes the socket, with the folder it is in: the engine may start later.
-// A socket that an earlier life left is replaced; it stays when the server ends,
-// so that the engine, which looks for files, knows the plugin all the same.
+// A socket that an earlier life left is replaced, one on which somebody answers is
+// not. It stays when the server ends, so that the engine, which looks for files,
+// knows the plugin all the same.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, heddle.Wrap(heddle.BadArgument, "make folder of Docker's socket", path, err, "give another path with --docker-socket, or none")
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "another agent answers there: give this one another path with --docker-socket, or none")
 	}
 	// made aside and renamed: whoever connects meets the old or the new one
 	aside := path + ".new"

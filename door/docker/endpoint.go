@@ -130,8 +130,8 @@ func (s *Server) join(ctx context.Context, q join) (any, error) {
 // docker_gwbridge, which the engine adds where there is no gateway; the network
 // itself is the way out with the option gwbridge=false.
 func render(n heddle.Network, reply heddle.AttachReply) joined {
-	j := joined{InterfaceName: interfaceName{SrcName: reply.Handover.Link, DstPrefix: dstPrefix}}
-	for _, r := range reply.Handover.Routes {
+	j := joined{InterfaceName: interfaceName{SrcName: reply.Source, DstPrefix: dstPrefix}}
+	for _, r := range reply.Routes {
 		route := staticRoute{Destination: r.Dst.String(), RouteType: onLink}
 		if r.Via.IsValid() {
 			route.RouteType, route.NextHop = viaNextHop, r.Via.String()

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
 )
 
 // The address spaces by which a pool is known to be ours. The engine takes the
@@ -31,7 +32,7 @@ func (s *Server) addressSpaces(context.Context, nothing) (any, error) {
 // requestPool comes before CreateNetwork and knows no network, nor its mode. The
 // gateway goes along, so that the engine does not take an address for it.
 func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
-	ask := heddle.PoolRequest{V6: q.V6, Network: q.Options[KeyID]}
+	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
 			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", clip(key), "the only one is "+KeyID)
@@ -44,12 +45,11 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	if ask.Range, err = prefix(q.SubPool); err != nil {
 		return nil, err
 	}
-	p, err := s.agent.TakePool(ask)
+	p, err := s.agent.RequestPool(ask)
 	if err != nil {
 		return nil, err
 	}
-	gateway := netip.PrefixFrom(p.Gateway, p.Subnet.Bits()).String()
-	return pool{PoolID: p.ID, Pool: p.Subnet.String(), Data: map[string]string{keyGateway: gateway}}, nil
+	return pool{PoolID: p.ID, Pool: p.Subnet.String(), Data: map[string]string{keyGateway: p.Gateway.String()}}, nil
 }
 
 func prefix(text string) (p netip.Prefix, err error) {
@@ -63,10 +63,11 @@ func prefix(text string) (p netip.Prefix, err error) {
 }
 
 func (s *Server) releasePool(_ context.Context, q poolRef) (any, error) {
-	return nothing{}, s.agent.GivePool(q.PoolID)
+	return nothing{}, s.agent.ReleasePool(q.PoolID)
 }
 
-// requestAddress takes a lease that no endpoint has yet.
+// requestAddress takes a lease that no endpoint has yet. A gateway's address is
+// the network's own and nobody's lease, however often it is asked for.
 func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, error) {
 	var wanted netip.Addr
 	if q.Address != "" {
@@ -75,12 +76,39 @@ func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, err
 			return nil, err
 		}
 	}
-	gateway := q.Options[keyRequestType] == keyGateway
-	p, err := s.agent.Lease(ctx, heddle.LeaseRequest{Pool: q.PoolID, Addr: wanted, Gateway: gateway})
+	if q.Options[keyRequestType] == keyGateway {
+		return s.gateway(q.PoolID, wanted)
+	}
+	mac := heddle.MAC("")
+	if text := q.Options[keyMAC]; text != "" {
+		var err error
+		if mac, err = heddle.ParseMAC(text); err != nil {
+			return nil, err
+		}
+	}
+	p, err := s.agent.Lease(ctx, q.PoolID, wanted, mac)
 	if err != nil {
 		return nil, err
 	}
 	return address{Address: p.String(), Data: map[string]string{}}, nil
+}
+
+// gateway answers with the pool's own, or with the one that the network is going
+// to be created with.
+func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
+	for _, p := range s.agent.Pools() {
+		if p.ID != id {
+			continue
+		}
+		if !wanted.IsValid() {
+			wanted = p.Gateway.Addr()
+		}
+		if !p.Subnet.Contains(wanted) {
+			return nil, heddle.Errorf(heddle.OutsidePool, "gateway", wanted.String(), "give one in "+p.Subnet.String())
+		}
+		return address{Address: netip.PrefixFrom(wanted, p.Subnet.Bits()).String(), Data: map[string]string{}}, nil
+	}
+	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", clip(id), "ask for the pool first (RequestPool)")
 }
 
 // releaseAddress gives a lease back; one that is not there is well.
@@ -92,7 +120,17 @@ func (s *Server) releaseAddress(_ context.Context, q releaseAddress) (any, error
 	return nothing{}, s.agent.Unlease(q.PoolID, a)
 }
 
-// ranges are those that were asked for with the pools of a network.
-func (s *Server) ranges(w wishes) (all []netip.Prefix, err error) {
-	return nil, nil
+// rangesOf are those that were asked for with the pools of a network; CreateNetwork
+// does not repeat them.
+func (s *Server) rangesOf(w wishes) (all []netip.Prefix) {
+	for i, subnet := range w.network.Subnets {
+		p, known := s.agent.PoolOf(subnet)
+		if known && p.Range.IsValid() && ours(w.spaces[i]) {
+			all = append(all, p.Range)
+		}
+	}
+	return all
 }
+
+// ours reports whether an address space is of this door's IPAM.
+func ours(space string) bool { return space == localSpace || space == globalSpace }

@@ -35,7 +35,7 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	if q.NetworkID == "" {
 		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "the request has no NetworkID")
 	}
-	w, err := wishesOf(q, s.agent.Clustered())
+	w, err := wishesOf(q, s.agent.Spans("overlay"))
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,7 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	if err := s.acceptable(w); err != nil {
 		return nil, err
 	}
-	if w.network.Ranges, err = s.ranges(w); err != nil {
-		return nil, err
-	}
+	w.network.Ranges = s.rangesOf(w)
 	made, _, err := s.agent.CreateNetwork(w.network, false)
 	if err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func (s *Server) acceptable(w wishes) error {
 	if n.Mode == "host" {
 		return heddle.Errorf(heddle.UnknownMode, "mode of a network of Docker's", "host", "containers share the host's network with --network host, without any driver")
 	}
-	foreign := func(space string) bool { return space != localSpace && space != globalSpace }
+	foreign := func(space string) bool { return !ours(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
 		remedy := "create it with --ipam-driver heddle"
 		if !w.modeGiven {

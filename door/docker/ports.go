@@ -24,10 +24,6 @@ type portBinding struct {
 
 var protocols = map[int]string{6: "tcp", 17: "udp"}
 
-// The range from which the engine gives out ports (moby, libnetwork/portallocator,
-// the kernel's default of ip_local_port_range).
-const firstPort, lastPort = 32768, 60999
-
 // publish is called for the endpoint that is the container's way out, after Join.
 func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	wanted, err := portsOf(q.Options[keyPorts])
@@ -50,63 +46,47 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 
 // unpublish takes the ports back; an endpoint that is gone has none.
 func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
-	err := s.agent.Publish(ctx, endpointID(q.EndpointID), nil)
+	_, err := s.agent.Publish(ctx, endpointID(q.EndpointID), nil)
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) || endpointID(q.EndpointID).Check() != nil {
 		err = nil
 	}
 	return nothing{}, err
 }
 
-// tries bounds how often a port that somebody took meanwhile is chosen anew.
-const tries = 64
-
-// choose publishes, with a free port for each that leaves it to us.
+// choose publishes; of a range of host ports the first that is free for all that
+// share it. What is left open altogether (port 0) the agent chooses.
 func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
-	var err error
-	for range tries {
-		ports := make([]heddle.PortMapping, len(wanted))
-		for i, b := range wanted {
-			if ports[i], err = s.settle(b, ports[:i]); err != nil {
-				return err
-			}
+	for offset := uint16(0); ; offset++ {
+		ports, more, err := settle(wanted, offset)
+		if err != nil {
+			return err
 		}
-		err = s.agent.Publish(ctx, id, ports)
-		if !errors.Is(err, heddle.PortTaken.Sentinel()) || !slices.ContainsFunc(wanted, portBinding.open) || ctx.Err() != nil {
+		_, err = s.agent.Publish(ctx, id, ports)
+		if !errors.Is(err, heddle.PortTaken.Sentinel()) || !more || ctx.Err() != nil {
 			return err
 		}
 	}
-	return err
 }
 
-// open says that the host's port is ours to choose.
-func (b portBinding) open() bool { return b.HostPort == 0 || b.HostPortEnd > b.HostPort }
-
-func (s *Server) settle(b portBinding, others []heddle.PortMapping) (m heddle.PortMapping, err error) {
-	m = heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
-	if b.HostIP != "" {
-		a, err := netip.ParseAddr(b.HostIP)
-		if err != nil {
-			return m, heddle.Wrap(heddle.BadPort, "read Docker's host address", clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+// settle gives each binding the port at the offset in its range, its last one when
+// the offset is beyond; more says that one of them has more.
+func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
+	for _, b := range wanted {
+		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
+		if room := max(b.HostPortEnd, b.HostPort) - b.HostPort; b.HostPort != 0 {
+			m.HostPort += min(offset, room)
+			more = more || offset < room
 		}
-		if a = a.Unmap(); !a.IsUnspecified() {
-			m.HostIP = a
+		if b.HostIP != "" {
+			a, err := netip.ParseAddr(b.HostIP)
+			if err != nil {
+				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+			}
+			m.HostIP = a.Unmap()
 		}
+		all = append(all, m)
 	}
-	if !b.open() {
-		return m, nil
-	}
-	from, to := b.HostPort, b.HostPortEnd
-	if from == 0 {
-		from, to = firstPort, lastPort
-	}
-	for p := int(from); p <= int(to); p++ {
-		m.HostPort = uint16(p)
-		taken := slices.ContainsFunc(others, func(o heddle.PortMapping) bool { return o.HostPort == m.HostPort && o.Protocol == m.Protocol })
-		if !taken && s.agent.PortFree(m) {
-			return m, nil
-		}
-	}
-	return m, heddle.Errorf(heddle.PortTaken, "every host port from", fmt.Sprintf("%d to %d", from, to), "name a free one")
+	return all, more, nil
 }
 
 // portsOf reads the engine's list. The engine repeats a port of all addresses for
