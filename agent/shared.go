@@ -18,6 +18,13 @@ func (a *Agent) spans(mode heddle.Mode) bool {
 	return reacher && a.opt.Cluster != nil
 }
 
+// Spans reports whether networks of the mode are on all hosts of a cluster that
+// this one belongs to.
+func (a *Agent) Spans(mode string) bool {
+	m, err := a.mode(mode)
+	return err == nil && a.spans(m)
+}
+
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again. The caller holds networkOps.
 func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
