@@ -155,6 +155,10 @@ type Endpoint struct {
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
 	Slot int `json:"slot"`
+	// Handover says that somebody else moves the container's end of the link into
+	// the container; Inside is what it is called there, "" until it has been seen.
+	Handover bool   `json:"handover,omitempty"`
+	Inside   string `json:"inside,omitempty"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
 	Port    string    `json:"port,omitempty"`

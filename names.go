@@ -27,6 +27,9 @@ const (
 	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
 	// PrefixTunnel starts the names of the host's ends of tunnels to other hosts.
 	PrefixTunnel = "hv"
+	// PrefixHand starts the names of the containers' ends of links, while they are on
+	// the host to be handed over.
+	PrefixHand = "hc"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"

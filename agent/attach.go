@@ -37,7 +37,10 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	case n.unplanned != nil:
 		return reply, n.unplanned
 	}
-	pod, err := a.openPod(n, req.Netns)
+	if err := checkHandover(n, req); err != nil {
+		return reply, err
+	}
+	pod, err := a.openPod(n, req)
 	if err != nil {
 		return reply, err
 	}
@@ -92,8 +95,9 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	return err
 }
 
-func (a *Agent) openPod(n *network, path string) (*kernel.Netns, error) {
-	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
+func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, error) {
+	path := req.Netns
+	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() || req.Handover {
 		return nil, nil
 	}
 	pod, err := kernel.OpenNetns(path)
@@ -116,6 +120,9 @@ func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
 
 // realise makes what is missing of what an endpoint has.
 func (a *Agent) realise(r record, pod *kernel.Netns) error {
+	if r.offered() && r.Endpoint.NIC != nil {
+		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
+	}
 	defer a.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
@@ -130,7 +137,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if pod != nil {
 		r.Inode = pod.Inode()
 	}
-	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil {
+	if r.Plan, err = a.plan(n, e); err == nil {
 		err = clash(e, r.Plan, a.container(pod))
 	}
 	if err == nil && !req.DryRun {
@@ -203,7 +210,7 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
 		return
 	}
-	if err := kernel.Announce(pod, e.ID.IfName, e.MAC, e.Addrs); err != nil {
+	if err := kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
 		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
 	}
 }
@@ -247,6 +254,9 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		if e.NIC != nil && n.pool == nil {
 			r.Gateways = e.NIC.Fact().Gateways
 		}
+	}
+	if e.Handover {
+		r.Source, r.Routes = made.handName(), a.handRoutes(n, e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

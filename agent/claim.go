@@ -21,7 +21,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
 	}
@@ -152,6 +152,9 @@ func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.
 // forgetStaleDefault drops the record of who has the namespace's default route
 // if that endpoint is not in it: an inode number may be used again.
 func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
+	if pod == nil {
+		return
+	}
 	a.mu.RLock()
 	holder, recorded := a.defaults[pod.Inode()]
 	r, made := a.endpoints[holder]

@@ -37,7 +37,13 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 // claimDefault reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet. The caller holds mu.
 func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
-	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
+	if !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
+		return false
+	}
+	if pod == nil {
+		return true // its engine knows the container's other networks
+	}
+	if _, held := a.defaults[pod.Inode()]; held {
 		return false
 	}
 	a.defaults[pod.Inode()] = req.ID

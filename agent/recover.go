@@ -39,6 +39,7 @@ func (a *Agent) recover() error {
 	if a.opt.Cluster != nil {
 		a.returnUnused()
 	}
+	a.noticeHandovers()
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
 	a.settleDefaults(intents)
@@ -222,6 +223,9 @@ func (a *Agent) settleRecord(r record, intent string) error {
 
 // repair applies a recorded plan again if the container is still there.
 func (a *Agent) repair(r record) (made []string, err error) {
+	if r.Endpoint.Handover {
+		return a.repairHandover(r)
+	}
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
 		return nil, nil // of a NIC, nothing is on the host
 	}

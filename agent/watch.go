@@ -55,6 +55,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			}
 		case <-tick.C:
 		}
+		a.noticeHandovers()
 		if time.Now().Before(due) {
 			continue
 		}
