@@ -15,8 +15,11 @@ import (
 // Binding says which of our networks one of the engine's is. The engine's ids
 // differ between hosts, ours do not.
 type Binding struct {
-	DockerID string `json:"dockerID"`
-	ID       string `json:"id"`
+	DockerID  string `json:"dockerID"`
+	NetworkID string `json:"networkID"`
+	// Provisional says that the network does not bear the engine's name for it
+	// yet, which no request carries.
+	Provisional bool `json:"provisional,omitempty"`
 }
 
 // bindings are on disk: after a reboot the engine knows its networks and tells
@@ -24,12 +27,13 @@ type Binding struct {
 type bindings struct {
 	path string
 	mu   sync.RWMutex
-	// all has our ids by the engine's.
-	all map[string]string
+	all  map[string]Binding
+	// changed is called after each change.
+	changed func()
 }
 
-func openBindings(path string) (*bindings, error) {
-	b := &bindings{path: path, all: map[string]string{}}
+func openBindings(path string, changed func()) (*bindings, error) {
+	b := &bindings{path: path, all: map[string]Binding{}, changed: changed}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return b, nil
@@ -43,39 +47,64 @@ func openBindings(path string) (*bindings, error) {
 	return b, nil
 }
 
-func (b *bindings) find(dockerID string) (id string, known bool) {
+func (b *bindings) find(dockerID string) (Binding, bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	id, known = b.all[dockerID]
-	return id, known
+	found, known := b.all[dockerID]
+	return found, known
 }
 
 func (b *bindings) list() (all []Binding) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, d := range slices.Sorted(maps.Keys(b.all)) {
-		all = append(all, Binding{d, b.all[d]})
+		all = append(all, b.all[d])
 	}
 	return all
 }
 
-// put records a network; an empty id strikes it out.
-func (b *bindings) put(dockerID, id string) error {
+// put records a binding, or strikes it out if it names no network of ours.
+func (b *bindings) put(with Binding) error {
+	return b.change(func(all map[string]Binding) {
+		all[with.DockerID] = with
+		if with.NetworkID == "" {
+			delete(all, with.DockerID)
+		}
+	})
+}
+
+// named records that a network has the engine's name.
+func (b *bindings) named(dockerID string) error {
+	return b.change(func(all map[string]Binding) {
+		if with, known := all[dockerID]; known {
+			with.Provisional = false
+			all[dockerID] = with
+		}
+	})
+}
+
+func (b *bindings) change(f func(map[string]Binding)) error {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	changed := maps.Clone(b.all)
-	changed[dockerID] = id
-	if id == "" {
-		delete(changed, dockerID)
+	after := maps.Clone(b.all)
+	f(after)
+	if maps.Equal(after, b.all) {
+		b.mu.Unlock()
+		return nil
 	}
-	text, err := json.MarshalIndent(changed, "", "\t")
+	text, err := json.MarshalIndent(after, "", "\t")
 	if err == nil {
 		err = replace(b.path, text)
 	}
+	if err == nil {
+		b.all = after
+	}
+	b.mu.Unlock()
 	if err != nil {
 		return heddle.Wrap(heddle.LedgerFull, "record Docker's networks in", b.path, err, "make room on that file system")
 	}
-	b.all = changed
+	if b.changed != nil {
+		b.changed()
+	}
 	return nil
 }
 

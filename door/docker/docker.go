@@ -35,6 +35,8 @@ type Options struct {
 	// survives the agent.
 	StateDir, RunDir string
 	Log              *slog.Logger
+	// Changed, if there is one, is called when Networks has changed.
+	Changed func()
 }
 
 // Server answers engines.
@@ -50,7 +52,7 @@ type Server struct {
 
 // NewServer reads the door's records.
 func NewServer(a *agent.Agent, opt Options) (*Server, error) {
-	networks, err := openBindings(filepath.Join(opt.StateDir, "docker", "networks.json"))
+	networks, err := openBindings(filepath.Join(opt.StateDir, "docker", "networks.json"), opt.Changed)
 	if err != nil {
 		return nil, err
 	}

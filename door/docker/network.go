@@ -26,8 +26,13 @@ func (s *Server) discover(context.Context, nothing) (any, error) { return nothin
 // Networks lists which network of the engine is which of ours.
 func (s *Server) Networks() []Binding { return s.networks.list() }
 
+// Named records that a network bears the engine's name by now.
+func (s *Server) Named(dockerID string) error { return s.networks.named(dockerID) }
+
 // Forget strikes out a network that the engine has no more.
-func (s *Server) Forget(dockerID string) error { return s.networks.put(dockerID, "") }
+func (s *Server) Forget(dockerID string) error {
+	return s.networks.put(Binding{DockerID: dockerID})
+}
 
 // createNetwork makes a network under a provisional name, or takes on one that is
 // there (heddle.id).
@@ -50,7 +55,7 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nothing{}, s.networks.put(q.NetworkID, made.ID)
+	return nothing{}, s.networks.put(Binding{q.NetworkID, made.ID, made.Name == provisional(q.NetworkID)})
 }
 
 // acceptable refuses what an agent would take and an engine could not use.
@@ -84,29 +89,39 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 	if len(w.network.Subnets) != len(n.Subnets) {
 		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
 	}
-	return s.networks.put(dockerID, n.ID)
+	return s.networks.put(Binding{dockerID, n.ID, false})
 }
 
 // deleteNetwork deletes a network, on all hosts if it is on several. What is gone
-// already is well.
+// already is well. The engine drops its own network whatever the answer is, so the
+// binding goes in any case; one that other hosts use stays with them, and whoever
+// keeps the engine's networks gives this engine another.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	n, err := s.network(q.NetworkID)
 	if err == nil {
 		err = s.agent.DeleteNetwork(n.Name)
 	}
-	if err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
-		return nil, err
+	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		err = nil
 	}
-	return nothing{}, s.networks.put(q.NetworkID, "")
+	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
+}
+
+// uncreateNetwork takes a creation back: what was there before stays.
+func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, error) {
+	if w, err := wishesOf(q, false); err != nil || w.id != "" {
+		return nothing{}, s.Forget(q.NetworkID)
+	}
+	return s.deleteNetwork(ctx, networkRef{q.NetworkID})
 }
 
 // network is ours of the engine's id.
 func (s *Server) network(dockerID string) (heddle.Network, error) {
-	id, known := s.networks.find(dockerID)
+	b, known := s.networks.find(dockerID)
 	if !known {
 		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", first(dockerID, 12), "remove it with 'docker network rm' and create it anew")
 	}
-	return s.agent.NetworkByID(id)
+	return s.agent.NetworkByID(b.NetworkID)
 }
 
 // sweep removes networks that were made while an engine waited, and that it was
@@ -114,7 +129,7 @@ func (s *Server) network(dockerID string) (heddle.Network, error) {
 func (s *Server) sweep() {
 	bound := map[string]bool{}
 	for _, b := range s.networks.list() {
-		bound[b.ID] = true
+		bound[b.NetworkID] = true
 	}
 	for _, n := range s.agent.Networks() {
 		if bound[n.ID] || n.Shared || !strings.HasPrefix(n.Name, provisional("")) {

@@ -163,10 +163,6 @@ func (w *wishes) pool(d ipamData) error {
 // provisional names a network until the engine's own name for it is known.
 func provisional(dockerID string) string { return "docker-" + first(dockerID, 12) }
 
-// Provisional reports whether a network bears the name that it has until the
-// engine's is known.
-func Provisional(n heddle.Network, dockerID string) bool { return n.Name == provisional(dockerID) }
-
 // texts reads a map of options; the engine sends numbers and booleans as text,
 // but whoever calls its API may not have.
 func texts(raw any) (map[string]string, error) {

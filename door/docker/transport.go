@@ -34,7 +34,19 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /Plugin.Activate", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, activation{Implements: []string{networkDriver, ipamDriver}})
 	})
-	for name, m := range map[string]method{
+	for name, m := range s.networkMethods() {
+		mux.Handle("POST /"+networkDriver+"."+name, s.answer(name, networkError, m))
+	}
+	for name, m := range s.ipamMethods() {
+		mux.Handle("POST /"+ipamDriver+"."+name, s.answer(name, ipamError, m))
+	}
+	return mux
+}
+
+// networkMethods leaves out AllocateNetwork and FreeNetwork, which managers of a
+// swarm call for networks of global scope: ours are local to each engine.
+func (s *Server) networkMethods() map[string]method {
+	return map[string]method{
 		"GetCapabilities":             take(s.capabilities),
 		"GwAllocCheck":                take(s.gatewayCheck),
 		"CreateNetwork":               take(s.createNetwork),
@@ -48,20 +60,18 @@ func (s *Server) routes() http.Handler {
 		"RevokeExternalConnectivity":  take(s.unpublish),
 		"DiscoverNew":                 take(s.discover),
 		"DiscoverDelete":              take(s.discover),
-	} {
-		mux.Handle("POST /"+networkDriver+"."+name, s.answer(name, networkError, m))
 	}
-	for name, m := range map[string]method{
+}
+
+func (s *Server) ipamMethods() map[string]method {
+	return map[string]method{
 		"GetCapabilities":         take(s.ipamCapabilities),
 		"GetDefaultAddressSpaces": take(s.addressSpaces),
 		"RequestPool":             take(s.requestPool),
 		"ReleasePool":             take(s.releasePool),
 		"RequestAddress":          take(s.requestAddress),
 		"ReleaseAddress":          take(s.releaseAddress),
-	} {
-		mux.Handle("POST /"+ipamDriver+"."+name, s.answer(name, ipamError, m))
 	}
-	return mux
 }
 
 // take decodes the body. Fields that it does not know are of newer engines, and
@@ -78,9 +88,6 @@ func take[Q any](f func(context.Context, Q) (any, error)) method {
 	}
 }
 
-// late is the end of a call that the engine waits for no more.
-type late func(answer any)
-
 // answer calls the method and answers within the limit. Work begun is finished,
 // also when that takes longer: the engine is told that the call failed, and what
 // was made too late is undone.
@@ -92,7 +99,7 @@ func (s *Server) answer(name, errorKey string, m method) http.HandlerFunc {
 			return
 		}
 		start := time.Now()
-		answer, err := s.within(r.Context(), name, body, m)
+		answer, err := s.within(r.Context(), name, body, m, s.undo(name))
 		if err != nil {
 			s.log.Warn("Docker's call failed", "call", name, "after", time.Since(start).Round(time.Millisecond), "error", err)
 			write(w, map[string]string{errorKey: sentence(err)})
@@ -109,8 +116,9 @@ type outcome struct {
 	err    error
 }
 
-// within waits for the method up to the limit, less what writing takes.
-func (s *Server) within(ctx context.Context, name string, body []byte, m method) (any, error) {
+// within waits for the method up to the limit, less what reading and writing take.
+// Pools and addresses need no undoing: asked for again, they are the same ones.
+func (s *Server) within(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit-limit/10)
 	done := make(chan outcome, 1)
 	s.calls.Go(func() {
@@ -124,17 +132,19 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m method)
 	case <-ctx.Done():
 		s.calls.Go(func() {
 			defer cancel()
-			s.tooLate(name, body, <-done)
+			if o := <-done; o.err == nil && undo != nil {
+				s.takeBack(name, body, undo)
+			}
 		})
-		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "the agent goes on with it; try again, and look at 'heddle status'")
+		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "try again, and look at 'heddle status'")
 	}
 }
 
-// undoes says which call takes back what another one made.
-func (s *Server) undoes(name string) method {
+// undo says which call takes back what another one made.
+func (s *Server) undo(name string) method {
 	switch name {
 	case "CreateNetwork":
-		return take(s.deleteNetwork)
+		return take(s.uncreateNetwork)
 	case "CreateEndpoint":
 		return take(s.deleteEndpoint)
 	case "Join":
@@ -145,13 +155,8 @@ func (s *Server) undoes(name string) method {
 	return nil
 }
 
-// tooLate undoes what was made after the engine was told that it failed. Pools
-// and addresses need no undoing: asked for again, they are the same ones.
-func (s *Server) tooLate(name string, body []byte, o outcome) {
-	undo := s.undoes(name)
-	if o.err != nil || undo == nil {
-		return
-	}
+// takeBack undoes what was made after the engine was told that it failed.
+func (s *Server) takeBack(name string, body []byte, undo method) {
 	if _, err := undo(context.Background(), body); err != nil {
 		s.log.Error("a call of Docker's that took too long is not undone", "call", name, "error", err)
 	}
