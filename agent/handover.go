@@ -122,13 +122,7 @@ func (a *Agent) recordTaken(r, next record) error {
 	if err := a.ledger.putRecord(next); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.counted[r.Endpoint.ID] {
-		a.wanted.add(next.Plan.Host)
-		a.wanted.remove(r.Plan.Host)
-	}
-	a.endpoints[r.Endpoint.ID] = next
+	a.swap(r, next)
 	return nil
 }
 

@@ -84,6 +84,7 @@ func (a *Agent) makeNetwork(n *network) error {
 		return err
 	}
 	n.equip()
+	a.fitLeases(n)
 	a.mu.Lock()
 	a.networks[n.Name] = n
 	a.mu.Unlock()

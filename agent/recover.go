@@ -25,6 +25,9 @@ func (a *Agent) recover() error {
 	if err := allKnown(records, networks); err != nil {
 		return err
 	}
+	if a.leases, a.subnets, err = a.ledger.leases(); err != nil {
+		return err
+	}
 	if err := a.loadNetworks(networks); err != nil {
 		return err
 	}
@@ -148,6 +151,7 @@ func (a *Agent) loadNetworks(recorded []heddle.Network) error {
 		if err := a.replay(loaded); err != nil {
 			return err
 		}
+		a.fitLeases(loaded)
 		a.networks[n.Name] = loaded
 	}
 	return nil
