@@ -43,6 +43,9 @@ type Options struct {
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string
+	// LeaseTime is how long an address stays leased that no endpoint has; two minutes
+	// if 0.
+	LeaseTime time.Duration
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.
 	Untried bool
@@ -125,6 +128,13 @@ type Agent struct {
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
 
+	// leaseOps guards leases and subnets, with their records on the disk. It may be
+	// taken while networkOps is held, and pools and mu while it is.
+	leaseOps sync.Mutex
+	// leases are set aside for endpoints to come, subnets for networks to come.
+	leases  map[string]Lease
+	subnets map[string]Pool
+
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
 
@@ -161,7 +171,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
+		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -303,9 +313,9 @@ func (a *Agent) network(name string) (*network, error) {
 	return &c, nil
 }
 
-// networkOf returns a copy of the record of an endpoint's network, whatever it is
+// networkFor returns a copy of the record of an endpoint's network, whatever it is
 // called by now.
-func (a *Agent) networkOf(e heddle.Endpoint) (*network, error) {
+func (a *Agent) networkFor(e heddle.Endpoint) (*network, error) {
 	if n := a.networkByID(e.Network); n != nil {
 		return n, nil
 	}

@@ -74,18 +74,8 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := req.ID.Check(); err != nil {
 		return err
 	}
-	for i, p := range req.Ports {
-		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
-			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
-		}
-		if p.HostIP == netip.IPv6Loopback() {
-			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
-		}
-		for _, q := range req.Ports[:i] {
-			if collide(p, q) {
-				return heddle.Errorf(heddle.PortTaken, "endpoint "+req.ID.String(), p.String(), "it is published twice")
-			}
-		}
+	if err := checkMappings(req.ID, req.Ports); err != nil {
+		return err
 	}
 	if req.MAC == "" {
 		return nil
@@ -93,6 +83,24 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	mac, err := heddle.ParseMAC(string(req.MAC))
 	req.MAC = mac
 	return err
+}
+
+// checkMappings refuses ports that cannot be published, wherever.
+func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
+	for i, p := range ports {
+		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
+		}
+		if p.HostIP == netip.IPv6Loopback() {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
+		}
+		for _, q := range ports[:i] {
+			if collide(p, q) {
+				return heddle.Errorf(heddle.PortTaken, "endpoint "+id.String(), p.String(), "it is published twice")
+			}
+		}
+	}
+	return nil
 }
 
 func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, error) {
@@ -203,7 +211,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 // announce tells a LAN who has the addresses now. The endpoint is made, so a
 // failure is only told.
 func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.networkOf(e)
+	n, err := a.networkFor(e)
 	if err != nil {
 		return
 	}

@@ -41,8 +41,11 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if n.Shared && a.opt.Cluster != nil {
 		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.takeShared(ctx, n, req) }
 	}
-	addrs, err := take(req.ID, req.IPs)
-	for err == nil && !req.DryRun && a.hostHas(n, addrs) {
+	addrs, leased, err := a.claimLeased(n, req)
+	if !leased {
+		addrs, err = take(req.ID, req.IPs)
+	}
+	for err == nil && !leased && !req.DryRun && a.hostHas(n, addrs) {
 		n.pool.Give(req.ID) // to quarantine: the next one is another
 		addrs, err = take(req.ID, req.IPs)
 	}
@@ -213,7 +216,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
-	if n.pool != nil {
+	if n.pool != nil && !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}

@@ -162,7 +162,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if !there || a.pendingOf(id) == intentDetach {
 		return nil
 	}
-	n, err := a.networkOf(r.Endpoint)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}

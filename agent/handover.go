@@ -91,7 +91,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
 		return r, where, err
 	}
-	n, err := a.networkOf(r.Endpoint)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return r, where, err
 	}
@@ -122,13 +122,7 @@ func (a *Agent) recordTaken(r, next record) error {
 	if err := a.ledger.putRecord(next); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.counted[r.Endpoint.ID] {
-		a.wanted.add(next.Plan.Host)
-		a.wanted.remove(r.Plan.Host)
-	}
-	a.endpoints[r.Endpoint.ID] = next
+	a.swap(r, next)
 	return nil
 }
 

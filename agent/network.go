@@ -84,6 +84,7 @@ func (a *Agent) makeNetwork(n *network) error {
 		return err
 	}
 	n.equip()
+	a.fitLeases(n)
 	a.mu.Lock()
 	a.networks[n.Name] = n
 	a.mu.Unlock()
@@ -249,7 +250,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	e := r.shown()
-	if n, err := a.networkOf(e); err == nil {
+	if n, err := a.networkFor(e); err == nil {
 		e.NetworkName = n.Name
 	}
 	return e, nil

@@ -36,7 +36,10 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		if req.DryRun {
 			take = n.pool.Preview
 		}
-		e.Addrs, err = take(req.ID, req.IPs)
+		leased := false
+		if e.Addrs, leased, err = a.claimLeased(n, req); !leased {
+			e.Addrs, err = take(req.ID, req.IPs)
+		}
 	}
 	if err != nil {
 		a.giveNIC(req.ID)

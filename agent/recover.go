@@ -25,6 +25,9 @@ func (a *Agent) recover() error {
 	if err := allKnown(records, networks); err != nil {
 		return err
 	}
+	if a.leases, a.subnets, err = a.ledger.leases(); err != nil {
+		return err
+	}
 	if err := a.loadNetworks(networks); err != nil {
 		return err
 	}
@@ -148,6 +151,7 @@ func (a *Agent) loadNetworks(recorded []heddle.Network) error {
 		if err := a.replay(loaded); err != nil {
 			return err
 		}
+		a.fitLeases(loaded)
 		a.networks[n.Name] = loaded
 	}
 	return nil
@@ -199,7 +203,7 @@ func (a *Agent) replay(n *network) error {
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.networkOf(r.Endpoint)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}

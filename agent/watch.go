@@ -61,6 +61,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		}
 		began := time.Now()
 		a.saveCursors()
+		a.tendLeases()
 		a.planAgain()
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
