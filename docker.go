@@ -11,17 +11,15 @@ type DockerNetwork struct {
 	// given.
 	Options     map[string]string `json:"options,omitempty"`
 	IPAMOptions map[string]string `json:"ipamOptions,omitempty"`
-	IPv6        bool              `json:"ipv6,omitempty"`
 	Attachable  bool              `json:"attachable,omitempty"`
-	// Pools has one for each subnet.
+	// Pools are the subnets of which more is known than the network says.
 	Pools []DockerPool `json:"pools,omitempty"`
 }
 
 // DockerPool is one subnet of a network as Docker has it.
 type DockerPool struct {
-	Subnet  netip.Prefix `json:"subnet"`
-	Range   netip.Prefix `json:"range,omitzero"`
-	Gateway netip.Addr   `json:"gateway,omitzero"`
+	Subnet netip.Prefix `json:"subnet"`
+	Range  netip.Prefix `json:"range,omitzero"`
 	// Reserved addresses by the names that were given to them (--aux-address).
 	Reserved map[string]netip.Addr `json:"reserved,omitempty"`
 }
