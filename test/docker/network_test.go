@@ -59,7 +59,6 @@ func TestCreateOnce(t *testing.T) {
 	t.Run("auto", func(t *testing.T) { // addresses chosen by us, IPv6 too
 		last.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--ipv6", "--internal", "auto")
 		everywhere(t, l, "auto", true)
-		t.Log(inspect(t, last, "auto", "{{json .IPAM.Config}}"))
 		for _, h := range l.Hosts {
 			if got, want := inspect(t, h, "auto", "{{range .IPAM.Config}}{{.Subnet}} {{end}}{{.Internal}}"), inspect(t, last, "auto", "{{range .IPAM.Config}}{{.Subnet}} {{end}}{{.Internal}}"); got != want {
 				t.Errorf("%s has %q, %s %q", h.Name(), got, last.Name(), want)
@@ -85,13 +84,7 @@ func TestCreateOnce(t *testing.T) {
 	})
 	first.Docker(t, "network", "rm", "myapp")
 	everywhere(t, l, "myapp", false)
-	l.Everywhere(t, "no network of ours is left", func(h *docker.Host) error {
-		all, err := h.Networks(t.Context())
-		if err == nil && len(all) > 0 {
-			err = fmt.Errorf("%d left, such as %s", len(all), all[0].Name)
-		}
-		return err
-	})
+	nothingLeft(t, l)
 }
 
 // TestDockerAway has a dockerd that is down while networks come and go, and a host
