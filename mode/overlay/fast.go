@@ -18,9 +18,8 @@ func anyFast(f *heddle.Fabric) bool {
 // endpoints' programs know.
 func wire(h heddle.HostFacts, s *heddle.State) {
 	f := h.Fabric
-	local, ok := f.Self.UnderlayFor(true)
-	link, found := linkOf(h, local)
-	if !ok || !found {
+	local, link, ok := underlay4(h)
+	if !ok {
 		return
 	}
 	s.Programs = append(s.Programs, heddle.Program{Link: link,
@@ -40,20 +39,23 @@ func carried(f *heddle.Fabric, p heddle.Host) bool {
 	return ok && v4 && pathRoom(f, p, v4) >= leastMTU
 }
 
-// linkOf is the interface that has an address.
-func linkOf(h heddle.HostFacts, addr netip.Addr) (string, bool) {
+// underlay4 is the host's IPv4 underlay address and the interface that has it.
+func underlay4(h heddle.HostFacts) (addr netip.Addr, link string, ok bool) {
+	addr, _ = h.Fabric.Self.UnderlayFor(true)
 	for _, l := range h.Links {
 		if slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr }) {
-			return l.Name, true
+			return addr, l.Name, true
 		}
 	}
-	return "", false
+	return addr, "", false
 }
 
 // shortcut is where the fast path finds what a peer has.
-func shortcut(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
+func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
+	f := h.Fabric
+	_, _, ok := underlay4(h)
 	i := slices.IndexFunc(f.Peers, func(p heddle.Host) bool { return p.ID == host })
-	if i < 0 || !n.Fast() || !carried(f, f.Peers[i]) {
+	if !ok || i < 0 || !n.Fast() || !carried(f, f.Peers[i]) {
 		return nil
 	}
 	return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(f.Peers[i], true)}}

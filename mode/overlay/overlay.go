@@ -109,7 +109,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Routes:   heddle.Floor(n),
 	}
 	if h.Fabric != nil {
-		ways(h.Fabric, n, &s)
+		ways(h, n, &s)
 	}
 	return heddle.Plan{Host: s}, nil
 }

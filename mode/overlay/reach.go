@@ -86,7 +86,8 @@ func digit(v4 bool) string {
 
 // ways adds a network's routes to the blocks and addresses of other hosts, and the
 // host's own address as their source.
-func ways(f *heddle.Fabric, n heddle.Network, s *heddle.State) {
+func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
+	f := h.Fabric
 	device := ""
 	for _, v4 := range []bool{false, true} {
 		if _, used := f.Self.UnderlayFor(v4); used {
@@ -106,13 +107,13 @@ func ways(f *heddle.Fabric, n heddle.Network, s *heddle.State) {
 	for _, b := range f.Blocks {
 		if b.Network == n.ID {
 			s.Routes = append(s.Routes, way(f, n, b.Prefix, b.Host)...)
-			s.Shortcuts = append(s.Shortcuts, shortcut(f, n, b.Prefix, b.Host)...)
+			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, b.Prefix, b.Host)...)
 		}
 	}
 	for _, p := range f.Pins {
 		if p.Network == n.ID {
 			s.Routes = append(s.Routes, way(f, n, heddle.Single(p.Addr), p.Host)...)
-			s.Shortcuts = append(s.Shortcuts, shortcut(f, n, heddle.Single(p.Addr), p.Host)...)
+			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, heddle.Single(p.Addr), p.Host)...)
 		}
 	}
 	for _, g := range n.Gateways {
