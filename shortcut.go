@@ -99,10 +99,29 @@ func shortcuts(n Network, e Endpoint, bridged bool) State {
 // BridgedShortcuts are those of an endpoint on a bridge.
 func BridgedShortcuts(n Network, e Endpoint) State { return shortcuts(n, e, true) }
 
+// FastPaths name the ways of the packets that the fast path carried, in the order of
+// enum way in bpf/src/maps.h: to a container of this host, to a peer, from a peer.
+var FastPaths = []string{"local", "sent", "received"}
+
+// FastMisses name why it left packets to the host's stack, in the order of enum
+// reason there; of all but "forwarded" the packet went on.
+var FastMisses = []string{"protocol", "options", "fragment", "length", "ttl", "source", "destination", "network", "link", "mtu", "neighbour", "kernel", "peer", "ecn", "forwarded"}
+
 // FastCounts is what the fast path did: packets and bytes by path, and the packets
-// that it left to the host's stack by reason (see package bpf).
+// that it left to the host's stack by reason.
 type FastCounts struct {
 	Packets map[string]uint64 `json:"packets"`
 	Bytes   map[string]uint64 `json:"bytes"`
 	Missed  map[string]uint64 `json:"missed"`
+}
+
+// Carried and Left sum the packets up.
+func (c FastCounts) Carried() uint64 { return total(c.Packets) }
+func (c FastCounts) Left() uint64    { return total(c.Missed) }
+
+func total(all map[string]uint64) (sum uint64) {
+	for _, n := range all {
+		sum += n
+	}
+	return sum
 }

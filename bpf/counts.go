@@ -6,38 +6,55 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Reasons name why the fast path left a packet to the host's stack, in the order of
-// enum reason in src/maps.h; of all but "forwarded" the packet went on.
-var Reasons = []string{"protocol", "options", "fragment", "length", "ttl", "source", "destination", "network", "link", "mtu", "neighbour", "kernel", "peer", "ecn", "forwarded"}
-
-// Paths name the ways of the packets it carried, in the order of enum way: to a
-// container of this host, to a peer, from a peer.
-var Paths = []string{"local", "sent", "received"}
-
 // Counts reads what an interface's container has sent and received by the fast
-// path, and what was left to the host's stack; index 0 is for packets of nobody.
+// path, and what was left to the host's stack.
 func (f *Fast) Counts(ifindex int) (heddle.FastCounts, error) {
 	f.mu.Lock()
 	s, known := f.slots[uint32(ifindex)]
 	f.mu.Unlock()
-	if ifindex != 0 && !known {
-		return heddle.FastCounts{}, nil
+	c := noCounts()
+	if !known {
+		return c, nil
 	}
-	var perCPU []fastCount
-	if err := f.objects.Counts.Lookup(s.index, &perCPU); err != nil {
-		return heddle.FastCounts{}, err
+	return c, f.addCounts(&c, s.index)
+}
+
+// Totals sums all up, with the packets of nobody.
+func (f *Fast) Totals() (heddle.FastCounts, error) {
+	f.mu.Lock()
+	slots := []uint32{0}
+	for _, s := range f.slots {
+		slots = append(slots, s.index)
 	}
-	c := heddle.FastCounts{Packets: map[string]uint64{}, Bytes: map[string]uint64{}, Missed: map[string]uint64{}}
-	for _, one := range perCPU {
-		for i, name := range Paths {
-			c.Packets[name] += one.Packets[i]
-			c.Bytes[name] += one.Bytes[i]
-		}
-		for i, name := range Reasons {
-			c.Missed[name] += one.Missed[i]
+	f.mu.Unlock()
+	c := noCounts()
+	for _, i := range slots {
+		if err := f.addCounts(&c, i); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
+}
+
+func noCounts() heddle.FastCounts {
+	return heddle.FastCounts{Packets: map[string]uint64{}, Bytes: map[string]uint64{}, Missed: map[string]uint64{}}
+}
+
+func (f *Fast) addCounts(c *heddle.FastCounts, slot uint32) error {
+	var perCPU []fastCount
+	if err := f.objects.Counts.Lookup(slot, &perCPU); err != nil {
+		return err
+	}
+	for _, one := range perCPU {
+		for i, name := range heddle.FastPaths {
+			c.Packets[name] += one.Packets[i]
+			c.Bytes[name] += one.Bytes[i]
+		}
+		for i, name := range heddle.FastMisses {
+			c.Missed[name] += one.Missed[i]
+		}
+	}
+	return nil
 }
 
 // takeSlot gives an interface its place among the counters, emptied. Should there

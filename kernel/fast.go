@@ -26,6 +26,29 @@ func (k *Kernel) FastPath() error {
 	return err
 }
 
+// SwitchOffFastPath takes the programs off all interfaces, and their maps go with
+// them: what plans say of the fast path is passed over from now on.
+func (k *Kernel) SwitchOffFastPath() error {
+	k.fast.mu.Lock()
+	defer k.fast.mu.Unlock()
+	k.fast.opened = true
+	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off (heddled --fast-path off)")
+	s := k.listing()
+	links, err := s.links()
+	for _, l := range links {
+		switch {
+		case err != nil:
+		case !l.ours():
+			err = s.unhangFromWire(l.index)
+		case l.kind == "veth":
+			if id, e := s.hanging(l.index); e == nil && id != 0 {
+				err = s.unhang(l.index)
+			}
+		}
+	}
+	return refused("switch off", "the fast path", err)
+}
+
 func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
@@ -122,19 +145,27 @@ func (k *Kernel) ownPrograms(s *heddle.State) error {
 	return err
 }
 
-// FastCounts are those of an interface's container; "" is for packets of nobody.
+// FastCounts are those of the container behind a host end.
 func (k *Kernel) FastCounts(port string) (heddle.FastCounts, error) {
 	f, err := k.fastPath()
 	if err != nil {
 		return heddle.FastCounts{}, err
 	}
-	index := 0
-	if port != "" {
-		if index, err = k.listing().ifindex(port); err != nil {
-			return heddle.FastCounts{}, refused("find", "link/"+port, err)
-		}
+	index, err := k.listing().ifindex(port)
+	if err != nil {
+		return heddle.FastCounts{}, refused("find", "link/"+port, err)
 	}
 	c, err := f.Counts(index)
+	return c, refused("read", "counters of the fast path", err)
+}
+
+// FastTotals sums up all endpoints' counters, and those of nobody.
+func (k *Kernel) FastTotals() (heddle.FastCounts, error) {
+	f, err := k.fastPath()
+	if err != nil {
+		return heddle.FastCounts{}, err
+	}
+	c, err := f.Totals()
 	return c, refused("read", "counters of the fast path", err)
 }
 
