@@ -42,6 +42,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 	for _, a := range e.Addrs {
 		host.Routes = append(host.Routes, Route{Dst: Single(a.Addr()), Link: port})
 	}
+	host = Append(host, shortcuts(n, e, false))
 	return Plan{Host: host, Pod: routedPod(n, e)}
 }
 

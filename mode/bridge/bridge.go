@@ -32,8 +32,9 @@ type Mode struct{}
 func (Mode) Name() string { return "bridge" }
 
 // Options of the mode: broadcast=true floods broadcast and multicast frames to
-// all ports; masquerade=false sends containers' own addresses to the outside.
-var options = []string{"broadcast", "masquerade"}
+// all ports; masquerade=false sends containers' own addresses to the outside;
+// fast-path=false has every packet pass the bridge.
+var options = []string{"broadcast", "masquerade", "fast-path"}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -114,6 +115,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
+	host = heddle.Append(host, heddle.BridgedShortcuts(n, e))
 	return heddle.Plan{Host: host, Pod: pod(n, e)}, nil
 }
 
