@@ -75,6 +75,11 @@ func (g Guest) withDefaults() Guest {
 	return g
 }
 
+// kernelParameters of every guest. A program that always lies at the same addresses is translated once by the emulator; at random
+// ones (norandmaps turns that off), anew each time it is started, and tests start thousands of small programs: half of a guest's
+// time went there.
+const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps"
+
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
 	args := []string{
@@ -83,7 +88,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", strings.Join(append([]string{"console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0"}, g.Boot...), " ")}
+		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
 	cmd := exec.CommandContext(ctx, qemuBinary, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
