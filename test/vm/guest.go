@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Guest is a virtual machine that runs the current test binary and nothing else.
@@ -97,7 +99,12 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+	err := cmd.Start()
+	if err == nil {
+		unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, niceness) // its threads, not yet made, inherit that
+		err = cmd.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
 		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil
