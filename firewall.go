@@ -85,7 +85,7 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "unknown-peer", "spoofed-inner"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "unknown-peer", "spoofed-peer", "spoofed-inner"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {

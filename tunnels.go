@@ -40,7 +40,7 @@ func version(p netip.Prefix) string {
 // own tunnels containers send nothing, neither as themselves nor masqueraded.
 func TunnelChains(f *Fabric) []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
-	all = append(all, counters("inet", "tunnel", "isolated", "unknown-peer", "spoofed-inner")...)
+	all = append(all, counters("inet", "tunnel", "isolated", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
 	all = append(all, sets("inet", "spans", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
 	group := fmt.Sprintf("%#x", f.TunnelGroup())
@@ -78,7 +78,12 @@ func TunnelChains(f *Fabric) []Firewall {
 // the sets. Of a packet that is cut short no comparison is true, and it meets the
 // drop at the end.
 func tunnelIn(f *Fabric) []string {
-	in := []string{fmt.Sprintf("@th,96,24 != %#x return", f.VNI)}
+	in := []string{
+		fmt.Sprintf("@th,96,24 != %#x return", f.VNI),
+		// A peer's packets come from where its own go: a container of another engine
+		// on this host can write a peer's address, but not come by the underlay.
+		"fib saddr . iif oif missing " + drop("spoofed-peer"),
+	}
 	for _, set := range []string{"origins", "strays"} {
 		in = append(in,
 			"@th,224,16 0x0800 ip saddr . @th,336,32 @"+set+"44 accept",
