@@ -1,0 +1,124 @@
+package heddle
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// The chains of a network.
+
+// NetworkChains are the network's own chains: who may call its gateway, what may
+// leave it, what may come in, and which traffic is masqueraded.
+func NetworkChains(n Network, masquerade bool) []Firewall {
+	return networkChains(n, nil, masquerade, false)
+}
+
+// networkChains with a fabric are those of a network that spans hosts, whose
+// tunnels have chains of their own (see SpanningChains). Open networks are reached
+// from outside at the containers' own addresses.
+func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
+	group := fmt.Sprintf("%#x", n.Group())
+	return []Firewall{
+		chain("inet", n.ChainName("gate"), "", gateRules(n, f, group)...),
+		chain("inet", n.ChainName("from"), "", fromRules(n, group)...),
+		chain("inet", n.ChainName("to"), "", toRules(n, group, open)...),
+		chain("inet", n.ChainName("masq"), "", masqRules(n, f, group, masquerade)...),
+	}
+}
+
+func gateRules(n Network, f *Fabric, group string) []string {
+	var rules []string
+	if f != nil {
+		rules = append(rules, "iifgroup "+f.tunnelGroup()+" ct state established,related accept")
+	}
+	rules = append(rules, "ct state established,related return")
+	for _, p := range f.joined(n) {
+		rules = append(rules, "iifgroup "+f.tunnelGroup()+" "+version(p)+" saddr "+p.String()+" accept")
+	}
+	return append(rules, `iifname != "lo" iifgroup != `+group+" "+drop("isolated"))
+}
+
+func fromRules(n Network, group string) []string {
+	if !n.Internal {
+		return nil
+	}
+	return []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + drop("isolated")}
+}
+
+func toRules(n Network, group string, open bool) []string {
+	rules := []string{"iifgroup " + group + " accept", "iifgroup . oifgroup @allowed accept"}
+	if n.Internal {
+		return append(rules, drop("isolated"))
+	}
+	rules = append(rules, "ct state established accept", "ct status dnat accept",
+		`iifname "`+PrefixBridge+`*" `+drop("isolated"),
+		`iifname "`+PrefixPort+`*" `+drop("isolated"))
+	if !open {
+		// related are ICMP errors: another container could forge them
+		rules = append(rules, "ct state related accept", drop("isolated"))
+	}
+	return rules
+}
+
+// masqRules let what is translated on its way from one container of the network
+// to another come back here: it leaves with an address of the host. To another
+// host that is the host's own of the network, which is answered by the tunnel.
+func masqRules(n Network, f *Fabric, group string, masquerade bool) []string {
+	var rules []string
+	beyond := "oifgroup != " + group // what leaves the network
+	for _, p := range n.Subnets {
+		rules = append(rules, version(p)+" saddr "+p.String()+" oifgroup "+group+" ct status dnat masquerade")
+	}
+	if f != nil {
+		for _, p := range n.Subnets {
+			if source, ok := f.Source(n.ID, p.Addr().Is4()); ok {
+				ip := version(p)
+				rules = append(rules, fmt.Sprintf("%s saddr %s %s daddr %s oifgroup %s ct status dnat snat %s to %s", ip, p, ip, p, f.tunnelGroup(), ip, source))
+			}
+		}
+		beyond += " oifgroup != " + f.tunnelGroup()
+	}
+	if masquerade && !n.Internal {
+		rules = append(rules, beyond+" iifgroup . oifgroup != @allowed masquerade")
+	}
+	return rules
+}
+
+// RoutedChains are those of a network of routed ports on one host. What its
+// containers send each other is not tracked.
+func RoutedChains(n Network, masquerade bool) []Firewall {
+	var rules []string
+	for _, p := range n.Subnets {
+		rules = append(rules, version(p)+" daddr vmap @near"+digit(p.Addr()))
+	}
+	return append(networkChains(n, nil, masquerade, true), doorChain(n, rules), nearChain(n))
+}
+
+// RoutedWays hang a routed network's chains into the host's verdict maps: what
+// its ports send, and what they send each other.
+func RoutedWays(n Network) []Element {
+	group := fmt.Sprintf("%#x", n.Group())
+	return []Element{
+		{Family: "inet", Set: "doors", Match: []string{group}, Value: []string{"goto " + n.ChainName("door")}},
+		{Family: "inet", Set: "ways", Match: []string{group, group}, Value: []string{"accept"}},
+	}
+}
+
+// doorChain is what a network's ports send.
+func doorChain(n Network, rules []string) Firewall {
+	rules = append([]string{"jump guard-port"}, rules...)
+	return chain("inet", n.ChainName("door"), "", append(rules, "goto guard")...)
+}
+
+// nearChain is what a network's containers on this host are sent.
+func nearChain(n Network, rules ...string) Firewall {
+	rules = append([]string{"iifgroup " + fmt.Sprintf("%#x", n.Group()) + " notrack accept"}, rules...)
+	return chain("inet", n.ChainName("near"), "", rules...)
+}
+
+func version(p netip.Prefix) string {
+	if p.Addr().Is4() {
+		return "ip"
+	}
+	return "ip6"
+}
