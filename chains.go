@@ -91,7 +91,7 @@ func RoutedChains(n Network, masquerade bool) []Firewall {
 	for _, p := range n.Subnets {
 		rules = append(rules, version(p)+" daddr vmap @near"+digit(p.Addr()))
 	}
-	return append(networkChains(n, nil, masquerade, true), doorChain(n, rules), nearChain(n))
+	return append(networkChains(n, nil, masquerade, true), doorChain(n, rules), nearChain(n), errorsChain(n, n.Gateways))
 }
 
 // RoutedWays hang a routed network's chains into the host's verdict maps: what
@@ -101,6 +101,7 @@ func RoutedWays(n Network) []Element {
 	return []Element{
 		{Family: "inet", Set: "doors", Match: []string{group}, Value: []string{"goto " + n.ChainName("door")}},
 		{Family: "inet", Set: "ways", Match: []string{group, group}, Value: []string{"accept"}},
+		{Family: "inet", Set: "errors", Match: []string{group}, Value: []string{"jump " + n.ChainName("errors")}},
 	}
 }
 
@@ -114,6 +115,35 @@ func doorChain(n Network, rules []string) Firewall {
 func nearChain(n Network, rules ...string) Firewall {
 	rules = append([]string{"iifgroup " + fmt.Sprintf("%#x", n.Group()) + " notrack accept"}, rules...)
 	return chain("inet", n.ChainName("near"), "", rules...)
+}
+
+// errorsChain treats the host's errors about packets between the network's
+// containers as those packets: to connection tracking, which does not know them,
+// they would be invalid. The addresses are those of the packet that an error quotes
+// (RFC 792, RFC 4443): 8 bytes of ICMP, then the source at byte 12 or 8 of IP and
+// the destination behind it. Own are the host's addresses in the network.
+func errorsChain(n Network, own []netip.Addr) Firewall {
+	var rules []string
+	for _, p := range n.Subnets {
+		from, bits, family := (8+12)*8, 32, "ipv4"
+		if p.Addr().Is6() {
+			from, bits, family = (8+8)*8, 128, "ipv6"
+		}
+		rule, to := "meta nfproto "+family+" "+quoted(from, bits, p), from+bits
+		for _, a := range own {
+			if p.Contains(a) {
+				rule += fmt.Sprintf(" @th,%d,%d != 0x%x", to, bits, a.AsSlice())
+			}
+		}
+		rules = append(rules, rule+" "+quoted(to, bits, p)+" notrack")
+	}
+	return chain("inet", n.ChainName("errors"), "", rules...)
+}
+
+// quoted compares the address at an offset, in bits, behind the IP header.
+func quoted(at, bits int, p netip.Prefix) string {
+	mask := netip.PrefixFrom(LastAddr(AnyPrefix(p.Addr())), p.Bits()).Masked().Addr()
+	return fmt.Sprintf("@th,%d,%d & 0x%x == 0x%x", at, bits, mask.AsSlice(), p.Masked().Addr().AsSlice())
 }
 
 func version(p netip.Prefix) string {

@@ -62,6 +62,8 @@ var setTypes = map[string]SetType{
 	// routed endpoints of this host
 	"inet/near4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/near6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	// to a network's containers, ICMP errors from the host itself
+	"inet/errors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	// UDP ports of tunnels: what arrives, is for the host, passes through it, and
 	// leaves it
 	"inet/arriving": {Match: []string{TypePort}, Value: []string{TypeVerdict}},
@@ -137,7 +139,7 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
-	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "arriving", "landing", "passing", "leaving",
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors", "arriving", "landing", "passing", "leaving",
 		"gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
@@ -190,7 +192,9 @@ func inetBase() []Firewall {
 			`iifname "`+PrefixLeaf+`*" notrack`,
 			"udp dport vmap @arriving"),
 		chain("inet", "sending", "type filter hook output priority raw - 5; policy accept;",
-			"udp dport vmap @leaving"),
+			"udp dport vmap @leaving",
+			"icmp type { destination-unreachable, time-exceeded, parameter-problem } oifgroup vmap @errors",
+			"icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } oifgroup vmap @errors"),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
 			// what stays in its network is done here, and so is what comes and goes by
 			// a tunnel

@@ -14,21 +14,28 @@ import (
 // address of its own in the network could not get back what it translates (see
 // masqRules), and tracks all.
 func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
-	var door, near, out, in []string
+	var door, near []string
+	own := slices.Clone(n.Gateways)
 	for _, p := range n.Subnets {
 		ip := version(p)
 		if f != nil {
-			if _, ok := f.Source(n.ID, p.Addr().Is4()); !ok {
+			source, ok := f.Source(n.ID, p.Addr().Is4())
+			if !ok {
 				continue
 			}
+			own = append(own, source)
 			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
 		}
 		door = append(door, fmt.Sprintf("%s daddr %s %s daddr != @gate%s notrack accept", ip, p, ip, digit(p.Addr())))
 	}
-	all := append(networkChains(n, f, masquerade, false), doorChain(n, door), nearChain(n, near...))
+	all := append(networkChains(n, f, masquerade, false), doorChain(n, door), nearChain(n, near...), errorsChain(n, own))
 	if f == nil {
 		return all
 	}
+	// The host could not tell a sender whose packets it translates what a path
+	// carries: its errors would name addresses that the sender does not know.
+	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
+	out, in := []string{clamp}, []string{clamp}
 	for _, p := range f.joined(n) {
 		out = append(out, version(p)+" daddr "+p.String()+" accept")
 		in = append(in, version(p)+" saddr "+p.String()+" accept")
