@@ -62,6 +62,9 @@ var setTypes = map[string]SetType{
 	// routed endpoints of this host
 	"inet/near4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/near6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	// the host's own addresses in networks that span hosts
+	"inet/own4": {Match: []string{TypeIPv4}},
+	"inet/own6": {Match: []string{TypeIPv6}},
 	// to a network's containers, ICMP errors from the host itself
 	"inet/errors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	// UDP ports of tunnels: what arrives, is for the host, passes through it, and
@@ -139,8 +142,8 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
-	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors", "arriving", "landing", "passing", "leaving",
-		"gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "own4", "own6", "errors",
+		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",

@@ -15,20 +15,17 @@ import (
 // masqRules), and tracks all.
 func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 	var door, near []string
-	own := slices.Clone(n.Gateways)
 	for _, p := range n.Subnets {
 		ip := version(p)
 		if f != nil {
-			source, ok := f.Source(n.ID, p.Addr().Is4())
-			if !ok {
+			if _, ok := f.Source(n.ID, p.Addr().Is4()); !ok {
 				continue
 			}
-			own = append(own, source)
 			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
 		}
-		door = append(door, fmt.Sprintf("%s daddr %s %s daddr != @gate%s notrack accept", ip, p, ip, digit(p.Addr())))
+		door = append(door, fmt.Sprintf("%s daddr %s %s daddr != @own%s notrack accept", ip, p, ip, digit(p.Addr())))
 	}
-	all := append(networkChains(n, f, masquerade, false), doorChain(n, door), nearChain(n, near...), errorsChain(n, own))
+	all := append(networkChains(n, f, masquerade, false), doorChain(n, door), nearChain(n, near...), errorsChain(n, ownAddresses(f, n)))
 	if f == nil {
 		return all
 	}
@@ -48,6 +45,9 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 // SpanningWays hang them into the host's verdict maps.
 func SpanningWays(f *Fabric, n Network) []Element {
 	all := RoutedWays(n)
+	for _, a := range ownAddresses(f, n) {
+		all = append(all, Element{Family: "inet", Set: "own" + digit(a), Match: []string{a.String()}})
+	}
 	if f == nil {
 		return all
 	}
@@ -55,6 +55,20 @@ func SpanningWays(f *Fabric, n Network) []Element {
 	return append(all,
 		Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
 		Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
+}
+
+// ownAddresses are the host's in the network: the gateways, and those that it
+// keeps for itself.
+func ownAddresses(f *Fabric, n Network) []netip.Addr {
+	own := slices.Clone(n.Gateways)
+	if f != nil {
+		for _, p := range f.Sources {
+			if p.Network == n.ID {
+				own = append(own, p.Addr)
+			}
+		}
+	}
+	return own
 }
 
 func (f *Fabric) tunnelGroup() string { return fmt.Sprintf("%#x", f.TunnelGroup()) }

@@ -6,48 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
-
-// forget empties the connection tracking of both hosts.
-func forget(t *testing.T, c *span.Cluster) {
-	t.Helper()
-	for _, h := range c.Hosts {
-		if err := h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// tracked lists the flows from one address to another that a host tracks.
-func tracked(t *testing.T, h *span.Host, from, to netip.Addr) (all []string) {
-	t.Helper()
-	family := netlink.InetFamily(unix.AF_INET)
-	if to.Is6() {
-		family = unix.AF_INET6
-	}
-	err := h.Do(func() error {
-		flows, err := netlink.ConntrackTableList(netlink.ConntrackTable, family)
-		for _, f := range flows {
-			src, _ := netip.AddrFromSlice(f.Forward.SrcIP)
-			dst, _ := netip.AddrFromSlice(f.Forward.DstIP)
-			if src.Unmap() == from && dst.Unmap() == to {
-				all = append(all, f.String())
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // TestUntracked: what containers of one network send each other is tracked on no
 // host, whole or in fragments; what they send a gateway or another network is.
@@ -62,7 +25,9 @@ func TestUntracked(t *testing.T) {
 		for _, p := range append(own, next, nextFar) {
 			p.Serve(t, 7000, p.Addrs()...)
 		}
-		forget(t, c)
+		for _, h := range c.Hosts {
+			h.ForgetFlows(t)
+		}
 		for _, from := range own {
 			for _, to := range own {
 				if from == to {
@@ -74,7 +39,7 @@ func TestUntracked(t *testing.T) {
 						t.Errorf("fragments from %s to %s: %v", from.Name, to.Name, err)
 					}
 					for _, h := range c.Hosts {
-						if flows := tracked(t, h, from.Addrs()[i], addr); len(flows) > 0 {
+						if flows := h.Tracked(t, from.Addrs()[i], addr); len(flows) > 0 {
 							t.Errorf("%s tracks %v", h.Name, flows)
 						}
 					}
@@ -87,7 +52,7 @@ func TestUntracked(t *testing.T) {
 		for i, addr := range a.Addrs() {
 			for h, to := range map[*span.Host][]netip.Addr{c.Hosts[0]: {one.Gateways[i], next.Addrs()[i], nextFar.Addrs()[i]}, c.Hosts[1]: {nextFar.Addrs()[i]}} {
 				for _, to := range to {
-					if len(tracked(t, h, addr, to)) == 0 {
+					if len(h.Tracked(t, addr, to)) == 0 {
 						t.Errorf("%s does not track %s to %s", h.Name, addr, to)
 					}
 				}
@@ -107,14 +72,15 @@ func TestHostIsTracked(t *testing.T) {
 		host := c.Hosts[0]
 		host.Sh(t, `nft 'add table inet strict; add chain inet strict in { type filter hook input priority 10; }
 			add rule inet strict in iifname { "hd*", "hv*" } meta l4proto { tcp, udp } ct state { new, invalid, untracked } drop'`)
-		forget(t, c)
+		host.ForgetFlows(t)
+		c.Hosts[1].ForgetFlows(t)
 		host.Gets(t, "far", 7000, far.Addrs()...)
 		host.Gets(t, "a", 7000, a.Addrs()...)
 		for i, s := range n.Subnets {
-			if len(tracked(t, host, span.Source(s, 0), far.Addrs()[i])) == 0 {
+			if len(host.Tracked(t, span.Source(s, 0), far.Addrs()[i])) == 0 {
 				t.Errorf("the host does not track what it sends to %s", far.Addrs()[i])
 			}
-			if flows := tracked(t, c.Hosts[1], span.Source(s, 0), far.Addrs()[i]); len(flows) > 0 {
+			if flows := c.Hosts[1].Tracked(t, span.Source(s, 0), far.Addrs()[i]); len(flows) > 0 {
 				t.Errorf("the other host tracks %v", flows)
 			}
 		}
