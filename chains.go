@@ -87,11 +87,12 @@ func masqRules(n Network, f *Fabric, group string, masquerade bool) []string {
 // RoutedChains are those of a network of routed ports on one host. What its
 // containers send each other is not tracked.
 func RoutedChains(n Network, masquerade bool) []Firewall {
-	var rules []string
+	var kin []string
 	for _, p := range n.Subnets {
-		rules = append(rules, version(p)+" daddr vmap @near"+digit(p.Addr()))
+		kin = append(kin, version(p)+" daddr vmap @near"+digit(p.Addr()))
 	}
-	return append(networkChains(n, nil, masquerade, true), doorChain(n, rules), nearChain(n), errorsChain(n, n.Gateways))
+	near := chain("inet", n.ChainName("near"), "", fmt.Sprintf("iifgroup %#x notrack accept", n.Group()))
+	return append(networkChains(n, nil, masquerade, true), doorChain(n, kin), near, errorsChain(n, n.Gateways))
 }
 
 // RoutedWays hang a routed network's chains into the host's verdict maps: what
@@ -105,16 +106,23 @@ func RoutedWays(n Network) []Element {
 	}
 }
 
-// doorChain is what a network's ports send.
-func doorChain(n Network, rules []string) Firewall {
-	rules = append([]string{"jump guard-port"}, rules...)
-	return chain("inet", n.ChainName("door"), "", append(rules, "goto guard")...)
-}
-
-// nearChain is what a network's containers on this host are sent.
-func nearChain(n Network, rules ...string) Firewall {
-	rules = append([]string{"iifgroup " + fmt.Sprintf("%#x", n.Group()) + " notrack accept"}, rules...)
-	return chain("inet", n.ChainName("near"), "", rules...)
+// doorChain is what a network's ports send. Kin are the rules, one of each subnet
+// or "", that let pass untracked what stays in the network. Behind the guard's one
+// lookup most packets end there; a DHCP server's and ICMPv6 take the long way, which
+// looks closer, and so do packets that are not their sender's own.
+func doorChain(n Network, kin []string) Firewall {
+	var short, long []string
+	for i, p := range n.Subnets {
+		sent := "@th,0,16 != 67 iifname . ether saddr . ip saddr @sends4 "
+		if p.Addr().Is6() {
+			sent = "meta l4proto != icmpv6 @th,0,16 != 547 iifname . ether saddr . ip6 saddr @sends6 "
+		}
+		if kin[i] != "" {
+			short, long = append(short, sent+kin[i]), append(long, kin[i])
+		}
+	}
+	long = append(append([]string{"jump guard-port"}, long...), "goto guard")
+	return chain("inet", n.ChainName("door"), "", append(short, long...)...)
 }
 
 // errorsChain treats the host's errors about packets between the network's

@@ -62,9 +62,6 @@ var setTypes = map[string]SetType{
 	// routed endpoints of this host
 	"inet/near4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/near6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	// the host's own addresses in networks that span hosts
-	"inet/own4": {Match: []string{TypeIPv4}},
-	"inet/own6": {Match: []string{TypeIPv6}},
 	// to a network's containers, ICMP errors from the host itself
 	"inet/errors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	// UDP ports of tunnels: what arrives, is for the host, passes through it, and
@@ -142,7 +139,7 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
-	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "own4", "own6", "errors",
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors",
 		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
@@ -185,15 +182,15 @@ func inetBase() []Firewall {
 			`iifname "`+PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			"meta iifgroup vmap @doors",
-			`iifname != "lo" jump guard`,
 			// whose network has no door yet, or not any more
 			`iifname "`+PrefixPort+`*" goto guard-why`,
+			"udp dport vmap @arriving",
+			`iifname != "lo" jump guard`,
 			// Where bridged frames pass this table (bridge-nf-call-iptables), a
 			// frame to the outside passes it twice: on its leaf, and when the
 			// first bridge routes it. Whether to translate its address is decided
 			// once a flow, at the first passing, where it is not leaving yet.
-			`iifname "`+PrefixLeaf+`*" notrack`,
-			"udp dport vmap @arriving"),
+			`iifname "`+PrefixLeaf+`*" notrack`),
 		chain("inet", "sending", "type filter hook output priority raw - 5; policy accept;",
 			"udp dport vmap @leaving",
 			"icmp type { destination-unreachable, time-exceeded, parameter-problem } oifgroup vmap @errors",

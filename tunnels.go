@@ -14,8 +14,10 @@ import (
 // address of its own in the network could not get back what it translates (see
 // masqRules), and tracks all.
 func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
-	var door, near []string
-	for _, p := range n.Subnets {
+	var near []string
+	kin := make([]string, len(n.Subnets))
+	own := ownAddresses(f, n)
+	for i, p := range n.Subnets {
 		ip := version(p)
 		if f != nil {
 			if _, ok := f.Source(n.ID, p.Addr().Is4()); !ok {
@@ -23,9 +25,15 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 			}
 			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
 		}
-		door = append(door, fmt.Sprintf("%s daddr %s %s daddr != @own%s notrack accept", ip, p, ip, digit(p.Addr())))
+		rule := ip + " daddr " + p.String()
+		for _, a := range own {
+			if p.Contains(a) {
+				rule += " " + ip + " daddr != " + a.String()
+			}
+		}
+		kin[i] = rule + " notrack accept"
 	}
-	all := append(networkChains(n, f, masquerade, false), doorChain(n, door), nearChain(n, near...), errorsChain(n, ownAddresses(f, n)))
+	all := append(networkChains(n, f, masquerade, false), doorChain(n, kin), chain("inet", n.ChainName("near"), "", near...), errorsChain(n, own))
 	if f == nil {
 		return all
 	}
@@ -45,9 +53,6 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 // SpanningWays hang them into the host's verdict maps.
 func SpanningWays(f *Fabric, n Network) []Element {
 	all := RoutedWays(n)
-	for _, a := range ownAddresses(f, n) {
-		all = append(all, Element{Family: "inet", Set: "own" + digit(a), Match: []string{a.String()}})
-	}
 	if f == nil {
 		return all
 	}
@@ -144,17 +149,20 @@ func TunnelWays(f *Fabric) []Element {
 }
 
 // tunnelIn admits by the outer source and the inner one, which are together in
-// the sets. Of a packet that is cut short no comparison is true, and it meets the
-// drop at the end.
+// the sets: a block first, as most are. Of a packet that is cut short no comparison
+// is true, and it meets the drop at the end.
 func tunnelIn(f *Fabric) []string {
-	in := []string{fmt.Sprintf("@th,96,24 != %#x return", f.VNI)}
-	for _, set := range []string{"origins", "strays"} {
-		in = append(in,
-			"@th,224,16 0x0800 ip saddr . @th,336,32 @"+set+"44 accept",
-			"@th,224,16 0x86dd ip saddr . @th,304,128 @"+set+"46 accept",
-			"@th,224,16 0x0800 ip6 saddr . @th,336,32 @"+set+"64 accept",
-			"@th,224,16 0x86dd ip6 saddr . @th,304,128 @"+set+"66 accept")
+	vni := fmt.Sprintf("@th,96,24 %#x ", f.VNI)
+	admitted := func(set, vni string) []string {
+		return []string{
+			vni + "@th,224,16 0x0800 ip saddr . @th,336,32 @" + set + "44 accept",
+			vni + "@th,224,16 0x86dd ip saddr . @th,304,128 @" + set + "46 accept",
+			vni + "@th,224,16 0x0800 ip6 saddr . @th,336,32 @" + set + "64 accept",
+			vni + "@th,224,16 0x86dd ip6 saddr . @th,304,128 @" + set + "66 accept",
+		}
 	}
+	in := append(admitted("origins", vni), fmt.Sprintf("@th,96,24 != %#x return", f.VNI))
+	in = append(in, admitted("strays", "")...)
 	return append(in,
 		"ip saddr != @peers4 "+drop("unknown-peer"),
 		"ip6 saddr != @peers6 "+drop("unknown-peer"),

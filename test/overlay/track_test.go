@@ -187,7 +187,7 @@ func errorsReach(t *testing.T, a *span.Pod, to netip.Addr, ip string) {
 // shrink lets the path carry less for a while.
 func shrink(t *testing.T, a *span.Pod, to netip.Addr, ip string) {
 	t.Helper()
-	was := strings.TrimSpace(a.Host.Sh(t, "%s route show to match %s proto 104 | grep -v unreachable | head -n 1", ip, to))
+	was, _, _ := strings.Cut(a.Host.Sh(t, "%s route show to match %s proto 104 | grep -v unreachable", ip, to), "\n")
 	narrow := was[:strings.Index(was, " mtu ")] + " mtu 1290"
 	a.Host.Sh(t, "%s route replace %s", ip, narrow)
 	defer a.Host.Sh(t, "%s route replace %s", ip, was)
