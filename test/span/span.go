@@ -55,7 +55,8 @@ func New(t testing.TB, v4 bool) *Cluster {
 	}
 	for i, h := range c.Hosts {
 		h.Record.MTU = UnderlayMTU
-		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6}}}}
+		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6},
+			Addrs: []netip.Prefix{netip.PrefixFrom(h.underlays[0], 24), netip.PrefixFrom(h.underlays[1], 64)}}}}
 		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: heddle.DefaultTunnelPort, Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
 	}
 	return c
