@@ -62,7 +62,7 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 func (s *Server) acceptable(w wishes) error {
 	n := w.network
 	if n.Mode == "host" {
-		return heddle.Errorf(heddle.UnknownMode, "mode of a network of Docker's", "host", "containers share the host's network with --network host, without any driver")
+		return heddle.Errorf(heddle.BadOption, "option", "mode=host", "containers share the host's network with --network host, without any driver")
 	}
 	foreign := func(space string) bool { return !ours(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
