@@ -95,6 +95,11 @@ func (a *Agent) changeShared(name string, change func(*heddle.Network) error) er
 
 // adoptNetwork makes a network of the cluster on this host, or brings it in line.
 func (a *Agent) adoptNetwork(n heddle.Network) error {
+	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
+		if err := a.rename(known, n); err != nil {
+			return err
+		}
+	}
 	local, err := a.network(n.Name)
 	if err == nil && local.ID != n.ID {
 		if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
