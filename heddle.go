@@ -42,6 +42,8 @@ type Network struct {
 	Options map[string]string `json:"options,omitempty"`
 	// Allow names other networks (by ID) with which traffic is permitted.
 	Allow []string `json:"allow,omitempty"`
+	// Docker is what Docker knows of the network, if it was created there.
+	Docker *DockerNetwork `json:"docker,omitempty"`
 	// Shared says that the network is in the store, and all hosts have it.
 	Shared bool `json:"shared,omitempty"`
 	// Deleting says that the network is about to go, and takes no new endpoints.
@@ -136,7 +138,8 @@ func (p PortMapping) String() string {
 // Endpoint is one interface of one container on one network.
 type Endpoint struct {
 	ID EndpointID `json:"id"`
-	// Network is the network's ID, NetworkName its name at attach time.
+	// Network is the network's ID, NetworkName its name: in a record that of the
+	// time of the attach.
 	Network     string `json:"network"`
 	NetworkName string `json:"networkName"`
 	// Netns is the path by which the container's network namespace was opened.

@@ -85,6 +85,15 @@ func (n Network) ChainName(role string) string { return role + "-" + short("chai
 // Alias is the interface alias of the network's own devices.
 func (n Network) Alias() string { return Mark + " network=" + n.Name + " id=" + n.ID }
 
+// SameOwner reports whether two aliases are of one owner. A network's alias says
+// its name, too, which may change.
+func SameOwner(a, b string) bool {
+	network := Mark + " network="
+	_, x, named := strings.Cut(a, " id=")
+	_, y, _ := strings.Cut(b, " id=")
+	return a == b || named && x == y && strings.HasPrefix(a, network) && strings.HasPrefix(b, network)
+}
+
 // Shim is the host's own macvlan device on a parent, by which host and
 // containers reach each other. All networks on the parent share it. Its address
 // is derived from the parent's, since it is seen on the parent's LAN.

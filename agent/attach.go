@@ -211,7 +211,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 // announce tells a LAN who has the addresses now. The endpoint is made, so a
 // failure is only told.
 func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.network(e.NetworkName)
+	n, err := a.networkFor(e)
 	if err != nil {
 		return
 	}

@@ -122,7 +122,7 @@ func (a *Agent) heirs(pod *kernel.Netns) []record {
 // mayCarry reports whether a default route can lead through the endpoint, and it
 // did not refuse it. The caller holds mu.
 func (a *Agent) mayCarry(r record) bool {
-	n := a.networks[r.Endpoint.NetworkName]
+	n := a.networkHeld(r.Endpoint.Network)
 	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
@@ -162,7 +162,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if !there || a.pendingOf(id) == intentDetach {
 		return nil
 	}
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}

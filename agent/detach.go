@@ -122,7 +122,7 @@ func (a *Agent) forget(r record, freed time.Time) error {
 	}
 	a.erase(r)
 	a.forgetFlows(r.Endpoint)
-	if n, err := a.network(r.Endpoint.NetworkName); err == nil {
+	if n, err := a.networkFor(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
 	return nil

@@ -91,7 +91,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
 		return r, where, err
 	}
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return r, where, err
 	}

@@ -26,7 +26,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if !known {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}

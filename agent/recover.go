@@ -203,7 +203,7 @@ func (a *Agent) replay(n *network) error {
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}

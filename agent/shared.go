@@ -18,6 +18,13 @@ func (a *Agent) spans(mode heddle.Mode) bool {
 	return reacher && a.opt.Cluster != nil
 }
 
+// Spans reports whether networks of the mode are on all hosts of a cluster that
+// this one belongs to.
+func (a *Agent) Spans(mode string) bool {
+	m, err := a.mode(mode)
+	return err == nil && a.spans(m)
+}
+
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again. The caller holds networkOps.
 func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
@@ -88,6 +95,11 @@ func (a *Agent) changeShared(name string, change func(*heddle.Network) error) er
 
 // adoptNetwork makes a network of the cluster on this host, or brings it in line.
 func (a *Agent) adoptNetwork(n heddle.Network) error {
+	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
+		if err := a.rename(known, n); err != nil {
+			return err
+		}
+	}
 	local, err := a.network(n.Name)
 	if err == nil && local.ID != n.ID {
 		if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {

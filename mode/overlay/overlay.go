@@ -21,8 +21,9 @@ type Mode struct{}
 func (Mode) Name() string { return "overlay" }
 
 // Options of the mode: masquerade=false sends containers' own addresses to the
-// outside.
-var options = []string{"masquerade"}
+// outside; with gwbridge=false Docker's containers go out through the network
+// itself, as others do, instead of through docker_gwbridge.
+var options = []string{"masquerade", "gwbridge"}
 
 // Check refuses networks without a subnet, and what cannot span hosts.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -40,8 +41,10 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	if _, err := heddle.BoolOption(n, "masquerade"); err != nil {
-		return err
+	for _, key := range options {
+		if _, err := heddle.BoolOption(n, key); err != nil {
+			return err
+		}
 	}
 	return m.checkMTU(h, n)
 }
