@@ -56,7 +56,7 @@ func TestPool(t *testing.T) {
 func TestFreeSubnets(t *testing.T) {
 	w := world.New(t)
 	w.Network(t, "net", "bridge", func(n *heddle.Network) { n.Subnets[0] = prefix("10.128.0.0/10") })
-	world.Place{}.Sh(t, "ip link add far type dummy; ip link set far up; ip route add 10.192.0.0/11 dev far; ip address add 10.224.0.1/12 dev far")
+	world.Place{}.Sh(t, "ip link add far type veth peer name further; ip link set further up; ip link set far up; ip route add 10.192.0.0/11 dev far; ip address add 10.224.0.1/12 dev far")
 	t.Cleanup(func() { world.Place{}.TrySh("ip link del far") })
 	var all []netip.Prefix
 	for i := range 40 {
