@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/heddle-network/heddle"
 )
 
 // dockerSocket is where dockerd looks for a driver named heddle.
@@ -54,7 +52,7 @@ func lookDockerNames(ctx context.Context, h *Host) Finding {
 	}
 	var evidence []string
 	for _, n := range all {
-		if strings.HasPrefix(n.Name, heddle.DockerName("")) && time.Since(n.Created) > 10*time.Second {
+		if n.HasProvisionalName() && time.Since(n.Created) > 10*time.Second {
 			evidence = append(evidence, "network "+n.Name+" of "+n.Created.Format(time.RFC3339))
 		}
 	}
