@@ -140,6 +140,9 @@ type Agent struct {
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
 
+	// shows are parts of the status that others know about.
+	shows []func() heddle.PartStatus
+
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
 }
