@@ -136,6 +136,8 @@ type Agent struct {
 	// leases are set aside for endpoints to come, subnets for networks to come.
 	leases  map[string]Lease
 	subnets map[string]Pool
+	// given are the addresses that were given back last, by pool.
+	given map[string][]given
 
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
@@ -176,7 +178,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}}
+		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -17,6 +17,8 @@ type Lease struct {
 	Pool string       `json:"pool"`
 	Addr netip.Prefix `json:"addr"`
 	MAC  heddle.MAC   `json:"mac,omitempty"`
+	// Unasked says that no certain address was asked for.
+	Unasked bool `json:"unasked,omitempty"`
 	// Released says that it goes with the endpoint that still has it.
 	Released bool `json:"released,omitempty"`
 	// since is when it was taken, or last had an endpoint, or the agent started.
@@ -55,7 +57,7 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 		}
 		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease", addr.String()+" from pool "+pool, "it is leased already; choose another one")
 	}
-	l := Lease{Pool: p.ID, MAC: mac, since: time.Now()}
+	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
 	n := a.networkOf(p)
 	switch {
 	case n == nil && !addr.IsValid():
@@ -63,6 +65,13 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	case n == nil || addr.IsValid() && n.keeps(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())
 	default:
+		var again bool
+		if l.Unasked {
+			l.Addr, again = a.takeAgain(n, p)
+		}
+		if again {
+			break
+		}
 		// nobody waits for this one, who may wait for the store
 		if l.Addr, err = a.takeOne(ctx, n, p.Subnet, addr); err != nil {
 			return netip.Prefix{}, err
@@ -99,7 +108,7 @@ func (a *Agent) keepLease(l Lease) error {
 		return err
 	}
 	a.leases[leaseKey(l.Pool, l.Addr.Addr())] = l
-	return a.step("ledger leased")
+	return nil
 }
 
 // takeOne takes an address of the network, of the cluster if need be.
@@ -135,7 +144,58 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 		l.Released = true
 		return a.keepLease(l)
 	}
-	return a.dropLease(l)
+	if err := a.dropLease(l); err != nil || !l.Unasked {
+		return err
+	}
+	a.given[id] = append(a.given[id], given{addr, time.Now()})
+	return nil
+}
+
+// given is an address that an engine gave back.
+type given struct {
+	addr netip.Addr
+	at   time.Time
+}
+
+// againTime is how long an address that was given back is the next to be given
+// out: an engine that starts a container anew asks without saying for whom.
+const againTime = time.Minute
+
+// takeAgain leases the address that was given back last, if that was just now and
+// nobody else has it.
+func (a *Agent) takeAgain(n *network, p Pool) (netip.Prefix, bool) {
+	a.leaseOps.Lock()
+	defer a.leaseOps.Unlock()
+	all := a.given[p.ID]
+	for i := len(all) - 1; i >= 0 && time.Since(all[i].at) < againTime; i-- {
+		addr := all[i].addr
+		a.given[p.ID] = all[:i]
+		if got, err := a.takeOwned(n, p.Subnet, addr); err == nil {
+			return got, true
+		}
+	}
+	delete(a.given, p.ID)
+	return netip.Prefix{}, false
+}
+
+// takeOwned leases an address if it is this host's to give.
+func (a *Agent) takeOwned(n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+	if n.Shared && a.opt.Cluster != nil {
+		a.pools.Lock()
+		defer a.pools.Unlock()
+		v := a.opt.Cluster.View()
+		a.fitLocked(n, v)
+		if err := refusesNew(n, v); err != nil {
+			return netip.Prefix{}, err
+		}
+		if !a.owns(n.ID, addr, v) {
+			return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease", addr.String(), "another host gives it out")
+		}
+	}
+	if a.hostHas(n, []netip.Prefix{heddle.Single(addr)}) {
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease", addr.String(), "the host has it")
+	}
+	return n.pool.TakeOne(subnet, addr, leaseID)
 }
 
 // dropLease ends a lease. The caller holds leaseOps.
@@ -148,7 +208,7 @@ func (a *Agent) dropLease(l Lease) error {
 	}
 	delete(a.leases, leaseKey(l.Pool, l.Addr.Addr()))
 	a.giveLease(l)
-	return a.step("ledger unleased")
+	return nil
 }
 
 func (a *Agent) giveLease(l Lease) {

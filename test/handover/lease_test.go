@@ -129,6 +129,36 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestAgain: a container that is started anew gets the address that it had, since
+// its engine says nothing but that it wants one.
+func TestAgain(t *testing.T) {
+	w := world.New(t)
+	n := w.Network(t, "net", "overlay")
+	pool := n.Subnets[0].String()
+	var all []netip.Addr
+	for range 3 {
+		a, err := w.Lease(ctx, pool, netip.Addr{}, "")
+		must(t, err)
+		all = append(all, a.Addr())
+	}
+	for _, a := range all {
+		must(t, w.Unlease(pool, a))
+		if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() != a {
+			t.Errorf("gave %s back and got %s, %v", a, got, err)
+		}
+	}
+	special := addr("10.20.1.9")
+	_, err := w.Lease(ctx, pool, special, "")
+	must(t, err)
+	must(t, w.Unlease(pool, special))
+	if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() == special {
+		t.Errorf("an address that was asked for by name is given out unasked: %s, %v", got, err)
+	}
+	for _, l := range w.Leases() {
+		must(t, w.Unlease(l.Pool, l.Addr.Addr()))
+	}
+}
+
 // TestForgotten: an address that an engine has forgotten comes back.
 func TestForgotten(t *testing.T) {
 	w := world.New(t, func(o *agent.Options) { o.LeaseTime = 100 * time.Millisecond })
