@@ -63,7 +63,7 @@ func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) 
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	bridge := n.BridgeName(0)
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false", false)...),
+		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false")...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
 		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
@@ -129,7 +129,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 // guard lists what the port may send, and who answers for its addresses.
 func guard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
-	all := heddle.Guard("bridge", e)
+	all := heddle.BridgeGuard(e)
 	for _, a := range e.Sources() {
 		who := "who4"
 		if a.Is6() {

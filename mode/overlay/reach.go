@@ -11,7 +11,7 @@ import (
 // and the chains in front: a peer may send from its own blocks, others nothing.
 func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	f := h.Fabric
-	s := heddle.State{Firewall: heddle.TunnelChains(f)}
+	s := heddle.State{Firewall: heddle.TunnelChains(f), Elements: heddle.TunnelWays(f)}
 	for _, v4 := range []bool{true, false} {
 		if _, used := f.Self.UnderlayFor(v4); used {
 			device(h, v4, &s)

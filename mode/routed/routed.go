@@ -140,9 +140,9 @@ func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) 
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] == "true", true)...),
+		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, n.Options["masquerade"] == "true")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n)),
 		Routes:   heddle.Floor(n),
 	}
 	number, routes, err := table(h, n)
