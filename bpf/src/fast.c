@@ -169,8 +169,8 @@ int from_wire(struct __sk_buff *skb)
 		return missed(to->slot, REASON_MTU);
 	if (p.ttl <= 1)
 		return missed(to->slot, REASON_TTL);
-	__u8 outer = t->ip.tos & ECN_MASK;
-	if (outer == ECN_CE && !(p.tos & ECN_MASK))
+	__u8 outer = t->ip.tos & ECN_MASK, inner = p.tos & ECN_MASK;
+	if ((outer == ECN_CE && !inner) || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
 		return missed(to->slot, REASON_ECN);
 	why = strip(skb, p.v6);
 	if (why >= 0)
@@ -183,6 +183,8 @@ int from_wire(struct __sk_buff *skb)
 	if (outer == ECN_CE)
 		ce(eth + 1, p.v6);
 	age(eth + 1, p.v6);
+	if (p.v6)
+		resum6(skb, outer == ECN_CE ? ECN_CE - inner : 0);
 	carried(to->slot, PATH_RECEIVED, skb->len - sizeof *eth);
 	return bpf_redirect_peer(to->ifindex, 0);
 }

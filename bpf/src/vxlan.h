@@ -69,7 +69,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct packet *p, c
 	__u32 hash = bpf_get_hash_recalc(skb);
 	__u8 ecn = p->tos & ECN_MASK;
 	if (ecn == ECN_CE)
-		ecn = 2; /* RFC 6040, section 4.1, as ip_tunnel_ecn_encap */
+		ecn = ECN_ECT_0; /* RFC 3168, section 9.1.1, as ip_tunnel_ecn_encap */
 	if (bpf_skb_adjust_room(skb, OVERHEAD, BPF_ADJ_ROOM_MAC,
 				BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET |
 				BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP |
