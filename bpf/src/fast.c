@@ -81,6 +81,7 @@ int from_port(struct __sk_buff *skb)
 		return missed(0, REASON_SOURCE);
 	if (skb->gso_size) {
 		if (skb->tc_index == FORWARDED) {
+			from->flags |= PLACE_FORWARDS;
 			missed(from->slot, REASON_FORWARDED);
 			return TC_ACT_SHOT;
 		}
@@ -163,6 +164,8 @@ int from_wire(struct __sk_buff *skb)
 	struct place *to = find(p.v6, p.dst, p.v6 ? 128 : 32);
 	if (!to || !to->ifindex || to->flags & (PLACE_HOST | PLACE_BRIDGED))
 		return missed(0, REASON_DESTINATION);
+	if (skb->gso_size && to->flags & PLACE_FORWARDS)
+		return missed(to->slot, REASON_FORWARDED);
 	if (!sent_by(&p, to, t->ip.saddr))
 		return missed(to->slot, REASON_PEER);
 	if (!fits(skb, &p, to->mtu))
