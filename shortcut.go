@@ -104,7 +104,7 @@ func BridgedShortcuts(n Network, e Endpoint) State { return shortcuts(n, e, true
 var FastPaths = []string{"local", "sent", "received"}
 
 // FastMisses name why it left packets to the host's stack, in the order of enum
-// reason there; of all but "forwarded" the packet went on.
+// reason there; of all but the first "forwarded" the packet went on.
 var FastMisses = []string{"protocol", "options", "fragment", "length", "ttl", "source", "destination", "network", "link", "mtu", "neighbour", "kernel", "peer", "ecn", "forwarded"}
 
 // FastCounts is what the fast path did: packets and bytes by path, and the packets

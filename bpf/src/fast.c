@@ -81,6 +81,7 @@ int from_port(struct __sk_buff *skb)
 		return missed(0, REASON_SOURCE);
 	if (skb->gso_size) {
 		if (skb->tc_index == FORWARDED) {
+			from->flags |= PLACE_FORWARDS;
 			missed(from->slot, REASON_FORWARDED);
 			return TC_ACT_SHOT;
 		}
@@ -163,14 +164,16 @@ int from_wire(struct __sk_buff *skb)
 	struct place *to = find(p.v6, p.dst, p.v6 ? 128 : 32);
 	if (!to || !to->ifindex || to->flags & (PLACE_HOST | PLACE_BRIDGED))
 		return missed(0, REASON_DESTINATION);
+	if (skb->gso_size && to->flags & PLACE_FORWARDS)
+		return missed(to->slot, REASON_FORWARDED);
 	if (!sent_by(&p, to, t->ip.saddr))
 		return missed(to->slot, REASON_PEER);
 	if (!fits(skb, &p, to->mtu))
 		return missed(to->slot, REASON_MTU);
 	if (p.ttl <= 1)
 		return missed(to->slot, REASON_TTL);
-	__u8 outer = t->ip.tos & ECN_MASK;
-	if (outer == ECN_CE && !(p.tos & ECN_MASK))
+	__u8 outer = t->ip.tos & ECN_MASK, inner = p.tos & ECN_MASK;
+	if ((outer == ECN_CE && !inner) || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
 		return missed(to->slot, REASON_ECN);
 	why = strip(skb, p.v6);
 	if (why >= 0)
@@ -183,6 +186,8 @@ int from_wire(struct __sk_buff *skb)
 	if (outer == ECN_CE)
 		ce(eth + 1, p.v6);
 	age(eth + 1, p.v6);
+	if (p.v6)
+		resum6(skb, outer == ECN_CE ? ECN_CE - inner : 0);
 	carried(to->slot, PATH_RECEIVED, skb->len - sizeof *eth);
 	return bpf_redirect_peer(to->ifindex, 0);
 }

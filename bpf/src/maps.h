@@ -13,6 +13,7 @@
 /* Flags of a place. */
 #define PLACE_BRIDGED 1 /* frames are addressed to the container, not to a gateway */
 #define PLACE_HOST 2    /* the host's own: the slow path knows what to do */
+#define PLACE_FORWARDS 4 /* it sends on what it gets; noticed by the program */
 
 /* place is where an address, or a peer's block, is found. */
 struct place {
@@ -112,7 +113,7 @@ enum reason {
 	REASON_KERNEL,      /* the kernel refused to make or remove the tunnel's headers */
 	REASON_PEER,        /* not from the peer that has the inner source */
 	REASON_ECN,
-	REASON_FORWARDED,   /* dropped: an aggregate that came by a tunnel, sent on by a container */
+	REASON_FORWARDED,   /* an aggregate to a container that sends on what it gets; the first is dropped */
 	REASONS
 };
 

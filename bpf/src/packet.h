@@ -25,6 +25,8 @@
 #define ICMPV6_ECHO_REPLY 129
 
 #define ECN_MASK 3
+#define ECN_ECT_1 1
+#define ECN_ECT_0 2
 #define ECN_CE 3
 
 /* start and end_of read the packet's bounds; the compiler would cut a pointer that it
@@ -206,6 +208,14 @@ static __always_inline void ce(void *l3, int v6)
 		((struct ipv6hdr *)l3)->flow_lbl[0] |= ECN_CE << 4;
 	else
 		ce4(l3);
+}
+
+/* resum6 keeps the sum that a NIC has made over a packet right (CHECKSUM_COMPLETE),
+ * when an IPv6 header has got a hop limit less and more in its ECN bits. That of an
+ * IPv4 header stays, since its own checksum changes along. */
+static __always_inline void resum6(struct __sk_buff *skb, __u8 marks)
+{
+	bpf_csum_update(skb, marks ? bpf_htons((marks << 4) - 1) : ~(__u32)bpf_htons(1));
 }
 
 static __always_inline struct count *count_of(__u32 slot)

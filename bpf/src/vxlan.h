@@ -26,7 +26,9 @@ struct tunnel {
 #define ASK_AFTER 1000000000ULL /* ns */
 
 /* FORWARDED marks an aggregate that came by a tunnel (skb->tc_index): the kernel
- * cannot be told that it is in a tunnel no more, and would cut it up wrongly. */
+ * cannot be told that it is in a tunnel no more, and would cut it up wrongly. A
+ * container that ends the flow does not mind; of one that sends it on, the first is
+ * dropped, and its aggregates take the slow path from then on. */
 #define FORWARDED 0x6864
 
 #ifndef BPF_F_ADJ_ROOM_DECAP_L3_IPV6
@@ -69,7 +71,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct packet *p, c
 	__u32 hash = bpf_get_hash_recalc(skb);
 	__u8 ecn = p->tos & ECN_MASK;
 	if (ecn == ECN_CE)
-		ecn = 2; /* RFC 6040, section 4.1, as ip_tunnel_ecn_encap */
+		ecn = ECN_ECT_0; /* RFC 3168, section 9.1.1, as ip_tunnel_ecn_encap */
 	if (bpf_skb_adjust_room(skb, OVERHEAD, BPF_ADJ_ROOM_MAC,
 				BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET |
 				BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP |
