@@ -1,6 +1,9 @@
 package heddle
 
-import "net/netip"
+import (
+	"net/netip"
+	"regexp"
+)
 
 // DockerNetwork is what Docker knows of a network beside its driver: what a host's
 // agent tells its own dockerd of a network that was created in another's (Docker
@@ -23,3 +26,14 @@ type DockerPool struct {
 	// Reserved addresses by the names that were given to them (--aux-address).
 	Reserved map[string]netip.Addr `json:"reserved,omitempty"`
 }
+
+// ProvisionalDockerName is that of a network that Docker has asked for, until
+// Docker's own name for it is known, which no request carries.
+func ProvisionalDockerName(dockerID string) string {
+	return "docker-" + dockerID[:min(len(dockerID), 12)]
+}
+
+var provisionalDockerName = regexp.MustCompile(`^docker-[0-9a-f]{12}$`)
+
+// HasProvisionalName reports whether a network bears such a name.
+func (n Network) HasProvisionalName() bool { return provisionalDockerName.MatchString(n.Name) }

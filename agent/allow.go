@@ -38,7 +38,7 @@ func (a *Agent) join(name, otherID string, on bool) error {
 		if other := a.networkByID(otherID); on && other != nil && !other.Shared {
 			return a.join(other.Name, n.ID, on)
 		}
-		return a.changeShared(name, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
+		return a.changeShared(name, on, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
 	}
 	next := n.Network
 	permit(&next, otherID, on)

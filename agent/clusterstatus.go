@@ -53,7 +53,7 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 	}
 	part := heddle.PartStatus{Name: "hosts", State: "ok", Detail: fmt.Sprint(1 + len(v.Peers))}
 	if len(away) > 0 && v.Revision > 0 {
-		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away, ", "))
 	}
 	return part
 }
@@ -63,28 +63,36 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 func (a *Agent) sharedPart() heddle.PartStatus {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
+	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
+	var trouble []string
 	if a.reachError != nil {
-		return heddle.PartStatus{Name: "tunnels", State: "bad", Detail: a.reachError.Error()}
+		trouble = append(trouble, a.reachError.Error())
 	}
 	for _, n := range a.facts.Fabric.Networks {
 		if n.Deleting {
-			return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + n.Name + " is being deleted; 'heddle network delete " + n.Name + "' finishes what was cut off"}
+			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.unfit)) {
-		return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + name + " is not on this host: " + a.unfit[name].Error()}
+		trouble = append(trouble, "network "+name+" is not on this host: "+a.unfit[name].Error())
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.lonely)) {
-		return heddle.PartStatus{Name: "tunnels", State: "warn", Detail: "network " + name + " is on this host alone: " + a.lonely[name].Error()}
+		trouble = append(trouble, "network "+name+" is on this host alone: "+a.lonely[name].Error())
 	}
-	return heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
+	switch {
+	case a.reachError != nil:
+		part.State, part.Detail = "bad", firstFew(trouble, "; ")
+	case len(trouble) > 0:
+		part.State, part.Detail = "warn", firstFew(trouble, "; ")
+	}
+	return part
 }
 
 // firstFew joins the first names of a long list.
-func firstFew(names []string) string {
+func firstFew(names []string, separator string) string {
 	const most = 4
 	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+		return strings.Join(names[:most], separator) + fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, separator)
 }

@@ -249,7 +249,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	e := r.shown()
+	e := a.withCounts(r)
 	if n, err := a.networkFor(e); err == nil {
 		e.NetworkName = n.Name
 	}

@@ -150,7 +150,7 @@ func (a *Agent) pathsPart() heddle.PartStatus {
 	}
 	switch {
 	case len(silent) > 0 && time.Since(a.started) > patrolEvery:
-		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent))
+		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent, ", "))
 	case soft:
 		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"
 	}

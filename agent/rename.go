@@ -52,7 +52,9 @@ func (a *Agent) nameLocked(n *network, name string, d *heddle.DockerNetwork) err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
+	err := a.unlocked(func() error {
+		return a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
+	})
 	if err == nil {
 		a.adoptLocked()
 	}

@@ -25,6 +25,15 @@ func (a *Agent) Spans(mode string) bool {
 	return err == nil && a.spans(m)
 }
 
+// unlocked does what waits for the store without networkOps, which the caller
+// holds: the store may be slow, and this host's other networks, and the repair of
+// what drifts, do not depend on it. Networks may come and go meanwhile.
+func (a *Agent) unlocked(do func() error) error {
+	a.networkOps.Unlock()
+	defer a.networkOps.Lock()
+	return do()
+}
+
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again. The caller holds networkOps.
 func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
@@ -34,7 +43,11 @@ func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	n.Shared = true
-	made, err := a.opt.Cluster.CreateNetwork(ctx, n, nil)
+	made := n
+	err := a.unlocked(func() (err error) {
+		made, err = a.opt.Cluster.CreateNetwork(ctx, n, nil)
+		return err
+	})
 	if errors.Is(err, heddle.NetworkExists.Sentinel()) && sameNetwork(made, n) {
 		err = nil // made on another host a moment ago
 	}
@@ -48,7 +61,8 @@ func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
 	if unfit == nil || made.ID != n.ID {
 		return made, unfit
 	}
-	if err := a.opt.Cluster.DeleteNetwork(ctx, n.Name); err != nil {
+	undo := func() error { return a.opt.Cluster.DeleteNetwork(ctx, n.Name) }
+	if err := a.unlocked(undo); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
 	a.adoptLocked()
@@ -79,14 +93,21 @@ func (a *Agent) deleteShared(n *network) error {
 }
 
 // changeShared changes a network's record on all hosts. The caller holds
-// networkOps.
-func (a *Agent) changeShared(name string, change func(*heddle.Network) error) error {
+// networkOps, and says whether it can be let go of meanwhile: not by whoever is
+// about to remove another network.
+func (a *Agent) changeShared(name string, letGo bool, change func(*heddle.Network) error) error {
 	if err := a.storeAway("change network", name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	err := a.opt.Cluster.ChangeNetwork(ctx, name, change)
+	commit := func() error { return a.opt.Cluster.ChangeNetwork(ctx, name, change) }
+	var err error
+	if letGo {
+		err = a.unlocked(commit)
+	} else {
+		err = commit()
+	}
 	if err == nil {
 		a.adoptLocked()
 	}

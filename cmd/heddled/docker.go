@@ -43,6 +43,7 @@ func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error
 		return nil, err
 	}
 	log.Info("Docker is served", "socket", path)
+	a.Show(s.door.Part)
 	go func() { failed <- s.door.Serve(l) }()
 	if s.engine != nil {
 		ctx, stop := context.WithCancel(context.Background())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -40,6 +39,9 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	if q.NetworkID == "" {
 		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "the request has no NetworkID")
 	}
+	if _, err := s.network(q.NetworkID); err == nil {
+		return nothing{}, nil // asked again: the connection broke
+	}
 	w, err := wishesOf(q, s.agent.Spans("overlay"))
 	if err != nil {
 		return nil, err
@@ -55,14 +57,14 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nothing{}, s.networks.put(Binding{q.NetworkID, made.ID, made.Name == provisional(q.NetworkID)})
+	return nothing{}, s.networks.put(Binding{q.NetworkID, made.ID, made.HasProvisionalName()})
 }
 
 // acceptable refuses what an agent would take and an engine could not use.
 func (s *Server) acceptable(w wishes) error {
 	n := w.network
 	if n.Mode == "host" {
-		return heddle.Errorf(heddle.UnknownMode, "mode of a network of Docker's", "host", "containers share the host's network with --network host, without any driver")
+		return heddle.Errorf(heddle.BadOption, "option", "mode=host", "containers share the host's network with --network host, without any driver")
 	}
 	foreign := func(space string) bool { return !ours(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
@@ -124,6 +126,29 @@ func (s *Server) network(dockerID string) (heddle.Network, error) {
 	return s.agent.NetworkByID(b.NetworkID)
 }
 
+// Part is this door's line in the agent's status.
+func (s *Server) Part() heddle.PartStatus {
+	p := heddle.PartStatus{Name: "docker", State: "ok"}
+	unnamed, gone := 0, 0
+	all := s.networks.list()
+	for _, b := range all {
+		switch n, err := s.agent.NetworkByID(b.NetworkID); {
+		case err != nil:
+			gone++
+		case n.HasProvisionalName():
+			unnamed++
+		}
+	}
+	p.Detail = fmt.Sprintf("%d networks", len(all))
+	if unnamed > 0 {
+		p.State, p.Detail = "warn", p.Detail+fmt.Sprintf(", of %d dockerd has not told the name", unnamed)
+	}
+	if gone > 0 {
+		p.State, p.Detail = "warn", p.Detail+fmt.Sprintf(", %d of them deleted here", gone)
+	}
+	return p
+}
+
 // sweep removes networks that were made while an engine waited, and that it was
 // not told of: the agent died before it had recorded whose they are.
 func (s *Server) sweep() {
@@ -132,7 +157,7 @@ func (s *Server) sweep() {
 		bound[b.NetworkID] = true
 	}
 	for _, n := range s.agent.Networks() {
-		if bound[n.ID] || n.Shared || !strings.HasPrefix(n.Name, provisional("")) {
+		if bound[n.ID] || n.Shared || !n.HasProvisionalName() {
 			continue
 		}
 		err := s.agent.DeleteNetwork(n.Name)

@@ -71,7 +71,7 @@ func wishesOf(q createNetwork, multi bool) (w wishes, err error) {
 	if err != nil {
 		return w, err
 	}
-	w.network.Name = provisional(q.NetworkID)
+	w.network.Name = heddle.ProvisionalDockerName(q.NetworkID)
 	if w.network.Internal, err = flag(q.Options, keyInternal); err != nil {
 		return w, err
 	}
@@ -159,9 +159,6 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	return nil
 }
-
-// provisional names a network until the engine's own name for it is known.
-func provisional(dockerID string) string { return "docker-" + first(dockerID, 12) }
 
 // texts reads a map of options; the engine sends numbers and booleans as text,
 // but whoever calls its API may not have.

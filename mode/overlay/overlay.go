@@ -11,6 +11,7 @@ package overlay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -21,9 +22,10 @@ type Mode struct{}
 func (Mode) Name() string { return "overlay" }
 
 // Options of the mode: masquerade=false sends containers' own addresses to the
-// outside; with gwbridge=false Docker's containers go out through the network
-// itself, as others do, instead of through docker_gwbridge.
-var options = []string{"masquerade", "gwbridge"}
+// outside; fast-path=false has every packet pass the host's stack; with
+// gwbridge=false Docker's containers go out through the network itself, as others
+// do, instead of through docker_gwbridge.
+var options = []string{"masquerade", "fast-path", "gwbridge"}
 
 // Check refuses networks without a subnet, and what cannot span hosts.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -106,11 +108,11 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, n.Options["masquerade"] != "false")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n)),
 		Routes:   heddle.Floor(n),
 	}
 	if h.Fabric != nil {
-		ways(h.Fabric, n, &s)
+		ways(h, n, &s)
 	}
 	return heddle.Plan{Host: s}, nil
 }

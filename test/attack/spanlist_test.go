@@ -153,6 +153,10 @@ func podAttacks() []spanAttack {
 			src := s.like(netip.MustParseAddr("172.31.0.2"), netip.MustParseAddr("fd31::2"))
 			return s.engine, [][]byte{s.outer(ether(strangerMAC, s.engineMAC, kindOf(src)), src, s.second.Outer(), vxlan(span.VNI, s.back()))}
 		}},
+		{name: "another engine's container as a peer", reason: "spoofed-peer", watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
+			e := ether(strangerMAC, s.engineMAC, kindOf(s.first.Outer()))
+			return s.engine, [][]byte{s.outer(e, s.second.Outer(), s.first.Outer(), vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim))))}
+		}},
 		pod("a container as one of another host", "spoofed-ip", spanVictim, func(s *spanScene) []byte {
 			return datagram(ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(s.of(s.remote))), s.of(s.remote), s.of(s.victim))
 		}),

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
-	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestEtcd shares networks through an etcd that is Debian's, on one of the hosts,
@@ -23,20 +21,7 @@ func TestEtcd(t *testing.T) {
 		t.Skip("needs etcd (package etcd-server)")
 	}
 	ctx := context.Background()
-	var hosts []lab.Node
-	for i := range 3 {
-		hosts = append(hosts, lab.Node{Name: fmt.Sprint("host", i+1), NICs: []lab.NIC{{Switch: "switch"}}})
-	}
-	l, err := lab.Raise(ctx, lab.Topology{Name: "etcd", Dir: t.TempDir(), Store: lab.StoreEtcd, Etcd: []string{"host1"}, Hosts: hosts,
-		Agent: lab.Agent{Command: []string{cell.Build(t, "heddled")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{lab: l}
-	t.Cleanup(func() { f.end(t) })
-	for _, h := range l.Hosts {
-		f.hosts = append(f.hosts, &host{Host: h, Client: client.New(h.Socket), Place: world.Place{Name: h.Name, Path: h.Netns}})
-	}
+	f := raise(t, lab.Topology{Name: "etcd", Store: lab.StoreEtcd, Etcd: []string{"host1"}, Hosts: plainHosts(3)})
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	var pods []*pod
 	for i, h := range f.hosts {

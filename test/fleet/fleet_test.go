@@ -47,11 +47,37 @@ func newFleet(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
 	for _, c := range change {
 		c(&o)
 	}
-	ctx := context.Background()
-	l, err := lab.Up(ctx, o)
+	l, err := lab.Up(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fleetOf(t, l)
+}
+
+// raise makes a lab that is written out, with agents to be started later unless it
+// has a store.
+func raise(t *testing.T, topology lab.Topology) *fleet {
+	t.Helper()
+	cell.Need(t)
+	topology.Dir, topology.Agent.Command = t.TempDir(), []string{cell.Build(t, "heddled")}
+	topology.Agent.Later = topology.Store == ""
+	l, err := lab.Raise(context.Background(), topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fleetOf(t, l)
+}
+
+// plainHosts are hosts with one NIC each on one switch.
+func plainHosts(number int) (all []lab.Node) {
+	for i := range number {
+		all = append(all, lab.Node{Name: fmt.Sprint("host", i+1), NICs: []lab.NIC{{Switch: lab.SwitchName}}})
+	}
+	return all
+}
+
+// fleetOf takes over a lab, which goes with the test.
+func fleetOf(t *testing.T, l *lab.Lab) *fleet {
 	f := &fleet{lab: l}
 	t.Cleanup(func() { f.end(t) })
 	for _, h := range l.Hosts {

@@ -19,7 +19,7 @@ import (
 // takes until a new one is reached from every host. It prints what a host's kernel
 // holds for it: that grows with hosts and blocks, not with endpoints.
 func TestScale(t *testing.T) {
-	scale(t, 5, 4, 10)
+	scale(t, 5, 4, 10, world.Patience)
 }
 
 // TestSoakScale is TestScale at full size.
@@ -27,10 +27,12 @@ func TestSoakScale(t *testing.T) {
 	if os.Getenv("HEDDLE_SOAK") == "" {
 		t.Skip("32 hosts with 30 endpoints each; HEDDLE_SOAK=1 runs it")
 	}
-	scale(t, 32, 30, 100)
+	scale(t, 32, 30, 100, 200*time.Millisecond)
 }
 
-func scale(t *testing.T, hosts, each, probes int) {
+// scale fails if more than one of a hundred new endpoints is reached later than the
+// limit.
+func scale(t *testing.T, hosts, each, probes int, limit time.Duration) {
 	began := time.Now()
 	f := newCluster(t, hosts)
 	t.Logf("%d hosts are a cluster after %s", hosts, time.Since(began))
@@ -67,6 +69,9 @@ func scale(t *testing.T, hosts, each, probes int) {
 	slices.Sort(took)
 	t.Logf("a new endpoint was reached from all %d hosts: median %s, p99 %s, at most %s after its attach",
 		hosts, took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	if p99 := took[len(took)*99/100]; p99 > limit {
+		t.Errorf("the p99 of %s is more than %s", p99, limit)
+	}
 	t.Logf("state of one host: %s", small)
 	f.parallel(func(h *host) {
 		for i := range each {

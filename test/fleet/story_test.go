@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,29 @@ func TestAddresses(t *testing.T) {
 		t.Logf("and from the host that it left after %s", time.Since(began))
 		moved.detach(t)
 	})
+}
+
+// TestSoakMove moves an endpoint to and fro, which is reached from the third host
+// within 300 ms of each attach: a limit that a quiet machine keeps.
+func TestSoakMove(t *testing.T) {
+	if os.Getenv("HEDDLE_SOAK") == "" {
+		t.Skip("has a limit of time for a quiet machine; HEDDLE_SOAK=1 runs it")
+	}
+	f := newCluster(t, 3)
+	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
+	watcher, moved := f.hosts[0].attach(t, "watcher", "app"), f.hosts[1].attach(t, "moved", "app")
+	var longest time.Duration
+	for round := range 40 {
+		from, to := f.hosts[1+round%2], f.hosts[2-round%2]
+		from.cli(t, "endpoint", "move", "moved", "--to", to.Host.Name)
+		moved = to.attach(t, "moved", "app")
+		for _, a := range moved.addrs() {
+			longest = max(longest, world.Within(t, 300*time.Millisecond, "the endpoint is reached where it is now", func() error { return watcher.Ping(a) }))
+		}
+	}
+	t.Logf("reached at most %s after its attach, of 40", longest)
+	watcher.detach(t)
+	moved.detach(t)
 }
 
 // TestMigrate gives a host a store that has a network with endpoints already.

@@ -58,6 +58,40 @@ func TestReach(t *testing.T) {
 	})
 }
 
+// TestBridgedUnderlay: the hosts' NICs are ports of a bridge, whose frames pass the
+// IP firewall too, as on a machine with virtual machines and docker.
+func TestBridgedUnderlay(t *testing.T) {
+	underlays(t, func(t *testing.T, c *span.Cluster) {
+		for i, h := range c.Hosts {
+			if _, err := h.TrySh("test -e /proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil {
+				t.Skip("this kernel has no br_netfilter")
+			}
+			four, six := h.Underlays()[0], h.Underlays()[1]
+			h.Sh(t, `sysctl -qw net.bridge.bridge-nf-call-iptables=1 net.bridge.bridge-nf-call-ip6tables=1
+				ip link add under address 02:00:00:00:0b:0%d type bridge; ip address flush dev eth0; ip link set eth0 master under; ip link set under up
+				ip address add %s/24 dev under; ip address add %s/64 dev under nodad
+				ip route replace default via %s; ip -6 route replace default via %s`, i, four, six, span.LAN4, span.LAN6)
+			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN4) })
+			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN6) })
+		}
+		n := c.Network(t, 1, nil)
+		a, b, far := c.Pod(t, "a", 0, n, at(0, 0)), c.Pod(t, "b", 0, n, at(0, 1), world.Mapping("8080:7000/tcp"), world.Mapping("8080:7000/udp")), c.Pod(t, "far", 1, n, at(1, 0))
+		for _, p := range []*span.Pod{a, b, far} {
+			p.Serve(t, 7000, p.Addrs()...)
+		}
+		for _, from := range []*span.Pod{a, b, far} {
+			for _, to := range []*span.Pod{a, b, far} {
+				from.Gets(t, to.Name, 7000, to.Addrs()...)
+			}
+			from.Reaches(t, span.LAN4, span.LAN6)
+		}
+		far.Gets(t, "b", 8080, c.Hosts[0].Underlays()...)
+		for _, to := range far.Addrs() {
+			whole(t, a, to, a.Endpoint.MTU)
+		}
+	})
+}
+
 // seen checks under which address a remote container sees host and container.
 func seen(t *testing.T, c *span.Cluster, n heddle.Network, far *span.Pod) {
 	t.Helper()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Guest is a virtual machine that runs the current test binary and nothing else.
@@ -75,6 +77,11 @@ func (g Guest) withDefaults() Guest {
 	return g
 }
 
+// kernelParameters of every guest. A program that always lies at the same addresses is translated once by the emulator; at random
+// ones (norandmaps turns that off), anew each time it is started, and tests start thousands of small programs: half of a guest's
+// time went there.
+const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps"
+
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
 	args := []string{
@@ -83,7 +90,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-cpu", "max,-cx16", // QEMU 7.2 corrupts the flags after cmpxchg16b, which crashes the kernel at random
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
-		"-append", strings.Join(append([]string{"console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0"}, g.Boot...), " ")}
+		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
 	cmd := exec.CommandContext(ctx, qemuBinary, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
@@ -92,7 +99,12 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+	err := cmd.Start()
+	if err == nil {
+		unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, niceness) // its threads, not yet made, inherit that
+		err = cmd.Wait()
+	}
+	if err != nil && ctx.Err() == nil {
 		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil

@@ -55,7 +55,13 @@ func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 func (g Guest) RunTests(t *testing.T, pattern string) {
 	t.Helper()
 	g = g.withDefaults()
-	if deadline, ok := t.Deadline(); ok {
+	deadline, limited := t.Deadline() // the zero time if there is none
+	free, err := takeSlot(deadline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	if limited {
 		g.Timeout = min(g.Timeout, time.Until(deadline)-5*time.Second)
 	}
 	g.Args = append([]string{
