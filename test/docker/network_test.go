@@ -205,8 +205,8 @@ func TestNameClash(t *testing.T) {
 	b.Docker(t, "network", "create", "-d", "bridge", "--label", "mine=yes", "myapp")
 	a.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "myapp")
 	world.Within(t, time.Minute, "the clash is told", func() error {
-		if !strings.Contains(b.AgentLog(), "docker-absent") || !strings.Contains(b.AgentLog(), "myapp") {
-			return errors.New(b.AgentLog())
+		if out := b.Heddle(t, "status"); !strings.Contains(out, "network myapp: ") || !strings.Contains(out, "another one of that name is there (bridge, ") {
+			return errors.New(out)
 		}
 		return nil
 	})
