@@ -33,6 +33,28 @@ func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
 	return refusal
 }
 
+// TryAhead tries a mode before there is a network of it: whoever creates the first
+// has a bounded time, and a trial takes a second or more on a busy host. A failure is
+// for the one who asks for a network to hear.
+func (a *Agent) TryAhead(mode string) {
+	m, err := a.mode(mode)
+	if err != nil || a.opt.Untried {
+		return
+	}
+	works := []trial.Case{{Mode: mode, IPv4: true, IPv6: true}, {Mode: mode, IPv4: true}, {Mode: mode, IPv6: true}}
+	if trial.Run(m, works[0]) != nil {
+		works = works[1:2]
+		if trial.Run(m, works[0]) != nil {
+			return
+		}
+	}
+	a.networkOps.Lock()
+	defer a.networkOps.Unlock()
+	for _, c := range works { // what both families do, each does
+		a.tried[c] = true
+	}
+}
+
 // try is a trial, unless one has succeeded before.
 func (a *Agent) try(m heddle.Mode, c trial.Case) error {
 	if a.opt.Untried || a.tried[c] {

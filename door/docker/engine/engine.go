@@ -92,7 +92,7 @@ func (e *Engine) Wake() {
 // Run compares until the context ends.
 func (e *Engine) Run(ctx context.Context) {
 	var listening sync.WaitGroup
-	listening.Go(func() { e.listen(ctx) })
+	listening.Go(func() { e.listen(ctx, sync.OnceFunc(func() { listening.Go(e.tryAhead) })) })
 	defer listening.Wait()
 	wait := againFirst
 	for ctx.Err() == nil {
@@ -114,11 +114,20 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
+// tryAhead tries the mode that Docker's networks have unless they are given another.
+func (e *Engine) tryAhead() {
+	mode := "bridge"
+	if e.agent.Spans("overlay") {
+		mode = "overlay"
+	}
+	e.agent.TryAhead(mode)
+}
+
 // listen wakes the engine when dockerd comes up, and when it has more networks or
-// fewer.
-func (e *Engine) listen(ctx context.Context) {
+// fewer. The first time that dockerd is there, first is called besides.
+func (e *Engine) listen(ctx context.Context, first func()) {
 	for ctx.Err() == nil {
-		e.docker.follow(ctx, e.Wake)
+		e.docker.follow(ctx, func() { e.Wake(); first() })
 		select {
 		case <-ctx.Done():
 		case <-time.After(againFirst):
