@@ -46,6 +46,7 @@ func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error
 	a.Show(s.door.Part)
 	go func() { failed <- s.door.Serve(l) }()
 	if s.engine != nil {
+		a.Show(s.engine.Part)
 		ctx, stop := context.WithCancel(context.Background())
 		s.stop = stop
 		s.running.Go(func() { s.engine.Run(ctx) })

@@ -3,6 +3,8 @@ package docker_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +119,85 @@ func TestDockerAway(t *testing.T) {
 	everywhere(t, l, "coming", false)
 }
 
+// TestTwoOfAName creates two networks of one name at once, in two dockerds: one of
+// them is the cluster's, and the other gets its name never, until it is removed.
+func TestTwoOfAName(t *testing.T) {
+	l := docker.New(t, 2)
+	var errs [2]error
+	l.Parallel(func(h *docker.Host) {
+		i := slices.Index(l.Hosts, h)
+		_, errs[i] = h.TryDocker("network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", fmt.Sprintf("10.2%d.0.0/24", i), "myapp")
+	})
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	var loser, winner *docker.Host
+	world.Within(t, time.Minute, "one host tells that its network has no name", func() error {
+		for i, h := range l.Hosts {
+			if strings.Contains(h.AgentLog(), "docker-name") {
+				loser, winner = h, l.Hosts[1-i]
+				return nil
+			}
+		}
+		return errors.New("nobody does")
+	})
+	mine := ""
+	world.Within(t, time.Minute, "one network has the name there", func() error {
+		mine = loser.Docker(t, "network", "ls", "--quiet", "--no-trunc", "--filter", "name=^myapp$")
+		if strings.Contains(mine, "\n") {
+			return errors.New(mine)
+		}
+		return nil
+	})
+	loser.Docker(t, "network", "rm", mine)
+	world.Within(t, time.Minute, "the network is the same on both hosts", func() error {
+		if err := listed(loser, "myapp", true); err != nil {
+			return err
+		}
+		const subnets = "{{range .IPAM.Config}}{{.Subnet}}{{end}}"
+		if a, b := inspect(t, loser, "myapp", subnets), inspect(t, winner, "myapp", subnets); a != b {
+			return fmt.Errorf("%s and %s", a, b)
+		}
+		return nil
+	})
+	winner.Docker(t, "network", "rm", "myapp")
+	everywhere(t, l, "myapp", false)
+	nothingLeft(t, l)
+}
+
+// TestNamedWhileUsed has a container on a network before the network has its name,
+// and kills the agent afterwards.
+func TestNamedWhileUsed(t *testing.T) {
+	l := docker.New(t, 1)
+	h := l.Hosts[0]
+	for i, mode := range []string{"bridge", "routed"} {
+		h.Run(t, "sh", "-ec", fmt.Sprintf("docker network create -d heddle --ipam-driver heddle -o mode=%[1]s --subnet 10.3%[2]d.0.0/24 my%[1]s; docker run -d --name my%[1]s --net my%[1]s --stop-signal KILL box sleep 3600", mode, i))
+	}
+	named := func() error {
+		all, err := h.Endpoints(t.Context())
+		if err == nil && (len(all) != 2 || all[0].NetworkName == all[1].NetworkName) {
+			err = fmt.Errorf("%+v", all)
+		}
+		for _, e := range all {
+			if e.NetworkName != "mybridge" && e.NetworkName != "myrouted" {
+				err = fmt.Errorf("endpoint %s is on network %q", e.ID, e.NetworkName)
+			}
+		}
+		return err
+	}
+	world.Within(t, time.Minute, "both networks have their names", named)
+	h.KillAgent(t)
+	h.StartAgent(t)
+	world.Within(t, time.Minute, "and have them after kill -9", named)
+	for _, name := range []string{"mybridge", "myrouted"} {
+		at := netip.MustParseAddr(h.Docker(t, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name))
+		world.Within(t, time.Minute, name+" answers its host", func() error { return h.Place.Ping(at) })
+		h.Docker(t, "rm", "-f", name)
+		h.Docker(t, "network", "rm", name)
+	}
+	nothingLeft(t, l)
+}
+
 // TestNameClash leaves alone what has the name in a dockerd already.
 func TestNameClash(t *testing.T) {
 	l := docker.New(t, 2)
@@ -124,8 +205,8 @@ func TestNameClash(t *testing.T) {
 	b.Docker(t, "network", "create", "-d", "bridge", "--label", "mine=yes", "myapp")
 	a.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "myapp")
 	world.Within(t, time.Minute, "the clash is told", func() error {
-		if !strings.Contains(b.AgentLog(), "docker-absent") || !strings.Contains(b.AgentLog(), "myapp") {
-			return errors.New(b.AgentLog())
+		if out := b.Heddle(t, "status"); !strings.Contains(out, "network myapp: ") || !strings.Contains(out, "another one of that name is there (bridge, ") {
+			return errors.New(out)
 		}
 		return nil
 	})

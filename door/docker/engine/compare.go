@@ -40,15 +40,22 @@ func (e *Engine) compare(ctx context.Context) *round {
 	for _, n := range all {
 		r.there[n.ID] = n
 	}
-	bound := e.door.Networks()
-	has := map[string]bool{} // our networks that dockerd has
-	for _, b := range bound {
+	has := map[string]bool{}   // our networks that dockerd has
+	known := map[string]bool{} // dockerd's networks that the door knows
+	for _, b := range e.door.Networks() {
+		known[b.DockerID] = true
 		if r.bound(ctx, b) {
 			has[b.NetworkID] = true
 		}
 	}
+	for _, n := range all {
+		if n.Driver == e.driver && n.Options[docker.KeyID] != "" && !known[n.ID] {
+			r.drop(ctx, n) // the door has lost it, and can do nothing for it
+		}
+	}
 	for _, n := range e.agent.Networks() {
-		if n.Docker != nil && n.Shared && !n.Deleting && !has[n.ID] {
+		// while dockerd makes a network, nobody knows its name
+		if n.Docker != nil && n.Shared && !n.Deleting && !has[n.ID] && !r.again {
 			r.add(ctx, n)
 		}
 	}
@@ -81,8 +88,32 @@ func (r *round) bound(ctx context.Context, b docker.Binding) bool {
 		r.drop(ctx, n)
 	case err == nil && b.Provisional:
 		r.name(b, n)
+	case err == nil && n.Options[docker.KeyID] != "" && r.ambiguous(n):
+		return r.withdraw(ctx, b, n)
 	}
 	return true
+}
+
+// ambiguous reports whether dockerd has another network of the name: it was created
+// in the same moment, and dockerd sees to it only before.
+func (r *round) ambiguous(n network) bool {
+	for _, other := range r.there {
+		if other.ID != n.ID && other.Name == n.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// withdraw takes a network of the cluster's out of this dockerd again, and nowhere
+// else: the door, which no longer knows it, deletes nothing.
+func (r *round) withdraw(ctx context.Context, b docker.Binding, n network) bool {
+	if err := r.door.Forget(b.DockerID); err != nil {
+		r.find(kindLeft, "network "+n.Name, err)
+		return true
+	}
+	r.drop(ctx, n)
+	return false
 }
 
 // name gives a network of ours the name that it has here, which makes it known to
@@ -99,8 +130,8 @@ func (r *round) name(b docker.Binding, n network) {
 	r.log.Info("a network of Docker's has its name", "network", n.Name, "id", b.NetworkID)
 }
 
-// drop removes a network from dockerd that the cluster has no more. One that has
-// containers stays until they are gone.
+// drop removes a network from dockerd that the cluster has no more, or that has no
+// place in this one. One that has containers stays until they are gone.
 func (r *round) drop(ctx context.Context, n network) {
 	err := r.docker.remove(ctx, n.ID)
 	if status(err) == http.StatusNotFound {
@@ -110,7 +141,7 @@ func (r *round) drop(ctx context.Context, n network) {
 		r.find(kindLeft, "network "+n.Name, err)
 		return
 	}
-	r.log.Info("a network that the cluster has no more is removed from Docker", "network", n.Name)
+	r.log.Info("a network is removed from Docker", "network", n.Name)
 }
 
 // missed strikes out a network that dockerd does not have (any more).

@@ -14,6 +14,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -125,11 +126,17 @@ func (e *Engine) listen(ctx context.Context) {
 	}
 }
 
-// Report lists what keeps dockerd from having the networks that it should have.
-func (e *Engine) Report() []heddle.Finding {
+// Part is the status: what keeps dockerd from having the networks that it should
+// have.
+func (e *Engine) Part() heddle.PartStatus {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.findings)
+	p := heddle.PartStatus{Name: "dockerd", State: "ok", Detail: "has the cluster's networks that came from Docker"}
+	if len(e.findings) > 0 {
+		first := e.findings[0]
+		p.State, p.Detail = "warn", fmt.Sprintf("%d of its networks are not in line: %s: %s", len(e.findings), first.Object, first.Detail)
+	}
+	return p
 }
 
 // note keeps the findings, and tells those that are new.
