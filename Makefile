@@ -8,7 +8,8 @@ LDFLAGS  := -s -w -X github.com/heddle-network/heddle.Version=$(VERSION) -X main
 PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 ethtool tcpdump conntrack \
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
-            qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client
+            qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client \
+            clang-14 llvm-14 libbpf-dev
 
 # Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc))
@@ -40,6 +41,7 @@ cni-plugins: ## build the reference CNI plugins for tests and comparison
 generate: ## write the golden texts, pages and man pages anew
 	$(GO) test ./mode -run 'TestGolden|TestPages' -update -count=1
 	$(GO) test ./doctor -run TestPage -update -count=1
+	$(GO) generate ./bpf
 
 lint: ## gofmt, go vet, staticcheck, the import law
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }

@@ -7,10 +7,12 @@ import "fmt"
 // and endpoints are members of sets. A packet costs the same with one endpoint
 // and with two thousand.
 //
+//	prerouting:  from a routed network -> @doors -> door-NET (spoofing; notrack)
+//	             publish (DNAT of published ports)
 //	input:       to a gateway's address -> @gate4, @gate6 -> gate-NET
-//	forward:     from a network -> @from -> from-NET   (leaves an internal one?)
+//	forward:     from network to network -> @ways      (its own, or a tunnel: done)
+//	             from a network -> @from -> from-NET   (leaves an internal one?)
 //	             into a network -> @to   -> to-NET     (isolation)
-//	prerouting:  guard (spoofing), then publish (DNAT of published ports)
 //	postrouting: from a network -> @masq -> masq-NET   (masquerade, hairpin)
 //
 // Sets whose elements are keyed by an interface's name hold what may be sent
@@ -51,8 +53,23 @@ var setTypes = map[string]SetType{
 	"bridge/who4":   {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
 	"bridge/who6":   {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
 	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
-	"inet/addrs4":   {Match: []string{TypeIfName, TypeIPv4}},
-	"inet/addrs6":   {Match: []string{TypeIfName, TypeIPv6}},
+	// what a routed endpoint may send, in one lookup
+	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
+	"inet/sends6": {Match: []string{TypeIfName, TypeMAC, TypeIPv6}},
+	// the way in of a network's devices, and from one network to another
+	"inet/doors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/ways":  {Match: []string{TypeGroup, TypeGroup}, Value: []string{TypeVerdict}},
+	// routed endpoints of this host
+	"inet/near4": {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/near6": {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	// to a network's containers, ICMP errors from the host itself
+	"inet/errors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	// UDP ports of tunnels: what arrives, is for the host, passes through it, and
+	// leaves it
+	"inet/arriving": {Match: []string{TypePort}, Value: []string{TypeVerdict}},
+	"inet/landing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
+	"inet/passing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
+	"inet/leaving":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
 	"inet/peers4":   {Match: []string{TypeIPv4}},
 	"inet/peers6":   {Match: []string{TypeIPv6}},
 	// who may send from where: the outer source, and a block of inner ones
@@ -122,7 +139,8 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
-	all = append(all, sets("inet", "macs", "addrs4", "addrs6", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors",
+		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -132,13 +150,19 @@ func inetBase() []Firewall {
 		chain("inet", "guard", "",
 			"ip saddr 127.0.0.0/8 "+drop("loopback"),
 			"ip daddr 127.0.0.0/8 "+drop("loopback")),
+		// One lookup says whether a packet is its sender's own; of one that is not,
+		// guard-why finds and counts the reason.
 		chain("inet", "guard-port", "",
+			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
+			"meta nfproto ipv6 iifname . ether saddr . ip6 saddr != @sends6 goto guard-why",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
+		chain("inet", "guard-why", "",
+			"jump guard",
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
-			"meta nfproto ipv4 iifname . ip saddr != @addrs4 "+drop("spoofed-ip"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
-			"meta nfproto ipv6 iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
-			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
+			drop("spoofed-ip")),
 		// A gateway's address is for its own network, and a container's tunnels
 		// (VXLAN, GENEVE, IP in IP, GRE) do not end in the host's.
 		chain("inet", "guard-host", "",
@@ -150,22 +174,34 @@ func inetBase() []Firewall {
 			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
 			drop("isolated")),
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
+			"udp dport vmap @landing",
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",
 			`iifname "`+PrefixBridge+`*" jump guard-host`,
 			`iifname "`+PrefixPort+`*" jump guard-host`,
 			`iifname "`+PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
+			"meta iifgroup vmap @doors",
+			// whose network has no door yet, or not any more
+			`iifname "`+PrefixPort+`*" goto guard-why`,
+			"udp dport vmap @arriving",
 			`iifname != "lo" jump guard`,
-			`iifname "`+PrefixPort+`*" jump guard-port`,
 			// Where bridged frames pass this table (bridge-nf-call-iptables), a
 			// frame to the outside passes it twice: on its leaf, and when the
 			// first bridge routes it. Whether to translate its address is decided
 			// once a flow, at the first passing, where it is not leaving yet.
 			`iifname "`+PrefixLeaf+`*" notrack`),
+		chain("inet", "sending", "type filter hook output priority raw - 5; policy accept;",
+			"udp dport vmap @leaving",
+			"icmp type { destination-unreachable, time-exceeded, parameter-problem } oifgroup vmap @errors",
+			"icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } oifgroup vmap @errors"),
 		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
+			// what stays in its network is done here, and so is what comes and goes by
+			// a tunnel
+			"iifgroup . oifgroup vmap @ways",
 			// a leaf routes nothing, not even what is sent to its own address
 			`iifname "`+PrefixLeaf+`*" oifname != "`+PrefixLeaf+`*" `+drop("isolated"),
+			"udp dport vmap @passing",
 			"meta iifgroup vmap @from",
 			"meta oifgroup vmap @to"),
 		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",

@@ -157,8 +157,10 @@ type Endpoint struct {
 	Slot int `json:"slot"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
-	Port    string    `json:"port,omitempty"`
-	Created time.Time `json:"created"`
+	Port string `json:"port,omitempty"`
+	// Fast is what the fast path did for it: filled in when one endpoint is shown.
+	Fast    *FastCounts `json:"fast,omitempty"`
+	Created time.Time   `json:"created"`
 }
 
 // HostFacts is what a plan may depend on besides the network and the endpoint.

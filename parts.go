@@ -87,74 +87,9 @@ func Doorways(n Network) []Element {
 		all = append(all, Element{"inet", m, []string{group}, []string{"jump " + n.ChainName(m)}})
 	}
 	for _, g := range n.Gateways {
-		set := "gate4"
-		if g.Is6() {
-			set = "gate6"
-		}
-		all = append(all, Element{"inet", set, []string{g.String()}, []string{"jump " + n.ChainName("gate")}})
+		all = append(all, Element{"inet", "gate" + digit(g), []string{g.String()}, []string{"jump " + n.ChainName("gate")}})
 	}
 	return all
-}
-
-// NetworkChains are the network's own chains: who may call its gateway, what may
-// leave it, what may come in, and which traffic is masqueraded. Open networks
-// are reached from outside at the containers' own addresses.
-func NetworkChains(n Network, masquerade, open bool) []Firewall {
-	return networkChains(n, nil, masquerade, open)
-}
-
-// networkChains with a fabric are those of a network that spans hosts: by the
-// tunnels comes and goes what belongs to the network, or to one it is joined with.
-func networkChains(n Network, f *Fabric, masquerade, open bool) []Firewall {
-	group := fmt.Sprintf("%#x", n.Group())
-	from, gate := []string{}, []string{"ct state established,related return"}
-	to := []string{"iifgroup " + group + " accept"}
-	beyond := "oifgroup != " + group // what leaves the network
-	if f != nil {
-		tunnel := fmt.Sprintf("%#x", f.TunnelGroup())
-		for _, p := range f.joined(n) {
-			from = append(from, "oifgroup "+tunnel+" "+version(p)+" daddr "+p.String()+" accept")
-			to = append(to, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
-			gate = append(gate, "iifgroup "+tunnel+" "+version(p)+" saddr "+p.String()+" accept")
-		}
-		gate = append([]string{"iifgroup " + tunnel + " ct state established,related accept"}, gate...)
-		from = append(from, "oifgroup "+tunnel+" "+drop("isolated"))
-		to = append(to, "iifgroup "+tunnel+" ct state established accept", "iifgroup "+tunnel+" "+drop("isolated"))
-		beyond += " oifgroup != " + tunnel
-	}
-	to = append(to, "iifgroup . oifgroup @allowed accept")
-	if n.Internal {
-		from = append(from, "oifgroup != "+group+" iifgroup . oifgroup != @allowed "+drop("isolated"))
-	}
-	if !n.Internal {
-		to = append(to, "ct state established accept", "ct status dnat accept",
-			`iifname "`+PrefixBridge+`*" `+drop("isolated"),
-			`iifname "`+PrefixPort+`*" `+drop("isolated"))
-	}
-	switch {
-	case n.Internal:
-		to = append(to, drop("isolated"))
-	case !open:
-		// related are ICMP errors: another container could forge them
-		to = append(to, "ct state related accept", drop("isolated"))
-	}
-	snat := []string{}
-	for _, p := range n.Subnets {
-		ip := "ip"
-		if p.Addr().Is6() {
-			ip = "ip6"
-		}
-		snat = append(snat, ip+" saddr "+p.String()+" oifgroup "+group+" ct status dnat masquerade")
-	}
-	if masquerade && !n.Internal {
-		snat = append(snat, beyond+" iifgroup . oifgroup != @allowed masquerade")
-	}
-	return []Firewall{
-		chain("inet", n.ChainName("gate"), "", append(gate, `iifname != "lo" iifgroup != `+group+" "+drop("isolated"))...),
-		chain("inet", n.ChainName("from"), "", from...),
-		chain("inet", n.ChainName("to"), "", to...),
-		chain("inet", n.ChainName("masq"), "", snat...),
-	}
 }
 
 // Allowed lets traffic pass between the network and those it names, both ways.
@@ -193,19 +128,37 @@ func Publish(e Endpoint) []Element {
 	return all
 }
 
-// Guard lists what the endpoint may send from its port: its own MAC and
-// addresses, the link-local one included.
-func Guard(family string, e Endpoint) []Element {
+// BridgeGuard lists what the endpoint may send from its port of a bridge: its own
+// MAC and addresses, the link-local one included.
+func BridgeGuard(e Endpoint) []Element {
 	port := e.ID.PortName()
-	all := []Element{{Family: family, Set: "macs", Match: []string{port, string(e.MAC)}}}
+	all := []Element{{Family: "bridge", Set: "macs", Match: []string{port, string(e.MAC)}}}
 	for _, a := range e.Sources() {
-		set := "addrs4"
-		if a.Is6() {
-			set = "addrs6"
-		}
-		all = append(all, Element{Family: family, Set: set, Match: []string{port, a.String()}})
+		all = append(all, Element{Family: "bridge", Set: "addrs" + digit(a), Match: []string{port, a.String()}})
 	}
 	return all
+}
+
+// RoutedGuard lists the same for a port that is routed, MAC and address together,
+// and where its addresses are.
+func RoutedGuard(n Network, e Endpoint) []Element {
+	port := e.ID.PortName()
+	all := []Element{{Family: "inet", Set: "macs", Match: []string{port, string(e.MAC)}}}
+	for _, a := range e.Sources() {
+		all = append(all, Element{Family: "inet", Set: "sends" + digit(a), Match: []string{port, string(e.MAC), a.String()}})
+	}
+	for _, a := range e.Addrs {
+		all = append(all, Element{Family: "inet", Set: "near" + digit(a.Addr()), Match: []string{a.Addr().String()}, Value: []string{"jump " + n.ChainName("near")}})
+	}
+	return all
+}
+
+// digit ends the names of sets that are for one family.
+func digit(a netip.Addr) string {
+	if a.Is4() {
+		return "4"
+	}
+	return "6"
 }
 
 // Sources are all addresses of the endpoint, its IPv6 link-local one last.

@@ -27,6 +27,9 @@ type State struct {
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
 	Routes     []Route     `json:"routes,omitempty"`
 	Rules      []Rule      `json:"rules,omitempty"`
+	Remotes    []Remote    `json:"remotes,omitempty"`
+	Shortcuts  []Shortcut  `json:"shortcuts,omitempty"`
+	Programs   []Program   `json:"programs,omitempty"`
 }
 
 // Object is one kernel object. Two objects with the same key are the same
@@ -241,7 +244,10 @@ func (s State) Objects() []Object {
 	all = appendObjects(all, s.Addresses)
 	all = appendObjects(all, s.Neighbours)
 	all = appendObjects(all, s.Routes)
-	return appendObjects(all, s.Rules)
+	all = appendObjects(all, s.Rules)
+	all = appendObjects(all, s.Remotes)
+	all = appendObjects(all, s.Shortcuts)
+	return appendObjects(all, s.Programs)
 }
 
 func appendObjects[T Object](all []Object, some []T) []Object {
@@ -257,6 +263,7 @@ func (s State) Filter(keep func(Object) bool) State {
 		Firewall: filter(s.Firewall, keep), Links: filter(s.Links, keep), NICs: filter(s.NICs, keep), Sysctls: filter(s.Sysctls, keep),
 		Elements: filter(s.Elements, keep), Forwards: filter(s.Forwards, keep), Addresses: filter(s.Addresses, keep),
 		Neighbours: filter(s.Neighbours, keep), Routes: filter(s.Routes, keep), Rules: filter(s.Rules, keep),
+		Remotes: filter(s.Remotes, keep), Shortcuts: filter(s.Shortcuts, keep), Programs: filter(s.Programs, keep),
 	}
 }
 
@@ -299,6 +306,7 @@ func Append(s, o State) State {
 		Sysctls: append(s.Sysctls, o.Sysctls...), Elements: append(s.Elements, o.Elements...),
 		Forwards: append(s.Forwards, o.Forwards...), Addresses: append(s.Addresses, o.Addresses...),
 		Neighbours: append(s.Neighbours, o.Neighbours...), Routes: append(s.Routes, o.Routes...),
-		Rules: append(s.Rules, o.Rules...),
+		Rules: append(s.Rules, o.Rules...), Remotes: append(s.Remotes, o.Remotes...),
+		Shortcuts: append(s.Shortcuts, o.Shortcuts...), Programs: append(s.Programs, o.Programs...),
 	}
 }

@@ -65,6 +65,8 @@ type Status struct {
 	Endpoints int             `json:"endpoints"`
 	// Drops counts packets by reason, see DropReasons.
 	Drops map[string]uint64 `json:"drops"`
+	// Fast is what the fast path did, nil where there is none.
+	Fast *FastCounts `json:"fast,omitempty"`
 	// Repairs counts objects put back after somebody else removed them.
 	Repairs uint64 `json:"repairs"`
 }

@@ -17,7 +17,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 	host := State{
 		Links: []Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
 			Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true}},
-		Elements: append(Guard("inet", e), Publish(e)...),
+		Elements: append(RoutedGuard(n, e), Publish(e)...),
 	}
 	if n.HasFamily(true) {
 		host.Sysctls = append(host.Sysctls, Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
@@ -42,6 +42,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 	for _, a := range e.Addrs {
 		host.Routes = append(host.Routes, Route{Dst: Single(a.Addr()), Link: port})
 	}
+	host = Append(host, shortcuts(n, e, false))
 	return Plan{Host: host, Pod: routedPod(n, e)}
 }
 

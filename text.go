@@ -25,7 +25,34 @@ func (p Plan) Commands(pod string) []string {
 	out = append(out, in.up(p.Pod.Links)...)
 	out = append(out, host.up(p.Host.Links)...)
 	out = append(out, host.layer3(p.Host)...)
-	return append(out, in.layer3(p.Pod)...)
+	out = append(out, in.layer3(p.Pod)...)
+	return append(out, p.Host.fastPath()...)
+}
+
+// fastPath tells what the fast path is given: no command does that.
+func (s State) fastPath() []string {
+	var out []string
+	for _, r := range s.Remotes {
+		out = append(out, fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU))
+	}
+	for _, x := range s.Shortcuts {
+		switch {
+		case x.Link != "":
+			out = append(out, fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link))
+		case x.Peer.IsValid():
+			out = append(out, fmt.Sprintf("# fast path: %s at peer %s", x.Prefix, x.Peer))
+		default:
+			out = append(out, fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix))
+		}
+	}
+	for _, p := range s.Programs {
+		name := "from_port"
+		if p.Wire != nil {
+			name = "from_wire"
+		}
+		out = append(out, fmt.Sprintf("# fast path: program %s on the ingress of %s", name, p.Link))
+	}
+	return out
 }
 
 // typist writes commands for the host, or for the namespace pod.

@@ -9,14 +9,81 @@ import (
 // The firewall of networks that span hosts.
 
 // SpanningChains are the chains of a network that spans hosts, which without a
-// fabric are those of one host.
+// fabric are those of one host. What its containers send each other is not tracked
+// on any of the hosts; what a host itself sends and gets, is. A host that has no
+// address of its own in the network could not get back what it translates (see
+// masqRules), and tracks all.
 func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
-	return networkChains(n, f, masquerade, false)
+	var near []string
+	kin := make([]string, len(n.Subnets))
+	own := ownAddresses(f, n)
+	for i, p := range n.Subnets {
+		ip := version(p)
+		if f != nil {
+			if _, ok := f.Source(n.ID, p.Addr().Is4()); !ok {
+				continue
+			}
+			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
+		}
+		rule := ip + " daddr " + p.String()
+		for _, a := range own {
+			if p.Contains(a) {
+				rule += " " + ip + " daddr != " + a.String()
+			}
+		}
+		kin[i] = rule + " notrack accept"
+	}
+	all := append(networkChains(n, f, masquerade, false), doorChain(n, kin), chain("inet", n.ChainName("near"), "", near...), errorsChain(n, own))
+	if f == nil {
+		return all
+	}
+	// The host could not tell a sender whose packets it translates what a path
+	// carries: its errors would name addresses that the sender does not know.
+	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
+	out, in := []string{clamp}, []string{clamp}
+	for _, p := range f.joined(n) {
+		out = append(out, version(p)+" daddr "+p.String()+" accept")
+		in = append(in, version(p)+" saddr "+p.String()+" accept")
+	}
+	return append(all,
+		chain("inet", n.ChainName("out"), "", append(out, drop("isolated"))...),
+		chain("inet", n.ChainName("in"), "", append(in, "ct state established accept", drop("isolated"))...))
 }
+
+// SpanningWays hang them into the host's verdict maps.
+func SpanningWays(f *Fabric, n Network) []Element {
+	all := RoutedWays(n)
+	if f == nil {
+		return all
+	}
+	group, tunnel := fmt.Sprintf("%#x", n.Group()), f.tunnelGroup()
+	return append(all,
+		Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
+		Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
+}
+
+// ownAddresses are the host's in the network: the gateways, and those that it
+// keeps for itself.
+func ownAddresses(f *Fabric, n Network) []netip.Addr {
+	own := slices.Clone(n.Gateways)
+	if f != nil {
+		for _, p := range f.Sources {
+			if p.Network == n.ID {
+				own = append(own, p.Addr)
+			}
+		}
+	}
+	return own
+}
+
+func (f *Fabric) tunnelGroup() string { return fmt.Sprintf("%#x", f.TunnelGroup()) }
 
 // joined are the subnets that a network's containers may talk with on other
 // hosts: its own, and those of networks it is joined with, either way.
 func (f *Fabric) joined(n Network) []netip.Prefix {
+	if f == nil {
+		return nil
+	}
 	all := slices.Clone(n.Subnets)
 	for _, other := range f.Networks {
 		if slices.Contains(n.Allow, other.ID) || slices.Contains(other.Allow, n.ID) {
@@ -26,47 +93,38 @@ func (f *Fabric) joined(n Network) []netip.Prefix {
 	return all
 }
 
-func version(p netip.Prefix) string {
-	if p.Addr().Is4() {
-		return "ip"
-	}
-	return "ip6"
-}
-
 // TunnelChains guard the tunnels, which have no authentication (RFC 7348, section
 // 7): in comes what a known peer sends from its own blocks under the cluster's
 // VNI, before the kernel's VXLAN takes it from whoever sends; other VNIs are
 // others' affair. Out goes what the networks that span hosts send; to the peers'
 // own tunnels containers send nothing, neither as themselves nor masqueraded.
 func TunnelChains(f *Fabric) []Firewall {
-	all := []Firewall{{Family: "inet", Kind: "table"}}
-	all = append(all, counters("inet", "tunnel", "isolated", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
-	all = append(all, sets("inet", "spans", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
+	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
+	all = append(all, sets("inet", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
-	group := fmt.Sprintf("%#x", f.TunnelGroup())
 	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
 	return append(all,
 		chain("inet", "tunnel-in", "", tunnelIn(f)...),
-		chain("inet", "tunnel-input", "type filter hook input priority filter - 20; policy accept;",
-			port+" jump tunnel-in"),
 		// Tunnels' own packets are not tracked: a published port cannot take them,
 		// and a flow inside costs no second entry.
-		chain("inet", "tunnel-prerouting", "type filter hook prerouting priority raw - 4; policy accept;",
-			port+" "+vni+" ip saddr @peers4 notrack",
-			port+" "+vni+" ip6 saddr @peers6 notrack"),
-		chain("inet", "tunnel-output", "type filter hook output priority raw - 4; policy accept;",
-			port+" "+vni+" ip daddr @peers4 notrack",
-			port+" "+vni+" ip6 daddr @peers6 notrack"),
-		chain("inet", "tunnel-forward", "type filter hook forward priority filter - 20; policy accept;",
-			"oifgroup "+group+" iifgroup != @spans "+drop("isolated"),
-			// most packets are done here
-			"meta l4proto != udp accept",
-			"udp dport != { "+tunnelPorts(f)+" } accept",
+		chain("inet", "tunnel-arriving", "",
+			vni+" ip saddr @peers4 notrack accept",
+			vni+" ip6 saddr @peers6 notrack accept"),
+		chain("inet", "tunnel-leaving", "",
+			vni+" ip daddr @peers4 notrack accept",
+			vni+" ip6 daddr @peers6 notrack accept"),
+		// what comes out of a tunnel
+		chain("inet", "tunnel-door", "",
+			"ip daddr vmap @near4",
+			"ip6 daddr vmap @near6",
+			"goto guard"),
+		chain("inet", "tunnel-forward", "",
 			pods+"ip daddr @peers4 "+drop("tunnel"),
 			pods+"ip6 daddr @peers6 "+drop("tunnel"),
 			// nor do containers of other engines on this host
 			"ip saddr != @peers4 ip daddr @peers4 "+port+" "+drop("tunnel"),
 			"ip6 saddr != @peers6 ip6 daddr @peers6 "+port+" "+drop("tunnel")),
+		chain("inet", "tunnel-to", "", drop("isolated")),
 		// A peer's answer to a container's own address would come by the tunnel,
 		// from an address that is not in the network.
 		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
@@ -74,23 +132,40 @@ func TunnelChains(f *Fabric) []Firewall {
 			"iifgroup @spans ip6 daddr @peers6 masquerade"))
 }
 
+// TunnelWays hang them into the host's verdict maps.
+func TunnelWays(f *Fabric) []Element {
+	own := fmt.Sprint(f.Port)
+	all := []Element{
+		{Family: "inet", Set: "doors", Match: []string{f.tunnelGroup()}, Value: []string{"goto tunnel-door"}},
+		{Family: "inet", Set: "to", Match: []string{f.tunnelGroup()}, Value: []string{"jump tunnel-to"}},
+		{Family: "inet", Set: "arriving", Match: []string{own}, Value: []string{"jump tunnel-arriving"}},
+		{Family: "inet", Set: "landing", Match: []string{own}, Value: []string{"jump tunnel-in"}},
+		{Family: "inet", Set: "leaving", Match: []string{own}, Value: []string{"jump tunnel-leaving"}},
+	}
+	for _, port := range tunnelPorts(f) {
+		all = append(all, Element{Family: "inet", Set: "passing", Match: []string{fmt.Sprint(port)}, Value: []string{"jump tunnel-forward"}})
+	}
+	return all
+}
+
 // tunnelIn admits by the outer source and the inner one, which are together in
-// the sets. Of a packet that is cut short no comparison is true, and it meets the
-// drop at the end.
+// the sets: a block first, as most are. Of a packet that is cut short no comparison
+// is true, and it meets the drop at the end.
 func tunnelIn(f *Fabric) []string {
-	in := []string{
-		fmt.Sprintf("@th,96,24 != %#x return", f.VNI),
-		// A peer's packets come from where its own go: a container of another engine
-		// on this host can write a peer's address, but not come by the underlay.
-		"fib saddr . iif oif missing " + drop("spoofed-peer"),
+	vni := fmt.Sprintf("@th,96,24 %#x ", f.VNI)
+	admitted := func(set, vni string) []string {
+		return []string{
+			vni + "@th,224,16 0x0800 ip saddr . @th,336,32 @" + set + "44 accept",
+			vni + "@th,224,16 0x86dd ip saddr . @th,304,128 @" + set + "46 accept",
+			vni + "@th,224,16 0x0800 ip6 saddr . @th,336,32 @" + set + "64 accept",
+			vni + "@th,224,16 0x86dd ip6 saddr . @th,304,128 @" + set + "66 accept",
+		}
 	}
-	for _, set := range []string{"origins", "strays"} {
-		in = append(in,
-			"@th,224,16 0x0800 ip saddr . @th,336,32 @"+set+"44 accept",
-			"@th,224,16 0x86dd ip saddr . @th,304,128 @"+set+"46 accept",
-			"@th,224,16 0x0800 ip6 saddr . @th,336,32 @"+set+"64 accept",
-			"@th,224,16 0x86dd ip6 saddr . @th,304,128 @"+set+"66 accept")
-	}
+	// A peer's packets come from where its own go: a container of another engine on
+	// this host can write a peer's address, but not come by the underlay.
+	in := []string{vni + "fib saddr . iif oif missing " + drop("spoofed-peer")}
+	in = append(append(in, admitted("origins", vni)...), fmt.Sprintf("@th,96,24 != %#x return", f.VNI))
+	in = append(in, admitted("strays", "")...)
 	return append(in,
 		"ip saddr != @peers4 "+drop("unknown-peer"),
 		"ip6 saddr != @peers6 "+drop("unknown-peer"),
@@ -98,10 +173,10 @@ func tunnelIn(f *Fabric) []string {
 }
 
 // tunnelPorts are those of VXLAN, GENEVE, and VXLAN as Linux first had it.
-func tunnelPorts(f *Fabric) string {
-	ports := "4789, 6081, 8472"
+func tunnelPorts(f *Fabric) []uint16 {
+	ports := []uint16{4789, 6081, 8472}
 	if f.Port != DefaultTunnelPort {
-		ports += fmt.Sprintf(", %d", f.Port)
+		ports = append(ports, f.Port)
 	}
 	return ports
 }

@@ -46,6 +46,8 @@ type Options struct {
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.
 	Untried bool
+	// NoFastPath has all packets take the host's stack.
+	NoFastPath bool
 	// Tripwire is called before every step that changes something; an error
 	// from it stops the operation there. Tests set it.
 	Tripwire func(step string) error
@@ -199,6 +201,11 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.kernel.Tripwire = a.opt.Tripwire
+	if a.opt.NoFastPath {
+		if err := a.kernel.SwitchOffFastPath(); err != nil {
+			return err
+		}
+	}
 	if a.coexist, err = kernel.NewCoexist(); err != nil {
 		return err
 	}

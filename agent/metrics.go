@@ -48,6 +48,8 @@ var (
 	endpoints = prometheus.NewDesc("heddle_network_endpoints", "Endpoints, by network and mode.", []string{"network", "mode"}, nil)
 	free      = prometheus.NewDesc("heddle_network_addresses_free", "Addresses left in the scarcest family.", []string{"network"}, nil)
 	drops     = prometheus.NewDesc("heddle_dropped_packets_total", "Packets dropped by our chains, by reason.", []string{"reason"}, nil)
+	fast      = prometheus.NewDesc("heddle_fast_path_packets_total", "Packets carried by the fast path, by path.", []string{"path"}, nil)
+	missed    = prometheus.NewDesc("heddle_fast_path_missed_packets_total", "Packets that the fast path left to the host's stack, by reason.", []string{"reason"}, nil)
 	repairs   = prometheus.NewDesc("heddle_repaired_objects_total", "Kernel objects put back after somebody removed or changed them.", nil, nil)
 	healthy   = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
 )
@@ -56,7 +58,7 @@ var (
 type collector struct{ agent *Agent }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, repairs, healthy} {
+	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, fast, missed, repairs, healthy} {
 		ch <- d
 	}
 }
@@ -75,6 +77,14 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for reason, n := range s.Drops {
 		ch <- prometheus.MustNewConstMetric(drops, prometheus.CounterValue, float64(n), reason)
+	}
+	if s.Fast != nil {
+		for path, n := range s.Fast.Packets {
+			ch <- prometheus.MustNewConstMetric(fast, prometheus.CounterValue, float64(n), path)
+		}
+		for reason, n := range s.Fast.Missed {
+			ch <- prometheus.MustNewConstMetric(missed, prometheus.CounterValue, float64(n), reason)
+		}
 	}
 	ch <- prometheus.MustNewConstMetric(repairs, prometheus.CounterValue, float64(s.Repairs))
 	for _, p := range s.Parts {

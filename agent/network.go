@@ -240,7 +240,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	return r.shown(), nil
+	return a.withCounts(r), nil
 }
 
 func noEndpoint(id heddle.EndpointID) error {

@@ -82,6 +82,10 @@ const (
 	DockerLayout = "docker-overlay"
 )
 
+// Stack is what a mode's name ends in when its packets take the host's stack, not the
+// fast path: "overlay-stack".
+const Stack = "-stack"
+
 // Column is one mode over one span, with its pairs; all columns exist during
 // the whole run.
 type Column struct {

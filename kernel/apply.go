@@ -37,7 +37,7 @@ func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
 		return nil, err
 	}
 	defer inside.close()
-	a := &attempt{k: k, plan: feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
+	a := &attempt{k: k, plan: k.feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}
@@ -80,6 +80,7 @@ func (a *attempt) run() error {
 		func() error { return a.carry(a.host, host.Links) },
 		func() error { return a.carry(a.pod, pod.Links) },
 		a.awaitLocal,
+		func() error { return a.fastPath(host) },
 	} {
 		if err := phase(); err != nil {
 			return err

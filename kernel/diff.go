@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
 )
 
 // Difference is an object that is not as planned.
@@ -35,9 +36,16 @@ func (k *Kernel) Diff(p heddle.Plan, pod *Netns) ([]Difference, error) {
 		return nil, err
 	}
 	defer inside.close()
-	p = feasible(p)
+	p = k.feasible(p)
 	host := &differ{s: k.listing()}
-	if err := host.state(p.Host); err != nil || inside == nil {
+	err = host.state(p.Host)
+	if err == nil && usesFastPath(p.Host) {
+		var f *bpf.Fast
+		if f, err = k.fastPath(); err == nil {
+			err = refused("compare", "the fast path", host.fastPath(f, p.Host))
+		}
+	}
+	if err != nil || inside == nil {
 		return host.found, err
 	}
 	in := &differ{s: inside}

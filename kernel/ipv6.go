@@ -15,10 +15,10 @@ var hasIPv6 = sync.OnceValue(func() bool {
 	return err == nil
 })
 
-// feasible leaves out what is moot on a kernel without IPv6: the link-local
+// withoutIPv6 leaves out what is moot on a kernel without IPv6: the link-local
 // addresses of the host's own devices and of their neighbours, which no container
 // has asked for. What needs IPv6 is refused by the kernel.
-func feasible(p heddle.Plan) heddle.Plan {
+func withoutIPv6(p heddle.Plan) heddle.Plan {
 	if !hasIPv6() {
 		p.Host = p.Host.Filter(needed)
 	}

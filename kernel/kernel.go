@@ -36,6 +36,7 @@ type Kernel struct {
 	deleters []*conn
 	idle     chan *conn
 	held     []heldFolder
+	fast     fastPath
 }
 
 // deletersMany is how many links may be on their way out at a time.
@@ -96,6 +97,9 @@ func (k *Kernel) Close() error {
 		h.file.Close()
 	}
 	k.home.Close()
+	if k.fast.fast != nil {
+		err = errors.Join(err, k.fast.fast.Close())
+	}
 	return err
 }
 

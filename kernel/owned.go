@@ -39,6 +39,9 @@ func (k *Kernel) Ours() (Owned, error) {
 			err = k.ownTable(&o.State, family)
 		}
 	}
+	if err == nil {
+		err = k.ownShortcuts(&o.State)
+	}
 	return o, refused("list", "our objects", err)
 }
 

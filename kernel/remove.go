@@ -39,8 +39,9 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 		wanted = func(string) bool { return false }
 	}
 	r := &removal{k: k, host: k.hostSite(), pod: inside, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
-	p = feasible(p)
+	p = k.feasible(p)
 	r.findDying(p)
+	r.fastPath(p.Host)
 	r.layer3(r.pod, p.Pod)
 	r.layer3(r.host, p.Host)
 	r.elements(p.Host.Elements)

@@ -47,7 +47,8 @@ the hosts: intact (a veth), cut (segmentation off, each frame by itself), jumbo 
 frames of 9,000 bytes), 1g, 10g. --hosts 2 leaves the pairs on one host out.
 
 docker-overlay is no mode of heddle's: it is the layout that Docker's overlay driver
-makes, made by hand on two more hosts, as a yardstick for overlay.
+makes, made by hand on two more hosts, as a yardstick for overlay. bridge-stack, routed-stack and overlay-stack are these
+modes without the fast path: what they are on a kernel without eBPF.
 
 ` + failIfHelp,
 		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --wire intact,cut --rounds 3 --duration 1s --out /tmp/figures",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -74,7 +75,31 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	return fields(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joined(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
-		[2]string{"default route", route}, [2]string{"created", moment(e.Created)})
+		[2]string{"default route", route}, [2]string{"fast path", carried(e.Fast)}, [2]string{"created", moment(e.Created)})
+}
+
+// carried tells what the fast path did, and of what it left alone the reasons.
+func carried(c *heddle.FastCounts) string {
+	if c == nil {
+		return ""
+	}
+	words := func(names []string, n map[string]uint64) string {
+		var out []string
+		for _, name := range names {
+			if n[name] > 0 {
+				out = append(out, fmt.Sprintf("%d %s", n[name], name))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	s := fmt.Sprintf("%d packets carried", c.Carried())
+	if c.Carried() > 0 {
+		s += " (" + words(heddle.FastPaths, c.Packets) + ")"
+	}
+	if c.Left() > 0 {
+		s += fmt.Sprintf("; %d left to the host's stack (%s)", c.Left(), words(heddle.FastMisses, c.Missed))
+	}
+	return s
 }
 
 func ports(e heddle.Endpoint) string {

@@ -67,7 +67,7 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 func (r *rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
 	for _, c := range columns {
 		for _, pair := range c.Pairs {
-			if c.Mode == bench.Overlay && c.Span == bench.Across && err == nil {
+			if pathless(c.Mode) == bench.Overlay && c.Span == bench.Across && err == nil {
 				err = s.reach(ctx, pair)
 			}
 		}
@@ -100,7 +100,7 @@ func (r *rig) container(ctx context.Context, s *stage, host, number int, mode st
 		}
 		place.Command = inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, request.Netns))
 	}
-	publish := mode == bench.Reference && host == 1
+	publish := pathless(mode) == bench.Reference && host == 1
 	if publish {
 		request.Ports = r.published(number, i)
 	}

@@ -18,9 +18,15 @@ const (
 	modeDirect  = "direct"
 )
 
+// pathless is the mode itself, whichever path its packets take.
+func pathless(mode string) string { return strings.TrimSuffix(mode, bench.Stack) }
+
 // way notes how packets get there where that is not plain.
 func way(same, across bench.Column) {
-	switch same.Mode {
+	if pathless(same.Mode) != same.Mode {
+		same.Notes["path"], across.Notes["path"] = "the host's stack (fast-path=false)", "the host's stack (fast-path=false)"
+	}
+	switch pathless(same.Mode) {
 	case bench.Reference:
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
 	case modeDirect:
@@ -32,7 +38,7 @@ func way(same, across bench.Column) {
 
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
-	switch mode {
+	switch pathless(mode) {
 	case bench.DockerLayout:
 		return r.dockerNetwork(ctx, s, number)
 	case bench.Overlay:
@@ -49,8 +55,11 @@ func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string)
 // network of a mode on a host. A mode whose containers are on the wire has one
 // subnet on both hosts, and each host its own range of it.
 func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
-	n := heddle.Network{Name: "bench-" + mode, Mode: mode, MTU: r.mtu(s, mode)}
-	switch mode {
+	n := heddle.Network{Name: "bench-" + mode, Mode: pathless(mode), MTU: r.mtu(s, mode)}
+	if n.Mode != mode {
+		n.Options = map[string]string{"fast-path": "false"}
+	}
+	switch n.Mode {
 	case bench.Control:
 	case modeMacvlan:
 		n.Parent = lab.NICName(0)
@@ -89,7 +98,7 @@ func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
 // linkHosts tells each host where the other's routed containers are, as the
 // router between them would.
 func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
-	if mode != modeRouted {
+	if pathless(mode) != modeRouted {
 		return nil
 	}
 	for host := range s.agents {

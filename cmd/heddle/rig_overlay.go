@@ -19,7 +19,7 @@ const spanTime = 30 * time.Second
 func (r *rig) mtu(s *stage, mode string) int {
 	mtu := r.mtus[wireLabel(s.wire)]
 	switch {
-	case mode != bench.Overlay && mode != bench.DockerLayout:
+	case pathless(mode) != bench.Overlay && mode != bench.DockerLayout:
 		return 0
 	case mtu == 0 && mode == bench.DockerLayout:
 		return dockerMTU

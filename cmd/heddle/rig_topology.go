@@ -14,7 +14,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}
-	if slices.Contains(r.modes, bench.Overlay) {
+	if slices.Contains(r.modes, bench.Overlay) || slices.Contains(r.modes, bench.Overlay+bench.Stack) {
 		t.Store = lab.StoreEmbedded
 	}
 	spare := 0

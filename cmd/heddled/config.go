@@ -20,6 +20,7 @@ type config struct {
 	Metrics     string `json:"metrics,omitempty"`
 	LogLevel    string `json:"logLevel,omitempty"`
 	LogFormat   string `json:"logFormat,omitempty"`
+	FastPath    string `json:"fastPath,omitempty"`
 
 	Store      string `json:"store,omitempty"`
 	StoreCA    string `json:"storeCA,omitempty"`
@@ -32,7 +33,7 @@ type config struct {
 }
 
 func defaults() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, LogLevel: "info", LogFormat: "text"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -51,7 +52,7 @@ these flags, unless it is told --store none. An etcd that is there already is us
 with --store etcd://HOST:PORT,… and its certificates (etcd+insecure:// without).
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
-metrics, logLevel, logFormat, store, storeCA, storeCert, storeKey, join, token,
+metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert, storeKey, join, token,
 underlay and tunnelPort; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…",
@@ -69,7 +70,7 @@ underlay and tunnelPort; flags win over it.`,
 				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token": {&c.Token, &flags.Token},
-				"underlay": {&c.Underlay, &flags.Underlay},
+				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
@@ -80,6 +81,9 @@ underlay and tunnelPort; flags win over it.`,
 			}
 			if err := c.checkStore(); err != nil {
 				return err
+			}
+			if c.FastPath != "auto" && c.FastPath != "off" {
+				return heddle.Errorf(heddle.BadArgument, "--fast-path", c.FastPath, "give auto or off")
 			}
 			return run(cmd.Context(), c)
 		},
@@ -93,6 +97,7 @@ underlay and tunnelPort; flags win over it.`,
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
+	f.StringVar(&flags.FastPath, "fast-path", flags.FastPath, "auto: eBPF programs carry what they can, where the kernel has them; off: none do")
 	f.StringVar(&flags.Store, "store", "", "what hosts share: none, embedded, or etcd://HOST:PORT,… (default: none, or what this host has joined)")
 	f.StringVar(&flags.StoreCA, "store-ca", "", "file with the certificate authority of an external etcd")
 	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")

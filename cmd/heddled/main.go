@@ -68,7 +68,7 @@ func run(ctx context.Context, c config) error {
 
 // serve is the agent's life beside its company.
 func serve(ctx context.Context, c config, company *company, log *slog.Logger) error {
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Cluster: company.api(), Alone: c.Store == "none", Log: log, Tripwire: tripwire()})
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Cluster: company.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}

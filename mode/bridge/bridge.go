@@ -32,8 +32,9 @@ type Mode struct{}
 func (Mode) Name() string { return "bridge" }
 
 // Options of the mode: broadcast=true floods broadcast and multicast frames to
-// all ports; masquerade=false sends containers' own addresses to the outside.
-var options = []string{"broadcast", "masquerade"}
+// all ports; masquerade=false sends containers' own addresses to the outside;
+// fast-path=false has every packet pass the bridge.
+var options = []string{"broadcast", "masquerade", "fast-path"}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -62,7 +63,7 @@ func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) 
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	bridge := n.BridgeName(0)
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false", false)...),
+		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false")...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
 		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
@@ -114,6 +115,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
+	host = heddle.Append(host, heddle.BridgedShortcuts(n, e))
 	return heddle.Plan{Host: host, Pod: pod(n, e)}, nil
 }
 
@@ -127,7 +129,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 // guard lists what the port may send, and who answers for its addresses.
 func guard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
-	all := heddle.Guard("bridge", e)
+	all := heddle.BridgeGuard(e)
 	for _, a := range e.Sources() {
 		who := "who4"
 		if a.Is6() {

@@ -11,6 +11,7 @@ package overlay
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -21,8 +22,8 @@ type Mode struct{}
 func (Mode) Name() string { return "overlay" }
 
 // Options of the mode: masquerade=false sends containers' own addresses to the
-// outside.
-var options = []string{"masquerade"}
+// outside; fast-path=false has every packet pass the host's stack.
+var options = []string{"masquerade", "fast-path"}
 
 // Check refuses networks without a subnet, and what cannot span hosts.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -40,8 +41,10 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	if _, err := heddle.BoolOption(n, "masquerade"); err != nil {
-		return err
+	for _, key := range []string{"masquerade", "fast-path"} {
+		if _, err := heddle.BoolOption(n, key); err != nil {
+			return err
+		}
 	}
 	return m.checkMTU(h, n)
 }
@@ -103,11 +106,11 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, n.Options["masquerade"] != "false")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n)),
 		Routes:   heddle.Floor(n),
 	}
 	if h.Fabric != nil {
-		ways(h.Fabric, n, &s)
+		ways(h, n, &s)
 	}
 	return heddle.Plan{Host: s}, nil
 }

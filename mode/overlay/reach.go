@@ -11,7 +11,7 @@ import (
 // and the chains in front: a peer may send from its own blocks, others nothing.
 func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	f := h.Fabric
-	s := heddle.State{Firewall: heddle.TunnelChains(f)}
+	s := heddle.State{Firewall: heddle.TunnelChains(f), Elements: heddle.TunnelWays(f)}
 	for _, v4 := range []bool{true, false} {
 		if _, used := f.Self.UnderlayFor(v4); used {
 			device(h, v4, &s)
@@ -21,6 +21,9 @@ func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 		if v4, ok := heddle.Path(f.Self, p); ok {
 			peer(f, p, v4, &s)
 		}
+	}
+	if anyFast(f) {
+		wire(h, &s)
 	}
 	return heddle.Plan{Host: s}
 }
@@ -83,7 +86,8 @@ func digit(v4 bool) string {
 
 // ways adds a network's routes to the blocks and addresses of other hosts, and the
 // host's own address as their source.
-func ways(f *heddle.Fabric, n heddle.Network, s *heddle.State) {
+func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
+	f := h.Fabric
 	device := ""
 	for _, v4 := range []bool{false, true} {
 		if _, used := f.Self.UnderlayFor(v4); used {
@@ -103,11 +107,19 @@ func ways(f *heddle.Fabric, n heddle.Network, s *heddle.State) {
 	for _, b := range f.Blocks {
 		if b.Network == n.ID {
 			s.Routes = append(s.Routes, way(f, n, b.Prefix, b.Host)...)
+			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, b.Prefix, b.Host)...)
 		}
 	}
 	for _, p := range f.Pins {
 		if p.Network == n.ID {
 			s.Routes = append(s.Routes, way(f, n, heddle.Single(p.Addr), p.Host)...)
+			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, heddle.Single(p.Addr), p.Host)...)
+		}
+	}
+	for _, g := range n.Gateways {
+		if n.Fast() {
+			// every host has them, whoever has the block that they lie in
+			s.Shortcuts = append(s.Shortcuts, heddle.Shortcut{Prefix: heddle.Single(g), Group: n.Group()})
 		}
 	}
 }
@@ -130,12 +142,19 @@ func way(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []hed
 	return nil
 }
 
+// leastMTU is what IPv6 needs (RFC 8200, section 5).
+const leastMTU = 1280
+
 // pathMTU is what a path carries besides the tunnel's headers, at least what IPv6
 // needs: what is larger than the underlay's path is fragmented there.
 func pathMTU(f *heddle.Fabric, p heddle.Host, v4 bool) int {
+	return max(leastMTU, pathRoom(f, p, v4))
+}
+
+func pathRoom(f *heddle.Fabric, p heddle.Host, v4 bool) int {
 	mtu := min(f.Self.MTU, p.MTU)
 	if found, ok := f.PathMTU[p.ID]; ok {
 		mtu = min(mtu, found)
 	}
-	return max(1280, mtu-heddle.TunnelOverhead(v4))
+	return mtu - heddle.TunnelOverhead(v4)
 }

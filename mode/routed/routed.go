@@ -42,8 +42,9 @@ func (Mode) SharesParentSubnet() bool { return true }
 
 // Options of the mode: masquerade=true hides the containers behind the host's
 // address; table=auto or a number gives the parent a routing table of its own,
-// next-hop names its gateways where the parent has no default route.
-var options = []string{"masquerade", "table", "next-hop"}
+// next-hop names its gateways where the parent has no default route;
+// fast-path=false has every packet pass the host's stack.
+var options = []string{"masquerade", "table", "next-hop", "fast-path"}
 
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -53,8 +54,10 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	if _, err := heddle.BoolOption(n, "masquerade"); err != nil {
-		return err
+	for _, key := range []string{"masquerade", "fast-path"} {
+		if _, err := heddle.BoolOption(n, key); err != nil {
+			return err
+		}
 	}
 	if err := heddle.CheckParent(h, n); err != nil {
 		return err
@@ -137,9 +140,9 @@ func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) 
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] == "true", true)...),
+		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, n.Options["masquerade"] == "true")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n)),
 		Routes:   heddle.Floor(n),
 	}
 	number, routes, err := table(h, n)

@@ -25,7 +25,7 @@ func ownEndAttacks() []attack {
 			return "nft flush chain bridge heddle prerouting; bridge link set dev " + s.rogue.Port() + " bcast_flood on"
 		}},
 		{name: "listening to neighbours", modes: bridged, try: listening, unguard: func(s *scene) string {
-			return "bridge fdb del " + string(s.victim.Endpoint.MAC) + " dev " + s.victim.Port() + " master static; bridge link set dev " + s.rogue.Port() + " flood on"
+			return noFastPath + "; bridge fdb del " + string(s.victim.Endpoint.MAC) + " dev " + s.victim.Port() + " master static; bridge link set dev " + s.rogue.Port() + " flood on"
 		}},
 	}
 	for i := range all {
@@ -33,6 +33,9 @@ func ownEndAttacks() []attack {
 	}
 	return all
 }
+
+// noFastPath has frames pass the bridge, which would flood them.
+const noFastPath = "for p in /sys/class/net/hd*; do tc filter delete dev ${p##*/} ingress; done"
 
 // say sends a marked datagram through the sockets of the place.
 func say(t *testing.T, from world.Place, to netip.Addr, words string) {

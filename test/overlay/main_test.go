@@ -13,4 +13,6 @@ import (
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestInGuests repeats all under the kernels of Debian.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestReach|TestIsolation)$") }
+func TestInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^(TestReach|TestIsolation|TestUntracked|TestHostIsTracked|TestTranslated|TestForeignFirewall)$")
+}

@@ -27,6 +27,8 @@ type Host struct {
 	facts     heddle.HostFacts
 	kernel    *kernel.Kernel
 	underlays []netip.Addr
+	// programs are those of the fast path that were ever applied, by interface.
+	programs map[string]heddle.Program
 }
 
 // Cluster is two hosts and the LAN between them, which is a place of its own: the
@@ -55,7 +57,8 @@ func New(t testing.TB, v4 bool) *Cluster {
 	}
 	for i, h := range c.Hosts {
 		h.Record.MTU = UnderlayMTU
-		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6}}}}
+		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6},
+			Addrs: []netip.Prefix{netip.PrefixFrom(h.underlays[0], 24), netip.PrefixFrom(h.underlays[1], 64)}}}}
 		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: heddle.DefaultTunnelPort, Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
 	}
 	return c
@@ -63,7 +66,7 @@ func New(t testing.TB, v4 bool) *Cluster {
 
 func (c *Cluster) newHost(t testing.TB, i int, v4 bool) *Host {
 	t.Helper()
-	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1))}
+	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
 	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
 	h.underlays = []netip.Addr{four, six}
 	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, Underlay: []netip.Addr{six}}
@@ -164,6 +167,9 @@ func (h *Host) Apply(t testing.TB, p heddle.Plan, pod *kernel.Netns) {
 	})
 	if err != nil {
 		t.Fatalf("%s: %v", h.Name, err)
+	}
+	for _, x := range p.Host.Programs {
+		h.programs[x.Link] = x
 	}
 }
 

@@ -42,7 +42,7 @@ func Main(m *testing.M) int {
 		return m.Run()
 	}
 	status := setupFailed
-	if err := setup(); err != nil {
+	if err := ready(); err != nil {
 		fmt.Println("make the guest ready:", err)
 	} else {
 		flag.Parse()
@@ -52,6 +52,19 @@ func Main(m *testing.M) int {
 	unix.Sync()
 	fmt.Println("power off:", unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF))
 	return status
+}
+
+// ready makes the guest ready and starts the program again: libraries that looked for /proc when they were initialised, before
+// there was one, find it then.
+func ready() error {
+	const mark = "HEDDLE_GUEST_READY"
+	if os.Getenv(mark) == "" {
+		if err := setup(); err != nil {
+			return err
+		}
+		return unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), mark+"=1"))
+	}
+	return os.Unsetenv(mark)
 }
 
 // setup turns the bare initramfs into a place where tests find what they expect of a host.

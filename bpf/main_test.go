@@ -1,0 +1,14 @@
+package bpf
+
+import (
+	"os"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// The programs pass the verifiers of Debian's kernels too.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "Test[^I]") }

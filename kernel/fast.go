@@ -1,0 +1,199 @@
+package kernel
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+)
+
+// fastPath is the handle's programs and maps, opened when the first plan wants
+// them.
+type fastPath struct {
+	mu     sync.Mutex
+	opened bool
+	fast   *bpf.Fast
+	err    error
+}
+
+// FastPath opens the fast path, if it is not open yet, and says why there is none on
+// this kernel.
+func (k *Kernel) FastPath() error {
+	_, err := k.fastPath()
+	return err
+}
+
+// SwitchOffFastPath takes the programs off all interfaces, and their maps go with
+// them: what plans say of the fast path is passed over from now on.
+func (k *Kernel) SwitchOffFastPath() error {
+	k.fast.mu.Lock()
+	defer k.fast.mu.Unlock()
+	k.fast.opened = true
+	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off (heddled --fast-path off)")
+	s := k.listing()
+	links, err := s.links()
+	for _, l := range links {
+		switch {
+		case err != nil:
+		case !l.ours():
+			err = s.unhangFromWire(l.index)
+		case l.kind == "veth":
+			if id, e := s.hanging(l.index); e == nil && id != 0 {
+				err = s.unhang(l.index)
+			}
+		}
+	}
+	return refused("switch off", "the fast path", err)
+}
+
+func (k *Kernel) fastPath() (*bpf.Fast, error) {
+	k.fast.mu.Lock()
+	defer k.fast.mu.Unlock()
+	if k.fast.opened {
+		return k.fast.fast, k.fast.err
+	}
+	k.fast.opened = true
+	ids, err := k.programs()
+	if err == nil {
+		k.fast.fast, err = bpf.Open(ids)
+	}
+	if err != nil {
+		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")
+	}
+	return k.fast.fast, k.fast.err
+}
+
+// programs finds those of an earlier life: on the underlay, and on one port, whose
+// maps are the others' too.
+func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
+	s := k.listing()
+	links, err := s.links()
+	if err != nil {
+		return nil, err
+	}
+	var ids []ebpf.ProgramID
+	for _, l := range links {
+		if l.ours() {
+			continue
+		}
+		if id, _, err := s.onWire(l.index); err == nil && id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	for _, l := range links {
+		if id, err := s.hanging(l.index); l.ours() && l.kind == "veth" && err == nil && id != 0 {
+			return append(ids, id), nil
+		}
+	}
+	return ids, nil
+}
+
+// feasible leaves out what this kernel cannot have and the plan can do without.
+func (k *Kernel) feasible(p heddle.Plan) heddle.Plan {
+	p = withoutIPv6(p)
+	if !usesFastPath(p.Host) {
+		return p
+	}
+	if _, err := k.fastPath(); err != nil {
+		p.Host.Programs, p.Host.Shortcuts, p.Host.Remotes = nil, nil, nil
+	}
+	return p
+}
+
+func usesFastPath(s heddle.State) bool {
+	return len(s.Programs)+len(s.Shortcuts)+len(s.Remotes) > 0
+}
+
+// ownShortcuts adds what the fast path knows, and where it hangs on the underlay, to
+// what is ours.
+func (k *Kernel) ownShortcuts(s *heddle.State) error {
+	ids, err := k.programs()
+	k.fast.mu.Lock()
+	open := k.fast.fast
+	k.fast.mu.Unlock()
+	if open == nil && len(ids) == 0 {
+		return err
+	}
+	f, err := k.fastPath()
+	if err != nil {
+		return nil // none on this kernel
+	}
+	prefixes, err := f.Prefixes()
+	for _, p := range prefixes {
+		s.Shortcuts = append(s.Shortcuts, heddle.Shortcut{Prefix: p})
+	}
+	for _, a := range f.Remotes() {
+		s.Remotes = append(s.Remotes, heddle.Remote{Addr: a})
+	}
+	return errors.Join(err, k.ownPrograms(s))
+}
+
+func (k *Kernel) ownPrograms(s *heddle.State) error {
+	live := k.listing()
+	links, err := live.links()
+	for _, l := range links {
+		if l.ours() {
+			continue // it goes with the link
+		}
+		if id, _, err := live.onWire(l.index); err == nil && id != 0 {
+			s.Programs = append(s.Programs, heddle.Program{Link: l.name, Wire: &heddle.Wire{}})
+		}
+	}
+	return err
+}
+
+// FastCounts are those of the container behind a host end.
+func (k *Kernel) FastCounts(port string) (heddle.FastCounts, error) {
+	f, err := k.fastPath()
+	if err != nil {
+		return heddle.FastCounts{}, err
+	}
+	index, err := k.listing().ifindex(port)
+	if err != nil {
+		return heddle.FastCounts{}, refused("find", "link/"+port, err)
+	}
+	c, err := f.Counts(index)
+	return c, refused("read", "counters of the fast path", err)
+}
+
+// FastTotals sums up all endpoints' counters, and those of nobody.
+func (k *Kernel) FastTotals() (heddle.FastCounts, error) {
+	f, err := k.fastPath()
+	if err != nil {
+		return heddle.FastCounts{}, err
+	}
+	c, err := f.Totals()
+	return c, refused("read", "counters of the fast path", err)
+}
+
+// removal of the fast path comes first: what it no longer knows takes the stack.
+func (r *removal) fastPath(p heddle.State) {
+	if !usesFastPath(p) {
+		return
+	}
+	f, err := r.k.fastPath()
+	if err != nil {
+		return
+	}
+	for _, x := range slices.Backward(p.Programs) {
+		r.step(r.host, x.Key(), x.Link, func() error {
+			index, err := r.host.ifindex(x.Link)
+			if err != nil {
+				return err
+			}
+			if x.Wire != nil {
+				return r.host.unhangFromWire(index)
+			}
+			return r.host.unhang(index)
+		})
+	}
+	for _, x := range slices.Backward(p.Shortcuts) {
+		r.step(r.host, x.Key(), "", func() error { return f.Drop(x.Prefix) })
+	}
+	for _, x := range slices.Backward(p.Remotes) {
+		r.step(r.host, x.Key(), "", func() error { return f.DropRemote(x.Addr) })
+	}
+}

@@ -1,0 +1,16 @@
+// Package fast_test tries to tell the fast path from the host's stack, by traffic: with
+// the path on, off, on one host only, and changing all the time.
+package fast_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// TestInGuests repeats what takes little under the kernels of Debian.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$") }
