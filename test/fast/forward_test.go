@@ -1,0 +1,54 @@
+package fast_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/span"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestForwards: a container that forwards, for a namespace of its own behind NAT and
+// from one container to another, gets all bytes through, whatever the segmentation
+// of the devices behind it.
+func TestForwards(t *testing.T) {
+	s := newScene(t)
+	nested := nest(t, s.far, s.a)
+	for _, offload := range []string{"on", "off"} {
+		s.far.Sh(t, "ethtool -K nest0 tso %s gso %[1]s; ethtool -K nest0 tx-checksum-ip-generic %[1]s", offload)
+		for _, w := range ways {
+			t.Run("segmentation "+offload+"/"+w.name, func(t *testing.T) {
+				defer s.set(t, w)()
+				for _, to := range append(s.a.Addrs(), s.b.Addrs()...) {
+					if err := echo(nested, netip.AddrPortFrom(to, 7000), bulk()); err != nil {
+						t.Error(err)
+					}
+				}
+				for _, to := range s.far.Addrs() {
+					if err := echo(s.b.Place, netip.AddrPortFrom(to, 9000), bulk()/10); err != nil {
+						t.Errorf("from b by far back to a: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// nest makes a namespace behind the container router, which masquerades it, and has
+// the router send on what comes to its port 9000 to another container.
+func nest(t *testing.T, router, to *span.Pod) world.Place {
+	t.Helper()
+	nested := world.Namespace(t, "nested")
+	router.Sh(t, `sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+		ip link add nest0 type veth peer name eth0 netns nested; ip link set nest0 up
+		ip address add 172.30.0.1/24 dev nest0; ip address add fd30::1/64 dev nest0 nodad
+		nft 'add table inet nest; add chain inet nest post { type nat hook postrouting priority srcnat; }
+			add rule inet nest post oifname eth0 masquerade
+			add chain inet nest pre { type nat hook prerouting priority dstnat; }
+			add rule inet nest pre tcp dport 9000 dnat ip to %s:7000
+			add rule inet nest pre tcp dport 9000 dnat ip6 to [%s]:7000'`, to.Addrs()[0], to.Addrs()[1])
+	nested.Sh(t, `ip link set eth0 up; ip address add 172.30.0.2/24 dev eth0; ip address add fd30::2/64 dev eth0 nodad
+		ip route add default via 172.30.0.1; ip -6 route add default via fd30::1`)
+	nested.Reaches(t, to.Addrs()...)
+	return nested
+}
