@@ -49,6 +49,7 @@ const (
 	AgentRuns       Code = "HDL-4007"
 	CNIVersion      Code = "HDL-5001"
 	CNIConfig       Code = "HDL-5002"
+	DockerIPAM      Code = "HDL-5003"
 	LabFailed       Code = "HDL-6001"
 	NoLab           Code = "HDL-6002"
 	BenchFailed     Code = "HDL-7001"
@@ -115,6 +116,7 @@ var explanations = map[Code]Explanation{
 	AgentRuns:       {Conflict, "agent runs already", "Another agent holds the run folder's lock.", "Stop it first, or give this one other folders (--run-dir, --state-dir)."},
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
+	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},
 	LabFailed:       {Failed, "lab", "A lab's host could not be made or entered.", "'heddle lab down' removes what is left."},
 	NoLab:           {Failed, "no such lab", "No lab of that name is up, or it has no such host.", "'heddle lab list' shows those there are."},
 	BenchFailed:     {Failed, "bench", "A measurement could not be taken.", "The message names the probe's own words; --resume takes up where it stopped."},

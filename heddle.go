@@ -42,6 +42,8 @@ type Network struct {
 	Options map[string]string `json:"options,omitempty"`
 	// Allow names other networks (by ID) with which traffic is permitted.
 	Allow []string `json:"allow,omitempty"`
+	// Docker is what Docker knows of the network, if it was created there.
+	Docker *DockerNetwork `json:"docker,omitempty"`
 	// Shared says that the network is in the store, and all hosts have it.
 	Shared bool `json:"shared,omitempty"`
 	// Deleting says that the network is about to go, and takes no new endpoints.
@@ -136,7 +138,8 @@ func (p PortMapping) String() string {
 // Endpoint is one interface of one container on one network.
 type Endpoint struct {
 	ID EndpointID `json:"id"`
-	// Network is the network's ID, NetworkName its name at attach time.
+	// Network is the network's ID, NetworkName its name: in a record that of the
+	// time of the attach.
 	Network     string `json:"network"`
 	NetworkName string `json:"networkName"`
 	// Netns is the path by which the container's network namespace was opened.
@@ -155,6 +158,10 @@ type Endpoint struct {
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.
 	Slot int `json:"slot"`
+	// Handover says that somebody else moves the container's end of the link into
+	// the container; Inside is what it is called there, "" until it has been seen.
+	Handover bool   `json:"handover,omitempty"`
+	Inside   string `json:"inside,omitempty"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
 	Port string `json:"port,omitempty"`

@@ -27,6 +27,9 @@ const (
 	PrefixBridge, PrefixPort, PrefixTrunk, PrefixShim = "hb", "hd", "hs", "hm"
 	// PrefixTunnel starts the names of the host's ends of tunnels to other hosts.
 	PrefixTunnel = "hv"
+	// PrefixHand starts the names of the containers' ends of links, while they are on
+	// the host to be handed over.
+	PrefixHand = "hc"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"
@@ -81,6 +84,15 @@ func (n Network) ChainName(role string) string { return role + "-" + short("chai
 
 // Alias is the interface alias of the network's own devices.
 func (n Network) Alias() string { return Mark + " network=" + n.Name + " id=" + n.ID }
+
+// SameOwner reports whether two aliases are of one owner. A network's alias says
+// its name, too, which may change.
+func SameOwner(a, b string) bool {
+	network := Mark + " network="
+	_, x, named := strings.Cut(a, " id=")
+	_, y, _ := strings.Cut(b, " id=")
+	return a == b || named && x == y && strings.HasPrefix(a, network) && strings.HasPrefix(b, network)
+}
 
 // Shim is the host's own macvlan device on a parent, by which host and
 // containers reach each other. All networks on the parent share it. Its address

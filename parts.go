@@ -179,11 +179,11 @@ func (e Endpoint) Sources() []netip.Addr {
 // the addresses given (none at all on an IPv4 network), no listening to router
 // advertisements.
 func PodBasics(n Network, e Endpoint, link Link) State {
-	conf := "net/ipv6/conf/" + e.ID.IfName + "/"
+	conf := "net/ipv6/conf/" + e.Interface() + "/"
 	s := State{Links: []Link{{Name: "lo"}, link}}
 	if n.HasFamily(false) {
 		s.Sysctls = []Sysctl{{conf + "accept_ra", "0"}}
-		s.Addresses = []Address{{e.ID.IfName, netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
+		s.Addresses = []Address{{e.Interface(), netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
 	} else {
 		s.Sysctls = []Sysctl{{conf + "disable_ipv6", "1"}}
 	}

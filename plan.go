@@ -66,6 +66,8 @@ type Link struct {
 	// NoAutoAddress keeps the kernel from making an IPv6 link-local address
 	// (addr_gen_mode none).
 	NoAutoAddress bool `json:"noAutoAddress,omitempty"`
+	// Down leaves the link as it is born: down.
+	Down bool `json:"down,omitempty"`
 }
 
 func (l Link) Key() string { return "link/" + l.Name }

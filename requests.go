@@ -25,6 +25,11 @@ type AttachRequest struct {
 	// Owner says through which door and for whom, such as "cli" or
 	// "cni/mynet"; garbage collection stays within one owner.
 	Owner string `json:"owner,omitempty"`
+	// Handover leaves the container's end of the link on the host, under the name
+	// that the reply says: somebody else moves it into the container, names it
+	// there, and gives it its addresses and routes. Netns is where it will be; it
+	// need not exist yet.
+	Handover bool `json:"handover,omitempty"`
 	// DryRun plans and prints, and leaves everything as it is.
 	DryRun bool `json:"dryRun,omitempty"`
 }
@@ -37,6 +42,12 @@ type AttachReply struct {
 	PortName string   `json:"portName,omitempty"`
 	PortMAC  MAC      `json:"portMAC,omitempty"`
 	Commands []string `json:"commands,omitempty"`
+	// Source names, for a handover, the link on the host that goes into the
+	// container, and Routes what it needs there besides its addresses and the
+	// default route through Gateways: connected routes first, those with a next
+	// hop after them.
+	Source string  `json:"source,omitempty"`
+	Routes []Route `json:"routes,omitempty"`
 	// Existed says that the endpoint had been made by an earlier call.
 	Existed bool `json:"existed,omitempty"`
 }

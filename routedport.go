@@ -16,7 +16,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 	port := e.ID.PortName()
 	host := State{
 		Links: []Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
-			Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true}},
+			Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true}},
 		Elements: append(RoutedGuard(n, e), Publish(e)...),
 	}
 	if n.HasFamily(true) {
@@ -47,7 +47,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 }
 
 func routedPod(n Network, e Endpoint) State {
-	link := Link{Name: e.ID.IfName, Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true}
+	link := Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true}
 	s := PodBasics(n, e, link)
 	for _, a := range e.Addrs {
 		gw, ok := n.GatewayFor(a.Addr())

@@ -191,7 +191,9 @@ func netnsPath(pod string) string {
 func (t typist) up(links []Link) []string {
 	var out []string
 	for _, l := range links {
-		out = append(out, t.ip("link set %s up", l.Name))
+		if !l.Down {
+			out = append(out, t.ip("link set %s up", l.Name))
+		}
 	}
 	return out
 }

@@ -43,6 +43,9 @@ type Options struct {
 	// Root is the folder below which NIC managers have their runtime files; "/"
 	// if empty.
 	Root string
+	// LeaseTime is how long an address stays leased that no endpoint has; two minutes
+	// if 0.
+	LeaseTime time.Duration
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.
 	Untried bool
@@ -106,6 +109,8 @@ type Agent struct {
 	reachError error
 	// adopted says that the host is in line with a new view; it has room for one.
 	adopted chan struct{}
+	// news says that networks came, changed or went; it has room for one.
+	news chan struct{}
 	// unfit says which networks of the cluster are not on this host.
 	unfit map[string]error
 	// lonely says which networks of this host the cluster did not take, and why.
@@ -125,8 +130,20 @@ type Agent struct {
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
 
+	// leaseOps guards leases and subnets, with their records on the disk. It may be
+	// taken while networkOps is held, and pools and mu while it is.
+	leaseOps sync.Mutex
+	// leases are set aside for endpoints to come, subnets for networks to come.
+	leases  map[string]Lease
+	subnets map[string]Pool
+	// given are the addresses that were given back last, by pool.
+	given map[string][]given
+
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
+
+	// shows are parts of the status that others know about.
+	shows []func() heddle.PartStatus
 
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
@@ -161,7 +178,7 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		adopted: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}}
+		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -292,26 +309,47 @@ func (a *Agent) Modes() []string {
 	return names
 }
 
-// network returns a copy of a network's record.
+// network returns a copy of the record of the network with the name, or else with
+// the ID: doors whose networks are renamed call them by that.
 func (a *Agent) network(name string) (*network, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	n, ok := a.networks[name]
 	if !ok {
+		n = a.networkHeld(name)
+	}
+	if n == nil {
 		return nil, noNetwork(name)
 	}
 	c := *n
 	return &c, nil
 }
 
+// networkFor returns a copy of the record of an endpoint's network, whatever it is
+// called by now.
+func (a *Agent) networkFor(e heddle.Endpoint) (*network, error) {
+	if n := a.networkByID(e.Network); n != nil {
+		return n, nil
+	}
+	return nil, noNetwork(e.NetworkName)
+}
+
 // networkByID returns a copy of a network's record, nil if there is none.
 func (a *Agent) networkByID(id string) *network {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
+	if n := a.networkHeld(id); n != nil {
+		c := *n
+		return &c
+	}
+	return nil
+}
+
+// networkHeld is the record itself, nil if there is none. The caller holds mu.
+func (a *Agent) networkHeld(id string) *network {
 	for _, n := range a.networks {
 		if n.ID == id {
-			c := *n
-			return &c
+			return n
 		}
 	}
 	return nil

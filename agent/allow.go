@@ -79,6 +79,9 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	a.mu.Lock()
 	stored := a.networks[n.Name]
 	stored.Network, stored.plan, stored.unplanned = next, plan, nil
+	delete(a.networks, n.Name)
+	a.networks[next.Name] = stored
 	a.mu.Unlock()
+	a.tell()
 	return a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
 }

@@ -37,7 +37,10 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	case n.unplanned != nil:
 		return reply, n.unplanned
 	}
-	pod, err := a.openPod(n, req.Netns)
+	if err := checkHandover(n, req); err != nil {
+		return reply, err
+	}
+	pod, err := a.openPod(n, req)
 	if err != nil {
 		return reply, err
 	}
@@ -71,18 +74,8 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	if err := req.ID.Check(); err != nil {
 		return err
 	}
-	for i, p := range req.Ports {
-		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
-			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
-		}
-		if p.HostIP == netip.IPv6Loopback() {
-			return heddle.Errorf(heddle.BadPort, "endpoint "+req.ID.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
-		}
-		for _, q := range req.Ports[:i] {
-			if collide(p, q) {
-				return heddle.Errorf(heddle.PortTaken, "endpoint "+req.ID.String(), p.String(), "it is published twice")
-			}
-		}
+	if err := checkMappings(req.ID, req.Ports); err != nil {
+		return err
 	}
 	if req.MAC == "" {
 		return nil
@@ -92,8 +85,27 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	return err
 }
 
-func (a *Agent) openPod(n *network, path string) (*kernel.Netns, error) {
-	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
+// checkMappings refuses ports that cannot be published, wherever.
+func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
+	for i, p := range ports {
+		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
+		}
+		if p.HostIP == netip.IPv6Loopback() {
+			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
+		}
+		for _, q := range ports[:i] {
+			if collide(p, q) {
+				return heddle.Errorf(heddle.PortTaken, "endpoint "+id.String(), p.String(), "it is published twice")
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, error) {
+	path := req.Netns
+	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() || req.Handover {
 		return nil, nil
 	}
 	pod, err := kernel.OpenNetns(path)
@@ -116,6 +128,9 @@ func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
 
 // realise makes what is missing of what an endpoint has.
 func (a *Agent) realise(r record, pod *kernel.Netns) error {
+	if r.offered() && r.Endpoint.NIC != nil {
+		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
+	}
 	defer a.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
@@ -130,7 +145,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if pod != nil {
 		r.Inode = pod.Inode()
 	}
-	if r.Plan, err = n.mode.Endpoint(a.host(), n.Network, e); err == nil {
+	if r.Plan, err = a.plan(n, e); err == nil {
 		err = clash(e, r.Plan, a.container(pod))
 	}
 	if err == nil && !req.DryRun {
@@ -196,14 +211,14 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 // announce tells a LAN who has the addresses now. The endpoint is made, so a
 // failure is only told.
 func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.network(e.NetworkName)
+	n, err := a.networkFor(e)
 	if err != nil {
 		return
 	}
 	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
 		return
 	}
-	if err := kernel.Announce(pod, e.ID.IfName, e.MAC, e.Addrs); err != nil {
+	if err := kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
 		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
 	}
 }
@@ -247,6 +262,9 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		if e.NIC != nil && n.pool == nil {
 			r.Gateways = e.NIC.Fact().Gateways
 		}
+	}
+	if e.Handover {
+		r.Source, r.Routes = made.handName(), a.handRoutes(n, e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

@@ -105,15 +105,40 @@ type lack struct {
 // takeShared leases an endpoint's addresses on a shared network. What this host
 // does not hold, it claims or borrows. If it gets no block any more, it falls back
 // to addresses that were freed a moment ago.
-func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) (addrs []netip.Prefix, err error) {
+func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
+	take := n.pool.Take
+	if req.DryRun {
+		take = n.pool.Preview
+	}
+	return a.takeOf(ctx, n, n.Subnets, req, func() ([]netip.Prefix, error) { return take(req.ID, req.IPs) })
+}
+
+// takeOneShared is takeShared for an address of one subnet, without an endpoint.
+func (a *Agent) takeOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+	req := heddle.AttachRequest{ID: leaseID(addr)}
+	if addr.IsValid() {
+		req.IPs = []netip.Addr{addr}
+	}
+	got, err := a.takeOf(ctx, n, []netip.Prefix{subnet}, req, func() ([]netip.Prefix, error) {
+		one, err := n.pool.TakeOne(subnet, addr, leaseID)
+		return []netip.Prefix{one}, err
+	})
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return got[0], nil
+}
+
+// takeOf leases, by take, addresses of the subnets.
+func (a *Agent) takeOf(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
 	defer func() {
 		if err != nil {
 			a.giveBack(n, req.IPs) // what was borrowed for nothing
 		}
 	}()
-	for range 2 + 2*len(n.Subnets) {
-		addrs, missing, err := a.tryTake(n, req, refused != nil)
+	for range 2 + 2*len(subnets) {
+		addrs, missing, err := a.tryTake(n, subnets, req, refused != nil, take)
 		switch {
 		case missing == nil && err != nil && refused != nil:
 			return nil, refused
@@ -131,7 +156,7 @@ func (a *Agent) takeShared(ctx context.Context, n *network, req heddle.AttachReq
 }
 
 // tryTake leases the addresses, or says what is missing for it.
-func (a *Agent) tryTake(n *network, req heddle.AttachRequest, tired bool) ([]netip.Prefix, *lack, error) {
+func (a *Agent) tryTake(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *lack, error) {
 	a.pools.Lock()
 	defer a.pools.Unlock()
 	v := a.opt.Cluster.View()
@@ -139,7 +164,7 @@ func (a *Agent) tryTake(n *network, req heddle.AttachRequest, tired bool) ([]net
 		return nil, nil, err
 	}
 	a.fitLocked(n, v) // what is taken must be this host's by the view that says so
-	for _, s := range n.Subnets {
+	for _, s := range subnets {
 		i := slices.IndexFunc(req.IPs, s.Contains)
 		switch {
 		case i >= 0 && !a.owns(n.ID, req.IPs[i], v):
@@ -148,11 +173,7 @@ func (a *Agent) tryTake(n *network, req heddle.AttachRequest, tired bool) ([]net
 			return nil, &lack{subnet: s}, nil
 		}
 	}
-	take := n.pool.Take
-	if req.DryRun {
-		take = n.pool.Preview
-	}
-	addrs, err := take(req.ID, req.IPs)
+	addrs, err := take()
 	return addrs, nil, err
 }
 

@@ -15,6 +15,7 @@ import (
 // Check compares an endpoint, or with a zero id everything, with the kernel.
 // It changes nothing.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
+	a.noticeHandovers()
 	if id != (heddle.EndpointID{}) {
 		r, known := a.lookup(id)
 		if !known {
@@ -53,7 +54,11 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 
 func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
 	owner := r.Endpoint.ID.String()
-	if len(r.Plan.Pod.Links) == 0 {
+	if r.offered() {
+		drift, err := a.kernel.Diff(heddle.Plan{Host: r.Plan.Host}, nil)
+		return findings(owner, drift), err
+	}
+	if !r.hasPod() {
 		return nil, nil
 	}
 	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
@@ -64,6 +69,9 @@ func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
 	drift, err := a.kernel.Diff(r.Plan, pod)
 	return findings(owner, drift), err
 }
+
+// hasPod reports whether the endpoint is a container's, not the host's own.
+func (r record) hasPod() bool { return len(r.Plan.Pod.Links) > 0 || r.Endpoint.Handover }
 
 func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 	var all []heddle.Finding
@@ -79,6 +87,7 @@ func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.networkOps.Lock() // what a change of the cluster is about to make is not missing
 	defer a.networkOps.Unlock()
+	a.noticeHandovers()
 	owned, err := a.kernel.Ours()
 	if err != nil {
 		return nil, err
@@ -115,7 +124,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 		switch op := pending[r.Endpoint.ID]; {
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
-		case len(r.Plan.Pod.Links) > 0 && !a.podAlive(r):
+		case r.hasPod() && !a.podAlive(r):
 			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
 		}
 	}
@@ -167,7 +176,7 @@ func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.Endpoi
 	case a.pendingOf(id) != "":
 		garbage = true // left by a call that could not finish
 	default:
-		garbage = len(r.Plan.Pod.Links) > 0 && !a.podAlive(r)
+		garbage = r.hasPod() && !a.podAlive(r)
 	}
 	if !garbage {
 		return r, false, nil

@@ -21,7 +21,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
 	}
@@ -41,8 +41,11 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if n.Shared && a.opt.Cluster != nil {
 		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.takeShared(ctx, n, req) }
 	}
-	addrs, err := take(req.ID, req.IPs)
-	for err == nil && !req.DryRun && a.hostHas(n, addrs) {
+	addrs, leased, err := a.claimLeased(n, req)
+	if !leased {
+		addrs, err = take(req.ID, req.IPs)
+	}
+	for err == nil && !leased && !req.DryRun && a.hostHas(n, addrs) {
 		n.pool.Give(req.ID) // to quarantine: the next one is another
 		addrs, err = take(req.ID, req.IPs)
 	}
@@ -152,6 +155,9 @@ func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.
 // forgetStaleDefault drops the record of who has the namespace's default route
 // if that endpoint is not in it: an inode number may be used again.
 func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
+	if pod == nil {
+		return
+	}
 	a.mu.RLock()
 	holder, recorded := a.defaults[pod.Inode()]
 	r, made := a.endpoints[holder]
@@ -210,7 +216,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
-	if n.pool != nil {
+	if n.pool != nil && !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}

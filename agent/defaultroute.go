@@ -37,7 +37,13 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 // claimDefault reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet. The caller holds mu.
 func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
-	if _, held := a.defaults[pod.Inode()]; held || !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
+	if !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
+		return false
+	}
+	if pod == nil {
+		return true // its engine knows the container's other networks
+	}
+	if _, held := a.defaults[pod.Inode()]; held {
 		return false
 	}
 	a.defaults[pod.Inode()] = req.ID
@@ -116,7 +122,7 @@ func (a *Agent) heirs(pod *kernel.Netns) []record {
 // mayCarry reports whether a default route can lead through the endpoint, and it
 // did not refuse it. The caller holds mu.
 func (a *Agent) mayCarry(r record) bool {
-	n := a.networks[r.Endpoint.NetworkName]
+	n := a.networkHeld(r.Endpoint.Network)
 	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
@@ -156,7 +162,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if !there || a.pendingOf(id) == intentDetach {
 		return nil
 	}
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}

@@ -64,14 +64,14 @@ func (a *Agent) remove(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	pod := a.podOf(r)
+	plan, pod := a.removal(r)
 	if pod != nil {
 		defer pod.Close()
 	}
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
-	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
+	err := a.kernel.Remove(plan, pod, a.isWanted)
 	if err == nil {
 		err = a.letGo(r)
 	}
@@ -122,7 +122,7 @@ func (a *Agent) forget(r record, freed time.Time) error {
 	}
 	a.erase(r)
 	a.forgetFlows(r.Endpoint)
-	if n, err := a.network(r.Endpoint.NetworkName); err == nil {
+	if n, err := a.networkFor(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
 	return nil

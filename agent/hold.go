@@ -71,8 +71,10 @@ func (a *Agent) hold(r record, pod *kernel.Netns) error {
 	if err := a.step("hold namespace"); err != nil {
 		return err
 	}
-	if err := pod.Hold(a.holdOf(r.Endpoint.ID)); err != nil {
-		return err
+	if !r.offered() {
+		if err := pod.Hold(a.holdOf(r.Endpoint.ID)); err != nil {
+			return err
+		}
 	}
 	if err := a.step("keep managers off"); err != nil {
 		return err
@@ -160,7 +162,7 @@ func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
 	defer a.ids.lock(id)()
 	r, known := a.lookup(id)
 	switch {
-	case !known || a.pendingOf(id) == intentAttach:
+	case !known || a.pendingOf(id) == intentAttach || r.offered():
 		return false, nil
 	case a.leadsThere(r):
 		return false, a.holdAgain(r)

@@ -61,6 +61,9 @@ var (
 // nothing is changed.
 func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 	disk, err := openFile(filepath.Join(stateDir, "heddle.db"), false, bucketNetworks, bucketCursors)
+	if err == nil {
+		err = addBuckets(disk, bucketPools, bucketLeases) // files of older agents lack them
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,14 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 	if err := consistent(db); err != nil {
 		return nil, errors.Join(heddle.Wrap(heddle.LedgerBroken, "check ledger", path, err, remedy), db.Close())
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
+	if err := addBuckets(db, buckets...); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func addBuckets(db *bbolt.DB, buckets ...[]byte) error {
+	err := db.Update(func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
@@ -103,9 +113,9 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 		return nil
 	})
 	if err != nil {
-		return nil, errors.Join(writeError(path, err), db.Close())
+		return writeError(db.Path(), err)
 	}
-	return db, nil
+	return nil
 }
 
 func codeOfOpen(err error) heddle.Code {

@@ -84,9 +84,11 @@ func (a *Agent) makeNetwork(n *network) error {
 		return err
 	}
 	n.equip()
+	a.fitLeases(n)
 	a.mu.Lock()
 	a.networks[n.Name] = n
 	a.mu.Unlock()
+	a.tell()
 	if err := a.admit(); err != nil { // the network is there; the patrol tries again
 		a.log.Error("other firewalls not opened for our traffic", "error", err)
 	}
@@ -173,6 +175,7 @@ func (a *Agent) unmake(n *network) error {
 	a.wanted.remove(n.plan.Host)
 	last := len(a.networks) == 0
 	a.mu.Unlock()
+	defer a.tell()
 	if err := a.kernel.Remove(n.plan, nil, a.isWanted); err != nil {
 		// there again, as a whole: the patrol puts back what is gone already
 		a.mu.Lock()
@@ -192,10 +195,16 @@ func (a *Agent) unmake(n *network) error {
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
+	names := map[string]string{} // of today, by ID
+	for _, n := range a.networks {
+		names[n.ID] = n.Name
+	}
 	var all []heddle.Endpoint
 	for _, r := range a.endpoints {
 		if id == "" || r.Endpoint.Network == id {
-			all = append(all, r.shown())
+			e := r.shown()
+			e.NetworkName = names[e.Network]
+			all = append(all, e)
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
@@ -240,7 +249,11 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	return a.withCounts(r), nil
+	e := a.withCounts(r)
+	if n, err := a.networkFor(e); err == nil {
+		e.NetworkName = n.Name
+	}
+	return e, nil
 }
 
 func noEndpoint(id heddle.EndpointID) error {

@@ -15,6 +15,9 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 		err := a.remove(old) // what an earlier call could not finish
 		return err != nil, reply, err
 	}
+	if old.Endpoint.Handover || req.Handover {
+		return a.offeredBefore(n, old, req)
+	}
 	alive := pod == nil || a.isPodOf(old, pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
@@ -38,7 +41,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 // made: its interface there bears the endpoint's alias, or is gone from a
 // namespace with the recorded number.
 func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
-	alias, err := pod.Alias(r.Endpoint.ID.IfName)
+	alias, err := pod.Alias(r.Endpoint.Interface())
 	if err != nil {
 		return r.Inode == pod.Inode()
 	}
@@ -47,7 +50,7 @@ func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
 
 // inPod reports whether the endpoint's interface is in the namespace.
 func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
-	alias, err := pod.Alias(r.Endpoint.ID.IfName)
+	alias, err := pod.Alias(r.Endpoint.Interface())
 	// killed just after an interface was made, the agent had not named it yet
 	return err == nil && (alias == r.alias() || alias == "" && r.Inode == pod.Inode())
 }
@@ -55,7 +58,13 @@ func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
 // podAlive reports whether the recorded path still leads to the endpoint.
 func (a *Agent) podAlive(r record) bool {
 	switch {
-	case len(r.Plan.Pod.Links) == 0:
+	case r.offered() || r.Endpoint.Handover && r.Endpoint.NIC == nil:
+		where, _, pod, err := a.whereabouts(r)
+		if pod != nil {
+			pod.Close()
+		}
+		return err != nil || where != nowhere
+	case len(r.Plan.Pod.Links) == 0 && r.Endpoint.NIC == nil:
 		return false
 	case r.Endpoint.NIC != nil:
 		return a.leadsThere(r)

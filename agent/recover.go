@@ -25,6 +25,9 @@ func (a *Agent) recover() error {
 	if err := allKnown(records, networks); err != nil {
 		return err
 	}
+	if a.leases, a.subnets, err = a.ledger.leases(); err != nil {
+		return err
+	}
 	if err := a.loadNetworks(networks); err != nil {
 		return err
 	}
@@ -39,6 +42,7 @@ func (a *Agent) recover() error {
 	if a.opt.Cluster != nil {
 		a.returnUnused()
 	}
+	a.noticeHandovers()
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
 	a.settleDefaults(intents)
@@ -147,6 +151,7 @@ func (a *Agent) loadNetworks(recorded []heddle.Network) error {
 		if err := a.replay(loaded); err != nil {
 			return err
 		}
+		a.fitLeases(loaded)
 		a.networks[n.Name] = loaded
 	}
 	return nil
@@ -198,7 +203,7 @@ func (a *Agent) replay(n *network) error {
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.network(r.Endpoint.NetworkName)
+	n, err := a.networkFor(r.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -222,6 +227,9 @@ func (a *Agent) settleRecord(r record, intent string) error {
 
 // repair applies a recorded plan again if the container is still there.
 func (a *Agent) repair(r record) (made []string, err error) {
+	if r.Endpoint.Handover {
+		return a.repairHandover(r)
+	}
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
 		return nil, nil // of a NIC, nothing is on the host
 	}

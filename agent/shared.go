@@ -18,6 +18,13 @@ func (a *Agent) spans(mode heddle.Mode) bool {
 	return reacher && a.opt.Cluster != nil
 }
 
+// Spans reports whether networks of the mode are on all hosts of a cluster that
+// this one belongs to.
+func (a *Agent) Spans(mode string) bool {
+	m, err := a.mode(mode)
+	return err == nil && a.spans(m)
+}
+
 // unlocked does what waits for the store without networkOps, which the caller
 // holds: the store may be slow, and this host's other networks, and the repair of
 // what drifts, do not depend on it. Networks may come and go meanwhile.
@@ -109,6 +116,11 @@ func (a *Agent) changeShared(name string, letGo bool, change func(*heddle.Networ
 
 // adoptNetwork makes a network of the cluster on this host, or brings it in line.
 func (a *Agent) adoptNetwork(n heddle.Network) error {
+	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
+		if err := a.rename(known, n); err != nil {
+			return err
+		}
+	}
 	local, err := a.network(n.Name)
 	if err == nil && local.ID != n.ID {
 		if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {

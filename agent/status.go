@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"sort"
 	"time"
 
@@ -18,6 +19,7 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s))
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
+	s.Parts = append(s.Parts, a.others()...)
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	s.Endpoints = len(a.endpoints)
@@ -31,6 +33,23 @@ func (a *Agent) Status() heddle.Status {
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
 	s.Parts = append(s.Parts, a.networksPart(s.Networks), a.pendingPart())
 	return s
+}
+
+// Show adds somebody else's part to the status, such as a door's.
+func (a *Agent) Show(part func() heddle.PartStatus) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shows = append(a.shows, part)
+}
+
+func (a *Agent) others() (all []heddle.PartStatus) {
+	a.mu.RLock()
+	shows := slices.Clone(a.shows)
+	a.mu.RUnlock()
+	for _, part := range shows {
+		all = append(all, part())
+	}
+	return all
 }
 
 // free is the number of addresses left in the scarcest family, -1 without any; of

@@ -52,7 +52,7 @@ func collide(p, q heddle.PortMapping) bool {
 func (a *Agent) remember(r record, op string) {
 	a.mu.Lock()
 	a.endpoints[r.Endpoint.ID] = r
-	if r.Inode != 0 {
+	if r.Inode != 0 && !r.Endpoint.Handover { // an engine has default routes of its own
 		if a.inPods[r.Inode] == nil {
 			a.inPods[r.Inode] = map[heddle.EndpointID]bool{}
 		}

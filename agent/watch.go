@@ -55,11 +55,13 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			}
 		case <-tick.C:
 		}
+		a.noticeHandovers()
 		if time.Now().Before(due) {
 			continue
 		}
 		began := time.Now()
 		a.saveCursors()
+		a.tendLeases()
 		a.planAgain()
 		a.reconcile()
 		took, now := time.Since(began), time.Now()

@@ -99,6 +99,8 @@ type API interface {
 	// Serve lends addresses until ctx ends.
 	Serve(ctx context.Context, l Lender)
 
+	// RenameNetwork gives a network another name, and changes its record with it.
+	RenameNetwork(ctx context.Context, id, name string, change func(*heddle.Network)) error
 	// CreateNetwork records a network for all hosts, with blocks of it for this
 	// one, and returns it. A network of that name that is there already is returned
 	// with an error of code heddle.NetworkExists, one whose subnets overlap with

@@ -99,7 +99,7 @@ func Checks(modes []heddle.Mode) []Check {
 	}{
 		{"modes", modeChecks(modes)}, {"kernel", kernelChecks()}, {"settings", settingChecks()}, {"mtu", mtuChecks()},
 		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
-		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"machine", machineChecks()},
+		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"docker", dockerChecks()}, {"machine", machineChecks()},
 	} {
 		for _, c := range family.checks {
 			c.Family, c.Fixable = family.name, c.fix != nil

@@ -16,7 +16,7 @@ func (d *differ) link(l heddle.Link) error {
 	if l.Kind != "" {
 		odd = d.settings(l, have)
 	}
-	if !have.up {
+	if !have.up && !l.Down {
 		odd = append(odd, "want up, have down")
 	}
 	if len(odd) == 0 {

@@ -29,7 +29,7 @@ func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, err
 	}
 	mine := live.ours() || a.pairedWith(s, l, live)
 	switch {
-	case live.alias != "" && live.alias != l.Alias, !mine:
+	case live.alias != "" && !heddle.SameOwner(live.alias, l.Alias), !mine:
 		code := heddle.KernelRefused
 		if s.pod {
 			code = heddle.IfNameTaken

@@ -50,7 +50,7 @@ func prefixed(name string) bool {
 		return false
 	}
 	switch name[:2] {
-	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel:
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand:
 		return true
 	}
 	return false

@@ -160,3 +160,15 @@ func (r *removal) nics(all []heddle.NIC) {
 		r.err, r.tripped = errors.Join(r.err, err), tripped
 	}
 }
+
+// MarkNIC marks a NIC on the host that somebody else is about to move.
+func (k *Kernel) MarkNIC(n heddle.NIC) error {
+	live, err := k.hostSite().nicAtHome(n)
+	if err != nil {
+		return err
+	}
+	if err := k.trip("mark", n.Key()); err != nil {
+		return err
+	}
+	return refused("mark", n.Key(), k.rt.execute(aliasRequest(live.index, n.Alias)))
+}

@@ -11,6 +11,9 @@ import (
 
 // up brings an interface up.
 func (a *attempt) up(s *site, l heddle.Link) error {
+	if l.Down {
+		return nil
+	}
 	return a.step("raise", l.Key(), func() error {
 		up, err := s.isUp(l.Name)
 		if err != nil || up {

@@ -172,7 +172,7 @@ func (r *removal) links(s *site, all []heddle.Link) {
 		}
 		r.do(l.Key(), func() error {
 			live, err := s.link(l.Name)
-			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && live.alias != l.Alias {
+			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && !heddle.SameOwner(live.alias, l.Alias) {
 				return err
 			}
 			return s.delete(live.index)

@@ -29,7 +29,7 @@ answers() { ask status >/dev/null 2>&1; }
 agent() {
 	run=$2
 	answers && return
-	"$bin/heddled" --config /dev/null --store none --state-dir "$1" --run-dir "$run" --log-level error &
+	"$bin/heddled" --config /dev/null --store none --docker-socket none --state-dir "$1" --run-dir "$run" --log-level error &
 	pid=$!
 	tries=300 # of a fifth of a second
 	until answers; do

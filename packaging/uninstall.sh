@@ -33,6 +33,8 @@ if [ "${PURGE:-}" = 1 ]; then
 	rmdir "$DESTDIR/etc/heddle" 2>/dev/null || true
 	rm -rf "$DESTDIR/var/lib/heddle"
 fi
+# dockerd must not wait for a driver that is gone
+answers || rm -f "$DESTDIR/run/docker/plugins/heddle.sock"
 if [ -e "$DESTDIR$list" ]; then
 	lines=$(cat "$DESTDIR$list")
 	rm -f "$DESTDIR$list"

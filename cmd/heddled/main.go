@@ -84,7 +84,11 @@ func serve(ctx context.Context, c config, company *company, log *slog.Logger) er
 	if err != nil {
 		return errors.Join(err, l.Close(), a.Close())
 	}
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
+	dockers, err := serveDocker(c, a, log, failed)
+	if err != nil {
+		return errors.Join(err, metrics.Close(), l.Close(), a.Close())
+	}
 	go func() { failed <- server.Serve(l) }()
 	daemon.SdNotify(false, daemon.SdNotifyReady)
 	log.Info("ready", "socket", socket, "version", heddle.Version)
@@ -96,7 +100,7 @@ func serve(ctx context.Context, c config, company *company, log *slog.Logger) er
 	log.Info("stopping; endpoints and their traffic stay")
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(grace), metrics.Shutdown(grace), a.Close())
+	return errors.Join(err, server.Shutdown(grace), dockers.close(grace), metrics.Shutdown(grace), a.Close())
 }
 
 // serveMetrics serves Prometheus series over TCP, if an address is given.

@@ -122,7 +122,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 	broadcast := n.Options["broadcast"] == "true"
 	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
-		Alias: e.ID.Alias(), Peer: e.ID.IfName, PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
+		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
 		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
 }
 
@@ -164,12 +164,12 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 }
 
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	s := heddle.PodBasics(n, e, heddle.Link{Name: e.ID.IfName, Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
+	s := heddle.PodBasics(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
 	for _, a := range e.Addrs {
-		s.Addresses = append(s.Addresses, heddle.Address{Link: e.ID.IfName, Prefix: a})
+		s.Addresses = append(s.Addresses, heddle.Address{Link: e.Interface(), Prefix: a})
 		gw, ok := n.GatewayFor(a.Addr())
 		if ok && e.DefaultRoute && !n.Internal {
-			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(a.Addr()), Link: e.ID.IfName, Via: gw})
+			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(a.Addr()), Link: e.Interface(), Via: gw})
 		}
 	}
 	return s

@@ -128,14 +128,14 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		s = addressed(n, e)
 	}
 	nic := *e.NIC
-	nic.IfName, nic.Alias = e.ID.IfName, e.ID.NICAlias(nic.Name)
+	nic.IfName, nic.Alias = e.Interface(), e.ID.NICAlias(nic.Name)
 	s.NICs = []heddle.NIC{nic}
 	return heddle.Plan{Pod: s}, nil
 }
 
 // addressed gives the NIC the endpoint's addresses.
 func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
-	link := e.ID.IfName
+	link := e.Interface()
 	s := heddle.PodBasics(n, e, heddle.Link{Name: link})
 	if n.HasFamily(false) {
 		s.Sysctls = append(s.Sysctls, noAutoAddress(link))

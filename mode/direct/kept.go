@@ -19,7 +19,7 @@ const (
 // and the routes that somebody made. IPv6 is off if it had only the address
 // that the kernel makes.
 func kept(e heddle.Endpoint) heddle.State {
-	link, was := e.ID.IfName, e.NIC.Was
+	link, was := e.Interface(), e.NIC.Was
 	s := heddle.State{Links: []heddle.Link{{Name: "lo"}, {Name: link}}}
 	conf := "net/ipv6/conf/" + link + "/"
 	if hasIPv6(was) {
@@ -69,7 +69,7 @@ func keptRoutes(e heddle.Endpoint) []heddle.Route {
 		case r.Dst.Bits() == 0 && r.Table == mainTable && !e.DefaultRoute:
 			continue
 		}
-		x := heddle.Route{Dst: r.Dst, Link: e.ID.IfName, Via: r.Via, OnLink: r.OnLink, Src: r.Src, MTU: int(r.Metrics[mtuMetric]), Metric: r.Metric}
+		x := heddle.Route{Dst: r.Dst, Link: e.Interface(), Via: r.Via, OnLink: r.OnLink, Src: r.Src, MTU: int(r.Metrics[mtuMetric]), Metric: r.Metric}
 		if r.Table != mainTable {
 			x.Table = int(r.Table)
 		}

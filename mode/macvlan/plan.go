@@ -51,14 +51,14 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		// ARP finds the shim by itself; there is no such filter for ND, so the
 		// shim has no address and the container is told
 		if ip.Is6() {
-			plan.Pod.Neighbours = append(plan.Pod.Neighbours, heddle.Neighbour{Link: e.ID.IfName, Addr: ip, MAC: shim.MAC})
+			plan.Pod.Neighbours = append(plan.Pod.Neighbours, heddle.Neighbour{Link: e.Interface(), Addr: ip, MAC: shim.MAC})
 		}
 	}
 	return plan, nil
 }
 
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	link := heddle.Link{Name: e.ID.IfName, Kind: "macvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU, MAC: e.MAC,
+	link := heddle.Link{Name: e.Interface(), Kind: "macvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU, MAC: e.MAC,
 		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
 	s := heddle.PodBasics(n, e, link)
 	for _, a := range e.Addrs {

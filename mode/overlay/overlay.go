@@ -22,8 +22,10 @@ type Mode struct{}
 func (Mode) Name() string { return "overlay" }
 
 // Options of the mode: masquerade=false sends containers' own addresses to the
-// outside; fast-path=false has every packet pass the host's stack.
-var options = []string{"masquerade", "fast-path"}
+// outside; fast-path=false has every packet pass the host's stack; with
+// gwbridge=false Docker's containers go out through the network itself, as others
+// do, instead of through docker_gwbridge.
+var options = []string{"masquerade", "fast-path", "gwbridge"}
 
 // Check refuses networks without a subnet, and what cannot span hosts.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -41,7 +43,7 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range []string{"masquerade", "fast-path"} {
+	for _, key := range options {
 		if _, err := heddle.BoolOption(n, key); err != nil {
 			return err
 		}

@@ -99,6 +99,7 @@ var faults = []fault{
 	{id: "cni-network", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"nowhere"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-socket", plant: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni; " + conflist(`"network":"front","socket":"/run/other.sock"`), repair: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
 	{id: "cni-queue", plant: "mkdir -p STATE/cni-queue; touch -d '5 minutes ago' STATE/cni-queue/ghost@eth0"},
+	{id: "docker-driver", during: func(t *testing.T) func() { return standIn(t, "dockerd") }, plant: "mv /run/docker/plugins/heddle.sock RUN/docker.away", repair: "mv RUN/docker.away /run/docker/plugins/heddle.sock"},
 	{id: "route-protocol", plant: "mkdir -p /etc/iproute2; echo '104 other' >>/etc/iproute2/rt_protos", repair: "sed -i '/^104 other/d' /etc/iproute2/rt_protos"},
 }
 

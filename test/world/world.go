@@ -53,7 +53,7 @@ type World struct {
 // New makes a world for the length of the test. At its end everything is
 // detached and deleted, and neither the agent nor the system's own tools may
 // find anything left.
-func New(t testing.TB) *World {
+func New(t testing.TB, options ...func(*agent.Options)) *World {
 	t.Helper()
 	cell.Need(t)
 	w := &World{Host: Place{Name: "host"}, Outside: Namespace(t, "outside")}
@@ -62,6 +62,9 @@ func New(t testing.TB) *World {
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
 		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}, Root: t.TempDir(), Untried: true,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
+	for _, change := range options {
+		change(&w.options)
+	}
 	w.Start(t)
 	t.Cleanup(func() { w.end(t) })
 	return w

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// checkSubnetFree refuses a subnet that a network has. What the host's interfaces
+// have, only the network's mode can judge.
+func (a *Agent) checkSubnetFree(subnet netip.Prefix) error {
+	for name, s := range a.networkSubnets() {
+		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
+			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and network %s (%s)", subnet, name, s[i]), "choose another subnet")
+		}
+	}
+	return nil
+}
+
+// networkSubnets are those of the networks of this host and of its cluster, by
+// name.
+func (a *Agent) networkSubnets() map[string][]netip.Prefix {
+	all := map[string][]netip.Prefix{}
+	for _, n := range a.Networks() {
+		all[n.Name] = n.Subnets
+	}
+	if a.opt.Cluster != nil {
+		for _, n := range a.opt.Cluster.View().Networks {
+			all[n.Name] = append(slices.Clone(all[n.Name]), n.Subnets...)
+		}
+	}
+	return all
+}
+
+// A free subnet is a /20 of this part of RFC 1918, for a cluster gives its hosts
+// blocks of it, or a /64 of a random unique local prefix (RFC 4193).
+var freeIPv4 = netip.MustParsePrefix("10.128.0.0/9")
+
+const freeBits = 20
+
+// freeSubnet begins anywhere: two hosts that choose at the same time should not
+// choose the same.
+func (a *Agent) freeSubnet(v6 bool) (netip.Prefix, error) {
+	taken, err := a.kernel.Destinations()
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	for _, s := range a.networkSubnets() {
+		taken = append(taken, s...)
+	}
+	for _, p := range a.subnets {
+		taken = append(taken, p.Subnet)
+	}
+	if f := a.host().Fabric; f != nil {
+		for _, h := range append(slices.Clone(f.Peers), f.Self) {
+			for _, u := range h.Underlay {
+				taken = append(taken, heddle.Single(u))
+			}
+		}
+	}
+	count := 1 << (freeBits - freeIPv4.Bits())
+	first := rand.IntN(count)
+	for i := range count {
+		s := localSubnet(uint32(first+i) % uint32(count))
+		if v6 {
+			s = randomLocal()
+		}
+		if !slices.ContainsFunc(taken, s.Overlaps) {
+			return s, nil
+		}
+	}
+	return netip.Prefix{}, heddle.Errorf(heddle.PoolExhausted, "find a free subnet in", freeIPv4.String(), "name one with --subnet")
+}
+
+// localSubnet is one of the subnets of freeIPv4.
+func localSubnet(i uint32) netip.Prefix {
+	b := freeIPv4.Addr().As4()
+	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|i<<(32-freeBits))
+	return netip.PrefixFrom(netip.AddrFrom4(b), freeBits)
+}
+
+// randomLocal is a /64 below fd00::/8.
+func randomLocal() netip.Prefix {
+	var b [16]byte
+	b[0] = 0xfd
+	for i := 1; i < 8; i++ {
+		b[i] = byte(rand.IntN(256))
+	}
+	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
+}

@@ -1,0 +1,232 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// An endpoint that is handed over is first offered: both ends of its link are on
+// the host. Its engine then moves one into the container and tells nobody, so the
+// agent looks for it there, by its alias. Once it is found, up and with a name,
+// the endpoint is like any other: its record says where it is, and the plan's part
+// for the container is made as far as the engine has not.
+
+// place is where the container's end of a link that is handed over was found.
+type place int
+
+const (
+	// nowhere: with its container, or with its other end, it is gone.
+	nowhere place = iota
+	// onHost: nobody has moved it.
+	onHost
+	// inContainer: it is there, and the engine is not ready with it, or the record
+	// says so already.
+	inContainer
+)
+
+// plan is what an endpoint wants of the kernel.
+func (a *Agent) plan(n *network, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := n.mode.Endpoint(a.host(), n.Network, e)
+	if err != nil || !e.Handover {
+		return p, err
+	}
+	return heddle.HandOver(p, e), nil
+}
+
+// checkHandover refuses what cannot be handed over.
+func checkHandover(n *network, req heddle.AttachRequest) error {
+	if !req.Handover {
+		return nil
+	}
+	const what = "hand over endpoint "
+	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
+		return heddle.Errorf(heddle.BadOption, what+req.ID.String(), "on network "+n.Name, "in mode "+n.Mode+" a container has no interface of its own that an engine could move; use the engine's own host network")
+	}
+	if n.pool == nil {
+		return heddle.Errorf(heddle.BadOption, what+req.ID.String(), "on network "+n.Name, "an engine gives a container the addresses of a subnet: create the network with --subnet")
+	}
+	return nil
+}
+
+// whereabouts looks for the container's end of an endpoint's link.
+func (a *Agent) whereabouts(r record) (where place, seen *kernel.Seen, pod *kernel.Netns, err error) {
+	here, err := a.kernel.Has(r.handName(), r.alias())
+	if err != nil || here {
+		return onHost, nil, nil, err
+	}
+	pod, err = kernel.OpenNetns(r.Request.Netns)
+	if err != nil || a.kernel.IsOwn(pod) {
+		if pod != nil {
+			pod.Close()
+		}
+		return nowhere, nil, nil, nil
+	}
+	seen, err = pod.Find(r.alias())
+	if err != nil || seen == nil {
+		pod.Close()
+		return nowhere, nil, nil, err
+	}
+	return inContainer, seen, pod, nil
+}
+
+// handName is what the container's end is called while it is on the host.
+func (r record) handName() string {
+	if r.Endpoint.NIC != nil {
+		return r.Endpoint.NIC.Name
+	}
+	return r.Endpoint.ID.HandName()
+}
+
+// noticeHandover looks after an endpoint that was offered: once its link is in
+// the container, what it still needs there is made, and then the record says where
+// it is. The caller holds the endpoint's lock.
+func (a *Agent) noticeHandover(r record) (record, place, error) {
+	where, seen, pod, err := a.whereabouts(r)
+	if pod != nil {
+		defer pod.Close()
+	}
+	ready := where == inContainer && seen.Up && seen.Name != r.handName()
+	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
+		return r, where, err
+	}
+	n, err := a.networkFor(r.Endpoint)
+	if err != nil {
+		return r, where, err
+	}
+	next := r
+	next.Endpoint.Inside, next.Endpoint.Netns, next.Inode = seen.Name, r.Request.Netns, pod.Inode()
+	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
+		return r, where, err
+	}
+	defer a.work()()
+	if err := a.hold(next, pod); err != nil {
+		return r, where, err
+	}
+	if err := a.realise(next, pod); err != nil {
+		return r, where, err
+	}
+	if err := a.recordTaken(r, next); err != nil {
+		return r, where, err
+	}
+	a.announce(next.Endpoint, pod)
+	return next, where, nil
+}
+
+// recordTaken puts next in the place of r. What next wants on the host, r wanted.
+func (a *Agent) recordTaken(r, next record) error {
+	if err := a.step("ledger taken"); err != nil {
+		return err
+	}
+	if err := a.ledger.putRecord(next); err != nil {
+		return err
+	}
+	a.swap(r, next)
+	return nil
+}
+
+// noticeHandovers looks after all endpoints that were offered.
+func (a *Agent) noticeHandovers() {
+	a.mu.RLock()
+	var offered []heddle.EndpointID
+	for id, r := range a.endpoints {
+		if r.offered() && a.pending[id] == "" {
+			offered = append(offered, id)
+		}
+	}
+	a.mu.RUnlock()
+	for _, id := range offered {
+		unlock := a.ids.lock(id)
+		if r, known := a.lookup(id); known && r.offered() && a.pendingOf(id) == "" {
+			if _, _, err := a.noticeHandover(r); err != nil {
+				a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
+			}
+		}
+		unlock()
+	}
+}
+
+// offered reports whether the endpoint is handed over and not known to be taken.
+func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside == "" }
+
+// offeredBefore handles an id that is recorded already, of an endpoint that is
+// handed over. It is not done when nothing of it is left, or nobody has taken it
+// and something else is asked for.
+func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
+	old, where, err := a.noticeHandover(old)
+	if err != nil {
+		return true, reply, err
+	}
+	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
+		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC
+	switch {
+	case where != nowhere && same && (where == onHost) == old.offered():
+		if where == onHost {
+			err = a.realise(old, nil)
+		}
+		reply = a.reply(n, old)
+		reply.Existed = true
+		return true, reply, err
+	case where == inContainer:
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
+	}
+	err = a.remove(old)
+	return err != nil, reply, err
+}
+
+// repairHandover puts back what is missing of an endpoint that is handed over. A
+// link that is gone is its engine's to ask for again.
+func (a *Agent) repairHandover(r record) (made []string, err error) {
+	r, where, err := a.noticeHandover(r)
+	switch {
+	case err != nil || r.Endpoint.NIC != nil:
+		return nil, err
+	case where == onHost && r.offered():
+		defer a.sharing(r)()
+		return a.kernel.Apply(r.Plan, nil)
+	case where != inContainer || r.offered():
+		return nil, nil
+	}
+	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	if err != nil {
+		return nil, nil
+	}
+	defer pod.Close()
+	defer a.sharing(r)()
+	return a.kernel.Apply(r.Plan, pod)
+}
+
+// removal is what has to go with an endpoint, and the namespace that it is in: of
+// one that was handed over, the container's end wherever it is now.
+func (a *Agent) removal(r record) (heddle.Plan, *kernel.Netns) {
+	if !r.Endpoint.Handover {
+		return r.Plan, a.podOf(r)
+	}
+	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
+	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
+	if r.Endpoint.NIC == nil {
+		p.Host.Links = append(slices.Clone(p.Host.Links), end)
+	}
+	_, seen, pod, err := a.whereabouts(r)
+	if err != nil {
+		a.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
+	}
+	if seen != nil && r.Endpoint.NIC == nil {
+		end.Name = seen.Name
+		p.Pod.Links = []heddle.Link{end}
+	}
+	if pod == nil && r.Endpoint.NIC != nil {
+		pod = a.podOf(r)
+	}
+	return p, pod
+}
+
+// handRoutes are the routes that the endpoint's engine has to make.
+func (a *Agent) handRoutes(n *network, e heddle.Endpoint) []heddle.Route {
+	p, err := n.mode.Endpoint(a.host(), n.Network, e)
+	if err != nil {
+		return nil // it was planned before
+	}
+	return heddle.HandRoutes(p)
+}

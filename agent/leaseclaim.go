@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// leased reports whether an endpoint's wanted addresses are all leased, and
+// returns them.
+func (n *network) leased(ips []netip.Addr) (all []netip.Prefix, is bool) {
+	for _, s := range n.Subnets {
+		for _, ip := range ips {
+			if holder, held := n.pool.Holder(ip); held && s.Contains(ip) && holder == leaseID(ip) {
+				all = append(all, netip.PrefixFrom(ip, s.Bits()))
+			}
+		}
+	}
+	return all, len(ips) > 0 && len(all) == len(ips)
+}
+
+// claimLeased takes over, for an endpoint, the addresses that were leased for it.
+func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip.Prefix, is bool, err error) {
+	if !req.Handover {
+		return nil, false, nil
+	}
+	if addrs, is = n.leased(req.IPs); !is {
+		return nil, false, nil
+	}
+	for _, e := range a.endpointsOn(n.ID) {
+		for _, p := range e.Addrs {
+			if slices.Contains(addrs, p) && e.ID != req.ID {
+				return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", p.Addr().String(), "endpoint "+e.ID.String()+" has it; detach that first")
+			}
+		}
+	}
+	return addrs, true, nil
+}
+
+// fitLeases puts the leases on a network's subnets into its pool, which is new.
+func (a *Agent) fitLeases(n *network) {
+	a.leaseOps.Lock()
+	defer a.leaseOps.Unlock()
+	for _, l := range a.leases {
+		p, err := a.poolByID(l.Pool)
+		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
+			continue
+		}
+		if _, err := n.pool.TakeOne(p.Subnet, l.Addr.Addr(), leaseID); err != nil {
+			a.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
+		}
+	}
+}
+
+// holdsLeased reports whether an endpoint that is handed over has leased addresses.
+func (n *network) holdsLeased(e heddle.Endpoint) bool {
+	var ips []netip.Addr
+	for _, p := range e.Addrs {
+		ips = append(ips, p.Addr())
+	}
+	_, is := n.leased(ips)
+	return e.Handover && is
+}

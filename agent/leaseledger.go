@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// The part of the ledger about what engines have asked for before there is an
+// endpoint or a network. It is on the disk: they keep it over a reboot.
+
+var (
+	bucketPools  = []byte("pools")  // disk: pool id -> Pool
+	bucketLeases = []byte("leases") // disk: pool id|address -> Lease
+)
+
+func (l *ledger) putPool(p Pool) error { return put(l.disk, bucketPools, p.ID, p, "pool "+p.ID) }
+
+func (l *ledger) dropPool(id string) error { return l.forget(bucketPools, id, "pool "+id) }
+
+func (l *ledger) putLease(x Lease) error {
+	return put(l.disk, bucketLeases, leaseKey(x.Pool, x.Addr.Addr()), x, "lease of "+x.Addr.String())
+}
+
+func (l *ledger) dropLease(x Lease) error {
+	return l.forget(bucketLeases, leaseKey(x.Pool, x.Addr.Addr()), "lease of "+x.Addr.String())
+}
+
+func (l *ledger) forget(bucket []byte, key, object string) error {
+	err := l.disk.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
+	if err != nil {
+		return writeError(object, err)
+	}
+	return nil
+}
+
+// leases reads all leases and pools.
+func (l *ledger) leases() (leases map[string]Lease, pools map[string]Pool, err error) {
+	leases, pools = map[string]Lease{}, map[string]Pool{}
+	err = l.disk.View(func(tx *bbolt.Tx) error {
+		err := tx.Bucket(bucketLeases).ForEach(func(k, v []byte) error {
+			x := Lease{since: time.Now()}
+			err := read(k, v, &x)
+			leases[string(k)] = x
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bucketPools).ForEach(func(k, v []byte) error {
+			var x Pool
+			err := read(k, v, &x)
+			pools[string(k)] = x
+			return err
+		})
+	})
+	return leases, pools, err
+}
+
+func read(key, sealed []byte, into any) error {
+	value, err := unseal(key, sealed)
+	if err == nil {
+		err = json.Unmarshal(value, into)
+	}
+	return broken(key, err)
+}

@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Publish gives an endpoint that is there other published ports than it has: all
+// of them, none with an empty list. A mapping without a port of the host gets a
+// free one. On an error the endpoint has the ports that it had.
+func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
+	if !a.ready.Load() {
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of", id.String(), "call again when the agent is back")
+	}
+	if err := ctx.Err(); err != nil {
+		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of", id.String(), err, "call again")
+	}
+	defer a.ids.lock(id)()
+	defer a.work()()
+	r, known := a.lookup(id)
+	if !known {
+		return heddle.Endpoint{}, noEndpoint(id)
+	}
+	n, err := a.networkFor(r.Endpoint)
+	if err != nil {
+		return heddle.Endpoint{}, err
+	}
+	if samePorts(r.Endpoint.Ports, ports) {
+		return r.shown(), nil
+	}
+	if ports, err = a.chosen(ports); err != nil {
+		return heddle.Endpoint{}, err
+	}
+	req := r.Request
+	req.Ports = slices.DeleteFunc(slices.Clone(ports), func(p heddle.PortMapping) bool { return slices.Contains(r.Endpoint.Ports, p) })
+	err = checkMappings(id, ports)
+	if err == nil {
+		err = checkPorts(n, req)
+	}
+	if err == nil {
+		err = a.exchangePorts(id, r.Endpoint.Ports, ports)
+	}
+	if err != nil {
+		return heddle.Endpoint{}, err
+	}
+	next := r
+	next.Endpoint.Ports, next.Request.Ports = ports, ports
+	if next, err = a.exchange(n, r, next); err != nil {
+		return heddle.Endpoint{}, errors.Join(err, a.exchangePorts(id, ports, r.Endpoint.Ports))
+	}
+	a.forgetFlows(r.Endpoint)
+	a.forgetFlows(next.Endpoint)
+	return next.shown(), nil
+}
+
+// samePorts reports whether an endpoint has just the ports asked for; one that may
+// be any is any.
+func samePorts(has, asked []heddle.PortMapping) bool {
+	return slices.EqualFunc(has, asked, func(p, q heddle.PortMapping) bool {
+		if q.HostPort == 0 {
+			q.HostPort = p.HostPort
+		}
+		return p == q
+	})
+}
+
+func (a *Agent) exchangePorts(id heddle.EndpointID, old, next []heddle.PortMapping) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ports.free(id, old)
+	err := a.ports.reserve(id, next)
+	if err != nil {
+		err = errors.Join(err, a.ports.reserve(id, old))
+	}
+	return err
+}
+
+// exchange puts an endpoint's next record in the place of the old, and the kernel
+// in line with it. What an agent that dies here leaves, the next one finds. The
+// caller holds the endpoint's lock.
+func (a *Agent) exchange(n *network, old, next record) (record, error) {
+	var err error
+	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
+		return old, err
+	}
+	if err := a.step("ledger ports"); err != nil {
+		return old, err
+	}
+	if err := a.ledger.putRecord(next); err != nil {
+		return old, err
+	}
+	a.swap(old, next)
+	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
+	defer a.sharing(next)()
+	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
+		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
+	}
+	if err != nil {
+		a.swap(next, old)
+		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted))
+	}
+	return next, nil
+}
+
+// swap replaces an endpoint's record in memory.
+func (a *Agent) swap(old, next record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counted[old.Endpoint.ID] {
+		a.wanted.add(next.Plan.Host)
+		a.wanted.remove(old.Plan.Host)
+	}
+	a.endpoints[old.Endpoint.ID] = next
+}
+
+// portTries bounds the search for a port that nobody has.
+const portTries = 32
+
+// chosen fills in the ports of the host that are left open.
+func (a *Agent) chosen(ports []heddle.PortMapping) ([]heddle.PortMapping, error) {
+	all := slices.Clone(ports)
+	for i, p := range all {
+		for try := 0; p.HostPort == 0 && try < portTries; try++ {
+			q := p
+			var err error
+			if q.HostPort, err = anyPort(p); err != nil {
+				return nil, heddle.Wrap(heddle.BadAddress, "find a free port for", p.String(), err, "name an address of this host, or the port")
+			}
+			if !a.isPublished(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
+				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
+			}
+		}
+	}
+	return all, nil
+}
+
+func (a *Agent) isPublished(p heddle.PortMapping) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return slices.ContainsFunc(a.ports[portKey(p)], func(q published) bool { return collide(p, q.PortMapping) })
+}
+
+// anyPort asks the kernel for a port on which nobody listens.
+func anyPort(p heddle.PortMapping) (uint16, error) {
+	host := ""
+	if p.HostIP.IsValid() {
+		host = p.HostIP.String()
+	}
+	address := net.JoinHostPort(host, fmt.Sprint(0))
+	if p.Protocol == "udp" {
+		c, err := net.ListenPacket("udp", address)
+		if err != nil {
+			return 0, err
+		}
+		defer c.Close()
+		return uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return uint16(l.Addr().(*net.TCPAddr).Port), nil
+}

@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// RenameNetwork implements API. The key is the name: the old one goes and the new
+// one comes in one transaction, so that no host sees both or none.
+func (c *Cluster) RenameNetwork(ctx context.Context, id, name string, change func(*heddle.Network)) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		old, err := c.nameOf(id)
+		if err != nil {
+			return err
+		}
+		if old == name {
+			return c.ChangeNetwork(ctx, name, func(n *heddle.Network) error { change(n); return nil })
+		}
+		n, revision, err := c.stored(old)
+		switch {
+		case err != nil:
+			return err
+		case n.Deleting:
+			return heddle.Errorf(heddle.NetworkLeaving, "name network", name, "it is being deleted")
+		}
+		if there, _, err := c.stored(name); err == nil {
+			return heddle.Errorf(heddle.NetworkExists, "network", there.Name+" of the cluster", "choose another name, or delete the old one first")
+		}
+		n.Name = name
+		change(&n)
+		done, _, err := c.commit(ctx, store.Change{
+			Require: []store.Condition{{Key: networkKey(old), Revision: revision}, {Key: networkKey(name)}},
+			Put:     []store.Entry{put(networkKey(name), n)},
+			Delete:  []string{networkKey(old)},
+		})
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// nameOf is the name of the network with the ID.
+func (c *Cluster) nameOf(id string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, n := c.record.network(id)
+	if n == nil {
+		return "", heddle.Errorf(heddle.NoNetwork, "network of the cluster with ID", id, "'heddle network list' shows those there are")
+	}
+	return n.Name, nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/door/docker"
+	"github.com/heddle-network/heddle/door/docker/engine"
+)
+
+// dockerSide is what Docker has to do with the agent: the door that dockerd calls,
+// and the engine that calls dockerd. The engine may be missing (--docker-host none).
+type dockerSide struct {
+	door    *docker.Server
+	engine  *engine.Engine
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// serveDocker opens the door for Docker before the agent says that it is ready:
+// dockerd starts after that. Nobody who has not asked for it is kept from the
+// other doors if it cannot be opened.
+func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error) (*dockerSide, error) {
+	if c.DockerSocket == "none" {
+		return nil, nil
+	}
+	path := c.DockerSocket
+	if path == "" {
+		path = docker.DefaultSocket
+	}
+	s, err := newDockerSide(c, a, log)
+	if err != nil {
+		return nil, err
+	}
+	l, err := docker.Listen(path)
+	switch {
+	case err != nil && c.DockerSocket == "":
+		log.Warn("Docker is not served", "error", err)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	log.Info("Docker is served", "socket", path)
+	a.Show(s.door.Part)
+	go func() { failed <- s.door.Serve(l) }()
+	if s.engine != nil {
+		ctx, stop := context.WithCancel(context.Background())
+		s.stop = stop
+		s.running.Go(func() { s.engine.Run(ctx) })
+	}
+	return s, nil
+}
+
+func newDockerSide(c config, a *agent.Agent, log *slog.Logger) (s *dockerSide, err error) {
+	s = &dockerSide{stop: func() {}}
+	s.door, err = docker.NewServer(a, docker.Options{StateDir: c.StateDir, RunDir: c.RunDir, Log: log, Changed: func() {
+		if s.engine != nil {
+			s.engine.Wake()
+		}
+	}})
+	if err == nil && c.DockerHost != "none" {
+		s.engine, err = engine.New(a, s.door, engine.Options{Host: c.DockerHost, Log: log})
+	}
+	return s, err
+}
+
+// close waits for the calls of Docker's that are under way, and to Docker.
+func (s *dockerSide) close(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.stop()
+	err := s.door.Shutdown(ctx)
+	s.running.Wait()
+	return err
+}

@@ -1,0 +1,136 @@
+package docker
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Binding says which of our networks one of the engine's is. The engine's ids
+// differ between hosts, ours do not.
+type Binding struct {
+	DockerID  string `json:"dockerID"`
+	NetworkID string `json:"networkID"`
+	// Provisional says that the network does not bear the engine's name for it
+	// yet, which no request carries.
+	Provisional bool `json:"provisional,omitempty"`
+}
+
+// bindings are on disk: after a reboot the engine knows its networks and tells
+// nobody.
+type bindings struct {
+	path string
+	mu   sync.RWMutex
+	all  map[string]Binding
+	// changed is called after each change.
+	changed func()
+}
+
+func openBindings(path string, changed func()) (*bindings, error) {
+	b := &bindings{path: path, all: map[string]Binding{}, changed: changed}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &b.all)
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks in", path, err, "restore the file from a copy, or move it away: Docker's networks of this driver have to be removed and created anew then")
+	}
+	return b, nil
+}
+
+func (b *bindings) find(dockerID string) (Binding, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	found, known := b.all[dockerID]
+	return found, known
+}
+
+func (b *bindings) list() (all []Binding) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for _, d := range slices.Sorted(maps.Keys(b.all)) {
+		all = append(all, b.all[d])
+	}
+	return all
+}
+
+// put records a binding, or strikes it out if it names no network of ours.
+func (b *bindings) put(with Binding) error {
+	return b.change(func(all map[string]Binding) {
+		all[with.DockerID] = with
+		if with.NetworkID == "" {
+			delete(all, with.DockerID)
+		}
+	})
+}
+
+// named records that a network has the engine's name.
+func (b *bindings) named(dockerID string) error {
+	return b.change(func(all map[string]Binding) {
+		if with, known := all[dockerID]; known {
+			with.Provisional = false
+			all[dockerID] = with
+		}
+	})
+}
+
+func (b *bindings) change(f func(map[string]Binding)) error {
+	b.mu.Lock()
+	after := maps.Clone(b.all)
+	f(after)
+	if maps.Equal(after, b.all) {
+		b.mu.Unlock()
+		return nil
+	}
+	text, err := json.MarshalIndent(after, "", "\t")
+	if err == nil {
+		err = replace(b.path, text)
+	}
+	if err == nil {
+		b.all = after
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "record Docker's networks in", b.path, err, "make room on that file system")
+	}
+	if b.changed != nil {
+		b.changed()
+	}
+	return nil
+}
+
+// replace writes a file so that it is there whole, before and after a crash.
+func replace(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	aside := path + ".new"
+	f, err := os.OpenFile(aside, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,83 @@
+package docker
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// draft is an endpoint that the engine has created and nobody has joined yet.
+type draft struct {
+	// DockerNetwork is the engine's id of its network.
+	DockerNetwork string               `json:"dockerNetwork"`
+	Request       heddle.AttachRequest `json:"request"`
+}
+
+// drafts are in the run folder: they outlive the agent. After a reboot the engine
+// deletes its endpoints by itself.
+type drafts struct{ dir string }
+
+func openDrafts(dir string) (*drafts, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --run-dir")
+	}
+	return &drafts{dir}, nil
+}
+
+// file is that of an endpoint, whose id is checked before it becomes a name.
+func (d *drafts) file(endpoint string) (string, error) {
+	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
+		return "", heddle.Errorf(heddle.BadID, "Docker's endpoint", clip(endpoint), "an id has 64 hexadecimal digits")
+	}
+	return filepath.Join(d.dir, endpoint), nil
+}
+
+func (d *drafts) put(endpoint string, e draft) error {
+	path, err := d.file(endpoint)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(e)
+	if err == nil {
+		if err = os.WriteFile(path+".new", text, 0o600); err == nil {
+			err = os.Rename(path+".new", path)
+		}
+	}
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerFull, "record Docker's endpoint in", path, err, "make room on that file system")
+	}
+	return nil
+}
+
+func (d *drafts) get(endpoint string) (e draft, known bool, err error) {
+	path, err := d.file(endpoint)
+	if err != nil {
+		return e, false, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return e, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err != nil {
+		return e, false, heddle.Wrap(heddle.LedgerBroken, "read Docker's endpoint in", path, err, "remove the file")
+	}
+	return e, true, nil
+}
+
+func (d *drafts) drop(endpoint string) error {
+	path, err := d.file(endpoint)
+	if err != nil {
+		return nil // it was never put
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return heddle.Wrap(heddle.LedgerFull, "remove", path, err, "remove the file")
+	}
+	return nil
+}

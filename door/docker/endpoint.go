@@ -1,0 +1,173 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// dstPrefix is what the engine calls interfaces in containers, with a number
+// that it chooses.
+const dstPrefix = "eth"
+
+// endpointID is our name for the engine's endpoint. Which number its interface
+// gets nobody tells.
+func endpointID(dockerID string) heddle.EndpointID {
+	return heddle.EndpointID{Container: dockerID, IfName: dstPrefix}
+}
+
+// owner says for which network of the engine an endpoint is.
+func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
+
+// createEndpoint notes down what Join does: only then there is a container. The
+// answer may fill only what came empty, which is the MAC address.
+func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error) {
+	n, err := s.network(q.NetworkID)
+	if err != nil {
+		return nil, err
+	}
+	if n.Deleting {
+		return nil, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "use another network")
+	}
+	given := endpointInterface{}
+	if q.Interface != nil {
+		given = *q.Interface
+	}
+	req := heddle.AttachRequest{Network: n.Name, ID: endpointID(q.EndpointID), Owner: owner(q.NetworkID), Handover: true}
+	for _, text := range []string{given.Address, given.AddressIPv6} {
+		if text == "" {
+			continue
+		}
+		a, err := bare(text)
+		if err != nil {
+			return nil, err
+		}
+		req.IPs = append(req.IPs, a)
+	}
+	answer := endpointInterface{}
+	if given.MacAddress != "" {
+		req.MAC, err = heddle.ParseMAC(given.MacAddress)
+	} else if n.Mode != "direct" { // a NIC has its own
+		req.MAC = macOf(req, n)
+		answer.MacAddress = string(req.MAC)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.endpoints.put(q.EndpointID, draft{q.NetworkID, req}); err != nil {
+		return nil, err
+	}
+	return createdEndpoint{&answer}, nil
+}
+
+// macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has
+// the same MAC again, which its neighbours know.
+func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
+	for _, a := range req.IPs {
+		if a.Is4() {
+			b := a.As4()
+			return heddle.MAC(fmt.Sprintf("02:42:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3]))
+		}
+	}
+	return req.ID.DefaultMAC(n.ID, 0)
+}
+
+// deleteEndpoint forgets an endpoint, and detaches it if nobody left it.
+func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error) {
+	if err := endpointID(q.EndpointID).Check(); err != nil {
+		return nothing{}, nil // it was never created
+	}
+	if _, err := s.agent.Detach(ctx, endpointID(q.EndpointID)); err != nil {
+		return nil, err
+	}
+	return nothing{}, s.endpoints.drop(q.EndpointID)
+}
+
+// endpointInfo is what the engine shows.
+func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
+	e, err := s.agent.Endpoint(endpointID(q.EndpointID))
+	if errors.Is(err, heddle.NoEndpoint.Sentinel()) {
+		return endpointInfo{map[string]any{}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value := map[string]any{keyMAC: string(e.MAC), "heddle.endpoint": e.ID.String(), "heddle.network": e.NetworkName}
+	if len(e.Ports) > 0 {
+		value[keyPorts] = bindingsOf(e)
+	}
+	return endpointInfo{value}, nil
+}
+
+// join makes the endpoint. The engine takes the link by its name, moves it,
+// renames it, and gives it addresses and routes as the answer says.
+func (s *Server) join(ctx context.Context, q join) (any, error) {
+	d, known, err := s.endpoints.get(q.EndpointID)
+	if err == nil && (!known || d.DockerNetwork != q.NetworkID) {
+		err = heddle.Errorf(heddle.NoEndpoint, "endpoint of Docker's", first(q.EndpointID, 12), "start the container anew")
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.network(q.NetworkID)
+	if err != nil {
+		return nil, err
+	}
+	req := d.Request
+	req.Network, req.Netns = n.Name, q.SandboxKey // its name may have changed
+	reply, err := s.agent.Attach(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return render(n, reply), nil
+}
+
+// render says how the engine equips the container. On an overlay the way out is
+// docker_gwbridge, which the engine adds where there is no gateway; the network
+// itself is the way out with the option gwbridge=false.
+func render(n heddle.Network, reply heddle.AttachReply) joined {
+	j := joined{InterfaceName: interfaceName{SrcName: reply.Source, DstPrefix: dstPrefix}}
+	for _, r := range reply.Routes {
+		route := staticRoute{Destination: r.Dst.String(), RouteType: onLink}
+		if r.Via.IsValid() {
+			route.RouteType, route.NextHop = viaNextHop, r.Via.String()
+		}
+		j.StaticRoutes = append(j.StaticRoutes, route)
+	}
+	if throughGatewayBridge(n) {
+		return j
+	}
+	j.DisableGatewayService = true
+	for _, g := range gateways(n, reply) {
+		if g.Is4() {
+			j.Gateway = g.String()
+		} else {
+			j.GatewayIPv6 = g.String()
+		}
+	}
+	return j
+}
+
+func throughGatewayBridge(n heddle.Network) bool {
+	return n.Mode == "overlay" && !n.Internal && n.Options["gwbridge"] != "false"
+}
+
+func gateways(n heddle.Network, reply heddle.AttachReply) []netip.Addr {
+	if n.Internal {
+		return nil
+	}
+	return reply.Gateways
+}
+
+// leave detaches the link; the engine forgets the endpoint later, or joins it anew.
+func (s *Server) leave(ctx context.Context, q endpointRef) (any, error) {
+	if strings.TrimSpace(q.EndpointID) == "" || endpointID(q.EndpointID).Check() != nil {
+		return nothing{}, nil
+	}
+	_, err := s.agent.Detach(ctx, endpointID(q.EndpointID))
+	return nothing{}, err
+}

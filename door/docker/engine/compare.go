@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/docker"
+)
+
+// Kinds of findings.
+const (
+	kindAway   = "docker-away"   // dockerd does not answer
+	kindName   = "docker-name"   // a network has another name in Docker than in the cluster
+	kindLeft   = "docker-left"   // a network of dockerd's is no longer the cluster's
+	kindAbsent = "docker-absent" // a network of the cluster's is not in dockerd
+)
+
+// round is one comparison.
+type round struct {
+	*Engine
+	there    map[string]network // dockerd's, by Docker's id
+	findings []heddle.Finding
+	// again says that there is more to be done, without anybody being told.
+	again bool
+}
+
+// compare brings dockerd's networks and the agent's in line, as far as possible, and
+// says what is not.
+func (e *Engine) compare(ctx context.Context) *round {
+	r := &round{Engine: e, there: map[string]network{}}
+	all, err := e.docker.networks(ctx)
+	if err != nil {
+		r.away(err)
+		return r
+	}
+	for _, n := range all {
+		r.there[n.ID] = n
+	}
+	bound := e.door.Networks()
+	has := map[string]bool{} // our networks that dockerd has
+	for _, b := range bound {
+		if r.bound(ctx, b) {
+			has[b.NetworkID] = true
+		}
+	}
+	for _, n := range e.agent.Networks() {
+		if n.Docker != nil && n.Shared && !n.Deleting && !has[n.ID] {
+			r.add(ctx, n)
+		}
+	}
+	return r
+}
+
+// away is a finding only for a host whose Docker should have a network. Whoever
+// listens for dockerd wakes the engine when it is there.
+func (r *round) away(err error) {
+	if len(r.door.Networks()) > 0 || slices.ContainsFunc(r.agent.Networks(), func(n heddle.Network) bool { return n.Docker != nil }) {
+		r.find(kindAway, "dockerd", err)
+	}
+}
+
+func (r *round) find(kind, object string, err error) {
+	r.findings = append(r.findings, heddle.Finding{Kind: kind, Object: object, Detail: err.Error()})
+}
+
+// bound looks after one network that dockerd has, or is said to have: it reports
+// whether there is, or may soon be, no need for another.
+func (r *round) bound(ctx context.Context, b docker.Binding) bool {
+	n, there := r.there[b.DockerID]
+	if !there {
+		return r.missed(b)
+	}
+	delete(r.lost, b.DockerID)
+	_, err := r.agent.NetworkByID(b.NetworkID)
+	switch {
+	case errors.Is(err, heddle.NoNetwork.Sentinel()):
+		r.drop(ctx, n)
+	case err == nil && b.Provisional:
+		r.name(b, n)
+	}
+	return true
+}
+
+// name gives a network of ours the name that it has here, which makes it known to
+// the dockerds of other hosts.
+func (r *round) name(b docker.Binding, n network) {
+	_, err := r.agent.NameNetwork(b.NetworkID, n.Name, n.described())
+	if err == nil {
+		err = r.door.Named(b.DockerID)
+	}
+	if err != nil {
+		r.find(kindName, "network "+n.Name, err)
+		return
+	}
+	r.log.Info("a network of Docker's has its name", "network", n.Name, "id", b.NetworkID)
+}
+
+// drop removes a network from dockerd that the cluster has no more. One that has
+// containers stays until they are gone.
+func (r *round) drop(ctx context.Context, n network) {
+	err := r.docker.remove(ctx, n.ID)
+	if status(err) == http.StatusNotFound {
+		err = r.door.Forget(n.ID)
+	}
+	if err != nil {
+		r.find(kindLeft, "network "+n.Name, err)
+		return
+	}
+	r.log.Info("a network that the cluster has no more is removed from Docker", "network", n.Name)
+}
+
+// missed strikes out a network that dockerd does not have (any more).
+func (r *round) missed(b docker.Binding) bool {
+	since, known := r.lost[b.DockerID]
+	if !known {
+		since = time.Now()
+		r.lost[b.DockerID] = since
+	}
+	if time.Since(since) < settleTime {
+		r.again = true
+		return true
+	}
+	delete(r.lost, b.DockerID)
+	if err := r.door.Forget(b.DockerID); err != nil {
+		r.find(kindAbsent, "network of Docker's "+b.DockerID, err)
+		return true
+	}
+	r.log.Info("a network that dockerd does not have is forgotten", "docker", b.DockerID, "id", b.NetworkID)
+	if b.Provisional { // nobody else has heard of it
+		err := r.agent.DeleteNetwork(b.NetworkID)
+		r.log.Info("a network without a name is deleted", "id", b.NetworkID, "error", err)
+	}
+	return false
+}
+
+// add creates a network of the cluster in dockerd, unless something else has the
+// name there: that is its owner's, and stays.
+func (r *round) add(ctx context.Context, n heddle.Network) {
+	for _, other := range r.there {
+		if other.Name == n.Name {
+			r.find(kindAbsent, "network "+n.Name, heddle.Errorf(heddle.NetworkExists, "create in this host's Docker the cluster's network", n.Name,
+				"another one of that name is there ("+other.Driver+", "+other.ID[:min(12, len(other.ID))]+"): remove that, or have it renamed, and the cluster's comes by itself"))
+			return
+		}
+	}
+	if err := r.docker.create(ctx, wantedOf(n, r.driver)); err != nil {
+		r.find(kindAbsent, "network "+n.Name, err)
+		return
+	}
+	r.log.Info("a network of the cluster is in Docker", "network", n.Name, "id", n.ID)
+}
+
+// status is the HTTP status of dockerd's refusal; 0 of another error, or none.
+func status(err error) int {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.status
+	}
+	return 0
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// callTime bounds a call to dockerd: within some, it calls its driver.
+const callTime = 30 * time.Second
+
+// dockerd is a client of the Docker Engine API. The module that Docker offers reads
+// addresses strictly, and dockerd 20.10 writes some that it refuses (a gateway of
+// IPv6 with its prefix length): one network of somebody else's would hide all.
+type dockerd struct {
+	http *http.Client
+	base string
+}
+
+func dial(host string) (*dockerd, error) {
+	u, err := url.Parse(host)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadArgument, "read Docker's address", host, err, "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+	}
+	t := &http.Transport{MaxIdleConns: 2, IdleConnTimeout: time.Minute}
+	d := &dockerd{http: &http.Client{Transport: t}}
+	switch {
+	case u.Scheme == "unix" && strings.HasPrefix(u.Path, "/"):
+		d.base = "http://docker"
+		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var n net.Dialer
+			return n.DialContext(ctx, "unix", u.Path)
+		}
+	case u.Scheme == "tcp" && u.Host != "":
+		d.base = "http://" + u.Host
+	default:
+		return nil, heddle.Errorf(heddle.BadArgument, "Docker's address", host, "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+	}
+	return d, nil
+}
+
+// refusal is dockerd's word.
+type refusal struct {
+	status  int
+	Message string `json:"message"`
+}
+
+func (r *refusal) Error() string { return r.Message }
+
+// call sends a request and decodes the answer into reply, if there is one.
+func (d *dockerd) call(ctx context.Context, method, path string, body, reply any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	version, err := d.version(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := d.send(ctx, method, version+path, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if reply == nil {
+		return nil
+	}
+	return json.NewDecoder(answer.Body).Decode(reply)
+}
+
+// version asks dockerd for its version of the API, as a path. It is asked each time:
+// another dockerd may answer at the address by now.
+func (d *dockerd) version(ctx context.Context) (string, error) {
+	answer, err := d.send(ctx, "GET", "/_ping", nil)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<10)) // the connection is used again
+	if v := answer.Header.Get("API-Version"); v != "" {
+		return "/v" + v, nil
+	}
+	return "", nil
+}
+
+func (d *dockerd) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var text bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&text).Encode(body); err != nil {
+			return nil, err
+		}
+	}
+	q, err := http.NewRequestWithContext(ctx, method, d.base+path, &text)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	answer, err := d.http.Do(q)
+	if err != nil {
+		var cause *url.Error
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return nil, err
+	}
+	if answer.StatusCode < 300 {
+		return answer, nil
+	}
+	defer answer.Body.Close()
+	r := &refusal{status: answer.StatusCode}
+	json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(r)
+	if r.Message == "" {
+		r.Message = fmt.Sprintf("%s %s: %s", method, path, answer.Status)
+	}
+	return nil, r
+}
+
+// follow calls told when dockerd answers, and each time its networks have changed,
+// until the connection or the context ends.
+func (d *dockerd) follow(ctx context.Context, told func()) {
+	version, err := d.version(ctx)
+	if err != nil {
+		return
+	}
+	answer, err := d.send(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","disconnect"]}`), nil)
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	told()
+	for events := json.NewDecoder(answer.Body); ; told() {
+		var event json.RawMessage
+		if events.Decode(&event) != nil {
+			return
+		}
+	}
+}

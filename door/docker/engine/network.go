@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// network is one of dockerd's, as far as it matters here, in the form in which it is
+// listed and created (Docker Engine API, v1.40 and later).
+type network struct {
+	ID             string `json:"Id,omitempty"`
+	Name           string
+	CheckDuplicate bool `json:",omitempty"` // before v1.44: refuse a second one of the name
+	Driver         string
+	Scope          string `json:",omitempty"`
+	EnableIPv4     *bool  `json:",omitempty"`
+	EnableIPv6     bool
+	Internal       bool
+	Attachable     bool
+	IPAM           ipam
+	Options        map[string]string
+	Labels         map[string]string
+}
+
+type ipam struct {
+	Driver  string
+	Options map[string]string
+	Config  []pool
+}
+
+// pool holds texts: what dockerd says of others' networks must not matter.
+type pool struct {
+	Subnet             string            `json:",omitempty"`
+	IPRange            string            `json:",omitempty"`
+	Gateway            string            `json:",omitempty"`
+	AuxiliaryAddresses map[string]string `json:",omitempty"`
+}
+
+func (d *dockerd) networks(ctx context.Context) (all []network, err error) {
+	return all, d.call(ctx, "GET", "/networks", nil, &all)
+}
+
+func (d *dockerd) create(ctx context.Context, n network) error {
+	return d.call(ctx, "POST", "/networks/create", n, nil)
+}
+
+func (d *dockerd) remove(ctx context.Context, id string) error {
+	return d.call(ctx, "DELETE", "/networks/"+id, nil, nil)
+}
+
+// described is what other hosts have to know of a network.
+func (n network) described() *heddle.DockerNetwork {
+	d := &heddle.DockerNetwork{Labels: filled(n.Labels), Options: without(n.Options), IPAMOptions: without(n.IPAM.Options), Attachable: n.Attachable}
+	for _, p := range n.IPAM.Config {
+		subnet, err := netip.ParsePrefix(p.Subnet)
+		if err != nil {
+			continue
+		}
+		one := heddle.DockerPool{Subnet: subnet.Masked()}
+		one.Range, _ = netip.ParsePrefix(p.IPRange)
+		for name, text := range p.AuxiliaryAddresses {
+			text, _, _ = strings.Cut(text, "/")
+			if a, err := netip.ParseAddr(text); err == nil {
+				if one.Reserved == nil {
+					one.Reserved = map[string]netip.Addr{}
+				}
+				one.Reserved[name] = a
+			}
+		}
+		if one.Range.IsValid() || one.Reserved != nil {
+			d.Pools = append(d.Pools, one)
+		}
+	}
+	return d
+}
+
+// wantedOf is how a dockerd shall have a network of the cluster.
+func wantedOf(n heddle.Network, driver string) network {
+	w := network{Name: n.Name, CheckDuplicate: true, Driver: driver, Internal: n.Internal, Attachable: n.Docker.Attachable,
+		Options: identified(n.Docker.Options, n.ID), Labels: n.Docker.Labels,
+		IPAM: ipam{Driver: driver, Options: identified(n.Docker.IPAMOptions, n.ID)}}
+	v4 := false
+	for i, subnet := range n.Subnets {
+		p := pool{Subnet: subnet.String()}
+		if i < len(n.Gateways) && n.Gateways[i].IsValid() {
+			p.Gateway = n.Gateways[i].String()
+		}
+		for _, known := range n.Docker.Pools {
+			if known.Subnet != subnet {
+				continue
+			}
+			if known.Range.IsValid() {
+				p.IPRange = known.Range.String()
+			}
+			for name, a := range known.Reserved {
+				if p.AuxiliaryAddresses == nil {
+					p.AuxiliaryAddresses = map[string]string{}
+				}
+				p.AuxiliaryAddresses[name] = a.String()
+			}
+		}
+		v4 = v4 || subnet.Addr().Is4()
+		w.EnableIPv6 = w.EnableIPv6 || subnet.Addr().Is6()
+		w.IPAM.Config = append(w.IPAM.Config, p)
+	}
+	if !v4 {
+		w.EnableIPv4 = &v4
+	}
+	return w
+}

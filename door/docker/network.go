@@ -1,0 +1,166 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+func (s *Server) capabilities(context.Context, nothing) (any, error) {
+	return capabilities{Scope: "local", ConnectivityScope: "local", GwAllocChecker: true}, nil
+}
+
+// gatewayCheck answers engines from 28.0 on: networks have gateways, or leave
+// their address unused, as the engine's own drivers do.
+func (s *Server) gatewayCheck(context.Context, gatewayQuery) (any, error) {
+	return gatewayAnswer{}, nil
+}
+
+// discover is told of nodes by engines of a swarm; agents find each other.
+func (s *Server) discover(context.Context, nothing) (any, error) { return nothing{}, nil }
+
+// Networks lists which network of the engine is which of ours.
+func (s *Server) Networks() []Binding { return s.networks.list() }
+
+// Named records that a network bears the engine's name by now.
+func (s *Server) Named(dockerID string) error { return s.networks.named(dockerID) }
+
+// Forget strikes out a network that the engine has no more.
+func (s *Server) Forget(dockerID string) error {
+	return s.networks.put(Binding{DockerID: dockerID})
+}
+
+// createNetwork makes a network under a provisional name, or takes on one that is
+// there (heddle.id).
+func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) {
+	if q.NetworkID == "" {
+		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "the request has no NetworkID")
+	}
+	if _, err := s.network(q.NetworkID); err == nil {
+		return nothing{}, nil // asked again: the connection broke
+	}
+	w, err := wishesOf(q, s.agent.Spans("overlay"))
+	if err != nil {
+		return nil, err
+	}
+	if w.id != "" {
+		return nothing{}, s.takeOn(q.NetworkID, w)
+	}
+	if err := s.acceptable(w); err != nil {
+		return nil, err
+	}
+	w.network.Ranges = s.rangesOf(w)
+	made, _, err := s.agent.CreateNetwork(w.network, false)
+	if err != nil {
+		return nil, err
+	}
+	return nothing{}, s.networks.put(Binding{q.NetworkID, made.ID, made.HasProvisionalName()})
+}
+
+// acceptable refuses what an agent would take and an engine could not use.
+func (s *Server) acceptable(w wishes) error {
+	n := w.network
+	if n.Mode == "host" {
+		return heddle.Errorf(heddle.BadOption, "option", "mode=host", "containers share the host's network with --network host, without any driver")
+	}
+	foreign := func(space string) bool { return !ours(space) }
+	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
+		remedy := "create it with --ipam-driver heddle"
+		if !w.modeGiven {
+			remedy += ", or on this host alone with -o mode=bridge"
+		}
+		return heddle.Errorf(heddle.DockerIPAM, "mode "+n.Mode+" with addresses of", "Docker's IPAM driver ("+n.Subnets[i].String()+")", remedy)
+	}
+	return nil
+}
+
+// takeOn binds the engine's network to one of ours.
+func (s *Server) takeOn(dockerID string, w wishes) error {
+	n, err := s.agent.NetworkByID(w.id)
+	if err != nil {
+		return err
+	}
+	for _, subnet := range w.network.Subnets {
+		if !slices.Contains(n.Subnets, subnet) {
+			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", subnet.String(), fmt.Sprintf("its subnets are %v", n.Subnets))
+		}
+	}
+	if len(w.network.Subnets) != len(n.Subnets) {
+		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
+	}
+	return s.networks.put(Binding{dockerID, n.ID, false})
+}
+
+// deleteNetwork deletes a network, on all hosts if it is on several. What is gone
+// already is well. The engine drops its own network whatever the answer is, so the
+// binding goes in any case; one that other hosts use stays with them, and whoever
+// keeps the engine's networks gives this engine another.
+func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
+	n, err := s.network(q.NetworkID)
+	if err == nil {
+		err = s.agent.DeleteNetwork(n.Name)
+	}
+	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		err = nil
+	}
+	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
+}
+
+// uncreateNetwork takes a creation back: what was there before stays.
+func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, error) {
+	if w, err := wishesOf(q, false); err != nil || w.id != "" {
+		return nothing{}, s.Forget(q.NetworkID)
+	}
+	return s.deleteNetwork(ctx, networkRef{q.NetworkID})
+}
+
+// network is ours of the engine's id.
+func (s *Server) network(dockerID string) (heddle.Network, error) {
+	b, known := s.networks.find(dockerID)
+	if !known {
+		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", first(dockerID, 12), "remove it with 'docker network rm' and create it anew")
+	}
+	return s.agent.NetworkByID(b.NetworkID)
+}
+
+// Part is this door's line in the agent's status.
+func (s *Server) Part() heddle.PartStatus {
+	p := heddle.PartStatus{Name: "docker", State: "ok"}
+	unnamed, gone := 0, 0
+	all := s.networks.list()
+	for _, b := range all {
+		switch n, err := s.agent.NetworkByID(b.NetworkID); {
+		case err != nil:
+			gone++
+		case n.HasProvisionalName():
+			unnamed++
+		}
+	}
+	p.Detail = fmt.Sprintf("%d networks", len(all))
+	if unnamed > 0 {
+		p.State, p.Detail = "warn", p.Detail+fmt.Sprintf(", of %d dockerd has not told the name", unnamed)
+	}
+	if gone > 0 {
+		p.State, p.Detail = "warn", p.Detail+fmt.Sprintf(", %d of them deleted here", gone)
+	}
+	return p
+}
+
+// sweep removes networks that were made while an engine waited, and that it was
+// not told of: the agent died before it had recorded whose they are.
+func (s *Server) sweep() {
+	bound := map[string]bool{}
+	for _, b := range s.networks.list() {
+		bound[b.NetworkID] = true
+	}
+	for _, n := range s.agent.Networks() {
+		if bound[n.ID] || n.Shared || !n.HasProvisionalName() {
+			continue
+		}
+		err := s.agent.DeleteNetwork(n.Name)
+		s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
+	}
+}

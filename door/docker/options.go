@@ -1,0 +1,226 @@
+package docker
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Keys of the engine (moby, libnetwork/netlabel).
+const (
+	keyGeneric  = "com.docker.network.generic"
+	keyInternal = "com.docker.network.internal"
+	keyIPv6     = "com.docker.network.enable_ipv6"
+	keyMTU      = "com.docker.network.driver.mtu"
+	keyGateway  = "com.docker.network.gateway"
+	keyMAC      = "com.docker.network.endpoint.macaddress"
+	keyPorts    = "com.docker.network.portmap"
+	keyPrefix   = "com.docker.network.container_iface_prefix"
+	// keyMasquerade is the bridge driver's.
+	keyMasquerade = "com.docker.network.bridge.enable_ip_masquerade"
+)
+
+// Keys of this door.
+const (
+	keyMode = "mode"
+	// KeyID names a network that is there already, as an option of the network
+	// and of its IPAM: so the agents tell their engines of a network that another
+	// host has created.
+	KeyID = "heddle.id"
+)
+
+// elsewhere says what to do instead of options of Docker's own drivers that no
+// mode has.
+var elsewhere = map[string]string{
+	"ipvlan_mode":                                         "there is no mode ipvlan; -o mode=routed gives containers an address behind the host's own MAC",
+	"ipvlan_flag":                                         "there is no mode ipvlan; see -o mode=routed",
+	"encrypted":                                           "an overlay is not encrypted; 'heddle network show' lists a network's limits",
+	"com.docker.network.bridge.name":                      "bridges are named by heddle; leave the option out",
+	"com.docker.network.bridge.enable_icc":                "containers of one network reach each other; use a network for each group that shall not",
+	"com.docker.network.bridge.host_binding_ipv4":         "name the address when publishing: -p IP:HOST:CONTAINER",
+	"com.docker.network.bridge.inhibit_ipv4":              "leave the option out",
+	"com.docker.network.driver.overlay.vxlanid_list":      "one tunnel serves all networks of a cluster; leave the option out",
+	"com.docker.network.bridge.gateway_mode_ipv4":         "the option masquerade=false sends containers' own addresses out",
+	"com.docker.network.bridge.gateway_mode_ipv6":         "the option masquerade=false sends containers' own addresses out",
+	"com.docker.network.bridge.trusted_host_interfaces":   "leave the option out",
+	"com.docker.network.windowsshim.dnsservers":           "leave the option out",
+	"com.docker.network.host_ipv4":                        "leave the option out",
+	"com.docker.network.host_ipv6":                        "leave the option out",
+	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
+}
+
+// wishes is what CreateNetwork asks for.
+type wishes struct {
+	network heddle.Network
+	// id is that of a network that is there already, or empty.
+	id string
+	// modeGiven says that the mode was asked for, not chosen.
+	modeGiven bool
+	// spaces are the address spaces of the pools.
+	spaces []string
+}
+
+// wishesOf reads a request. Multi says that the host belongs to a cluster.
+func wishesOf(q createNetwork, multi bool) (w wishes, err error) {
+	generic, err := texts(q.Options[keyGeneric])
+	if err != nil {
+		return w, err
+	}
+	w.network.Name = heddle.ProvisionalDockerName(q.NetworkID)
+	if w.network.Internal, err = flag(q.Options, keyInternal); err != nil {
+		return w, err
+	}
+	if err := w.settings(generic); err != nil {
+		return w, err
+	}
+	if w.network.Mode == "" {
+		w.network.Mode = likely(w.network, multi)
+	}
+	for _, d := range append(slices.Clone(q.IPv4Data), q.IPv6Data...) {
+		if err := w.pool(d); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// likely is the mode of a network that names none: that of Docker's driver which
+// has the options given, else an overlay in a cluster and a bridge without.
+func likely(n heddle.Network, multi bool) string {
+	switch {
+	case n.Parent != "" || n.Options["macvlan_mode"] != "":
+		return "macvlan"
+	case multi:
+		return "overlay"
+	}
+	return "bridge"
+}
+
+func (w *wishes) settings(generic map[string]string) (err error) {
+	n := &w.network
+	for _, key := range slices.Sorted(maps.Keys(generic)) {
+		value := generic[key]
+		switch key {
+		case keyMode:
+			n.Mode, w.modeGiven = value, true
+		case KeyID:
+			w.id = value
+		case "parent":
+			n.Parent = value
+		case keyMTU:
+			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
+				return heddle.Errorf(heddle.BadMTU, "option", key+"="+clip(value), "give a number of bytes, such as 1450")
+			}
+		case keyPrefix:
+			if value != dstPrefix {
+				return heddle.Errorf(heddle.BadOption, "option", key+"="+clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
+			}
+		case keyMasquerade:
+			n.Options = with(n.Options, "masquerade", value)
+		default:
+			if remedy, known := elsewhere[key]; known {
+				return heddle.Errorf(heddle.BadOption, "option", key, remedy)
+			}
+			n.Options = with(n.Options, key, value)
+		}
+	}
+	return nil
+}
+
+// pool adds one pool. Null IPAM gives 0.0.0.0/0 and means none.
+func (w *wishes) pool(d ipamData) error {
+	if d.Pool == "" || strings.HasPrefix(d.Pool, "0.0.0.0/0") || d.Pool == "::/0" {
+		return nil
+	}
+	p, err := netip.ParsePrefix(d.Pool)
+	if err != nil {
+		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
+	}
+	n := &w.network
+	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
+	if d.Gateway != "" {
+		g, err := bare(d.Gateway)
+		if err != nil {
+			return err
+		}
+		n.Gateways = append(n.Gateways, g)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
+		a, err := bare(d.AuxAddresses[name])
+		if err != nil {
+			return err
+		}
+		n.Reserved = append(n.Reserved, a)
+	}
+	return nil
+}
+
+// texts reads a map of options; the engine sends numbers and booleans as text,
+// but whoever calls its API may not have.
+func texts(raw any) (map[string]string, error) {
+	all := map[string]string{}
+	if raw == nil {
+		return all, nil
+	}
+	given, ok := raw.(map[string]any)
+	if !ok {
+		return nil, heddle.Errorf(heddle.BadOption, "options", clip(fmt.Sprint(raw)), "give -o KEY=VALUE")
+	}
+	for key, value := range given {
+		switch v := value.(type) {
+		case string:
+			all[key] = v
+		case bool, float64:
+			all[key] = fmt.Sprint(v)
+		default:
+			return nil, heddle.Errorf(heddle.BadOption, "option", clip(key), "give -o KEY=VALUE")
+		}
+	}
+	return all, nil
+}
+
+func flag(options map[string]any, key string) (bool, error) {
+	switch v := options[key].(type) {
+	case nil:
+		return false, nil
+	case bool:
+		return v, nil
+	case string:
+		if b, err := strconv.ParseBool(v); err == nil {
+			return b, nil
+		}
+	}
+	return false, heddle.Errorf(heddle.BadOption, "option", fmt.Sprintf("%s=%v", key, options[key]), "give true or false")
+}
+
+// bare is the address of a text such as 10.20.0.1/24 or 10.20.0.1.
+func bare(s string) (netip.Addr, error) {
+	text, _, _ := strings.Cut(s, "/")
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return a, heddle.Wrap(heddle.BadAddress, "read Docker's address", clip(s), err, "give an address such as 10.20.0.1")
+	}
+	return a.Unmap(), nil
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}
+
+func first(s string, n int) string { return s[:min(n, len(s))] }
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}

@@ -1,0 +1,163 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// portBinding is the engine's published port (moby, libnetwork/types.PortBinding).
+// Proto is the IP protocol's number. HostPort 0 asks for any; a range from
+// HostPort to HostPortEnd for any of it.
+type portBinding struct {
+	Proto                 int
+	IP                    string
+	Port                  uint16
+	HostIP                string
+	HostPort, HostPortEnd uint16
+}
+
+var protocols = map[int]string{6: "tcp", 17: "udp"}
+
+// publish is called for the endpoint that is the container's way out, after Join.
+func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
+	wanted, err := portsOf(q.Options[keyPorts])
+	if err != nil {
+		return nil, err
+	}
+	id := endpointID(q.EndpointID)
+	if len(wanted) == 0 {
+		return nothing{}, nil
+	}
+	e, err := s.agent.Endpoint(id)
+	if err != nil {
+		return nil, err
+	}
+	if serves(e.Ports, wanted) {
+		return nothing{}, nil
+	}
+	return nothing{}, s.choose(ctx, id, wanted)
+}
+
+// unpublish takes the ports back; an endpoint that is gone has none.
+func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
+	_, err := s.agent.Publish(ctx, endpointID(q.EndpointID), nil)
+	if errors.Is(err, heddle.NoEndpoint.Sentinel()) || endpointID(q.EndpointID).Check() != nil {
+		err = nil
+	}
+	return nothing{}, err
+}
+
+// choose publishes; of a range of host ports the first that is free for all that
+// share it. What is left open altogether (port 0) the agent chooses.
+func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
+	for offset := uint16(0); ; offset++ {
+		ports, more, err := settle(wanted, offset)
+		if err != nil {
+			return err
+		}
+		_, err = s.agent.Publish(ctx, id, ports)
+		if !errors.Is(err, heddle.PortTaken.Sentinel()) || !more || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// settle gives each binding the port at the offset in its range, its last one when
+// the offset is beyond; more says that one of them has more.
+func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
+	for _, b := range wanted {
+		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
+		if room := max(b.HostPortEnd, b.HostPort) - b.HostPort; b.HostPort != 0 {
+			m.HostPort += min(offset, room)
+			more = more || offset < room
+		}
+		if b.HostIP != "" {
+			a, err := netip.ParseAddr(b.HostIP)
+			if err != nil {
+				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+			}
+			m.HostIP = a.Unmap()
+		}
+		all = append(all, m)
+	}
+	return all, more, nil
+}
+
+// portsOf reads the engine's list. The engine repeats a port of all addresses for
+// IPv4 and IPv6, which is one of ours.
+func portsOf(raw any) (all []portBinding, err error) {
+	if raw == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(raw)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadPort, "read Docker's published ports", "", err, "is this an engine from 20.10 on?")
+	}
+	var some []portBinding
+	for _, b := range all {
+		if protocols[b.Proto] == "" {
+			return nil, heddle.Errorf(heddle.BadPort, "published port", fmt.Sprintf("%d over IP protocol %d", b.Port, b.Proto), "ports are published over tcp or udp")
+		}
+		if b.Port == 0 {
+			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "ports are from 1 to 65535")
+		}
+		if a, err := netip.ParseAddr(b.HostIP); err == nil && a.IsUnspecified() {
+			b.HostIP = ""
+		}
+		b.IP = ""
+		if !slices.Contains(some, b) {
+			some = append(some, b)
+		}
+	}
+	return some, nil
+}
+
+// serves reports whether an endpoint publishes what is wanted: the engine asks
+// again when it has restarted.
+func serves(has []heddle.PortMapping, wanted []portBinding) bool {
+	for _, b := range wanted {
+		fits := func(m heddle.PortMapping) bool {
+			host := ""
+			if m.HostIP.IsValid() {
+				host = m.HostIP.String()
+			}
+			return m.ContainerPort == b.Port && m.Protocol == protocols[b.Proto] && host == b.HostIP &&
+				(b.HostPort == 0 || m.HostPort >= b.HostPort && m.HostPort <= max(b.HostPort, b.HostPortEnd))
+		}
+		if !slices.ContainsFunc(has, fits) {
+			return false
+		}
+	}
+	return len(has) == len(wanted)
+}
+
+// bindingsOf is what an endpoint publishes, in the engine's terms.
+func bindingsOf(e heddle.Endpoint) (all []portBinding) {
+	for _, m := range e.Ports {
+		b := portBinding{Port: m.ContainerPort, HostPort: m.HostPort, HostPortEnd: m.HostPort, HostIP: "0.0.0.0"}
+		for number, name := range protocols {
+			if name == m.Protocol {
+				b.Proto = number
+			}
+		}
+		if m.HostIP.IsValid() {
+			b.HostIP = m.HostIP.String()
+		}
+		for _, a := range e.Addrs {
+			if a.Addr().Is4() || b.IP == "" {
+				b.IP = a.Addr().String()
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}

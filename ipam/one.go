@@ -1,0 +1,38 @@
+package ipam
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TakeOne leases a single address of a subnet: the one wanted or, with the zero
+// value, a free one. Who has it is named after it. An address that the name has
+// already is returned again.
+func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.subnet == subnet })
+	if i < 0 {
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease from", subnet.String(), "network "+p.name+" has no such subnet")
+	}
+	l := p.lanes[i]
+	if !want.IsValid() {
+		a, ok := l.next()
+		if !ok {
+			return netip.Prefix{}, p.exhausted(name(want), l)
+		}
+		want = a
+	}
+	id := name(want)
+	if p.leases[id] != nil {
+		return netip.PrefixFrom(want, subnet.Bits()), nil
+	}
+	if err := l.refuses(id, want); err != nil {
+		return netip.Prefix{}, err
+	}
+	addr := netip.PrefixFrom(want, subnet.Bits())
+	p.record(id, []netip.Prefix{addr})
+	return addr, nil
+}

@@ -1,0 +1,75 @@
+package crash_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// TestKillWithEngine kills the agent before every step of the life of an endpoint
+// whose link an engine moves itself.
+func TestKillWithEngine(t *testing.T) {
+	cell.Need(t)
+	lan(t)
+	for _, mode := range []string{"bridge", "routed", "macvlan"} {
+		for _, op := range handovers(mode) {
+			t.Run(mode+"/"+op.name, func(t *testing.T) { killAtEveryStep(t, op) })
+		}
+	}
+}
+
+func handovers(mode string) []operation {
+	id := heddle.EndpointID{Container: "c1", IfName: "eth"}
+	create := func(t *testing.T, a *cell.Agent, _ string) {
+		_, _, err := a.CreateNetwork(ctx, network(mode), false)
+		must(t, err)
+	}
+	attach := func(a *cell.Agent, pod string) error {
+		_, err := a.Attach(ctx, heddle.AttachRequest{Network: "net", ID: id, Netns: pod, Handover: true})
+		return err
+	}
+	offer := func(t *testing.T, a *cell.Agent, pod string) {
+		create(t, a, pod)
+		must(t, attach(a, pod))
+	}
+	take := func(a *cell.Agent) error {
+		if out, err := cell.TrySh(`ip link set %[1]s netns pod && ip -n pod link set %[1]s name eth0 && ip -n pod link set eth0 up`, id.HandName()); err != nil {
+			return errors.New(out)
+		}
+		return noticed(a, id)
+	}
+	clearAll := func(t *testing.T, a *cell.Agent) {
+		_, err := a.Detach(ctx, id)
+		must(t, err)
+		must(t, a.DeleteNetwork(ctx, "net"))
+	}
+	return []operation{
+		{"offer", create, attach, clearAll, nil, 0},
+		{"take", offer, func(a *cell.Agent, _ string) error { return take(a) }, clearAll, nil, 2},
+		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
+			offer(t, a, pod)
+			must(t, take(a))
+		}, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
+		{"detach offered", offer, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
+	}
+}
+
+// noticed waits until the agent knows where the link is, or is dead.
+func noticed(a *cell.Agent, id heddle.EndpointID) error {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		all, err := a.Endpoints(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			if e.ID == id && e.Inside == "eth0" {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s is not known to be taken", id)
+}

@@ -1,0 +1,117 @@
+package docker
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// callTime bounds a command in a host: Docker waits up to 15 s for a driver that
+// is away, and a little more for a container that does not stop.
+const callTime = 90 * time.Second
+
+// Name is the host's.
+func (h *Host) Name() string { return h.Host.Name }
+
+// Run runs a command in the host.
+func (h *Host) Run(t testing.TB, argv ...string) string {
+	t.Helper()
+	out, err := h.TryRun(argv...)
+	if err != nil {
+		t.Fatalf("%s on %s: %v\n%s", strings.Join(argv, " "), h.Name(), err, out)
+	}
+	return out
+}
+
+// TryRun runs a command in the host, and returns what it printed.
+func (h *Host) TryRun(argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	cmd, err := h.Command(ctx, argv...)
+	if err != nil {
+		return "", err
+	}
+	cmd.Env = environment()
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// environment has programs of the host use its own dockerd, whatever the
+// caller's shell is set to.
+func environment() []string {
+	all := []string{"NO_COLOR=1", "DOCKER_CLI_HINTS=false", "HOME=/run"}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "DOCKER_") && name != "HOME" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Docker runs the docker command against the host's dockerd.
+func (h *Host) Docker(t testing.TB, args ...string) string {
+	t.Helper()
+	return h.Run(t, append([]string{"docker"}, args...)...)
+}
+
+// TryDocker is Docker for a command that may fail.
+func (h *Host) TryDocker(args ...string) (string, error) {
+	return h.TryRun(append([]string{"docker"}, args...)...)
+}
+
+// Heddle runs the heddle command against the host's agent.
+func (h *Host) Heddle(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := h.TryHeddle(t, args...)
+	if err != nil {
+		t.Fatalf("heddle %s on %s: %v\n%s", strings.Join(args, " "), h.Name(), err, out)
+	}
+	return out
+}
+
+// TryHeddle is Heddle for a command that may fail.
+func (h *Host) TryHeddle(t testing.TB, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(cell.Build(t, "heddle"), append([]string{"--socket", h.Socket}, args...)...)
+	cmd.Env = environment()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// StartAgent starts the host's agent; without arguments with those of before.
+func (h *Host) StartAgent(t testing.TB, args ...string) {
+	t.Helper()
+	if len(args) > 0 {
+		h.args = args
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := h.Host.StartAgent(ctx, h.args...); err != nil {
+		t.Fatalf("start the agent of %s: %v\n%s", h.Name(), err, h.AgentLog())
+	}
+}
+
+// KillAgent ends the host's agent without a word.
+func (h *Host) KillAgent(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := h.Host.KillAgent(ctx); err != nil {
+		t.Fatalf("kill the agent of %s: %v", h.Name(), err)
+	}
+}
+
+// AgentLog is the end of the agent's log.
+func (h *Host) AgentLog() string { return tail(h.Log) }
+
+func tail(file string) string {
+	b, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}

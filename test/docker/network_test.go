@@ -1,0 +1,143 @@
+package docker_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// listed is an error until the host's Docker shows the network, or shows it no more.
+func listed(h *docker.Host, name string, want bool) error {
+	out, err := h.TryDocker("network", "ls", "--filter", "name=^"+name+"$", "--format", "{{.Name}} {{.Driver}}")
+	if err == nil && (out == name+" heddle") != want {
+		err = fmt.Errorf("network %s: want it listed: %t; docker network ls says %q", name, want, out)
+	}
+	return err
+}
+
+// everywhere waits until all hosts' Dockers show a network, or none does.
+func everywhere(t *testing.T, l *docker.Lab, name string, want bool) {
+	t.Helper()
+	took := l.Everywhere(t, fmt.Sprintf("network %s in Docker: %t", name, want), func(h *docker.Host) error { return listed(h, name, want) })
+	t.Logf("%s on all hosts: %t after %s", name, want, took.Round(time.Millisecond))
+}
+
+// inspect is one value that Docker knows of a network.
+func inspect(t *testing.T, h *docker.Host, name, format string) string {
+	t.Helper()
+	return h.Docker(t, "network", "inspect", "--format", format, name)
+}
+
+// TestCreateOnce creates a network in one dockerd, and finds the same in all.
+func TestCreateOnce(t *testing.T) {
+	l := docker.New(t, 3)
+	first, last := l.Hosts[0], l.Hosts[2]
+	first.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "--subnet", "fd20::/64", "--ipv6",
+		"--ip-range", "10.20.0.128/25", "--aux-address", "printer=10.20.0.200", "--label", "team=blue", "-o", "com.docker.network.driver.mtu=1400", "myapp")
+	everywhere(t, l, "myapp", true)
+	const said = `{{json .IPAM.Config}} {{.Labels}} {{index .Options "com.docker.network.driver.mtu"}} {{.EnableIPv6}} {{.Internal}}`
+	want := inspect(t, first, "myapp", said)
+	id := ""
+	for _, h := range l.Hosts {
+		if got := inspect(t, h, "myapp", said); got != want {
+			t.Errorf("Docker of %s says\n%s\nand that of %s\n%s", h.Name(), got, first.Name(), want)
+		}
+		n, err := h.Network(t.Context(), "myapp")
+		if err != nil || id != "" && n.ID != id || !n.Shared || n.MTU != 1400 {
+			t.Errorf("agent of %s: %+v, %v", h.Name(), n, err)
+		}
+		id = n.ID
+		if h != first && inspect(t, h, "myapp", `{{index .Options "heddle.id"}}`) != id {
+			t.Errorf("Docker of %s does not know our id", h.Name())
+		}
+	}
+	t.Run("auto", func(t *testing.T) { // addresses chosen by us, IPv6 too
+		last.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--ipv6", "--internal", "auto")
+		everywhere(t, l, "auto", true)
+		for _, h := range l.Hosts {
+			if got, want := inspect(t, h, "auto", "{{range .IPAM.Config}}{{.Subnet}} {{end}}{{.Internal}}"), inspect(t, last, "auto", "{{range .IPAM.Config}}{{.Subnet}} {{end}}{{.Internal}}"); got != want {
+				t.Errorf("%s has %q, %s %q", h.Name(), got, last.Name(), want)
+			}
+		}
+		last.Docker(t, "network", "rm", "auto")
+		everywhere(t, l, "auto", false)
+	})
+	t.Run("Docker's own addresses are refused", func(t *testing.T) {
+		out, err := first.TryDocker("network", "create", "-d", "heddle", "own")
+		if err == nil || !strings.Contains(out, "--ipam-driver heddle") {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+	t.Run("removed by hand while others use it", func(t *testing.T) {
+		last.Docker(t, "run", "-d", "--name", "user", "--net", "myapp", "--stop-signal", "KILL", "box", "sleep", "3600")
+		first.TryDocker("network", "rm", "myapp")
+		everywhere(t, l, "myapp", true)
+		if got := inspect(t, first, "myapp", said); got != want {
+			t.Errorf("it came back as\n%s\nand was\n%s", got, want)
+		}
+		last.Docker(t, "rm", "-f", "user")
+	})
+	first.Docker(t, "network", "rm", "myapp")
+	everywhere(t, l, "myapp", false)
+	nothingLeft(t, l)
+}
+
+// TestDockerAway has a dockerd that is down while networks come and go, and a host
+// that joins the cluster later.
+func TestDockerAway(t *testing.T) {
+	l := docker.NewBare(t, 3)
+	a, b, late := l.Hosts[0], l.Hosts[1], l.Hosts[2]
+	a.StartAgent(t, "--store", "embedded", "--underlay", "eth0")
+	l.Join(t, b)
+	for _, h := range []*docker.Host{a, b} {
+		h.StartDocker(t)
+	}
+	create := func(h *docker.Host, name, subnet string) {
+		h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", subnet, name)
+	}
+	create(a, "going", "10.20.0.0/24")
+	world.Within(t, time.Minute, "the network is on both", func() error { return errors.Join(listed(a, "going", true), listed(b, "going", true)) })
+	b.StopDocker(t)
+	create(a, "coming", "10.21.0.0/24")
+	a.Docker(t, "network", "rm", "going")
+	l.Join(t, late)
+	b.StartDocker(t)
+	late.StartDocker(t)
+	everywhere(t, l, "coming", true)
+	everywhere(t, l, "going", false)
+	// an agent that is killed knows what it has named
+	b.KillAgent(t)
+	b.StartAgent(t)
+	late.Docker(t, "network", "rm", "coming")
+	everywhere(t, l, "coming", false)
+}
+
+// TestNameClash leaves alone what has the name in a dockerd already.
+func TestNameClash(t *testing.T) {
+	l := docker.New(t, 2)
+	a, b := l.Hosts[0], l.Hosts[1]
+	b.Docker(t, "network", "create", "-d", "bridge", "--label", "mine=yes", "myapp")
+	a.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "myapp")
+	world.Within(t, time.Minute, "the clash is told", func() error {
+		if !strings.Contains(b.AgentLog(), "docker-absent") || !strings.Contains(b.AgentLog(), "myapp") {
+			return errors.New(b.AgentLog())
+		}
+		return nil
+	})
+	if got := inspect(t, b, "myapp", "{{.Driver}} {{.Labels.mine}}"); got != "bridge yes" {
+		t.Errorf("the foreign network is %q by now", got)
+	}
+	b.Docker(t, "network", "rm", "myapp")
+	everywhere(t, l, "myapp", true)
+	// another of the name, created from this side: Docker refuses, for it is there
+	if out, err := b.TryDocker("network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.22.0.0/24", "myapp"); err == nil {
+		t.Errorf("a second network of the name: %s", out)
+	}
+	a.Docker(t, "network", "rm", "myapp")
+	everywhere(t, l, "myapp", false)
+}

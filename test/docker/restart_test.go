@@ -1,0 +1,135 @@
+package docker_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// backTime is how long a host may take to be whole again: Docker waits 15 s for a
+// driver that is away, and begins containers anew one after the other.
+const backTime = 90 * time.Second
+
+// resident is a container that a host's dockerd brings back, with the address that
+// it was given by name.
+type resident struct{ name, network, ip string }
+
+func (r resident) run(t *testing.T, h *docker.Host) {
+	t.Helper()
+	h.Docker(t, "run", "-d", "--restart", "always", "--network", r.network, "--ip", r.ip, "--name", r.name, "box", "sleep", "36000")
+}
+
+// back waits until the container runs, has its address, and answers its host.
+func (r resident) back(t *testing.T, h *docker.Host, after string) {
+	t.Helper()
+	world.Within(t, backTime, r.name+" is back after "+after, func() error {
+		out, err := h.TryDocker("inspect", "--format", "{{.State.Running}} {{(index .NetworkSettings.Networks \""+r.network+"\").IPAddress}}", r.name)
+		if err == nil && out != "true "+r.ip {
+			err = errors.New(out)
+		}
+		if err != nil {
+			return err
+		}
+		return h.Place.Ping(netip.MustParseAddr(r.ip))
+	})
+}
+
+// quietAudit waits until the host's agent has nothing to complain of.
+func quietAudit(t *testing.T, h *docker.Host, after string) {
+	t.Helper()
+	world.Within(t, backTime, "audit of "+h.Name()+" after "+after, func() error {
+		found, err := h.Audit(t.Context())
+		if err == nil && len(found) > 0 {
+			err = fmt.Errorf("%+v", found)
+		}
+		return err
+	})
+}
+
+// TestRestarts kills and stops the agent and dockerd of a host in every order: its
+// containers come back with their addresses, and nothing is left over.
+func TestRestarts(t *testing.T) {
+	l := docker.New(t, 2)
+	h := l.Hosts[1]
+	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode=bridge", "--subnet", "10.71.0.0/24", "flat")
+	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.72.0.0/20", "wide")
+	all := []resident{{"one", "flat", "10.71.0.9"}, {"two", "wide", "10.72.0.9"}}
+	for _, r := range all {
+		r.run(t, h)
+		r.back(t, h, "its start")
+	}
+	killAgent, startAgent := func() { h.KillAgent(t) }, func() { h.StartAgent(t) }
+	startDocker := func() { h.StartDocker(t) }
+	for _, c := range []struct {
+		name  string
+		steps []func()
+	}{
+		{"the agent is killed", []func(){killAgent, startAgent}},
+		{"dockerd is killed", []func(){h.KillDocker, startDocker}},
+		{"dockerd is stopped", []func(){func() { h.StopDocker(t) }, startDocker}},
+		{"the agent, dockerd killed; agent first", []func(){killAgent, h.KillDocker, startAgent, startDocker}},
+		{"dockerd, the agent killed; agent first", []func(){h.KillDocker, killAgent, startAgent, startDocker}},
+		{"both killed; dockerd first", []func(){h.KillDocker, killAgent, func() { atOnce(startDocker, func() { time.Sleep(3 * time.Second); startAgent() }) }}},
+		{"the agent is killed while dockerd starts", []func(){h.KillDocker, func() { atOnce(startDocker, func() { time.Sleep(time.Second); killAgent(); startAgent() }) }}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, step := range c.steps {
+				step()
+			}
+			for _, r := range all {
+				r.back(t, h, c.name)
+			}
+			quietAudit(t, h, c.name)
+		})
+	}
+	t.Run("the store is away", func(t *testing.T) { storeAway(t, l, all) })
+	for _, r := range all {
+		h.Docker(t, "rm", "-f", r.name)
+	}
+	h.Docker(t, "network", "rm", "flat", "wide")
+	quietAudit(t, h, "the end")
+}
+
+func atOnce(all ...func()) {
+	done := make(chan bool)
+	for _, f := range all {
+		go func() { defer func() { done <- true }(); f() }()
+	}
+	for range all {
+		<-done
+	}
+}
+
+// storeAway: without the store, what the host has goes on, starts and stops; what
+// needs the store is refused, all of it in the time that a call may take.
+func storeAway(t *testing.T, l *docker.Lab, all []resident) {
+	h := l.Hosts[1]
+	l.Hosts[0].KillAgent(t)
+	defer func() { l.Hosts[0].StartAgent(t) }()
+	for range 2 { // the second time it is known to be away
+		began := time.Now()
+		if out, err := h.TryDocker("network", "create", "-d", "heddle", "--ipam-driver", "heddle", "late"); err == nil {
+			t.Errorf("a network of several hosts is made without the store: %s", out)
+		} else if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("the refusal took %v: %s", took, out)
+		}
+	}
+	for _, r := range all {
+		h.Docker(t, "restart", "-t", "0", r.name)
+		r.back(t, h, "a restart without the store")
+	}
+	if out, err := h.TryDocker("run", "--rm", "--network", "wide", "box", "ping", "-c1", "-W5", all[1].ip); err != nil {
+		t.Errorf("a new container without the store: %v\n%s", err, strings.TrimSpace(out))
+	}
+	h.KillDocker()
+	h.StartDocker(t)
+	for _, r := range all {
+		r.back(t, h, "a start of dockerd without the store")
+	}
+}

@@ -1,0 +1,253 @@
+// Package handover_test plays the engine that moves links into containers itself,
+// as Docker does: it asks for an endpoint, takes the link, and tells nobody. What
+// it says to the agent and does to the kernel is libnetwork's order of things.
+package handover_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+var ctx = context.Background()
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCode(t *testing.T, err error, code heddle.Code) {
+	t.Helper()
+	if !errors.Is(err, code.Sentinel()) {
+		t.Errorf("got error %v, want %s", err, code)
+	}
+}
+
+// modes are those in which a link is made for the container.
+var modes = map[string][]world.NetworkOption{
+	"bridge": nil, "routed": {world.With("masquerade=true")}, "overlay": nil, "macvlan": {onLAN},
+}
+
+func onLAN(n *heddle.Network) {
+	n.Subnets = nil
+	n.Ranges = []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::1:0/112")}
+}
+
+func each(t *testing.T, test func(t *testing.T, w *world.World, mode string)) {
+	for mode, options := range modes {
+		t.Run(mode, func(t *testing.T) {
+			w := world.New(t)
+			w.Network(t, "net", mode, options...)
+			test(t, w, mode)
+		})
+	}
+}
+
+var outside = []netip.Addr{world.Outside4, world.Outside6}
+
+// noticed waits until the agent has seen where the link went.
+func noticed(t *testing.T, w *world.World, p *world.Pod) {
+	t.Helper()
+	world.Soon(t, "the agent notices where the link is", func() error {
+		e, err := w.Agent.Endpoint(p.Endpoint.ID)
+		if err == nil && e.Inside != "eth0" {
+			err = errors.New("it has not")
+		}
+		return err
+	})
+}
+
+// reaches looks at what a container of an engine has to have.
+func reaches(t *testing.T, w *world.World, a, b *world.Pod) {
+	t.Helper()
+	a.Reaches(t, b.Addrs()...)
+	b.Reaches(t, a.Addrs()...)
+	a.Reaches(t, outside...)
+	w.Host.Reaches(t, a.Addrs()...)
+}
+
+// TestTaken: a container reaches all from the moment the engine is ready, whether
+// the agent lives or not; it is known where its interface is; nothing is left when
+// it goes.
+func TestTaken(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
+		reaches(t, w, a, b)
+		noticed(t, w, a)
+		w.AuditEmpty(t)
+		whole(t, w, a, b)
+
+		var c *world.Pod
+		place := world.Namespace(t, "c")
+		reply := w.HandOver(t, place, "net")
+		w.Restart(t, func() {
+			c = &world.Pod{Place: place, Endpoint: reply.Endpoint}
+			c.Take(t, reply, "eth0")
+			reaches(t, w, a, c)
+		})
+		if e, err := w.Agent.Endpoint(reply.Endpoint.ID); err != nil || e.Inside != "eth0" {
+			t.Errorf("an agent that starts finds %+v (%v)", e, err)
+		}
+		reaches(t, w, c, b)
+		w.AuditEmpty(t)
+		whole(t, w, a, b, c)
+		again, err := w.Attach(ctx, w.HandOverRequest(place, reply))
+		if err != nil || !again.Existed || again.Source != reply.Source || len(again.Routes) != len(reply.Routes) {
+			t.Errorf("asked again: %+v, %v", again, err)
+		}
+		gone(t, w, c)
+	})
+}
+
+func whole(t *testing.T, w *world.World, pods ...*world.Pod) {
+	t.Helper()
+	for _, p := range pods {
+		found, err := w.Check(p.Endpoint.ID)
+		if err != nil || len(found) > 0 {
+			t.Errorf("check of %s: %+v, %v", p.Name, found, err)
+		}
+	}
+}
+
+// gone detaches an endpoint: its link goes wherever it is, its lease stays.
+func gone(t *testing.T, w *world.World, p *world.Pod) {
+	t.Helper()
+	_, err := w.Detach(ctx, p.Endpoint.ID)
+	must(t, err)
+	if out := p.Sh(t, "ip -br link show dev eth0 2>/dev/null || true"); out != "" {
+		t.Errorf("the container still has %s", out)
+	}
+	w.AuditEmpty(t)
+	for _, a := range p.Endpoint.Addrs {
+		leased := false
+		for _, l := range w.Leases() {
+			leased = leased || l.Addr == a
+		}
+		if !leased {
+			t.Errorf("%s is not leased any more", a)
+		}
+		must(t, w.Unlease(a.Masked().String(), a.Addr()))
+		must(t, w.Unlease(a.Masked().String(), a.Addr()))
+	}
+}
+
+// TestBrought: an engine that disconnects a container without us brings the link
+// back to the host; one whose container dies leaves nothing.
+func TestBrought(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		a := w.Engine(t, "a", "net")
+		noticed(t, w, a)
+		a.Sh(t, "ip link set eth0 down; ip link set eth0 name back")
+		world.Place{}.Sh(t, "ip -n a link set back netns %d; ip link set back name %s", os.Getpid(), a.Endpoint.ID.HandName())
+		gone(t, w, a)
+
+		place := world.Namespace(t, "b")
+		reply := w.HandOver(t, place, "net")
+		b := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		w.AuditEmpty(t)
+		gone(t, w, b) // offered, and never taken
+
+		reply = w.HandOver(t, place, "net")
+		b = &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		b.Take(t, reply, "eth0")
+		place.Delete()
+		world.Soon(t, "the dead container is found", func() error {
+			found, err := w.Audit()
+			if err == nil && (len(found) != 1 || found[0].Kind != "gone") {
+				err = errors.New(strings.TrimSpace(cell.Sh(t, "ip -br link")))
+			}
+			return err
+		})
+		removed, err := w.GC(ctx, "", nil)
+		if err != nil || len(removed) != 1 {
+			t.Errorf("gc removed %v, %v", removed, err)
+		}
+		w.AuditEmpty(t)
+	})
+}
+
+// TestDrift: what somebody takes away of an endpoint's host side is put back.
+func TestDrift(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		if mode == "macvlan" {
+			t.Skip("nothing of a macvlan container is on the host but a route, which TestMacvlan looks after")
+		}
+		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
+		noticed(t, w, a)
+		cell.Sh(t, "nft flush ruleset; ip -6 neigh flush nud permanent; ip neigh flush nud permanent")
+		world.Soon(t, "the firewall is back", func() error {
+			found, err := w.Audit()
+			if err == nil && len(found) > 0 {
+				err = errors.New(found[0].Object)
+			}
+			return err
+		})
+		reaches(t, w, a, b)
+	})
+}
+
+// TestRefused: what an engine cannot have.
+func TestRefused(t *testing.T) {
+	w := world.New(t)
+	_, _, err := w.CreateNetwork(heddle.Network{Name: "stack", Mode: "host"}, false)
+	must(t, err)
+	place := world.Namespace(t, "a")
+	q := w.Request(place, "stack")
+	q.Handover = true
+	_, err = w.Attach(ctx, q)
+	wantCode(t, err, heddle.BadOption)
+	w.Network(t, "net", "bridge")
+	reply := w.HandOver(t, place, "net")
+	q = w.HandOverRequest(place, reply)
+	q.ID.Container = "other"
+	_, err = w.Attach(ctx, q)
+	wantCode(t, err, heddle.AddressTaken)
+	w.AuditEmpty(t)
+}
+
+// TestPublished: ports come and go while the container runs, across a restart.
+func TestPublished(t *testing.T) {
+	for _, mode := range []string{"bridge", "routed", "overlay"} {
+		t.Run(mode, func(t *testing.T) {
+			w := world.New(t)
+			w.Network(t, "net", mode)
+			a := w.Engine(t, "a", "net")
+			a.Serve(t, 80, a.Addrs()...)
+			e, err := w.Publish(ctx, a.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp"), {ContainerPort: 80, Protocol: "udp"}})
+			must(t, err)
+			if len(e.Ports) != 2 || e.Ports[1].HostPort == 0 {
+				t.Fatalf("published: %v", e.Ports)
+			}
+			w.Restart(t, nil)
+			for _, at := range []netip.Addr{world.Host4, world.Host6} {
+				for i, proto := range []string{"tcp", "udp"} {
+					if got, err := w.Outside.Ask(proto, netip.AddrPortFrom(at, e.Ports[i].HostPort)); err != nil || got.Server != "a" {
+						t.Errorf("%s answers %+v, %v", at, got, err)
+					}
+				}
+			}
+			w.AuditEmpty(t)
+			b := w.Engine(t, "b", "net")
+			_, err = w.Publish(ctx, b.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp")})
+			wantCode(t, err, heddle.PortTaken)
+			must(t, func() error { _, err := w.Publish(ctx, a.Endpoint.ID, nil); return err }())
+			must(t, func() error {
+				_, err := w.Publish(ctx, b.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp")})
+				return err
+			}())
+			b.Forget(t)
+			w.AuditEmpty(t)
+		})
+	}
+}
