@@ -24,9 +24,11 @@ type config struct {
 	DockerSocket string `json:"dockerSocket,omitempty"`
 	// DockerHost is an address, "none", or empty for the usual one.
 	DockerHost string `json:"dockerHost,omitempty"`
-	LogLevel   string `json:"logLevel,omitempty"`
-	LogFormat  string `json:"logFormat,omitempty"`
-	FastPath   string `json:"fastPath,omitempty"`
+	// DockerDriver is what dockerd calls this agent, empty for heddle.
+	DockerDriver string `json:"dockerDriver,omitempty"`
+	LogLevel     string `json:"logLevel,omitempty"`
+	LogFormat    string `json:"logFormat,omitempty"`
+	FastPath     string `json:"fastPath,omitempty"`
 
 	Store      string `json:"store,omitempty"`
 	StoreCA    string `json:"storeCA,omitempty"`
@@ -58,7 +60,7 @@ these flags, unless it is told --store none. An etcd that is there already is us
 with --store etcd://HOST:PORT,… and its certificates (etcd+insecure:// without).
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
-dockerSocket, dockerHost, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
+dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
 storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…",
@@ -73,8 +75,8 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 			for name, value := range map[string][2]*string{
 				"name": {&c.Name, &flags.Name}, "state-dir": {&c.StateDir, &flags.StateDir}, "run-dir": {&c.RunDir, &flags.RunDir},
 				"socket-group": {&c.SocketGroup, &flags.SocketGroup}, "metrics": {&c.Metrics, &flags.Metrics}, "docker-socket": {&c.DockerSocket, &flags.DockerSocket},
-				"docker-host": {&c.DockerHost, &flags.DockerHost},
-				"log-level":   {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
+				"docker-host": {&c.DockerHost, &flags.DockerHost}, "docker-driver": {&c.DockerDriver, &flags.DockerDriver},
+				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token": {&c.Token, &flags.Token},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath},
@@ -102,6 +104,7 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 	f.StringVar(&flags.RunDir, "run-dir", flags.RunDir, "folder for the socket and the record of kernel objects; a tmpfs")
 	f.StringVar(&flags.SocketGroup, "socket-group", "", "group whose members may use the socket")
 	f.StringVar(&flags.DockerSocket, "docker-socket", "", "socket on which dockerd finds this agent as its driver, or none (default: "+docker.DefaultSocket+")")
+	f.StringVar(&flags.DockerDriver, "docker-driver", "", "what dockerd calls this agent, such as a managed plugin's heddle:latest (default: heddle)")
 	f.StringVar(&flags.DockerHost, "docker-host", "", "address of the dockerd that gets the cluster's networks, or none (default: "+engine.DefaultHost+")")
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")

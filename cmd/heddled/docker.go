@@ -61,7 +61,7 @@ func newDockerSide(c config, a *agent.Agent, log *slog.Logger) (s *dockerSide, e
 		}
 	}})
 	if err == nil && c.DockerHost != "none" {
-		s.engine, err = engine.New(a, s.door, engine.Options{Host: c.DockerHost, Log: log})
+		s.engine, err = engine.New(a, s.door, engine.Options{Host: c.DockerHost, Driver: c.DockerDriver, Log: log})
 	}
 	return s, err
 }

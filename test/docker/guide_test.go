@@ -13,7 +13,7 @@ import (
 // TestDockerGuide types the guide's blocks of shell, one after the other. Lines that
 // begin with "#> " are what must be seen in their block's output.
 func TestDockerGuide(t *testing.T) {
-	docker.Need(t, "docker-compose", "redis-server", "redis-cli")
+	docker.Need(t, "docker-compose", "redis-server", "redis-cli", "curl")
 	text, err := os.ReadFile("../../docs/guides/docker.md")
 	if err != nil {
 		t.Fatal(err)

@@ -42,12 +42,13 @@ func (h *Host) TryRun(argv ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// environment has programs of the host use its own dockerd, whatever the
-// caller's shell is set to.
+// environment has programs of the host use its own dockerd, whatever the caller's
+// shell is set to, and the distribution's before others: a client of another version
+// than dockerd's knows options that it does not.
 func environment() []string {
-	all := []string{"NO_COLOR=1", "DOCKER_CLI_HINTS=false", "HOME=/run"}
+	all := []string{"NO_COLOR=1", "HOME=/run", "PATH=/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")}
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "DOCKER_") && name != "HOME" {
+		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "DOCKER_") && name != "HOME" && name != "PATH" {
 			all = append(all, v)
 		}
 	}

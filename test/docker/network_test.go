@@ -38,7 +38,7 @@ func TestCreateOnce(t *testing.T) {
 	l := docker.New(t, 3)
 	first, last := l.Hosts[0], l.Hosts[2]
 	first.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "--subnet", "fd20::/64", "--ipv6",
-		"--ip-range", "10.20.0.128/25", "--aux-address", "printer=10.20.0.200", "--label", "team=blue", "-o", "com.docker.network.driver.mtu=1400", "myapp")
+		"--gateway", "10.20.0.1", "--gateway", "fd20::1", "--ip-range", "10.20.0.128/25", "--aux-address", "printer=10.20.0.200", "--label", "team=blue", "-o", "com.docker.network.driver.mtu=1400", "myapp")
 	everywhere(t, l, "myapp", true)
 	const said = `{{json .IPAM.Config}} {{.Labels}} {{index .Options "com.docker.network.driver.mtu"}} {{.EnableIPv6}} {{.Internal}}`
 	want := inspect(t, first, "myapp", said)

@@ -148,11 +148,12 @@ func connect(t *testing.T, l *docker.Lab) {
 
 // published has a port of a container on the overlay open on its host.
 func published(t *testing.T, l *docker.Lab) {
+	docker.NeedInImage(t, "curl")
 	b, c := l.Hosts[1], l.Hosts[2]
 	b.Docker(t, "run", "-d", "--name", "web", "--stop-signal", "KILL", "--net", "myapp", "-p", "8080:80", "box",
 		"sh", "-c", "mkdir /www && echo hello-from-web >/www/index.html && exec httpd -f -p 80 -h /www")
 	world.Within(t, time.Minute, "the port answers", func() error {
-		out, err := c.TryRun("busybox", "wget", "-q", "-T", "3", "-O", "-", "http://"+b.Addr4.String()+":8080/")
+		out, err := c.TryRun("curl", "-s", "-m", "3", "http://"+b.Addr4.String()+":8080/")
 		if err == nil && out != "hello-from-web" {
 			err = fmt.Errorf("it says %q", out)
 		}
