@@ -33,6 +33,7 @@ func TestForwards(t *testing.T) {
 func forwarding(t *testing.T, try func(*scene, world.Place) []error) {
 	s := newScene(t)
 	nested := nest(t, s.far, s.a)
+	defer func() { t.Logf("left because the container forwards: %d", s.second.Carried(t).Missed["forwarded"]) }()
 	for _, offload := range []string{"off", "on"} {
 		s.far.Sh(t, "ethtool -K nest0 tso %s gso %[1]s; ethtool -K nest0 tx-checksum-ip-generic %[1]s", offload)
 		for _, w := range ways {
