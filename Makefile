@@ -9,11 +9,11 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client \
-            clang-14 llvm-14 libbpf-dev
+            clang-14 llvm-14 libbpf-dev docker-compose curl
 
 # Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc))
-LONGEST  := ./test/modes ./test/attack ./kernel ./test/direct ./test/fleet
+LONGEST  := ./test/modes ./test/attack ./kernel ./test/direct ./test/fleet ./test/docker
 
 # Static binaries: the tests' own boot as /init in virtual machines.
 export CGO_ENABLED := 0

@@ -29,7 +29,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/cilium/ebpf v0.22.0 // indirect
+require github.com/cilium/ebpf v0.22.0
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect

@@ -104,7 +104,8 @@ func BridgedShortcuts(n Network, e Endpoint) State { return shortcuts(n, e, true
 var FastPaths = []string{"local", "sent", "received"}
 
 // FastMisses name why it left packets to the host's stack, in the order of enum
-// reason there; of all but the first "forwarded" the packet went on.
+// reason there. The packet went on, but for the first ones of "forwarded" that a
+// container sent on.
 var FastMisses = []string{"protocol", "options", "fragment", "length", "ttl", "source", "destination", "network", "link", "mtu", "neighbour", "kernel", "peer", "ecn", "forwarded"}
 
 // FastCounts is what the fast path did: packets and bytes by path, and the packets

@@ -67,6 +67,9 @@ func (f *Fast) takeSlot(ifindex uint32) (uint32, error) {
 		if err := f.objects.Counts.Put(s.index, zero); s.index != 0 && err != nil {
 			return 0, err
 		}
+		if err := f.objects.Forwards.Put(s.index, uint8(0)); err != nil {
+			return 0, err
+		}
 	}
 	s.users++
 	f.slots[ifindex] = s

@@ -46,6 +46,9 @@ func TestECNIn(t *testing.T) {
 					r.try(t, in, left("porta", "ecn", in.frame))
 					continue
 				}
+				if k.v6 && r.only4 {
+					continue
+				}
 				v := carried(t, r.judge(in), "received")
 				if got := v.out[15]; !k.v6 && got != 0xb8|want || k.v6 && got>>4 != 8|want {
 					t.Errorf("the model makes %#x of outer %d and inner %d", got, outer, inner)

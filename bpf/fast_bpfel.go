@@ -75,6 +75,7 @@ type fastWire struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	fastMapCounts    = "counts"
+	fastMapForwards  = "forwards"
 	fastMapPeers     = "peers"
 	fastMapPlaces4   = "places4"
 	fastMapPlaces6   = "places6"
@@ -133,11 +134,12 @@ type fastProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type fastMapSpecs struct {
-	Counts  *ebpf.MapSpec `ebpf:"counts"`
-	Peers   *ebpf.MapSpec `ebpf:"peers"`
-	Places4 *ebpf.MapSpec `ebpf:"places4"`
-	Places6 *ebpf.MapSpec `ebpf:"places6"`
-	Wires   *ebpf.MapSpec `ebpf:"wires"`
+	Counts   *ebpf.MapSpec `ebpf:"counts"`
+	Forwards *ebpf.MapSpec `ebpf:"forwards"`
+	Peers    *ebpf.MapSpec `ebpf:"peers"`
+	Places4  *ebpf.MapSpec `ebpf:"places4"`
+	Places6  *ebpf.MapSpec `ebpf:"places6"`
+	Wires    *ebpf.MapSpec `ebpf:"wires"`
 }
 
 // fastVariableSpecs contains global variables before they are loaded into the kernel.
@@ -166,16 +168,18 @@ func (o *fastObjects) Close() error {
 //
 // It can be passed to loadFastObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fastMaps struct {
-	Counts  *ebpf.Map `ebpf:"counts"`
-	Peers   *ebpf.Map `ebpf:"peers"`
-	Places4 *ebpf.Map `ebpf:"places4"`
-	Places6 *ebpf.Map `ebpf:"places6"`
-	Wires   *ebpf.Map `ebpf:"wires"`
+	Counts   *ebpf.Map `ebpf:"counts"`
+	Forwards *ebpf.Map `ebpf:"forwards"`
+	Peers    *ebpf.Map `ebpf:"peers"`
+	Places4  *ebpf.Map `ebpf:"places4"`
+	Places6  *ebpf.Map `ebpf:"places6"`
+	Wires    *ebpf.Map `ebpf:"wires"`
 }
 
 func (m *fastMaps) Close() error {
 	return _FastClose(
 		m.Counts,
+		m.Forwards,
 		m.Peers,
 		m.Places4,
 		m.Places6,

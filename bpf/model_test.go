@@ -16,6 +16,7 @@ type model struct {
 	index     map[string]int
 	wire      heddle.Wire
 	own, next heddle.MAC // of the way to the peer that is known
+	only4     bool       // the kernel takes no tunnel off IPv6 (before Linux 6.4)
 }
 
 // verdict is what becomes of a packet: carried by a path, or left for a reason, and
@@ -33,10 +34,10 @@ func left(who, reason string, frame []byte) verdict {
 
 // headers is what counts of a packet.
 type headers struct {
-	src, dst         netip.Addr
-	length, size     int
-	ttl, tos         byte
-	v6, tcp, bridged bool
+	src, dst     netip.Addr
+	length, size int
+	ttl, tos     byte
+	v6           bool
 }
 
 // read reads an IP packet; it returns a reason if it is not for the fast path.
@@ -82,7 +83,7 @@ func (h *headers) transport(proto byte, l4 []byte) (reason string) {
 	}
 	switch {
 	case proto == 6:
-		h.tcp, h.size = true, h.size+int(l4[12]>>4)*4
+		h.size += int(l4[12]>>4) * 4
 		return ""
 	case proto == 17 && !slices.Contains([]uint16{67, 68, 546, 547}, binary.BigEndian.Uint16(l4[2:])),
 		!h.v6 && proto == 1 && (l4[0] == 8 || l4[0] == 0),

@@ -41,7 +41,7 @@ func (m model) arrive(gso int, frame []byte) verdict {
 	case outer == 3 && inner == 0, outer == 1 && inner == 2:
 		// to be dropped, or to be marked ECT(1) (RFC 6040, section 4.2)
 		return left(to.Link, "ecn", frame)
-	case gso != 0:
+	case gso != 0 || h.v6 && m.only4:
 		return left(to.Link, "kernel", frame) // of an aggregate that it does not know the kind of
 	}
 	out := slices.Concat(to.MAC.Bytes(), to.PortMAC.Bytes(), frame[overhead-2:])

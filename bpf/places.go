@@ -14,8 +14,6 @@ import (
 const (
 	placeBridged = 1
 	placeHost    = 2
-	// placeForwards is the program's own: it stays as it is.
-	placeForwards = 4
 )
 
 // Put makes a shortcut; ifindex is that of its Link, 0 if it has none. It replaces
@@ -35,7 +33,6 @@ func (f *Fast) Put(s heddle.Shortcut, ifindex int) error {
 	switch {
 	case kept:
 		v.Slot = old.Slot
-		v.Flags |= old.Flags & placeForwards
 	case v.Ifindex != 0:
 		if v.Slot, err = f.takeSlot(v.Ifindex); err != nil {
 			return err
@@ -77,7 +74,6 @@ func (f *Fast) Has(s heddle.Shortcut, ifindex int) (there, same bool, err error)
 	}
 	want, err := f.encode(s, ifindex)
 	want.Slot = have.Slot
-	want.Flags |= have.Flags & placeForwards
 	return true, err == nil && want == have, nil
 }
 

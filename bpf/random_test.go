@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 // dice throws what random packets are made of.
@@ -22,6 +24,14 @@ func newDice(t *testing.T) dice {
 	}
 	t.Logf("HEDDLE_SEED=%d", seed)
 	return dice{rand.New(rand.NewPCG(seed, 0))}
+}
+
+// rounds is fewer where the processor is emulated.
+func rounds(n int) int {
+	if vm.InGuest() {
+		return n / 50
+	}
+	return n
 }
 
 func pick[T any](d dice, all ...T) T { return all[d.IntN(len(all))] }
@@ -101,7 +111,7 @@ func tooShort(b []byte) bool {
 // packet, counters too.
 func TestModel(t *testing.T) {
 	r, d := newRig(t), newDice(t)
-	for range 5000 {
+	for range rounds(5000) {
 		in := d.input(r)
 		if tooShort(in.frame) {
 			continue
@@ -119,7 +129,7 @@ func TestModel(t *testing.T) {
 func TestForged(t *testing.T) {
 	r, d := newRig(t), newDice(t)
 	want, carried := map[string]uint64{}, 0
-	for range 100000 {
+	for range rounds(100_000) {
 		in := d.forged(r)
 		if tooShort(in.frame) {
 			in.frame = append(in.frame, make([]byte, 40)...)

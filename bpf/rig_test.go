@@ -3,8 +3,10 @@ package bpf_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -74,6 +76,7 @@ func newRig(t *testing.T) *rig {
 		r.remotes[addr] = m
 		must(t, f.PutRemote(m, wire.Index))
 	}
+	r.only4 = before64(t)
 	r.furnish(t)
 	return r
 }
@@ -127,6 +130,18 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// before64 reports a kernel before Linux 6.4.
+func before64(t *testing.T) bool {
+	t.Helper()
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	must(t, err)
+	var major, minor int
+	if _, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil {
+		t.Fatal(err)
+	}
+	return major < 6 || major == 6 && minor < 4
 }
 
 // podMAC is that of the container behind a port.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -13,10 +14,14 @@ const carrierPatience = 100 * time.Millisecond
 // carry waits until the new links send. A link that is set up has the queue
 // "noop", which drops, until the kernel's link watch has seen the carrier
 // (net/core/link_watch.c); an endpoint that is reported as made must not lose
-// its first packet to that. Asking for the link makes kernels from 6.8 on look.
+// its first packet to that. Asking for the link makes kernels from 6.8 on look. A
+// link whose other end is left down has no carrier before somebody sets that up.
 func (a *attempt) carry(s *site, links []heddle.Link) error {
 	for _, l := range links {
-		if s == nil || l.Kind != "veth" || !a.fresh[s.side()+l.Name] {
+		if s == nil || l.Kind != "veth" || l.Down || !a.fresh[s.side()+l.Name] {
+			continue
+		}
+		if slices.ContainsFunc(links, func(o heddle.Link) bool { return o.Name == l.Peer && o.Down }) {
 			continue
 		}
 		for end := time.Now().Add(carrierPatience); time.Now().Before(end); time.Sleep(time.Millisecond) {

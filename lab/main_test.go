@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 // The test binary plays three more parts: the lab's own, a program that holds a
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	lab.Dispatch(args)
 	switch {
+	case len(args) == 0 && vm.InGuest():
+		os.Exit(vm.Main(m))
 	case len(args) > 0 && args[0] == "test-agent":
 		listen(args[1:])
 	case len(args) == 3 && args[0] == "test-count":
@@ -43,6 +46,16 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
+}
+
+// TestInGuests repeats under Debian's kernels what a lab needs of one: namespaces,
+// bridges, and the relays' TAPs and packet sockets.
+func TestInGuests(t *testing.T) {
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q"), Tools: vm.DefaultTools()}
+	if iperf, err := exec.LookPath("iperf3"); err == nil { // without it the test of throughput is left out
+		g.Tools = append(g.Tools, iperf)
+	}
+	g.RunEverywhere(t, "^(TestCuts|TestRelayPasses)$")
 }
 
 // quiet is set in the environment of tests that have a machine to themselves.

@@ -81,7 +81,10 @@ int from_port(struct __sk_buff *skb)
 		return missed(0, REASON_SOURCE);
 	if (skb->gso_size) {
 		if (skb->tc_index == FORWARDED) {
-			from->flags |= PLACE_FORWARDS;
+			/* this one is lost, and those that follow come by the stack */
+			__u8 *known = bpf_map_lookup_elem(&forwards, &from->slot);
+			if (known)
+				*known = 1;
 			missed(from->slot, REASON_FORWARDED);
 			return TC_ACT_SHOT;
 		}
@@ -164,8 +167,6 @@ int from_wire(struct __sk_buff *skb)
 	struct place *to = find(p.v6, p.dst, p.v6 ? 128 : 32);
 	if (!to || !to->ifindex || to->flags & (PLACE_HOST | PLACE_BRIDGED))
 		return missed(0, REASON_DESTINATION);
-	if (skb->gso_size && to->flags & PLACE_FORWARDS)
-		return missed(to->slot, REASON_FORWARDED);
 	if (!sent_by(&p, to, t->ip.saddr))
 		return missed(to->slot, REASON_PEER);
 	if (!fits(skb, &p, to->mtu))
@@ -175,6 +176,11 @@ int from_wire(struct __sk_buff *skb)
 	__u8 outer = t->ip.tos & ECN_MASK, inner = p.tos & ECN_MASK;
 	if ((outer == ECN_CE && !inner) || (outer == ECN_ECT_1 && inner == ECN_ECT_0))
 		return missed(to->slot, REASON_ECN);
+	if (skb->gso_size) {
+		__u8 *known = bpf_map_lookup_elem(&forwards, &to->slot);
+		if (known && *known)
+			return missed(to->slot, REASON_FORWARDED);
+	}
 	why = strip(skb, p.v6);
 	if (why >= 0)
 		return missed(to->slot, why);

@@ -13,7 +13,6 @@
 /* Flags of a place. */
 #define PLACE_BRIDGED 1 /* frames are addressed to the container, not to a gateway */
 #define PLACE_HOST 2    /* the host's own: the slow path knows what to do */
-#define PLACE_FORWARDS 4 /* it sends on what it gets; noticed by the program */
 
 /* place is where an address, or a peer's block, is found. */
 struct place {
@@ -113,7 +112,7 @@ enum reason {
 	REASON_KERNEL,      /* the kernel refused to make or remove the tunnel's headers */
 	REASON_PEER,        /* not from the peer that has the inner source */
 	REASON_ECN,
-	REASON_FORWARDED,   /* an aggregate to a container that sends on what it gets; the first is dropped */
+	REASON_FORWARDED,   /* an aggregate for, or from, a container that sends such on */
 	REASONS
 };
 
@@ -130,5 +129,14 @@ struct {
 	__type(value, struct count);
 	__uint(max_entries, 8192);
 } counts SEC(".maps");
+
+/* forwards are the endpoints, by slot, that were seen to send on an aggregate which
+ * came by a tunnel: they get theirs from the stack, which can take the tunnel off. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, __u8);
+	__uint(max_entries, 8192);
+} forwards SEC(".maps");
 
 #endif

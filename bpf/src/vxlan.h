@@ -26,9 +26,7 @@ struct tunnel {
 #define ASK_AFTER 1000000000ULL /* ns */
 
 /* FORWARDED marks an aggregate that came by a tunnel (skb->tc_index): the kernel
- * cannot be told that it is in a tunnel no more, and would cut it up wrongly. A
- * container that ends the flow does not mind; of one that sends it on, the first is
- * dropped, and its aggregates take the slow path from then on. */
+ * cannot be told that it is in a tunnel no more, and would cut it up wrongly. */
 #define FORWARDED 0x6864
 
 #ifndef BPF_F_ADJ_ROOM_DECAP_L3_IPV6

@@ -37,7 +37,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	if q.Interface != nil {
 		given = *q.Interface
 	}
-	req := heddle.AttachRequest{Network: n.Name, ID: endpointID(q.EndpointID), Owner: owner(q.NetworkID), Handover: true}
+	req := heddle.AttachRequest{Network: n.ID, ID: endpointID(q.EndpointID), Owner: owner(q.NetworkID), Handover: true}
 	for _, text := range []string{given.Address, given.AddressIPv6} {
 		if text == "" {
 			continue
@@ -118,7 +118,7 @@ func (s *Server) join(ctx context.Context, q join) (any, error) {
 		return nil, err
 	}
 	req := d.Request
-	req.Network, req.Netns = n.Name, q.SandboxKey // its name may have changed
+	req.Network, req.Netns = n.ID, q.SandboxKey // its name may change meanwhile
 	reply, err := s.agent.Attach(ctx, req)
 	if err != nil {
 		return nil, err

@@ -50,10 +50,15 @@ func underlay4(h heddle.HostFacts) (addr netip.Addr, link string, ok bool) {
 	return addr, "", false
 }
 
-// shortcut is where the fast path finds what a peer has.
+// shortcut is where the fast path finds what a peer has. A host without an address of
+// its own in the network tracks its traffic, so that what others translate comes back
+// (see heddle.SpanningChains), and leaves it to the stack.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
 	f := h.Fabric
 	_, _, ok := underlay4(h)
+	if _, own := f.Source(n.ID, to.Addr().Is4()); !own {
+		return nil
+	}
 	i := slices.IndexFunc(f.Peers, func(p heddle.Host) bool { return p.ID == host })
 	if !ok || i < 0 || !n.Fast() || !carried(f, f.Peers[i]) {
 		return nil

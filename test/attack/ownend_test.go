@@ -35,7 +35,7 @@ func ownEndAttacks() []attack {
 }
 
 // noFastPath has frames pass the bridge, which would flood them.
-const noFastPath = "for p in /sys/class/net/hd*; do tc filter delete dev ${p##*/} ingress; done"
+const noFastPath = `ip -o link show type veth | sed -n 's/^[0-9]*: \(hd[^@]*\)@.*/\1/p' | while read -r port; do tc filter delete dev "$port" ingress; done`
 
 // say sends a marked datagram through the sockets of the place.
 func say(t *testing.T, from world.Place, to netip.Addr, words string) {

@@ -3,6 +3,7 @@ package fast_test
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,8 @@ func (s *scene) spoofed(t *testing.T) {
 		d.src, d.dst = s.far.Addrs()[i], s.b.Addrs()[i]
 		s.dropped(t, "far's address from a to b", s.a.Place, "eth0", d.fromPod(t, s.a), s.b, "spoofed-ip")
 		d.src = s.a.Addrs()[i]
+		tagged := slices.Insert(d.fromPod(t, s.a), 12, 0x81, 0, 0, 5)
+		s.dropped(t, "a VLAN tag", s.a.Place, "eth0", tagged, s.b, "")
 		s.dropped(t, "another MAC address", s.a.Place, "eth0", d.frame(t, "0a:66:66:66:66:66", s.a.Endpoint.ID.PortMAC()), s.b, "spoofed-mac")
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // bulkTime is how long a transfer may take on a machine that is busy, or emulated.
-const bulkTime = 2 * time.Minute
+var bulkTime = 30 * time.Second * world.Slowness
 
 // bulk is how much is sent at once.
 func bulk() int {

@@ -17,7 +17,7 @@ import (
 // on demand: what is not named here (or in Guest.Modules) and is not built in does not exist for a test.
 func DefaultModules() []string {
 	return strings.Fields(`
-		bridge br_netfilter veth macvlan ipvlan vxlan dummy
+		bridge br_netfilter veth macvlan ipvlan vxlan dummy tun af_packet overlay
 		nf_tables nft_ct nft_nat nft_masq nft_chain_nat nft_redir nft_fib nft_fib_inet nft_fib_ipv4 nft_fib_ipv6
 		nft_reject_inet nft_limit nft_log nft_hash nft_objref nft_compat nft_meta_bridge
 		nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
