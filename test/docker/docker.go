@@ -70,7 +70,32 @@ func New(t testing.TB, hosts int, change ...func(*lab.Options)) *Lab {
 	if t.Failed() {
 		t.FailNow()
 	}
+	if hosts >= members {
+		l.settle(t)
+	}
 	return l
+}
+
+// members is how many hosts of a small lab keep the store, if it has as many.
+const members = 3
+
+// settle waits until the store has its members: while one is let in it may be slower
+// than Docker's calls are let wait.
+func (l *Lab) settle(t testing.TB) {
+	t.Helper()
+	world.Within(t, time.Minute, "the store has its members", func() error {
+		all, err := l.Hosts[0].Client.Hosts(context.Background())
+		keep := 0
+		for _, h := range all {
+			if h.Role != "client" {
+				keep++
+			}
+		}
+		if err == nil && keep < members {
+			err = fmt.Errorf("%d of %d", keep, members)
+		}
+		return err
+	})
 }
 
 // NewBare makes the hosts, without agents and without dockerds.
