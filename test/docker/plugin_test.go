@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,15 @@ func TestManagedPlugin(t *testing.T) {
 	h.Docker(t, "plugin", "enable", "heddle")
 	world.Within(t, time.Minute, "agent in the plugin", func() error { _, err := h.TryHeddle(t, "status"); return err })
 	for _, mode := range []string{"bridge", "overlay"} {
-		h.Docker(t, "network", "create", "-d", "heddle:latest", "--ipam-driver", "heddle:latest", "-o", "mode="+mode, mode+"0")
+		// the first network of a mode is tried out before; on a busy machine that
+		// takes longer than Docker is let wait
+		world.Within(t, time.Minute, "network of mode "+mode, func() error {
+			out, err := h.TryDocker("network", "create", "-d", "heddle:latest", "--ipam-driver", "heddle:latest", "-o", "mode="+mode, mode+"0")
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, out)
+			}
+			return err
+		})
 	}
 	h.Docker(t, "run", "-d", "--name", "c1", "--net", "bridge0", "box", "sleep", "1000")
 	ping := func(what string) {
