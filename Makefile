@@ -20,7 +20,7 @@ export CGO_ENABLED := 0
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: bench-docker docker-plugin help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,12 @@ soak: build ## the full-scale forms: hours
 
 demo: deps build ## connect containers in every mode on one host and on two, and measure
 	bin/heddle bench --preset quick
+
+docker-plugin: build ## the folder of a managed Docker plugin: bin/docker-plugin
+	@packaging/docker/plugin.sh
+
+bench-docker: build ## docker run + rm: no network, Docker's bridge, ours
+	$(GO) test -run '^$$' -bench Run -benchtime 1x -timeout 20m ./test/dockerbench
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
 	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
