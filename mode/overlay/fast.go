@@ -32,11 +32,12 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 	}
 }
 
-// carried reports whether the fast path reaches a peer: over IPv4, and without
-// fragments underneath.
+// carried reports whether the fast path reaches a peer: over IPv4, without fragments
+// underneath, and by a NIC that completes checksums in tunnels, which the programs
+// leave to it.
 func carried(f *heddle.Fabric, p heddle.Host) bool {
 	v4, ok := heddle.Path(f.Self, p)
-	return ok && v4 && pathRoom(f, p, v4) >= leastMTU
+	return ok && v4 && !f.SoftChecksums && pathRoom(f, p, v4) >= leastMTU
 }
 
 // underlay4 is the host's IPv4 underlay address and the interface that has it.
