@@ -154,6 +154,8 @@ type Endpoint struct {
 	// DefaultRoute says that the container's default route leads through this
 	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`
+	// NoFastPath has all its packets take the host's stack.
+	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to
 	// choose the device.

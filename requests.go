@@ -15,6 +15,9 @@ type AttachRequest struct {
 	// DefaultRoute says whether the container's default route is to lead through
 	// this endpoint; nil leaves it to the first one that can carry it.
 	DefaultRoute *bool `json:"defaultRoute,omitempty"`
+	// NoFastPath has all its packets take the host's stack, where others may have
+	// qdiscs of theirs on its host end.
+	NoFastPath bool `json:"noFastPath,omitempty"`
 	// NIC asks for one of the network's NICs, by name or MAC address.
 	NIC string `json:"nic,omitempty"`
 	// SSH is the address of this host that the caller is connected to, if it

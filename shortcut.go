@@ -85,7 +85,7 @@ func (n Network) Fast() bool { return n.Options["fast-path"] != "false" }
 
 // shortcuts are an endpoint's program and addresses.
 func shortcuts(n Network, e Endpoint, bridged bool) State {
-	if !n.Fast() {
+	if !n.Fast() || e.NoFastPath {
 		return State{}
 	}
 	s := State{Programs: []Program{{Link: e.ID.PortName()}}}

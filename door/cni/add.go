@@ -13,7 +13,7 @@ import (
 func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	h.verbs.RLock()
 	defer h.verbs.RUnlock()
-	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner(), DefaultRoute: conf.DefaultRoute}
+	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner(), DefaultRoute: conf.DefaultRoute, NoFastPath: !conf.FastPath}
 	env, err := ParseArgs(c.args)
 	if err != nil {
 		return nil, err

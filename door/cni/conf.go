@@ -28,6 +28,9 @@ type Conf struct {
 	// DefaultRoute says whether the container's default route leads through this
 	// network; nil leaves it to the container's first.
 	DefaultRoute *bool
+	// FastPath lets the container use the fast path, which the qdiscs of chained
+	// plugins (bandwidth) do not see.
+	FastPath bool
 	// Definition says how to create the network; nil when it is only named.
 	Definition *heddle.Network
 }
@@ -62,7 +65,7 @@ func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
 	target, known := map[string]any{
 		"cniVersion": &c.CNIVersion, "name": &c.Name, "dns": &c.DNS, "prevResult": &c.PrevResult,
 		"cni.dev/valid-attachments": &c.Valid, "runtimeConfig": &c.Wishes.runtime, "args": &c.Wishes.args,
-		"network": &c.Network, "defaultRoute": &c.DefaultRoute, "mode": &d.mode, "subnet": &d.subnet, "subnets": &d.subnets, "gateway": &d.gateway,
+		"network": &c.Network, "defaultRoute": &c.DefaultRoute, "fastPath": &c.FastPath, "mode": &d.mode, "subnet": &d.subnet, "subnets": &d.subnets, "gateway": &d.gateway,
 		"gateways": &d.gateways, "ranges": &d.ranges, "parent": &d.parent, "mtu": &d.mtu, "internal": &d.internal,
 		"options": &d.options, "type": &ignored, "capabilities": &ignored, "socket": &ignored, "queue": &ignored,
 		"disableCheck": &ignored, "disableGC": &ignored,
