@@ -158,7 +158,7 @@ func TestWishes(t *testing.T) {
 	q := d.agent.made[heddle.EndpointID{Container: "c1", IfName: "eth0"}]
 	text, _ := json.Marshal(q)
 	want := `{"network":"blue","id":{"container":"c1","ifname":"eth0"},"netns":"/run/netns/c1","ips":["10.20.0.9"],"mac":"0a:00:00:00:00:09",` +
-		`"ports":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"},{"hostIP":"127.0.0.1","hostPort":53,"containerPort":53,"protocol":"udp"}],"owner":"cni/blue"}`
+		`"ports":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"},{"hostIP":"127.0.0.1","hostPort":53,"containerPort":53,"protocol":"udp"}],"noFastPath":true,"owner":"cni/blue"}`
 	if string(text) != want {
 		t.Errorf("request\n%s\nwant\n%s", text, want)
 	}
