@@ -58,12 +58,25 @@ func environment() []string {
 // Docker runs the docker command against the host's dockerd.
 func (h *Host) Docker(t testing.TB, args ...string) string {
 	t.Helper()
-	return h.Run(t, append([]string{"docker"}, args...)...)
+	out, err := h.TryDocker(args...)
+	if err != nil {
+		t.Fatalf("docker %s on %s: %v\n%s", strings.Join(args, " "), h.Name(), err, out)
+	}
+	return out
 }
 
-// TryDocker is Docker for a command that may fail.
-func (h *Host) TryDocker(args ...string) (string, error) {
-	return h.TryRun(append([]string{"docker"}, args...)...)
+// TryDocker is Docker for a command that may fail. On a machine with more to do than
+// it can, the driver's answer may not be ready in the time that Docker waits for it;
+// then the caller is told to try again, and does so.
+func (h *Host) TryDocker(args ...string) (out string, err error) {
+	for range 10 {
+		out, err = h.TryRun(append([]string{"docker"}, args...)...)
+		if err == nil || !strings.Contains(out, "[HDL-4006]") {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return out, err
 }
 
 // Heddle runs the heddle command against the host's agent.
