@@ -154,6 +154,7 @@ func (a *Agent) dropPool(id string) error {
 		return err
 	}
 	delete(a.subnets, id)
+	delete(a.given, id)
 	return nil
 }
 
