@@ -13,7 +13,8 @@ import (
 )
 
 // Check compares an endpoint, or with a zero id everything, with the kernel.
-// It changes nothing.
+// It repairs nothing; what engines have put into containers by now it completes
+// first, as the patrol does, so that this is not taken for drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	a.noticeHandovers()
 	if id != (heddle.EndpointID{}) {
