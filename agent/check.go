@@ -13,7 +13,8 @@ import (
 )
 
 // Check compares an endpoint, or with a zero id everything, with the kernel.
-// It changes nothing.
+// It repairs nothing; what engines have put into containers by now it completes
+// first, as the patrol does, so that this is not taken for drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	a.noticeHandovers()
 	if id != (heddle.EndpointID{}) {
@@ -139,10 +140,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	defer a.metrics.observe("gc", time.Now(), &err)
 	var errs []error
 	for _, id := range a.Endpoints() {
-		r, gone, err := a.collect(id.ID, owner, keep)
-		if gone && err == nil && r.Endpoint.DefaultRoute {
-			a.passDefault(r.Inode)
-		}
+		gone, err := a.collect(id.ID, func(r record) bool { return a.garbage(r, owner, keep) })
 		if err != nil {
 			errs = append(errs, err) // the others are collected all the same
 		} else if gone {
@@ -161,24 +159,32 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	return append(removed, pruned...), errors.Join(append(errs, err)...)
 }
 
-// collect removes an endpoint if it is garbage. That is judged under its lock:
-// an endpoint that is being made, or made anew, is none.
-func (a *Agent) collect(id heddle.EndpointID, owner string, keep []heddle.EndpointID) (r record, gone bool, err error) {
-	defer a.ids.lock(id)()
-	r, known := a.lookup(id)
-	if !known {
-		return r, false, nil
-	}
-	garbage := false
+// garbage reports whether GC is to remove an endpoint.
+func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	switch {
 	case owner != "":
-		garbage = r.Request.Owner == owner && !slices.Contains(keep, id)
-	case a.pendingOf(id) != "":
-		garbage = true // left by a call that could not finish
-	default:
-		garbage = r.hasPod() && !a.podAlive(r)
+		return r.Request.Owner == owner && !slices.Contains(keep, r.Endpoint.ID)
+	case a.pendingOf(r.Endpoint.ID) != "":
+		return true // left by a call that could not finish
 	}
-	if !garbage {
+	return r.hasPod() && !a.podAlive(r)
+}
+
+// collect removes an endpoint if it is garbage, and passes its default route on.
+func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
+	r, gone, err := a.removeIf(id, garbage)
+	if gone && err == nil && r.Endpoint.DefaultRoute {
+		a.passDefault(r.Inode)
+	}
+	return gone, err
+}
+
+// removeIf removes an endpoint if it is garbage. That is judged under its lock:
+// an endpoint that is being made, or made anew, is none.
+func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
+	defer a.ids.lock(id)()
+	r, known := a.lookup(id)
+	if !known || !garbage(r) {
 		return r, false, nil
 	}
 	defer a.work()()

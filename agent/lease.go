@@ -38,7 +38,8 @@ func leaseID(addr netip.Addr) heddle.EndpointID {
 
 // Lease takes an address of a pool: the one asked for or, with the zero address,
 // a free one. It is on disk before Lease returns. The same address asked for
-// with the same MAC again is the same lease. Before there is a network on the pool,
+// with the same MAC again is the same lease, unless it was given back and an
+// endpoint still has it: then it is refused. Before there is a network on the pool,
 // only what is asked for by name can be leased.
 func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	if !a.ready.Load() {

@@ -112,7 +112,8 @@ func (a *Agent) wantPlan(p heddle.Plan, want bool) {
 	}
 }
 
-// DeleteNetwork removes a network without endpoints, on all hosts that have it.
+// DeleteNetwork removes a network without endpoints, on all hosts that have it. It
+// is found by its name or ID, and is the same if it gets another name meanwhile.
 func (a *Agent) DeleteNetwork(name string) error {
 	n, err := a.network(name)
 	if err != nil {
@@ -123,10 +124,11 @@ func (a *Agent) DeleteNetwork(name string) error {
 	}
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
-	if n, err = a.network(name); err != nil {
-		return err
+	now := a.networkByID(n.ID)
+	if now == nil {
+		return noNetwork(name)
 	}
-	return a.unmakeUnused(n)
+	return a.unmakeUnused(now)
 }
 
 // unmakeUnused removes a network from this host, unless it has endpoints. The

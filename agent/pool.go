@@ -39,6 +39,10 @@ type Pool struct {
 // asking for it and creating one.
 const poolTime = 10 * time.Minute
 
+// wayTime is how long a pool without a network keeps others from its subnet: an
+// engine that asks for a pool creates the network at once.
+const wayTime = 30 * time.Second
+
 // RequestPool speaks for a subnet: the one asked for, the same pool however often
 // it is asked for, or a free one that overlaps nothing on this host nor in the
 // cluster, another each time. It is on disk before RequestPool returns.
@@ -72,10 +76,8 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	if old, known := a.subnets[p.ID]; known {
 		p = old
 	}
-	for _, other := range a.subnets {
-		if other.ID != p.ID && other.Subnet.Overlaps(p.Subnet) {
-			return Pool{}, heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and pool %s", p.ID, other.ID), "choose another subnet")
-		}
+	if err := a.clearWay(p); err != nil {
+		return Pool{}, err
 	}
 	if err := a.step("ledger pool"); err != nil {
 		return Pool{}, err
@@ -85,6 +87,36 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	}
 	a.subnets[p.ID] = p
 	return a.filled(p), nil
+}
+
+// clearWay ends pools that a new one overlaps, and that got no network in time. If
+// one of them is in use, it changes nothing. The caller holds leaseOps.
+func (a *Agent) clearWay(p Pool) error {
+	var dead []string
+	for _, other := range a.subnets {
+		switch {
+		case other.ID == p.ID || !other.Subnet.Overlaps(p.Subnet):
+		case a.networkOf(other) == nil && time.Since(other.Asked) > wayTime:
+			dead = append(dead, other.ID)
+		default:
+			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and pool %s", p.ID, other.ID), "choose another subnet")
+		}
+	}
+	for _, id := range dead {
+		for _, l := range a.leases {
+			if l.Pool != id {
+				continue
+			}
+			if err := a.dropLease(l); err != nil {
+				return err
+			}
+		}
+		if err := a.dropPool(id); err != nil {
+			return err
+		}
+		a.log.Info("a pool that got no network made way for another", "pool", id, "for", p.ID)
+	}
+	return nil
 }
 
 func newPool(subnet, part netip.Prefix) Pool {
@@ -154,11 +186,12 @@ func (a *Agent) dropPool(id string) error {
 		return err
 	}
 	delete(a.subnets, id)
+	delete(a.given, id)
 	return nil
 }
 
-// forgetPools drops the pools, and what is leased of them, that never got a
-// network. The caller holds leaseOps.
+// forgetPools drops the pools that never got a network; what is leased of them,
+// expire drops. The caller holds leaseOps.
 func (a *Agent) forgetPools() {
 	for id, p := range a.subnets {
 		if a.networkOf(p) != nil || time.Since(p.Asked) < poolTime {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -30,7 +31,7 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 	if err := a.dropLease(l); err != nil || !l.Unasked {
 		return err
 	}
-	a.given[id] = append(a.given[id], given{addr, time.Now()})
+	a.given[id] = append(a.givenJustNow(id), given{addr, time.Now()})
 	return nil
 }
 
@@ -44,15 +45,26 @@ type given struct {
 // out: an engine that starts a container anew asks without saying for whom.
 const againTime = time.Minute
 
-// takeAgain leases the address that was given back last, if that was just now and
-// nobody else has it.
+// givenJustNow are the addresses that were given back not long ago, oldest first.
+// The caller holds leaseOps.
+func (a *Agent) givenJustNow(pool string) []given {
+	return slices.DeleteFunc(a.given[pool], func(g given) bool { return time.Since(g.at) >= againTime })
+}
+
+// takeAgain leases the address that was given back first of those that were just
+// now, if nobody else has it: an engine that stops several containers and starts
+// them in the same order finds each its own.
 func (a *Agent) takeAgain(n *network, p Pool) (netip.Prefix, bool) {
 	a.leaseOps.Lock()
 	defer a.leaseOps.Unlock()
-	all := a.given[p.ID]
-	for i := len(all) - 1; i >= 0 && time.Since(all[i].at) < againTime; i-- {
-		addr := all[i].addr
-		a.given[p.ID] = all[:i]
+	all := a.givenJustNow(p.ID)
+	for len(all) > 0 {
+		addr := all[0].addr
+		all = all[1:]
+		a.given[p.ID] = all
+		if _, held := n.pool.Holder(addr); held {
+			continue // somebody asked for it by name meanwhile
+		}
 		if got, err := a.takeOwned(n, p.Subnet, addr); err == nil {
 			return got, true
 		}

@@ -41,6 +41,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 	tick := time.NewTicker(ownNoise)
 	defer tick.Stop()
 	var due, soonest time.Time // of the next full comparison: without an event, and with one
+	var missing map[heddle.EndpointID]time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,6 +62,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		}
 		began := time.Now()
 		a.saveCursors()
+		missing = a.collectVanished(missing)
 		a.tendLeases()
 		a.planAgain()
 		a.reconcile()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -143,7 +142,7 @@ func gone(t *testing.T, w *world.World, p *world.Pod) {
 }
 
 // TestBrought: an engine that disconnects a container without us brings the link
-// back to the host; one whose container dies leaves nothing.
+// back to the host; one that never takes it leaves it there.
 func TestBrought(t *testing.T) {
 	each(t, func(t *testing.T, w *world.World, mode string) {
 		a := w.Engine(t, "a", "net")
@@ -157,21 +156,50 @@ func TestBrought(t *testing.T) {
 		b := &world.Pod{Place: place, Endpoint: reply.Endpoint}
 		w.AuditEmpty(t)
 		gone(t, w, b) // offered, and never taken
+	})
+}
 
-		reply = w.HandOver(t, place, "net")
-		b = &world.Pod{Place: place, Endpoint: reply.Endpoint}
-		b.Take(t, reply, "eth0")
+// TestVanished: what an engine does not say is found by looking: a container that
+// died, and a link that is back on the host. Their addresses can be had again; what
+// lives stays, were it in a namespace whose path cannot be opened.
+func TestVanished(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
+		place := world.Namespace(t, "c")
+		reply := w.HandOver(t, place, "net")
+		offered := w.HandOver(t, world.Namespace(t, "d"), "net")
+		c := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		c.Take(t, reply, "eth0")
+		for _, p := range []*world.Pod{a, b, c} {
+			noticed(t, w, p)
+		}
+		world.Place{}.Sh(t, "touch /run/netns/unseen; mount --bind /run/netns/a /run/netns/unseen; umount /run/netns/a")
+		b.Sh(t, "ip link set eth0 down; ip link set eth0 name back")
+		world.Place{}.Sh(t, "ip -n b link set back netns %d; ip link set back name %s", os.Getpid(), b.Endpoint.ID.HandName())
 		place.Delete()
-		world.Soon(t, "the dead container is found", func() error {
-			found, err := w.Audit()
-			if err == nil && (len(found) != 1 || found[0].Kind != "gone") {
-				err = errors.New(strings.TrimSpace(cell.Sh(t, "ip -br link")))
+		world.Within(t, 20*world.Patience, "only what lives is left", func() error {
+			for _, e := range w.Endpoints() {
+				if e.ID != a.Endpoint.ID && e.ID != offered.Endpoint.ID {
+					return errors.New(e.ID.String())
+				}
 			}
-			return err
+			return nil
 		})
-		removed, err := w.GC(ctx, "", nil)
-		if err != nil || len(removed) != 1 {
-			t.Errorf("gc removed %v, %v", removed, err)
+		world.Place{}.Sh(t, "mount --bind /run/netns/unseen /run/netns/a; umount /run/netns/unseen; rm /run/netns/unseen")
+		w.AuditEmpty(t)
+		place = world.Namespace(t, "e")
+		q := w.HandOverRequest(place, reply)
+		q.ID.Container = "e"
+		again, err := w.Attach(ctx, q)
+		must(t, err)
+		e := &world.Pod{Place: place, Endpoint: again.Endpoint}
+		e.Take(t, again, "eth0")
+		reaches(t, w, a, e)
+		for _, id := range []heddle.EndpointID{offered.Endpoint.ID, e.Endpoint.ID} {
+			found, err := w.Detach(ctx, id)
+			if err != nil || !found {
+				t.Errorf("detach %s: %v, %v", id, found, err)
+			}
 		}
 		w.AuditEmpty(t)
 	})

@@ -141,14 +141,29 @@ func TestAgain(t *testing.T) {
 		must(t, err)
 		all = append(all, a.Addr())
 	}
-	for _, a := range all {
-		must(t, w.Unlease(pool, a))
+	start := func(a netip.Addr) {
 		if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() != a {
 			t.Errorf("gave %s back and got %s, %v", a, got, err)
 		}
 	}
+	for _, a := range append(all, all...) {
+		must(t, w.Unlease(pool, a))
+		start(a)
+	}
+	for _, a := range all { // all are stopped, then all started
+		must(t, w.Unlease(pool, a))
+	}
+	for _, a := range all {
+		start(a)
+	}
+	must(t, w.Unlease(pool, all[0]))
+	_, err := w.Lease(ctx, pool, all[0], "")
+	must(t, err)
+	if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() == all[0] {
+		t.Errorf("an address that somebody asked for by name is given out again: %s, %v", got, err)
+	}
 	special := addr("10.20.1.9")
-	_, err := w.Lease(ctx, pool, special, "")
+	_, err = w.Lease(ctx, pool, special, "")
 	must(t, err)
 	must(t, w.Unlease(pool, special))
 	if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() == special {

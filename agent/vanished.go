@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// collectVanished removes the endpoints that were handed over and whose containers
+// have been gone for a whole patrol: an engine that was killed, or that found no
+// agent when it dropped them, does not tell of them again. Missing says since when
+// each is gone; it is returned for the next patrol.
+func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
+	still := map[heddle.EndpointID]time.Time{}
+	for _, r := range a.handedOver() {
+		if !a.vanished(r) {
+			continue
+		}
+		id := r.Endpoint.ID
+		since, known := missing[id]
+		if !known {
+			since = time.Now()
+		}
+		if time.Since(since) < patrolEvery {
+			still[id] = since
+			continue
+		}
+		gone, err := a.collect(id, a.vanished)
+		switch {
+		case err != nil:
+			still[id] = since
+			a.log.Error("an endpoint whose container is gone stays", "endpoint", id, "error", err)
+		case gone:
+			a.log.Info("container is gone, and its engine did not say so; its endpoint is removed", "endpoint", id, "addresses", r.Endpoint.Addrs)
+		}
+	}
+	return still
+}
+
+// handedOver lists the endpoints whose links engines move, but for those that are
+// being made.
+func (a *Agent) handedOver() []record {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var all []record
+	for id, r := range a.endpoints {
+		if r.Endpoint.Handover && a.pending[id] != intentAttach {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// vanished reports whether an endpoint that was handed over is certainly over. That
+// its namespace cannot be opened is not enough: its path may be one that cannot be
+// seen from here. What has a NIC is looked after by vigil.
+func (a *Agent) vanished(r record) bool {
+	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
+		return false
+	}
+	back, err := a.kernel.Has(r.handName(), r.alias())
+	if err != nil || back {
+		return err == nil && !r.offered() // taken once, its engine has taken it out again
+	}
+	for _, l := range r.Plan.Host.Links {
+		if l.Kind != "veth" {
+			continue
+		}
+		// with the container's end it would have gone
+		if there, err := a.kernel.Has(l.Name, l.Alias); err != nil || there {
+			return false
+		}
+	}
+	if a.podAlive(r) {
+		return false
+	}
+	pod := kernel.FindNetns(r.Inode)
+	if pod == nil {
+		return true
+	}
+	defer pod.Close()
+	seen, err := pod.Find(r.alias())
+	return err == nil && seen == nil
+}

@@ -1,0 +1,53 @@
+package docker_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestAddressStays restarts containers, together and alone, and stops one while the
+// agent is away: each has its address afterwards, and nothing is left.
+func TestAddressStays(t *testing.T) {
+	l := docker.New(t, 1)
+	h := l.Hosts[0]
+	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode=bridge", "--subnet", "10.41.0.0/24", "net")
+	names := []string{"one", "two", "fixed"}
+	h.Docker(t, "run", "-d", "--stop-signal", "KILL", "--net", "net", "--name", "one", "box", "sleep", "3600")
+	h.Docker(t, "run", "-d", "--stop-signal", "KILL", "--net", "net", "--name", "two", "box", "sleep", "3600")
+	h.Docker(t, "run", "-d", "--stop-signal", "KILL", "--net", "net", "--ip", "10.41.0.99", "--name", "fixed", "box", "sleep", "3600")
+	addrs := func() string {
+		all := ""
+		for _, name := range names {
+			all += h.Docker(t, "inspect", "--format", "{{.NetworkSettings.Networks.net.IPAddress}} ", name) + " "
+		}
+		return all
+	}
+	before := addrs()
+	for _, args := range [][]string{{"restart", "one"}, {"restart", "one"}, {"restart", "two"}, {"stop", "one"}, {"stop", "two"}, {"start", "one"}, {"start", "two"}} {
+		h.Docker(t, args...)
+	}
+	if now := addrs(); now != before {
+		t.Errorf("the addresses were %s and are %s", before, now)
+	}
+	h.KillAgent(t)
+	h.TryDocker("stop", "fixed") // it may complain that nobody answers
+	h.StartAgent(t)
+	world.Within(t, time.Minute, "the endpoint is gone that nobody has told of", func() error {
+		all, err := h.Endpoints(t.Context())
+		if err == nil && len(all) != 2 {
+			err = fmt.Errorf("%+v", all)
+		}
+		return err
+	})
+	world.Within(t, time.Minute, "it starts with its address", func() error { _, err := h.TryDocker("start", "fixed"); return err })
+	if now := addrs(); now != before {
+		t.Errorf("the addresses were %s and are %s", before, now)
+	}
+	h.Docker(t, append([]string{"rm", "-f"}, names...)...)
+	h.Docker(t, "network", "rm", "net")
+	nothingLeft(t, l)
+}
