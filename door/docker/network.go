@@ -101,7 +101,7 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	n, err := s.network(q.NetworkID)
 	if err == nil {
-		err = s.agent.DeleteNetwork(n.Name)
+		err = s.agent.DeleteNetwork(n.ID)
 	}
 	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
 		err = nil
@@ -160,7 +160,7 @@ func (s *Server) sweep() {
 		if bound[n.ID] || n.Shared || !n.HasProvisionalName() {
 			continue
 		}
-		err := s.agent.DeleteNetwork(n.Name)
+		err := s.agent.DeleteNetwork(n.ID)
 		s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
 	}
 }
