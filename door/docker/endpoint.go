@@ -20,6 +20,9 @@ func endpointID(dockerID string) heddle.EndpointID {
 	return heddle.EndpointID{Container: dockerID, IfName: dstPrefix}
 }
 
+// OfDocker reports whether an endpoint is an engine's.
+func OfDocker(id heddle.EndpointID) bool { return id.IfName == dstPrefix }
+
 // owner says for which network of the engine an endpoint is.
 func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
 

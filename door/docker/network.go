@@ -95,9 +95,10 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 }
 
 // deleteNetwork deletes a network, on all hosts if it is on several. What is gone
-// already is well. The engine drops its own network whatever the answer is, so the
-// binding goes in any case; one that other hosts use stays with them, and whoever
-// keeps the engine's networks gives this engine another.
+// already is well. The engine drops its own network whatever the answer is. A
+// network that nobody else knows keeps its binding then: whoever keeps the engine's
+// networks tries again. One that other hosts use stays with them, and this engine is
+// given another.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	n, err := s.network(q.NetworkID)
 	if err == nil {
@@ -105,6 +106,9 @@ func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	}
 	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
 		err = nil
+	}
+	if b, known := s.networks.find(q.NetworkID); err != nil && known && (b.Provisional || !n.Shared) {
+		return nil, err
 	}
 	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
 }

@@ -144,7 +144,8 @@ func (r *round) drop(ctx context.Context, n network) {
 	r.log.Info("a network is removed from Docker", "network", n.Name)
 }
 
-// missed strikes out a network that dockerd does not have (any more).
+// missed strikes out a network that dockerd does not have (any more), once what is
+// left of it is gone.
 func (r *round) missed(b docker.Binding) bool {
 	since, known := r.lost[b.DockerID]
 	if !known {
@@ -155,17 +156,35 @@ func (r *round) missed(b docker.Binding) bool {
 		r.again = true
 		return true
 	}
-	delete(r.lost, b.DockerID)
-	if err := r.door.Forget(b.DockerID); err != nil {
+	err := r.release(b)
+	if err == nil || errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		err = r.door.Forget(b.DockerID)
+	}
+	if err != nil {
 		r.find(kindAbsent, "network of Docker's "+b.DockerID, err)
 		return true
 	}
+	delete(r.lost, b.DockerID)
 	r.log.Info("a network that dockerd does not have is forgotten", "docker", b.DockerID, "id", b.NetworkID)
-	if b.Provisional { // nobody else has heard of it
-		err := r.agent.DeleteNetwork(b.NetworkID)
-		r.log.Info("a network without a name is deleted", "id", b.NetworkID, "error", err)
-	}
 	return false
+}
+
+// release deletes a network that dockerd has no more, if nobody else has heard of it.
+// While containers of this dockerd's have endpoints there, that is an error.
+func (r *round) release(b docker.Binding) error {
+	n, err := r.agent.NetworkByID(b.NetworkID)
+	if err != nil {
+		return err
+	}
+	if b.Provisional || !n.Shared && n.Docker != nil {
+		return r.agent.DeleteNetwork(n.ID)
+	}
+	for _, e := range r.agent.Endpoints() {
+		if e.Network == n.ID && docker.OfDocker(e.ID) {
+			return heddle.Errorf(heddle.NetworkInUse, "network", n.Name+" with endpoint "+e.ID.String(), "dockerd knows it no more: detach it with 'heddle detach'")
+		}
+	}
+	return nil
 }
 
 // add creates a network of the cluster in dockerd, unless something else has the
