@@ -42,6 +42,7 @@ func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error
 	case err != nil:
 		return nil, err
 	}
+	s.door.Sweep()
 	log.Info("Docker is served", "socket", path)
 	a.Show(s.door.Part)
 	go func() { failed <- s.door.Serve(l) }()

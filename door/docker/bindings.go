@@ -15,12 +15,16 @@ import (
 // Binding says which of our networks one of the engine's is. The engine's ids
 // differ between hosts, ours do not.
 type Binding struct {
-	DockerID  string `json:"dockerID"`
+	DockerID string `json:"dockerID"`
+	// NetworkID is ours; empty, with Provisional, while the network is being made.
 	NetworkID string `json:"networkID"`
 	// Provisional says that the network does not bear the engine's name for it
 	// yet, which no request carries.
 	Provisional bool `json:"provisional,omitempty"`
 }
+
+// intent reports whether the network may not be there yet.
+func (b Binding) intent() bool { return b.NetworkID == "" }
 
 // bindings are on disk: after a reboot the engine knows its networks and tells
 // nobody.
@@ -63,11 +67,12 @@ func (b *bindings) list() (all []Binding) {
 	return all
 }
 
-// put records a binding, or strikes it out if it names no network of ours.
+// put records a binding, or strikes it out if it names no network of ours, nor one
+// that is being made.
 func (b *bindings) put(with Binding) error {
 	return b.change(func(all map[string]Binding) {
 		all[with.DockerID] = with
-		if with.NetworkID == "" {
+		if with.NetworkID == "" && !with.Provisional {
 			delete(all, with.DockerID)
 		}
 	})
@@ -76,7 +81,7 @@ func (b *bindings) put(with Binding) error {
 // named records that a network has the engine's name.
 func (b *bindings) named(dockerID string) error {
 	return b.change(func(all map[string]Binding) {
-		if with, known := all[dockerID]; known {
+		if with, known := all[dockerID]; known && !with.intent() {
 			with.Provisional = false
 			all[dockerID] = with
 		}

@@ -167,6 +167,19 @@ func TestRecords(t *testing.T) {
 	if all := b.list(); len(all) != 1 || all[0] != (Binding{"d2", "n2", false}) {
 		t.Errorf("%v", all)
 	}
+	// what is about to be made is a record, and has no name that could be given
+	if err := errors.Join(b.put(Binding{DockerID: "d3", Provisional: true}), b.named("d3"), b.put(Binding{DockerID: "d2"})); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = openBindings(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{"d3", "", true}) || !all[0].intent() {
+		t.Errorf("%v", all)
+	}
+	if err := b.put(Binding{DockerID: "d3"}); err != nil || len(b.list()) != 0 {
+		t.Errorf("%v %v", err, b.list())
+	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

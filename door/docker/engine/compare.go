@@ -172,7 +172,7 @@ func (r *round) missed(b docker.Binding) bool {
 // release deletes a network that dockerd has no more, if nobody else has heard of it.
 // While containers of this dockerd's have endpoints there, that is an error.
 func (r *round) release(b docker.Binding) error {
-	n, err := r.agent.NetworkByID(b.NetworkID)
+	n, err := r.door.NetworkOf(b)
 	if err != nil {
 		return err
 	}
