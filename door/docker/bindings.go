@@ -21,6 +21,8 @@ type Binding struct {
 	// Provisional says that the network does not bear the engine's name for it
 	// yet, which no request carries.
 	Provisional bool `json:"provisional,omitempty"`
+	// Withdrawn says that the network is to go from this engine, and from nowhere else.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // intent reports whether the network may not be there yet.
@@ -74,6 +76,16 @@ func (b *bindings) put(with Binding) error {
 		all[with.DockerID] = with
 		if with.NetworkID == "" && !with.Provisional {
 			delete(all, with.DockerID)
+		}
+	})
+}
+
+// withdraw records whether a network is to go from this engine alone.
+func (b *bindings) withdraw(dockerID string, yes bool) error {
+	return b.change(func(all map[string]Binding) {
+		if with, known := all[dockerID]; known {
+			with.Withdrawn = yes
+			all[dockerID] = with
 		}
 	})
 }

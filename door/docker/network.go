@@ -28,6 +28,11 @@ func (s *Server) Networks() []Binding { return s.networks.list() }
 // Named records that a network bears the engine's name by now.
 func (s *Server) Named(dockerID string) error { return s.networks.named(dockerID) }
 
+// Withdraw has the engine's removal of a network delete nothing here, or not so again.
+func (s *Server) Withdraw(dockerID string, yes bool) error {
+	return s.networks.withdraw(dockerID, yes)
+}
+
 // Forget strikes out a network that the engine has no more.
 func (s *Server) Forget(dockerID string) error {
 	return s.networks.put(Binding{DockerID: dockerID})
@@ -69,7 +74,7 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	case err != nil:
 		return errors.Join(err, s.Forget(dockerID))
 	}
-	if err := s.networks.put(Binding{dockerID, made.ID, made.HasProvisionalName()}); err != nil {
+	if err := s.networks.put(Binding{DockerID: dockerID, NetworkID: made.ID, Provisional: made.HasProvisionalName()}); err != nil {
 		return errors.Join(err, s.agent.DeleteNetwork(made.ID))
 	}
 	return nil
@@ -106,7 +111,7 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 	if len(w.network.Subnets) != len(n.Subnets) {
 		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
 	}
-	return s.networks.put(Binding{dockerID, n.ID, false})
+	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})
 }
 
 // deleteNetwork deletes a network, on all hosts if it is on several. What is gone
@@ -116,8 +121,8 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 // given another.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	b, known := s.networks.find(q.NetworkID)
-	if !known {
-		return nothing{}, nil
+	if !known || b.Withdrawn {
+		return nothing{}, s.Forget(q.NetworkID)
 	}
 	n, err := s.NetworkOf(b)
 	if err == nil {

@@ -155,7 +155,7 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.put(Binding{"d1", "n1", true}), b.put(Binding{"d2", "n2", true}), b.put(Binding{DockerID: "d1"}), b.named("d2"), b.named("d1"), b.named("d2")); err != nil {
+	if err := errors.Join(b.put(Binding{DockerID: "d1", NetworkID: "n1", Provisional: true}), b.put(Binding{DockerID: "d2", NetworkID: "n2", Provisional: true}), b.put(Binding{DockerID: "d1"}), b.named("d2"), b.named("d1"), b.named("d2")); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 4 {
@@ -164,7 +164,7 @@ func TestRecords(t *testing.T) {
 	if b, err = openBindings(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all := b.list(); len(all) != 1 || all[0] != (Binding{"d2", "n2", false}) {
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d2", NetworkID: "n2"}) {
 		t.Errorf("%v", all)
 	}
 	// what is about to be made is a record, and has no name that could be given
@@ -174,7 +174,7 @@ func TestRecords(t *testing.T) {
 	if b, err = openBindings(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all := b.list(); len(all) != 1 || all[0] != (Binding{"d3", "", true}) || !all[0].intent() {
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d3", Provisional: true}) || !all[0].intent() {
 		t.Errorf("%v", all)
 	}
 	if err := b.put(Binding{DockerID: "d3"}); err != nil || len(b.list()) != 0 {
@@ -222,5 +222,22 @@ func TestModes(t *testing.T) {
 		if hasOwnMAC(n) != c.ownMAC || publishes(n) != c.publishes {
 			t.Errorf("%+v: own MAC address %t, ports %t", c, hasOwnMAC(n), publishes(n))
 		}
+	}
+}
+
+// A network that was withdrawn from an engine is removed there without being deleted:
+// a server without an agent, which could delete nothing, does so.
+func TestWithdrawn(t *testing.T) {
+	s := bareServer(t)
+	b := Binding{DockerID: "d1", NetworkID: "n1"}
+	if err := errors.Join(s.networks.put(b), s.Withdraw("d1", true), s.Withdraw("d2", true)); err != nil {
+		t.Fatal(err)
+	}
+	b.Withdrawn = true
+	if all := s.Networks(); len(all) != 1 || all[0] != b {
+		t.Fatalf("%+v", all)
+	}
+	if _, answer := post(t, s.routes(), "/NetworkDriver.DeleteNetwork", `{"NetworkID":"d1"}`); answer != "{}" || len(s.Networks()) != 0 {
+		t.Errorf("%s %+v", answer, s.Networks())
 	}
 }

@@ -90,6 +90,10 @@ func (r *round) bound(ctx context.Context, b docker.Binding) bool {
 		r.name(b, n)
 	case err == nil && n.Options[docker.KeyID] != "" && r.ambiguous(n):
 		return r.withdraw(ctx, b, n)
+	case err == nil && b.Withdrawn: // it is the only one of its name by now
+		if err := r.door.Withdraw(b.DockerID, false); err != nil {
+			r.find(kindLeft, "network "+n.Name, err)
+		}
 	}
 	return true
 }
@@ -106,14 +110,13 @@ func (r *round) ambiguous(n network) bool {
 }
 
 // withdraw takes a network of the cluster's out of this dockerd again, and nowhere
-// else: the door, which no longer knows it, deletes nothing.
+// else. While containers use it there, dockerd keeps it, and so does the door.
 func (r *round) withdraw(ctx context.Context, b docker.Binding, n network) bool {
-	if err := r.door.Forget(b.DockerID); err != nil {
+	if err := r.door.Withdraw(b.DockerID, true); err != nil {
 		r.find(kindLeft, "network "+n.Name, err)
 		return true
 	}
-	r.drop(ctx, n)
-	return false
+	return !r.drop(ctx, n)
 }
 
 // name gives a network of ours the name that it has here, which makes it known to
@@ -131,17 +134,19 @@ func (r *round) name(b docker.Binding, n network) {
 }
 
 // drop removes a network from dockerd that the cluster has no more, or that has no
-// place in this one. One that has containers stays until they are gone.
-func (r *round) drop(ctx context.Context, n network) {
+// place in this one, and reports whether it is gone. One that has containers stays
+// until they are gone.
+func (r *round) drop(ctx context.Context, n network) bool {
 	err := r.docker.remove(ctx, n.ID)
 	if status(err) == http.StatusNotFound {
 		err = r.door.Forget(n.ID)
 	}
 	if err != nil {
 		r.find(kindLeft, "network "+n.Name, err)
-		return
+		return false
 	}
 	r.log.Info("a network is removed from Docker", "network", n.Name)
+	return true
 }
 
 // missed strikes out a network that dockerd does not have (any more), once what is
