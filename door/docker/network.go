@@ -33,9 +33,13 @@ func (s *Server) Withdraw(dockerID string, yes bool) error {
 	return s.networks.withdraw(dockerID, yes)
 }
 
-// Forget strikes out a network that the engine has no more.
+// Forget strikes out a network that the engine has no more, and endpoints on it that
+// nobody has joined.
 func (s *Server) Forget(dockerID string) error {
-	return s.networks.put(Binding{DockerID: dockerID})
+	if err := s.networks.put(Binding{DockerID: dockerID}); err != nil {
+		return err
+	}
+	return s.endpoints.dropOf(func(network string) bool { return network == dockerID })
 }
 
 // createNetwork makes a network under a provisional name, or takes on one that is
@@ -190,6 +194,10 @@ func (s *Server) Part() heddle.PartStatus {
 // told of: the agent died before. What the store cannot be asked about stays, for
 // whoever keeps the engine's networks. Nobody is served yet.
 func (s *Server) Sweep() {
+	unbound := func(network string) bool { _, known := s.networks.find(network); return !known }
+	if err := s.endpoints.dropOf(unbound); err != nil {
+		s.log.Error("endpoints of networks that are gone are not forgotten", "error", err)
+	}
 	for _, b := range s.networks.list() {
 		if !b.intent() {
 			continue

@@ -230,6 +230,9 @@ func TestModes(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	s := bareServer(t)
 	b := Binding{DockerID: "d1", NetworkID: "n1"}
+	if err := errors.Join(s.endpoints.put("e1", draft{DockerNetwork: "d1"}), s.endpoints.put("e2", draft{DockerNetwork: "d2"})); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(s.networks.put(b), s.Withdraw("d1", true), s.Withdraw("d2", true)); err != nil {
 		t.Fatal(err)
 	}
@@ -239,5 +242,9 @@ func TestWithdrawn(t *testing.T) {
 	}
 	if _, answer := post(t, s.routes(), "/NetworkDriver.DeleteNetwork", `{"NetworkID":"d1"}`); answer != "{}" || len(s.Networks()) != 0 {
 		t.Errorf("%s %+v", answer, s.Networks())
+	}
+	_, first, _ := s.endpoints.get("e1")
+	if _, second, _ := s.endpoints.get("e2"); first || !second {
+		t.Errorf("endpoints of the network and of another one are there: %t, %t", first, second)
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -48,6 +49,7 @@ func (e *Engine) compare(ctx context.Context) *round {
 			has[b.NetworkID] = true
 		}
 	}
+	maps.DeleteFunc(e.lost, func(id string, _ time.Time) bool { return !known[id] })
 	for _, n := range all {
 		if n.Driver == e.driver && n.Options[docker.KeyID] != "" && !known[n.ID] {
 			r.drop(ctx, n) // the door has lost it, and can do nothing for it
