@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"sync"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/door/docker"
 	"github.com/heddle-network/heddle/door/docker/engine"
@@ -26,15 +30,12 @@ func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error
 	if c.DockerSocket == "none" {
 		return nil, nil
 	}
-	path := c.DockerSocket
-	if path == "" {
-		path = docker.DefaultSocket
-	}
+	path := cmp.Or(c.DockerSocket, docker.DefaultSocket)
 	s, err := newDockerSide(c, a, log)
-	if err != nil {
-		return nil, err
+	var l net.Listener
+	if err == nil {
+		l, err = docker.Listen(path)
 	}
-	l, err := docker.Listen(path)
 	switch {
 	case err != nil && c.DockerSocket == "":
 		log.Warn("Docker is not served", "error", err)
@@ -42,6 +43,7 @@ func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error
 	case err != nil:
 		return nil, err
 	}
+	s.door.Sweep()
 	log.Info("Docker is served", "socket", path)
 	a.Show(s.door.Part)
 	go func() { failed <- s.door.Serve(l) }()
@@ -74,6 +76,12 @@ func (s *dockerSide) close(ctx context.Context) error {
 	}
 	s.stop()
 	err := s.door.Shutdown(ctx)
-	s.running.Wait()
+	done := make(chan struct{})
+	go func() { s.running.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = errors.Join(err, heddle.Wrap(heddle.Waited, "end the calls to", "dockerd", ctx.Err(), "nothing: what is unfinished is compared again at the start"))
+	}
 	return err
 }

@@ -15,12 +15,18 @@ import (
 // Binding says which of our networks one of the engine's is. The engine's ids
 // differ between hosts, ours do not.
 type Binding struct {
-	DockerID  string `json:"dockerID"`
+	DockerID string `json:"dockerID"`
+	// NetworkID is ours; empty, with Provisional, while the network is being made.
 	NetworkID string `json:"networkID"`
 	// Provisional says that the network does not bear the engine's name for it
 	// yet, which no request carries.
 	Provisional bool `json:"provisional,omitempty"`
+	// Withdrawn says that the network is to go from this engine, and from nowhere else.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
+
+// intent reports whether the network may not be there yet.
+func (b Binding) intent() bool { return b.NetworkID == "" }
 
 // bindings are on disk: after a reboot the engine knows its networks and tells
 // nobody.
@@ -63,12 +69,23 @@ func (b *bindings) list() (all []Binding) {
 	return all
 }
 
-// put records a binding, or strikes it out if it names no network of ours.
+// put records a binding, or strikes it out if it names no network of ours, nor one
+// that is being made.
 func (b *bindings) put(with Binding) error {
 	return b.change(func(all map[string]Binding) {
 		all[with.DockerID] = with
-		if with.NetworkID == "" {
+		if with.NetworkID == "" && !with.Provisional {
 			delete(all, with.DockerID)
+		}
+	})
+}
+
+// withdraw records whether a network is to go from this engine alone.
+func (b *bindings) withdraw(dockerID string, yes bool) error {
+	return b.change(func(all map[string]Binding) {
+		if with, known := all[dockerID]; known {
+			with.Withdrawn = yes
+			all[dockerID] = with
 		}
 	})
 }
@@ -76,7 +93,7 @@ func (b *bindings) put(with Binding) error {
 // named records that a network has the engine's name.
 func (b *bindings) named(dockerID string) error {
 	return b.change(func(all map[string]Binding) {
-		if with, known := all[dockerID]; known {
+		if with, known := all[dockerID]; known && !with.intent() {
 			with.Provisional = false
 			all[dockerID] = with
 		}

@@ -62,7 +62,6 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 	}
 	s := &Server{agent: a, log: opt.Log, networks: networks, endpoints: endpoints}
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: limit}
-	s.sweep()
 	return s, nil
 }
 

@@ -81,3 +81,18 @@ func (d *drafts) drop(endpoint string) error {
 	}
 	return nil
 }
+
+// dropOf forgets the endpoints of those networks of the engine's.
+func (d *drafts) dropOf(gone func(dockerNetwork string) bool) error {
+	files, err := os.ReadDir(d.dir)
+	if err != nil {
+		return heddle.Wrap(heddle.LedgerBroken, "read folder", d.dir, err, "make it readable, or remove it")
+	}
+	var errs []error
+	for _, f := range files {
+		if e, known, err := d.get(f.Name()); err == nil && known && gone(e.DockerNetwork) {
+			errs = append(errs, d.drop(f.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}

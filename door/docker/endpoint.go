@@ -20,6 +20,9 @@ func endpointID(dockerID string) heddle.EndpointID {
 	return heddle.EndpointID{Container: dockerID, IfName: dstPrefix}
 }
 
+// OfDocker reports whether an endpoint is an engine's.
+func OfDocker(id heddle.EndpointID) bool { return id.IfName == dstPrefix }
+
 // owner says for which network of the engine an endpoint is.
 func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
 
@@ -51,7 +54,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	answer := endpointInterface{}
 	if given.MacAddress != "" {
 		req.MAC, err = heddle.ParseMAC(given.MacAddress)
-	} else if n.Mode != "direct" { // a NIC has its own
+	} else if !hasOwnMAC(n) {
 		req.MAC = macOf(req, n)
 		answer.MacAddress = string(req.MAC)
 	}
@@ -62,6 +65,11 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		return nil, err
 	}
 	return createdEndpoint{&answer}, nil
+}
+
+// hasOwnMAC reports whether the container gets the MAC address of a NIC of the host's.
+func hasOwnMAC(n heddle.Network) bool {
+	return n.Mode == "direct" || n.Mode == "macvlan" && n.Options["macvlan_mode"] == "passthru"
 }
 
 // macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has

@@ -28,9 +28,18 @@ func (s *Server) Networks() []Binding { return s.networks.list() }
 // Named records that a network bears the engine's name by now.
 func (s *Server) Named(dockerID string) error { return s.networks.named(dockerID) }
 
-// Forget strikes out a network that the engine has no more.
+// Withdraw has the engine's removal of a network delete nothing here, or not so again.
+func (s *Server) Withdraw(dockerID string, yes bool) error {
+	return s.networks.withdraw(dockerID, yes)
+}
+
+// Forget strikes out a network that the engine has no more, and endpoints on it that
+// nobody has joined.
 func (s *Server) Forget(dockerID string) error {
-	return s.networks.put(Binding{DockerID: dockerID})
+	if err := s.networks.put(Binding{DockerID: dockerID}); err != nil {
+		return err
+	}
+	return s.endpoints.dropOf(func(network string) bool { return network == dockerID })
 }
 
 // createNetwork makes a network under a provisional name, or takes on one that is
@@ -53,11 +62,26 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 		return nil, err
 	}
 	w.network.Ranges = s.rangesOf(w)
-	made, _, err := s.agent.CreateNetwork(w.network, false)
-	if err != nil {
-		return nil, err
+	return nothing{}, s.make(q.NetworkID, w.network)
+}
+
+// make creates a network, and records before that it is going to: whatever comes of
+// it, somebody knows whose it is.
+func (s *Server) make(dockerID string, wanted heddle.Network) error {
+	if err := s.networks.put(Binding{DockerID: dockerID, Provisional: true}); err != nil {
+		return err
 	}
-	return nothing{}, s.networks.put(Binding{q.NetworkID, made.ID, made.HasProvisionalName()})
+	made, _, err := s.agent.CreateNetwork(wanted, false)
+	switch {
+	case heddle.KindOf(err) == heddle.Timeout:
+		return err // the store may have it all the same
+	case err != nil:
+		return errors.Join(err, s.Forget(dockerID))
+	}
+	if err := s.networks.put(Binding{DockerID: dockerID, NetworkID: made.ID, Provisional: made.HasProvisionalName()}); err != nil {
+		return errors.Join(err, s.agent.DeleteNetwork(made.ID))
+	}
+	return nil
 }
 
 // acceptable refuses what an agent would take and an engine could not use.
@@ -91,20 +115,28 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 	if len(w.network.Subnets) != len(n.Subnets) {
 		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
 	}
-	return s.networks.put(Binding{dockerID, n.ID, false})
+	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})
 }
 
 // deleteNetwork deletes a network, on all hosts if it is on several. What is gone
-// already is well. The engine drops its own network whatever the answer is, so the
-// binding goes in any case; one that other hosts use stays with them, and whoever
-// keeps the engine's networks gives this engine another.
+// already is well. The engine drops its own network whatever the answer is. A
+// network that nobody else knows keeps its binding then: whoever keeps the engine's
+// networks tries again. One that other hosts use stays with them, and this engine is
+// given another.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
-	n, err := s.network(q.NetworkID)
+	b, known := s.networks.find(q.NetworkID)
+	if !known || b.Withdrawn {
+		return nothing{}, s.Forget(q.NetworkID)
+	}
+	n, err := s.NetworkOf(b)
 	if err == nil {
 		err = s.agent.DeleteNetwork(n.ID)
 	}
 	if errors.Is(err, heddle.NoNetwork.Sentinel()) {
 		err = nil
+	}
+	if err != nil && (b.Provisional || !n.Shared) {
+		return nil, err
 	}
 	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
 }
@@ -120,8 +152,17 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 // network is ours of the engine's id.
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
-	if !known {
+	if !known || b.intent() {
 		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", first(dockerID, 12), "remove it with 'docker network rm' and create it anew")
+	}
+	return s.agent.NetworkByID(b.NetworkID)
+}
+
+// NetworkOf is the network of a binding; one that was about to be made is known by
+// its provisional name.
+func (s *Server) NetworkOf(b Binding) (heddle.Network, error) {
+	if b.intent() {
+		return s.agent.Network(heddle.ProvisionalDockerName(b.DockerID))
 	}
 	return s.agent.NetworkByID(b.NetworkID)
 }
@@ -130,7 +171,7 @@ func (s *Server) network(dockerID string) (heddle.Network, error) {
 func (s *Server) Part() heddle.PartStatus {
 	p := heddle.PartStatus{Name: "docker", State: "ok"}
 	unnamed, gone := 0, 0
-	all := s.networks.list()
+	all := slices.DeleteFunc(s.networks.list(), Binding.intent)
 	for _, b := range all {
 		switch n, err := s.agent.NetworkByID(b.NetworkID); {
 		case err != nil:
@@ -149,18 +190,31 @@ func (s *Server) Part() heddle.PartStatus {
 	return p
 }
 
-// sweep removes networks that were made while an engine waited, and that it was
-// not told of: the agent died before it had recorded whose they are.
-func (s *Server) sweep() {
-	bound := map[string]bool{}
-	for _, b := range s.networks.list() {
-		bound[b.NetworkID] = true
+// Sweep removes networks that were made while an engine waited, and that it was not
+// told of: the agent died before. What the store cannot be asked about stays, for
+// whoever keeps the engine's networks. Nobody is served yet.
+func (s *Server) Sweep() {
+	unbound := func(network string) bool { _, known := s.networks.find(network); return !known }
+	if err := s.endpoints.dropOf(unbound); err != nil {
+		s.log.Error("endpoints of networks that are gone are not forgotten", "error", err)
 	}
-	for _, n := range s.agent.Networks() {
-		if bound[n.ID] || n.Shared || !n.HasProvisionalName() {
+	for _, b := range s.networks.list() {
+		if !b.intent() {
 			continue
 		}
-		err := s.agent.DeleteNetwork(n.ID)
-		s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
+		n, err := s.NetworkOf(b)
+		if errors.Is(err, heddle.NoNetwork.Sentinel()) && s.agent.Spans("overlay") {
+			continue // the store may be about to tell of it
+		}
+		if err == nil {
+			err = s.agent.DeleteNetwork(n.ID)
+			s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
+		}
+		if err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
+			return
+		}
+		if err := s.Forget(b.DockerID); err != nil {
+			s.log.Error("a network that is gone is not forgotten", "docker", b.DockerID, "error", err)
+		}
 	}
 }

@@ -117,7 +117,9 @@ type outcome struct {
 }
 
 // within waits for the method up to the limit, less what reading and writing take.
-// Pools and addresses need no undoing: asked for again, they are the same ones.
+// Pools and addresses need no undoing: those asked for by name are the same ones
+// again, and what the agent chose expires when no network or endpoint takes it, after
+// 10 and 2 minutes.
 func (s *Server) within(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit-limit/10)
 	done := make(chan outcome, 1)

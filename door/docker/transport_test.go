@@ -155,7 +155,7 @@ func TestRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.put(Binding{"d1", "n1", true}), b.put(Binding{"d2", "n2", true}), b.put(Binding{DockerID: "d1"}), b.named("d2"), b.named("d1"), b.named("d2")); err != nil {
+	if err := errors.Join(b.put(Binding{DockerID: "d1", NetworkID: "n1", Provisional: true}), b.put(Binding{DockerID: "d2", NetworkID: "n2", Provisional: true}), b.put(Binding{DockerID: "d1"}), b.named("d2"), b.named("d1"), b.named("d2")); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 4 {
@@ -164,8 +164,21 @@ func TestRecords(t *testing.T) {
 	if b, err = openBindings(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all := b.list(); len(all) != 1 || all[0] != (Binding{"d2", "n2", false}) {
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d2", NetworkID: "n2"}) {
 		t.Errorf("%v", all)
+	}
+	// what is about to be made is a record, and has no name that could be given
+	if err := errors.Join(b.put(Binding{DockerID: "d3", Provisional: true}), b.named("d3"), b.put(Binding{DockerID: "d2"})); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = openBindings(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d3", Provisional: true}) || !all[0].intent() {
+		t.Errorf("%v", all)
+	}
+	if err := b.put(Binding{DockerID: "d3"}); err != nil || len(b.list()) != 0 {
+		t.Errorf("%v %v", err, b.list())
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -193,5 +206,45 @@ func TestRecords(t *testing.T) {
 	}
 	if _, known, err := d.get("e"); known || err != nil {
 		t.Errorf("%v %v", known, err)
+	}
+}
+
+// Who gets a MAC address of a NIC of the host's, and who is reached by the host's ports.
+func TestModes(t *testing.T) {
+	for _, c := range []struct {
+		mode, sub         string
+		ownMAC, publishes bool
+	}{
+		{"bridge", "", false, true}, {"routed", "", false, true}, {"overlay", "", false, true},
+		{"macvlan", "", false, false}, {"macvlan", "bridge", false, false}, {"macvlan", "passthru", true, false}, {"direct", "", true, false},
+	} {
+		n := heddle.Network{Mode: c.mode, Options: map[string]string{"macvlan_mode": c.sub}}
+		if hasOwnMAC(n) != c.ownMAC || publishes(n) != c.publishes {
+			t.Errorf("%+v: own MAC address %t, ports %t", c, hasOwnMAC(n), publishes(n))
+		}
+	}
+}
+
+// A network that was withdrawn from an engine is removed there without being deleted:
+// a server without an agent, which could delete nothing, does so.
+func TestWithdrawn(t *testing.T) {
+	s := bareServer(t)
+	b := Binding{DockerID: "d1", NetworkID: "n1"}
+	if err := errors.Join(s.endpoints.put("e1", draft{DockerNetwork: "d1"}), s.endpoints.put("e2", draft{DockerNetwork: "d2"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.networks.put(b), s.Withdraw("d1", true), s.Withdraw("d2", true)); err != nil {
+		t.Fatal(err)
+	}
+	b.Withdrawn = true
+	if all := s.Networks(); len(all) != 1 || all[0] != b {
+		t.Fatalf("%+v", all)
+	}
+	if _, answer := post(t, s.routes(), "/NetworkDriver.DeleteNetwork", `{"NetworkID":"d1"}`); answer != "{}" || len(s.Networks()) != 0 {
+		t.Errorf("%s %+v", answer, s.Networks())
+	}
+	_, first, _ := s.endpoints.get("e1")
+	if _, second, _ := s.endpoints.get("e2"); first || !second {
+		t.Errorf("endpoints of the network and of another one are there: %t, %t", first, second)
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -48,6 +49,7 @@ func (e *Engine) compare(ctx context.Context) *round {
 			has[b.NetworkID] = true
 		}
 	}
+	maps.DeleteFunc(e.lost, func(id string, _ time.Time) bool { return !known[id] })
 	for _, n := range all {
 		if n.Driver == e.driver && n.Options[docker.KeyID] != "" && !known[n.ID] {
 			r.drop(ctx, n) // the door has lost it, and can do nothing for it
@@ -90,6 +92,10 @@ func (r *round) bound(ctx context.Context, b docker.Binding) bool {
 		r.name(b, n)
 	case err == nil && n.Options[docker.KeyID] != "" && r.ambiguous(n):
 		return r.withdraw(ctx, b, n)
+	case err == nil && b.Withdrawn: // it is the only one of its name by now
+		if err := r.door.Withdraw(b.DockerID, false); err != nil {
+			r.find(kindLeft, "network "+n.Name, err)
+		}
 	}
 	return true
 }
@@ -106,14 +112,13 @@ func (r *round) ambiguous(n network) bool {
 }
 
 // withdraw takes a network of the cluster's out of this dockerd again, and nowhere
-// else: the door, which no longer knows it, deletes nothing.
+// else. While containers use it there, dockerd keeps it, and so does the door.
 func (r *round) withdraw(ctx context.Context, b docker.Binding, n network) bool {
-	if err := r.door.Forget(b.DockerID); err != nil {
+	if err := r.door.Withdraw(b.DockerID, true); err != nil {
 		r.find(kindLeft, "network "+n.Name, err)
 		return true
 	}
-	r.drop(ctx, n)
-	return false
+	return !r.drop(ctx, n)
 }
 
 // name gives a network of ours the name that it has here, which makes it known to
@@ -131,20 +136,23 @@ func (r *round) name(b docker.Binding, n network) {
 }
 
 // drop removes a network from dockerd that the cluster has no more, or that has no
-// place in this one. One that has containers stays until they are gone.
-func (r *round) drop(ctx context.Context, n network) {
+// place in this one, and reports whether it is gone. One that has containers stays
+// until they are gone.
+func (r *round) drop(ctx context.Context, n network) bool {
 	err := r.docker.remove(ctx, n.ID)
 	if status(err) == http.StatusNotFound {
 		err = r.door.Forget(n.ID)
 	}
 	if err != nil {
 		r.find(kindLeft, "network "+n.Name, err)
-		return
+		return false
 	}
 	r.log.Info("a network is removed from Docker", "network", n.Name)
+	return true
 }
 
-// missed strikes out a network that dockerd does not have (any more).
+// missed strikes out a network that dockerd does not have (any more), once what is
+// left of it is gone.
 func (r *round) missed(b docker.Binding) bool {
 	since, known := r.lost[b.DockerID]
 	if !known {
@@ -155,17 +163,35 @@ func (r *round) missed(b docker.Binding) bool {
 		r.again = true
 		return true
 	}
-	delete(r.lost, b.DockerID)
-	if err := r.door.Forget(b.DockerID); err != nil {
+	err := r.release(b)
+	if err == nil || errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		err = r.door.Forget(b.DockerID)
+	}
+	if err != nil {
 		r.find(kindAbsent, "network of Docker's "+b.DockerID, err)
 		return true
 	}
+	delete(r.lost, b.DockerID)
 	r.log.Info("a network that dockerd does not have is forgotten", "docker", b.DockerID, "id", b.NetworkID)
-	if b.Provisional { // nobody else has heard of it
-		err := r.agent.DeleteNetwork(b.NetworkID)
-		r.log.Info("a network without a name is deleted", "id", b.NetworkID, "error", err)
-	}
 	return false
+}
+
+// release deletes a network that dockerd has no more, if nobody else has heard of it.
+// While containers of this dockerd's have endpoints there, that is an error.
+func (r *round) release(b docker.Binding) error {
+	n, err := r.door.NetworkOf(b)
+	if err != nil {
+		return err
+	}
+	if b.Provisional || !n.Shared && n.Docker != nil {
+		return r.agent.DeleteNetwork(n.ID)
+	}
+	for _, e := range r.agent.Endpoints() {
+		if e.Network == n.ID && docker.OfDocker(e.ID) {
+			return heddle.Errorf(heddle.NetworkInUse, "network", n.Name+" with endpoint "+e.ID.String(), "dockerd knows it no more: detach it with 'heddle detach'")
+		}
+	}
+	return nil
 }
 
 // add creates a network of the cluster in dockerd, unless something else has the
