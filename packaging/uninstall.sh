@@ -34,7 +34,10 @@ if [ "${PURGE:-}" = 1 ]; then
 	rm -rf "$DESTDIR/var/lib/heddle"
 fi
 # dockerd must not wait for a driver that is gone
-answers || rm -f "$DESTDIR/run/docker/plugins/heddle.sock"
+if ! answers; then
+	rm -f "$DESTDIR/run/docker/plugins/heddle.sock"
+	rmdir "$DESTDIR/run/docker/plugins" "$DESTDIR/run/docker" 2>/dev/null || :
+fi
 if [ -e "$DESTDIR$list" ]; then
 	lines=$(cat "$DESTDIR$list")
 	rm -f "$DESTDIR$list"

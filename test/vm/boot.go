@@ -54,8 +54,8 @@ func Main(m *testing.M) int {
 	return status
 }
 
-// ready makes the guest ready and starts the program again: libraries that looked for /proc when they were initialised, before
-// there was one, find it then.
+// ready makes the guest ready and starts the program again, as it was started: libraries that looked for /proc when they were
+// initialised, before there was one, find it then. Only after that it has the tests' arguments.
 func ready() error {
 	const mark = "HEDDLE_GUEST_READY"
 	if os.Getenv(mark) == "" {
@@ -64,7 +64,8 @@ func ready() error {
 		}
 		return unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), mark+"=1"))
 	}
-	return os.Unsetenv(mark)
+	os.Unsetenv(mark)
+	return readArgs()
 }
 
 // setup turns the bare initramfs into a place where tests find what they expect of a host.
@@ -83,6 +84,11 @@ func setup() error {
 	}
 	os.Setenv("PATH", strings.Join(toolFolders, ":"))
 	os.Setenv("HOME", "/root")
+	return nil
+}
+
+// readArgs takes up the tests' arguments.
+func readArgs() error {
 	args, err := os.ReadFile(argsFile)
 	if err != nil {
 		return fmt.Errorf("read the test arguments: %w", err)
