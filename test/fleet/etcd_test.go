@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -22,6 +23,16 @@ func TestEtcd(t *testing.T) {
 	}
 	ctx := context.Background()
 	f := raise(t, lab.Topology{Name: "etcd", Store: lab.StoreEtcd, Etcd: []string{"host1"}, Hosts: plainHosts(3)})
+	// an agent is there before its store
+	f.everywhere(t, "the store is reached", func(h *host) error {
+		st, err := h.Status(ctx)
+		for _, p := range st.Parts {
+			if p.Name == "store" && p.State == "ok" {
+				return nil
+			}
+		}
+		return errors.Join(err, fmt.Errorf("%v", st.Parts))
+	})
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	var pods []*pod
 	for i, h := range f.hosts {
