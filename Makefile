@@ -12,8 +12,8 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             clang-14 llvm-14 libbpf-dev docker-compose curl
 
 # Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin,
-# those that boot guests beside those that do not: guests have as many places as there are processors.
-AT_ONCE  ?= $(shell expr 2 '*' $$(nproc))
+# those that boot guests, which wait for each other, beside those that do not.
+AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
 LONGEST  := ./test/modes ./test/fleet ./test/attack ./test/hardship ./kernel ./test/crash ./test/fast \
             ./test/runtimes ./test/overlay ./test/doctor ./lab ./test/direct ./test/install ./trial
 # Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
