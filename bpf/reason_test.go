@@ -42,6 +42,9 @@ func set(at int, bytes ...byte) func([]byte) {
 	return func(b []byte) { copy(b[at:], bytes) }
 }
 
+// otherMAC changes the receiver's MAC address, whatever it was.
+func otherMAC(b []byte) { b[5] ^= 0xff }
+
 var (
 	near4 = talk{from: "porta", to: "portb", proto: "tcp", size: 20}
 	near6 = talk{from: "porta", to: "portb", v6: true, proto: "udp", size: 20}
@@ -88,9 +91,9 @@ var reasonCases = []reasonCase{
 	{"multicast", "destination", "porta", changed(far4, set(30, 224, 0, 0, 251))},
 	{"another network", "network", "porta", changed(near4.with(func(k *talk) { k.to = "portc" }), same)},
 	{"another network, IPv6", "network", "porta", changed(near6.with(func(k *talk) { k.to = "portd" }), same)},
-	{"not to the gateway's MAC address", "link", "porta", changed(near4, set(0, 2))},
-	{"on a bridge, to another MAC address", "link", "portd", changed(near4.with(func(k *talk) { k.from = "portd"; k.to = "porte" }), set(0, 2))},
-	{"to a peer, not to the gateway's MAC address", "link", "porta", changed(far4, set(0, 2))},
+	{"not to the gateway's MAC address", "link", "porta", changed(near4, otherMAC)},
+	{"on a bridge, to another MAC address", "link", "portd", changed(near4.with(func(k *talk) { k.from = "portd"; k.to = "porte" }), otherMAC)},
+	{"to a peer, not to the gateway's MAC address", "link", "porta", changed(far4, otherMAC)},
 	{"over the MTU", "mtu", "porta", changed(near4.with(func(k *talk) { k.size = rigMTU - 39 }), same)},
 	{"over the peer's MTU", "mtu", "porta", changed(far4.with(func(k *talk) { k.size = rigMTU - 27 }), same)},
 	{"segments over the MTU", "mtu", "porta", func(r *rig) input {
@@ -132,7 +135,7 @@ var reasonCases = []reasonCase{
 	{"wire: TCP", "", "", received(from4, 0, set(23, 6))},
 	{"wire: outer options", "", "", received(from4, 0, set(14, 0x46))},
 	{"wire: an outer fragment", "", "", received(from4, 0, set(20, 0x20))},
-	{"wire: another MAC address", "", "", received(from4, 0, set(0, 2))},
+	{"wire: another MAC address", "", "", received(from4, 0, otherMAC)},
 	{"wire: IPv6", "", "", received(from4, 0, set(12, 0x86, 0xdd))},
 	{"wire: an empty tunnel", "", "", func(r *rig) input {
 		return input{wire: true, link: "wire0", frame: r.tunnelled(from4, remote, 0)[:60]}
