@@ -29,7 +29,7 @@ func changed(k talk, change func(b []byte)) func(r *rig) input {
 // received is a frame from the wire with something in it changed.
 func received(k talk, tos byte, change func(b []byte)) func(r *rig) input {
 	return func(r *rig) input {
-		b := r.tunnelled(k, remote, tos)
+		b := r.tunnelled(k, k.peer(), tos)
 		change(b)
 		return input{wire: true, link: "wire0", frame: b}
 	}
@@ -127,7 +127,25 @@ var reasonCases = []reasonCase{
 	}},
 	{"from the wire: over the MTU", "mtu", "porta", received(from4.with(func(k *talk) { k.size = rigMTU - 39 }), 0, same)},
 	{"from the wire: marked, but not capable", "ecn", "porta", received(from4, 3, same)},
+	{"over IPv6: options inside", "options", "", received(by6(from4), 0, set(84, 0x46))},
+	{"over IPv6: inner length", "length", "", received(by6(from4), 0, set(86, 0, 59))},
+	{"over IPv6: outer length", "length", "", received(by6(from4), 0, set(18, 0, 59))},
+	{"over IPv6: UDP length", "length", "", received(by6(from6), 0, set(58, 0, 59))},
+	{"over IPv6: an outer checksum", "link", "", received(by6(from6), 0, set(60, 1))},
+	{"over IPv6: another inner MAC address", "link", "", received(by6(from4), 0, set(70, 2))},
+	{"over IPv6: to nobody", "destination", "", received(by6(from4), 0, set(103, 60))},
+	{"over IPv6: another peer's inside", "peer", "porta", func(r *rig) input { return input{wire: true, link: "wire0", frame: r.tunnelled(from4, remote6, 0)} }},
+	{"over IPv4: another peer's inside", "peer", "porta", func(r *rig) input { return input{wire: true, link: "wire0", frame: r.tunnelled(by6(from6), remote, 0)} }},
+	{"over IPv6: a stranger", "peer", "porta", func(r *rig) input {
+		return input{wire: true, link: "wire0", frame: r.tunnelled(by6(from4), remote6.Next(), 0)}
+	}},
+	{"over IPv6: marked, but not capable", "ecn", "porta", received(by6(from6), 3, same)},
 	// not ours at all, and so not counted
+	{"wire over IPv6: another VNI", "", "", received(by6(from4), 0, set(68, 1))},
+	{"wire over IPv6: another port", "", "", received(by6(from4), 0, set(56, 0, 53))},
+	{"wire over IPv6: another host", "", "", received(by6(from4), 0, set(53, 7))},
+	{"wire over IPv6: an extension header", "", "", received(by6(from4), 0, set(20, 60))},
+	{"wire over IPv6: a fragment", "", "", received(by6(from4), 0, set(20, 44))},
 	{"wire: another VNI", "", "", received(from4, 0, set(48, 1))},
 	{"wire: VXLAN with other flags", "", "", received(from4, 0, set(42, 0x88))},
 	{"wire: another port", "", "", received(from4, 0, set(36, 0, 53))},

@@ -119,7 +119,7 @@ func newWire(t *testing.T) *scene {
 	s.attacker, s.victim = s.w.Pod(t, "attacker", "net"), s.w.Pod(t, "victim", "net")
 	s.witness, s.rogue = s.w.Pod(t, "witness", "net"), s.w.Pod(t, "rogue", "net")
 	for _, pod := range []*world.Pod{s.attacker, s.victim, s.witness, s.rogue} {
-		world.Soon(t, pod.Name+" reaches the LAN", func() error { return pod.Ping(s.net.Gateways[0]) })
+		world.Soon(t, pod.Name+" reaches the LAN", func() error { return pod.Ping(s.net.Gateways[0], "-W1") })
 	}
 	return s
 }

@@ -34,7 +34,7 @@ func TestClocks(t *testing.T) {
 			t.Errorf("before %v, after %v", pods[1].addrs(), moved.addrs())
 		}
 		for _, a := range moved.addrs() {
-			world.Soon(t, "the endpoint is reached where it is now", func() error { return pods[0].Ping(a) })
+			world.Soon(t, "the endpoint is reached where it is now", func() error { return pods[0].Ping(a, "-W1") })
 		}
 		pods[1] = moved
 	})
