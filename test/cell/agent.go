@@ -23,7 +23,7 @@ func Build(t testing.TB, name string) string {
 		return path.(string)
 	}
 	path := filepath.Join(os.Getenv(marker), name)
-	cmd := exec.Command("go", "build", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-buildvcs=false", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", name, err, out)
 	}

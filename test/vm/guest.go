@@ -26,7 +26,7 @@ type Guest struct {
 	MemMiB  int           // memory; 0 means 512
 	NICs    []string      // models of network interfaces ("virtio-net-pci", "e1000") that share a wire
 	Args    []string      // the test binary's arguments
-	Timeout time.Duration // from power-on to power-off; 0 means five minutes
+	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
 }
 
@@ -72,7 +72,7 @@ func (g Guest) withDefaults() Guest {
 		g.MemMiB = 512
 	}
 	if g.Timeout == 0 {
-		g.Timeout = 8 * time.Minute
+		g.Timeout = 20 * time.Minute
 	}
 	return g
 }
