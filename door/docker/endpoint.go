@@ -84,12 +84,12 @@ func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	return req.ID.DefaultMAC(n.ID, 0)
 }
 
-// deleteEndpoint forgets an endpoint, and detaches it if nobody left it.
+// deleteEndpoint forgets an endpoint, and takes it away if nobody left it.
 func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error) {
 	if err := endpointID(q.EndpointID).Check(); err != nil {
 		return nothing{}, nil // it was never created
 	}
-	if _, err := s.agent.Detach(ctx, endpointID(q.EndpointID)); err != nil {
+	if err := s.agent.Leave(ctx, endpointID(q.EndpointID)); err != nil {
 		return nil, err
 	}
 	return nothing{}, s.endpoints.drop(q.EndpointID)
@@ -171,11 +171,10 @@ func gateways(n heddle.Network, reply heddle.AttachReply) []netip.Addr {
 	return reply.Gateways
 }
 
-// leave detaches the link; the engine forgets the endpoint later, or joins it anew.
+// leave takes the link away; the engine forgets the endpoint later, or joins it anew.
 func (s *Server) leave(ctx context.Context, q endpointRef) (any, error) {
 	if strings.TrimSpace(q.EndpointID) == "" || endpointID(q.EndpointID).Check() != nil {
 		return nothing{}, nil
 	}
-	_, err := s.agent.Detach(ctx, endpointID(q.EndpointID))
-	return nothing{}, err
+	return nothing{}, s.agent.Leave(ctx, endpointID(q.EndpointID))
 }
