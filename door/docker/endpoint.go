@@ -54,7 +54,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	answer := endpointInterface{}
 	if given.MacAddress != "" {
 		req.MAC, err = heddle.ParseMAC(given.MacAddress)
-	} else if !hasOwnMAC(n) {
+	} else if s.agent.ChoosesMAC(n) {
 		req.MAC = macOf(req, n)
 		answer.MacAddress = string(req.MAC)
 	}
@@ -65,11 +65,6 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		return nil, err
 	}
 	return createdEndpoint{&answer}, nil
-}
-
-// hasOwnMAC reports whether the container gets the MAC address of a NIC of the host's.
-func hasOwnMAC(n heddle.Network) bool {
-	return n.Mode == "direct" || n.Mode == "macvlan" && n.Options["macvlan_mode"] == "passthru"
 }
 
 // macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has
