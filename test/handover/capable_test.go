@@ -19,7 +19,7 @@ func TestCapable(t *testing.T) {
 		{"macvlan", "", true, false}, {"macvlan", "bridge", true, false}, {"macvlan", "passthru", false, false}, {"direct", "", false, false},
 		{"unheard-of", "", false, false},
 	} {
-		n := heddle.Network{Mode: c.mode, Parent: world.Uplink, Options: map[string]string{"macvlan_mode": c.sub}}
+		n := heddle.Network{Mode: c.mode, Parent: "up0", Options: map[string]string{"macvlan_mode": c.sub}}
 		if chosen, publish := w.ChoosesMAC(n), w.Publishes(n); chosen != c.chosen || publish != c.publish {
 			t.Errorf("%+v: MAC address chosen %t, ports %t", c, chosen, publish)
 		}
