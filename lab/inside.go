@@ -118,6 +118,14 @@ func (h *Host) KillAgent(ctx context.Context) error {
 	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, err, "")
 	}
+	// a child that it had just forked has its socket until it becomes another program
+	for h.answers() {
+		select {
+		case <-ctx.Done():
+			return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, ctx.Err(), "something answers on its socket")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 	return nil
 }
 
