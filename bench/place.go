@@ -18,6 +18,7 @@ import (
 	"context"
 	"net/netip"
 	"os/exec"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -80,6 +81,8 @@ const (
 const (
 	Overlay      = "overlay"
 	DockerLayout = "docker-overlay"
+	// DockerLayoutNF is the same with bridge-nf-call-iptables=1.
+	DockerLayoutNF = "docker-overlay-nf"
 )
 
 // Stack is what a mode's name ends in when its packets take the host's stack, not the
@@ -94,6 +97,9 @@ type Column struct {
 	// Wire names the wire that it crosses, see Cell.
 	Wire  string
 	Pairs []Pair
+	// Attach attaches one more container, tells how long that took, and detaches it;
+	// nil where nothing can be attached.
+	Attach func(context.Context) (time.Duration, error)
 	// Notes are facts that explain the figures ("mtu": "1450").
 	Notes map[string]string
 }

@@ -31,7 +31,7 @@ func way(same, across bench.Column) {
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
-	case bench.DockerLayout:
+	case bench.DockerLayout, bench.DockerLayoutNF:
 		same.Notes["way"], across.Notes["way"] = dockerNote, dockerNote
 	}
 }
@@ -39,8 +39,8 @@ func way(same, across bench.Column) {
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch pathless(mode) {
-	case bench.DockerLayout:
-		return r.dockerNetwork(ctx, s, number)
+	case bench.DockerLayout, bench.DockerLayoutNF:
+		return r.dockerNetwork(ctx, s, number, mode)
 	case bench.Overlay:
 		return s.shared(ctx, r.network(s, number, 0, mode))
 	}

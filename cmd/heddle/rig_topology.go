@@ -22,7 +22,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 		spare = 2 * r.containers()
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.Contains(r.modes, bench.DockerLayout) {
+	if slices.ContainsFunc(r.modes, dockers) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
