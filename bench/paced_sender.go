@@ -21,8 +21,8 @@ type pacer struct {
 
 const (
 	firstFlow = 20000
-	// pause is between two bursts, which are no longer than the receiver's queue.
-	pause      = time.Millisecond
+	// burstPause is between two bursts, which are no longer than the receiver's queue.
+	burstPause = time.Millisecond
 	burstLimit = 128
 )
 
@@ -64,7 +64,7 @@ func (p *pacer) run(rate int, length time.Duration) (sent int, err error) {
 			sent++
 		}
 		due = upTo
-		time.Sleep(pause)
+		time.Sleep(burstPause)
 	}
 }
 
