@@ -1,8 +1,6 @@
 package bench
 
-import (
-	"slices"
-)
+import "slices"
 
 // Goal is a row of what a preset has to show: a value made of readings of one round,
 // with the limit that it must meet and the one that it is meant to.
@@ -62,18 +60,6 @@ type GoalResult struct {
 	Takes string `json:"takes,omitempty"`
 }
 
-// value of a round; ok is false where a reading is missing, or the peer costs no
-// more than the base.
-func (g Goal) value(ours, peer, base float64) (v float64, ok bool) {
-	switch g.Of {
-	case Speed:
-		ours, peer = peer, ours
-	case Extra:
-		ours, peer = ours-base, peer-base
-	}
-	return ours / peer, peer > 0
-}
-
 // meets tells whether a value is on the good side of a limit.
 func (g Goal) meets(v, limit float64) bool {
 	if g.Of.lessIsBetter() {
@@ -85,23 +71,18 @@ func (g Goal) meets(v, limit float64) bool {
 // result of a goal in the readings of all cells.
 func (g Goal) result(all map[Cell]readings, seed uint64) GoalResult {
 	out := GoalResult{Goal: g, Verdict: NotMeasured}
-	ours, peer, base := all[g.Ours.Cell][g.Ours.Figure], all[g.Peer.Cell][g.Peer.Figure], all[g.Base.Cell][g.Base.Figure]
-	var values []float64
-	for _, round := range sortedKeys(ours) {
-		p, both := peer[round]
-		b, three := base[round]
-		if v, ok := g.value(ours[round], p, b); ok && both && (three || g.Of != Extra) {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
+	rounds := g.rounds(all)
+	if len(rounds) == 0 {
 		return out
 	}
-	low, high := bootstrap(values, seed)
-	out.Value = Ratio{N: len(values), Median: Median(values), Low: low, High: high}
-	out.Verdict = g.verdict(out.Value.Median)
-	out.Sure = g.meets(low, g.AtLeast) == g.meets(high, g.AtLeast)
-	out.Takes = g.takes(out.Verdict, middle(ours), middle(peer), middle(base))
+	value, ok := g.interval(rounds, seed)
+	if !ok {
+		out.Takes = "too noisy: the peer cost no more than native in this run"
+		return out
+	}
+	out.Value, out.Verdict = value, g.verdict(value.Median)
+	out.Sure = g.meets(value.Low, g.AtLeast) == g.meets(value.High, g.AtLeast)
+	out.Takes = g.takes(out.Verdict, medianOf(rounds, ours), medianOf(rounds, peer), medianOf(rounds, base))
 	return out
 }
 
@@ -115,14 +96,6 @@ func (g Goal) verdict(v float64) string {
 	return Missed
 }
 
-func middle(v map[int]float64) float64 {
-	var all []float64
-	for _, x := range v {
-		all = append(all, x)
-	}
-	return Median(all)
-}
-
 // allows is what ours may be at a limit, beside the others' medians.
 func (g Goal) allows(limit, peer, base float64) float64 {
 	switch g.Of {
@@ -134,10 +107,11 @@ func (g Goal) allows(limit, peer, base float64) float64 {
 	return limit * peer
 }
 
-// missed is how many goals of a report are not met.
+// missed is how many goals are not met, or could not be measured: a gate that looks
+// at nothing must not stay open.
 func missed(goals []GoalResult) (n int) {
 	for _, g := range goals {
-		if g.Verdict == Missed {
+		if g.Verdict == Missed || g.Verdict == NotMeasured {
 			n++
 		}
 	}

@@ -8,13 +8,13 @@ func pathGoals() (all []Goal) {
 		probe Probe
 	}{{"TCP", tcpRR}, {"UDP", udpRR}} {
 		c := Cell{Mode: Overlay, Span: Across, Probe: x.probe.Name(), Pairs: 1}
-		all = append(all, beside("two hosts, "+x.name+" request/response ÷ native", Speed, c, "mean", Control, 0.75, 0.95))
+		all = append(all, beside("two hosts, "+x.name+" request/response ÷ native", Speed, c, "mean", Native, 0.75, 0.95))
 	}
 	packets := Cell{Mode: Overlay, Span: Across, Probe: Throughput{}.Name(), Size: 28, Pairs: 1}
 	all = append(all,
 		beside("two hosts, 28-byte UDP packets/s ÷ bridge + VXLAN", Rate, packets, "received", DockerLayout, 1.7, 2.2),
 		beside("the same, bridge-nf-call-iptables=1", Rate, packets, "received", DockerLayoutNF, 1.7, 2.2),
-		beside("two hosts, 28-byte UDP packets/s ÷ native", Rate, packets, "received", Control, 0.75, 0.90),
+		beside("two hosts, 28-byte UDP packets/s ÷ native", Rate, packets, "received", Native, 0.75, 0.90),
 		extraWork(DockerLayout, "two hosts, extra CPU per packet over native ÷ bridge + VXLAN's extra, equal rate"),
 		extraWork(DockerLayoutNF, "the same, bridge-nf-call-iptables=1"))
 	all = append(all, bulkGoals()...)
@@ -31,7 +31,7 @@ func beside(name string, of Formula, c Cell, figure, peer string, atLeast, aim f
 func extraWork(peer, name string) Goal {
 	c := pacedCell(Overlay, 1)
 	g := beside(name, Extra, c, workName, peer, 0.35, 0.20)
-	g.Base = Reading{with(c, Control), workName}
+	g.Base = Reading{with(c, Native), workName}
 	return g
 }
 
@@ -44,8 +44,8 @@ func bulkGoals() []Goal {
 	cut := whole
 	cut.Wire = cutWire
 	return []Goal{
-		beside("two hosts, bulk TCP ÷ native, segments intact", Rate, whole, "received", Control, 0.85, 0.97),
-		beside("two hosts, bulk TCP ÷ native, no segmentation offload", Rate, cut, "received", Control, 0.75, 0.90),
+		beside("two hosts, bulk TCP ÷ native, segments intact", Rate, whole, "received", Native, 0.85, 0.97),
+		beside("two hosts, bulk TCP ÷ native, no segmentation offload", Rate, cut, "received", Native, 0.75, 0.90),
 		beside("two hosts, bulk TCP ÷ bridge + VXLAN, no segmentation offload", Rate, cut, "received", DockerLayout, 1, 1.2),
 	}
 }

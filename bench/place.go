@@ -76,6 +76,10 @@ const (
 	Reference = "bridge"
 )
 
+// Native is the wire between two hosts that have no agent and no firewall: what host
+// is without ours.
+const Native = "native"
+
 // What spans hosts: our mode, and the layout of Docker's overlay driver, which
 // callers make by hand to have it beside ours.
 const (

@@ -13,7 +13,7 @@ func pathWires() []string { return []string{wholeWire, cutWire, shapedWire} }
 
 // pathModes are the fast path's, the same without it, and the peers.
 func pathModes() []string {
-	return []string{Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", Reference, Reference + Stack, "macvlan"}
+	return []string{Native, Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", Reference, Reference + Stack, "macvlan"}
 }
 
 // pathLoad is the rate of Paced: half of what Docker's layout carries with both ends
@@ -37,14 +37,14 @@ var tcpRR, udpRR = Qperf{"tcp_lat"}, Qperf{"udp_lat"}
 // pathChoices: requests and packets do not depend on what a wire does with segments,
 // and the equal rate is that of the shaped one.
 func pathChoices() (all []Choice) {
-	far := []string{Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", "macvlan"}
+	far := []string{Native, Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", "macvlan"}
 	for _, p := range []Probe{tcpRR, udpRR, Throughput{}} {
 		all = append(all, Choice{p.Name(), Across, []string{wholeWire}, far})
 	}
 	all = append(all, Choice{Iperf3{}.Name(), Across, nil, far}, Choice{Paced{}.Name(), Across, []string{shapedWire}, far},
-		Choice{Paced{Flows: manyFlows}.Name(), Across, []string{shapedWire}, []string{Control, Overlay, Overlay + Stack, DockerLayout}})
+		Choice{Paced{Flows: manyFlows}.Name(), Across, []string{shapedWire}, []string{Native, Overlay, Overlay + Stack, DockerLayout}})
 	for _, p := range []Probe{tcpRR, Throughput{}, Iperf3{}} {
-		all = append(all, Choice{Probe: p.Name(), Span: SameHost})
+		all = append(all, Choice{Probe: p.Name(), Span: SameHost, Modes: []string{Control, Overlay, Overlay + Stack, DockerLayout, "routed", Reference, Reference + Stack, "macvlan"}})
 	}
 	return append(all, Choice{Probe: Attach{}.Name(), Span: SameHost, Modes: []string{Overlay, Overlay + Stack, Reference, Reference + Stack}})
 }

@@ -10,7 +10,7 @@ import (
 
 // attaches tells the modes that an agent makes links for, as many as are wanted.
 func attaches(mode string) bool {
-	return mode != bench.Control && mode != modeDirect && !dockers(mode)
+	return mode != bench.Control && mode != modeDirect && !agentless(mode)
 }
 
 // attachOn makes a container on the first host, and returns what attaches it, tells

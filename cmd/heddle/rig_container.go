@@ -92,6 +92,10 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+	if mode == bench.Native {
+		h := s.bare[host]
+		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}, nil
+	}
 	if dockers(mode) {
 		return r.dockerContainer(ctx, s, host, number, mode, i)
 	}

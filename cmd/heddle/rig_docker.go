@@ -28,6 +28,9 @@ const dockerNote = "our reproduction of the layout that Docker's overlay driver 
 // (com.docker.network.driver.mtu).
 const dockerMTU = 1450
 
+// agentless tells the modes whose hosts have no agent.
+func agentless(mode string) bool { return mode == bench.Native || dockers(mode) }
+
 func dockers(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
 
 // dockerSandbox is the namespace of a mode's network, and its VXLAN number.
@@ -58,7 +61,7 @@ func dockerAddr(number, host, i int) netip.Addr {
 // made in the host's own and moved, so that its packets are the host's.
 func (r *rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	sandbox, vni := dockerSandbox(mode)
-	for _, h := range s.docker {
+	for _, h := range s.bare {
 		script := fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link set lo up
 ip -n %[1]s link add br0 type bridge
@@ -80,7 +83,7 @@ ip -n %[1]s link set br0 up
 
 // dockerContainer makes a container, and tells the other host where it is.
 func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	h, name, addr := s.docker[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
+	h, name, addr := s.bare[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
 	sandbox, _ := dockerSandbox(mode)
 	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inNetns(fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name))}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
@@ -100,7 +103,7 @@ ip -n %[3]s link set eth0 up
 	if err != nil {
 		return place, err
 	}
-	return place, onHost(ctx, s.docker[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return place, onHost(ctx, s.bare[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
 `, sandbox, addr, mac, h.Addr4))
 }

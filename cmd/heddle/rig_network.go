@@ -29,6 +29,8 @@ func way(same, across bench.Column) {
 	switch pathless(same.Mode) {
 	case bench.Reference:
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
+	case bench.Native:
+		across.Notes["way"] = "between hosts without an agent or any firewall rule"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
 	case bench.DockerLayout, bench.DockerLayoutNF:
@@ -39,6 +41,8 @@ func way(same, across bench.Column) {
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch pathless(mode) {
+	case bench.Native:
+		return nil
 	case bench.DockerLayout, bench.DockerLayoutNF:
 		return r.dockerNetwork(ctx, s, number, mode)
 	case bench.Overlay:

@@ -8,7 +8,7 @@ import (
 )
 
 // topology of a stage: two hosts with agents, which have a store if a mode spans
-// hosts, and two bare ones for Docker's layout.
+// hosts, and two bare ones for what is not ours.
 func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 	t := lab.Topology{Name: r.name, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {
@@ -22,7 +22,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 		spare = 2 * r.containers()
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.ContainsFunc(r.modes, dockers) {
+	if slices.ContainsFunc(r.modes, agentless) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
