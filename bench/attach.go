@@ -18,7 +18,7 @@ func (Attach) Tools() []Tool                       { return nil }
 func (Attach) Sizes(Matrix) []int                  { return nil }
 func (Attach) Cost(m Matrix, _ Cell) time.Duration { return m.Duration + 200*time.Millisecond }
 func (Attach) Figures() []Figure {
-	return []Figure{{"p50", "ms, the agent's answer", LowerIsBetter}, {"p99", "ms, the agent's answer", LowerIsBetter}, {"attached", "containers", Informative}}
+	return []Figure{{"took", "ms, median until the agent's answer", LowerIsBetter}, {"took-p99", "ms, until the agent's answer", LowerIsBetter}, {"attached", "containers", Informative}}
 }
 
 // Prepare has nothing to start.
@@ -53,5 +53,5 @@ func (a attaching) Measure(ctx context.Context, w *Window) (map[string]float64, 
 		took = append(took, d.Seconds()*1000)
 	}
 	took = sorted(took)
-	return map[string]float64{"p50": quantile(took, 0.5), "p99": quantile(took, 0.99), "attached": float64(len(took))}, nil
+	return map[string]float64{"took": quantile(took, 0.5), "took-p99": quantile(took, 0.99), "attached": float64(len(took))}, nil
 }
