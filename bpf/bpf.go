@@ -12,6 +12,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 
@@ -27,7 +28,7 @@ type Fast struct {
 	// slots are the indices into counts, by the interface they are of; remotes those
 	// into peers, by the peer's address.
 	slots   map[uint32]slot
-	remotes map[uint32]uint32
+	remotes map[netip.Addr]uint32
 	// spare are free slots up to the highest one that ever was taken.
 	spare   []uint32
 	highest uint32
@@ -52,7 +53,7 @@ func Open(atWork []ebpf.ProgramID) (*Fast, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fast{slots: map[uint32]slot{}, remotes: map[uint32]uint32{}, owned: map[ebpf.ProgramID]bool{}}
+	f := &Fast{slots: map[uint32]slot{}, remotes: map[netip.Addr]uint32{}, owned: map[ebpf.ProgramID]bool{}}
 	err = loadFastObjects(&f.objects, &ebpf.CollectionOptions{MapReplacements: maps})
 	if errors.Is(err, ebpf.ErrMapIncompatible) {
 		err = loadFastObjects(&f.objects, nil)

@@ -129,7 +129,10 @@ func (h *Host) stop(all bool) error {
 		if pid == 0 {
 			return errors.New("no agent runs in it")
 		}
-		return unix.Kill(pid, unix.SIGSTOP)
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			return err
+		}
+		return awaitStandstill([]int{pid})
 	}
 	var stopped []int
 	for range 20 {
@@ -142,7 +145,7 @@ func (h *Host) stop(all bool) error {
 			}
 		}
 		if fresh == 0 {
-			return nil
+			return awaitStandstill(stopped)
 		}
 	}
 	return errors.New("it makes processes faster than they can be stopped")

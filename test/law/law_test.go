@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -147,5 +149,26 @@ func TestNoInit(t *testing.T) {
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		t.Fatal(err, string(out))
+	}
+}
+
+// A TestMain that runs the tests in another process, and does not exit with its
+// status, passes whatever they found.
+func TestMainExits(t *testing.T) {
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		_, body, found := strings.Cut(string(text), "\nfunc Test"+"Main(m *testing.M) {")
+		body, _, _ = strings.Cut(body, "\nfunc ")
+		if found && !strings.Contains(body, "os.Exit(") {
+			t.Errorf("%s: TestMain does not call os.Exit", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -78,8 +78,8 @@ func (c *Cluster) newHost(t testing.TB, i int, v4 bool) *Host {
 	h.Sh(t, `ip link set lo up; ip link set eth0 up
 		ip address add %s/24 dev eth0; ip address add %s/64 dev eth0 nodad
 		ip route add default via %s; ip -6 route add default via %s`, four, six, LAN4, LAN6)
-	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN4) })
-	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN6) })
+	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN4, "-W1") })
+	world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(LAN6, "-W1") })
 	err := h.Do(func() (err error) {
 		h.kernel, err = kernel.Open()
 		return err
