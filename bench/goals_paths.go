@@ -42,7 +42,7 @@ func pacedCell(mode string, flows int) Cell {
 func bulkGoals() []Goal {
 	whole := Cell{Mode: Overlay, Span: Across, Probe: Iperf3{}.Name(), Pairs: 1}
 	cut := whole
-	cut.Wire = cutWire
+	cut.Wire = mergedWire
 	return []Goal{
 		beside("two hosts, bulk TCP ÷ native, segments intact", Rate, whole, "received", Native, 0.85, 0.97),
 		beside("two hosts, bulk TCP ÷ native, no segmentation offload", Rate, cut, "received", Native, 0.75, 0.90),

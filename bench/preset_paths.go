@@ -5,11 +5,11 @@ import "time"
 // The names of wires that goals are about; the caller makes them.
 const (
 	wholeWire  = "intact"
-	cutWire    = "cut"
+	mergedWire = "merged"
 	shapedWire = "10g"
 )
 
-func pathWires() []string { return []string{wholeWire, cutWire, shapedWire} }
+func pathWires() []string { return []string{wholeWire, mergedWire, shapedWire} }
 
 // pathModes are the fast path's, the same without it, and the peers.
 func pathModes() []string {
