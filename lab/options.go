@@ -23,6 +23,8 @@ type Options struct {
 	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
 	// wire, so that each frame crosses by itself, as on a cable.
 	Cut bool `json:"cut,omitempty"`
+	// Merge makes hosts merge what arrives by such wires (GRO).
+	Merge bool `json:"merge,omitempty"`
 	// NICs is the number of spare NICs of each host, with wires of their own.
 	NICs int `json:"nics,omitempty"`
 	// Subnet4 and Subnet6 are the wire's subnets; 172.31.240.0/24 and
@@ -80,7 +82,7 @@ func (o Options) topology() (Topology, error) {
 	if o.Hosts < 1 || o.Hosts > maxHosts {
 		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
 	}
-	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Sysctls: o.Sysctls, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
+	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
 		Switches: []Switch{{Name: SwitchName, Subnets: []netip.Prefix{o.Subnet4, o.Subnet6}}}}
 	for i := range o.Hosts {

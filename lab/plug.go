@@ -70,6 +70,11 @@ func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) er
 			return fmt.Errorf("cut segments at %s: %w", port, err)
 		}
 	}
+	if l.Topology.Merge {
+		if err := in.merge(name); err != nil {
+			return fmt.Errorf("merge segments at %s: %w", port, err)
+		}
+	}
 	if err := sw.limit(port, nic.Rate.bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of port %s: %w", port, err)
 	}

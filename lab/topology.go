@@ -16,6 +16,9 @@ type Topology struct {
 	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
 	// wire, so that each frame crosses by itself, as on a cable.
 	Cut bool `json:"cut,omitempty" yaml:"cut"`
+	// Merge makes hosts merge what arrives by such wires (GRO), as the drivers of
+	// network cards do.
+	Merge bool `json:"merge,omitempty" yaml:"merge"`
 	// Sysctls are set in the network namespace of every host ("net.…" only,
 	// others would change the machine).
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
