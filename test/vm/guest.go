@@ -16,11 +16,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // Guest is a virtual machine that runs the current test binary and nothing else.
 type Guest struct {
-	Kernel  Kernel
+	Kernel  boot.Kernel
 	Modules []string      // kernel modules to load, dependencies come by themselves; nil means DefaultModules
 	Tools   []string      // programs of this machine to have in the guest; nil means DefaultTools
 	MemMiB  int           // memory; 0 means 512
@@ -91,7 +93,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
 		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
-	cmd := exec.CommandContext(ctx, qemuBinary, append(args, g.wire()...)...)
+	cmd := exec.CommandContext(ctx, boot.QEMU, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	cmd.WaitDelay = 5 * time.Second
@@ -105,7 +107,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		err = cmd.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
-		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
+		return errors.Join(fmt.Errorf("%s: %w", boot.QEMU, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil
 }
