@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"net"
 	"slices"
 	"time"
 
@@ -59,10 +58,5 @@ func (h *Host) agentSpec() (spec, error) {
 
 // answers reports whether the agent takes a connection.
 func (h *Host) answers() bool {
-	c, err := net.Dial("unix", h.Socket)
-	if err != nil {
-		return false
-	}
-	c.Close()
-	return true
+	return h.connects(socket)
 }

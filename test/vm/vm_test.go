@@ -52,7 +52,7 @@ func TestBadGuests(t *testing.T) {
 // behave runs this binary's TestBehave in a process of its own.
 func behave(t *testing.T, behaviour string, env ...string) (out string, failed bool) {
 	t.Helper()
-	cmd := exec.Command(selfBinary, "-test.v", "-test.run=^TestBehave$", behaviour)
+	cmd := exec.Command(boot.Self, "-test.v", "-test.run=^TestBehave$", behaviour)
 	cmd.Env = append(os.Environ(), env...)
 	b, err := cmd.CombinedOutput()
 	return string(b), err != nil
