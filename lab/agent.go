@@ -36,7 +36,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 }
 
 func (h *Host) startAgent(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, agentTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(agentTime))
 	defer cancel()
 	if err := h.launch(ctx, p); err != nil {
 		return err

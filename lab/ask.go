@@ -24,7 +24,7 @@ func dialMachine(ctx context.Context) (*channel, error) {
 
 // ask asks a machine something, and returns its answer.
 func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(askTime))
 	defer cancel()
 	if !h.Alive() {
 		return answer, errors.New("the machine is off")

@@ -49,7 +49,7 @@ func (l *Lab) startDaemons(ctx context.Context, after bool) error {
 // startDaemon starts a daemon and waits until it is ready.
 func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
 	within := d.Ready.Within
-	setDefault(&within, daemonTime)
+	setDefault(&within, h.patience(daemonTime))
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	p := program{Name: d.Name, Argv: d.Command, Env: environment(d.Environment)}

@@ -94,7 +94,7 @@ func namespacePids(pid int) (all []int) {
 // end ends a program with a signal and waits until its init has taken it in.
 // One that does not run is no error.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(endTime))
 	defer cancel()
 	for h.Alive() && h.standing(name).Pid != 0 {
 		if err := h.signalProgram(ctx, name, s); err != nil {

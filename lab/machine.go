@@ -19,7 +19,7 @@ import (
 
 // bootTime bounds how long machines take until they answer: an emulated one
 // takes four seconds on an idle processor, and many times that on a busy one.
-const bootTime = 3 * time.Minute
+const bootTime = 5 * time.Minute
 
 const (
 	initramfsName  = "initramfs"
@@ -165,4 +165,13 @@ func (h *Host) console() string {
 		return "; its console ends:\n" + strings.ReplaceAll(text, "\r", "")
 	}
 	return ""
+}
+
+// patience is how long something may take in the host: an emulated processor is
+// slow, and more so beside others.
+func (h *Host) patience(d time.Duration) time.Duration {
+	if h.Accelerator == emulated {
+		return 10 * d
+	}
+	return d
 }

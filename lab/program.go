@@ -43,7 +43,7 @@ func logName(program string) string { return program + ".log" }
 // launch has the host's init start a program, for the first time or again, and
 // returns when it has.
 func (h *Host) launch(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(startTime))
 	defer cancel()
 	lock, err := takeLock(ctx, h.folder)
 	if err != nil {

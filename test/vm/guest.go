@@ -81,8 +81,9 @@ func (g Guest) withDefaults() Guest {
 
 // kernelParameters of every guest. A program that always lies at the same addresses is translated once by the emulator; at random
 // ones (norandmaps turns that off), anew each time it is started, and tests start thousands of small programs: half of a guest's
-// time went there.
-const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps"
+// time went there. On a busy machine a guest's timer may seem to stand still while the kernel tests it, which panics without
+// no_timer_check.
+const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
