@@ -41,6 +41,8 @@ type Options struct {
 	// one by one, with Host.StartAgent.
 	NoAgent     bool `json:"noAgent,omitempty"`
 	AgentsLater bool `json:"agentsLater,omitempty"`
+	// Machine makes the hosts virtual machines with that stock kernel: 6.1, 6.12.
+	Machine string `json:"machine,omitempty"`
 	// Store is the agents' store: none, or StoreEmbedded.
 	Store string `json:"store,omitempty"`
 	// Dir holds the labs' folders; DefaultDir.
@@ -82,7 +84,7 @@ func (o Options) topology() (Topology, error) {
 	if o.Hosts < 1 || o.Hosts > maxHosts {
 		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
 	}
-	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
+	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
 		Switches: []Switch{{Name: SwitchName, Subnets: []netip.Prefix{o.Subnet4, o.Subnet6}}}}
 	for i := range o.Hosts {

@@ -25,6 +25,9 @@ func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) er
 	if err := in.raise("lo", nil); err != nil {
 		return err
 	}
+	if h.Machine != "" {
+		return in.plugMachine(len(n.NICs)+n.Spare, number)
+	}
 	for i, nic := range n.NICs {
 		if n.Router {
 			// A router asks for its neighbours from its link-local address, which

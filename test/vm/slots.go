@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // niceness of the emulator: guests have patience, what runs beside them on this machine may not.
@@ -18,7 +20,7 @@ const niceness = 5
 // at the same time; more guests than processors only make each other late. The places are locks on files in the cache, which end
 // with the process that holds them.
 func takeSlot(deadline time.Time) (free func(), err error) {
-	cache, err := cacheDir()
+	cache, err := boot.CacheDir()
 	if err != nil {
 		return nil, err
 	}
