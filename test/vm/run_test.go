@@ -78,7 +78,7 @@ func TestKernels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "vmlinux"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := []boot.Kernel{{"6.12", dir, filepath.Join(dir, "vmlinux")}}
+	want := []boot.Kernel{{Version: "6.12", Dir: dir, Vmlinux: filepath.Join(dir, "vmlinux")}}
 	if found := boot.Kernels(); !slices.Equal(found, want) {
 		t.Errorf("found %v, want %v", found, want)
 	}
