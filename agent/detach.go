@@ -41,6 +41,14 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 // remove takes an endpoint away: intent, deed, record. The caller holds its
 // lock. It may be called again after a failure.
 func (a *Agent) remove(r record) error {
+	if err := a.begin(r); err != nil {
+		return err
+	}
+	return a.end(r)
+}
+
+// begin records that an endpoint is going.
+func (a *Agent) begin(r record) error {
 	if err := a.step("ledger intent detach"); err != nil {
 		return err
 	}
@@ -50,8 +58,13 @@ func (a *Agent) remove(r record) error {
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.setPending(r.Endpoint.ID, intentDetach)
-	a.mu.Unlock()
+	return nil
+}
+
+// end removes an endpoint of which that is recorded.
+func (a *Agent) end(r record) error {
 	if err := a.undo(r); err != nil {
 		return err
 	}

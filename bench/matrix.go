@@ -34,6 +34,8 @@ type Matrix struct {
 	// Clients is the number of connections of a pair's wrk or redis-benchmark:
 	// the same in all modes.
 	Clients int
+	// Choices bind probes to columns.
+	Choices []Choice
 	// Wires say what the columns' wires are, LeftOut what is not measured and why.
 	Wires   []Wire
 	LeftOut []string
@@ -141,6 +143,9 @@ func (m Matrix) cells() []Cell {
 	var all []Cell
 	for _, c := range m.Columns {
 		for _, p := range m.Probes {
+			if !m.runs(p, c) {
+				continue
+			}
 			sizes := p.Sizes(m)
 			if sizes == nil {
 				sizes = []int{0}

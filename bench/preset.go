@@ -30,6 +30,8 @@ type Preset struct {
 	Hosts []int
 	// Matrix is the choice over columns that the caller has made.
 	Matrix func([]Column) Matrix
+	// Goals are what it has to show.
+	Goals []Goal
 }
 
 // allModes are those that a preset without a choice of its own compares.
@@ -52,6 +54,7 @@ func Presets() []Preset {
 			Wires: []string{"cut", "jumbo"}, MTUs: weaveMTUs(), Hosts: []int{2}, Matrix: weaveFastdp},
 		{Name: "docker-overlay", Summary: "ping and one TCP stream over VXLAN against the host's own wire", Modes: []string{Control, DockerLayout, Overlay}, Pairs: 1,
 			Hosts: []int{2}, Matrix: dockerOverlay},
+		{Name: "paths", Summary: "the fast path against the wire, the kernel's path and Docker's layout, with goals", Modes: pathModes(), Pairs: 1, Wires: pathWires(), Matrix: paths, Goals: pathGoals()},
 	}
 }
 

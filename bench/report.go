@@ -23,7 +23,9 @@ type Report struct {
 	Columns     []ColumnInfo `json:"columns"`
 	Probes      []ProbeInfo  `json:"probes"`
 	Cells       []CellResult `json:"cells"`
-	Samples     []Sample     `json:"samples"`
+	// Goals are the preset's.
+	Goals   []GoalResult `json:"goals,omitempty"`
+	Samples []Sample     `json:"samples"`
 }
 
 // Method says how the figures were taken.
@@ -113,6 +115,7 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 	for _, c := range m.cells() {
 		r.Cells = append(r.Cells, r.result(c, values, m.Seed))
 	}
+	r.Goals = r.goals(values)
 	return r
 }
 

@@ -24,6 +24,7 @@ func (r *Report) Text(w io.Writer) error {
 		b.WriteString("\n" + r.table(group, colour) + "\n")
 	}
 	b.WriteString(r.publishedText())
+	b.WriteString(r.goalsText())
 	b.WriteString(r.notes())
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -29,6 +29,9 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if !h.Alive() {
 		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "its init is gone; 'heddle lab down' and 'up' make the lab anew")
 	}
+	if h.Machine != "" {
+		return h.commandInMachine(ctx, argv)
+	}
 	args := []string{"--target", strconv.Itoa(h.Pid), "--mount", "--net", "--uts", "--pid"}
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/ns/cgroup", h.Pid)); err == nil {
 		args = append(args, "--cgroup")

@@ -43,8 +43,9 @@ opens from disk), samples.csv and report.bench (for benchstat).
 Presets: ` + presetList() + `.
 A probe of a preset whose tool is not installed is left out, with a line that says
 so; one that was asked for by name is an error. --wire chooses the wires between
-the hosts: intact (a veth), cut (segmentation off, each frame by itself), jumbo (cut,
-frames of 9,000 bytes), 1g, 10g. --hosts 2 leaves the pairs on one host out.
+the hosts: intact (a veth), cut (segmentation off, each frame by itself), merged (cut,
+and merged on arrival, as network cards do), jumbo (cut, frames of 9,000 bytes), 1g,
+10g. --hosts 2 leaves the pairs on one host out.
 
 docker-overlay is no mode of heddle's: it is the layout that Docker's overlay driver
 makes, made by hand on two more hosts, as a yardstick for overlay. bridge-stack, routed-stack and overlay-stack are these
@@ -59,7 +60,7 @@ modes without the fast path: what they are on a kernel without eBPF.
 	g.StringVar(&f.preset, "preset", "quick", "what to measure: "+strings.Join(presetNames(), ", "))
 	g.StringSliceVar(&f.modes, "modes", nil, "the modes to measure (default: the preset's); host is the yardstick")
 	g.StringSliceVar(&f.probes, "probes", nil, "the probes to run (default: the preset's)")
-	g.StringSliceVar(&f.wires, "wire", nil, "the wires between the hosts: intact, cut, jumbo, 1g, 10g (default: the preset's, mostly intact)")
+	g.StringSliceVar(&f.wires, "wire", nil, "the wires between the hosts: intact, cut, merged, jumbo, 1g, 10g (default: the preset's, mostly intact)")
 	g.IntSliceVar(&f.hosts, "hosts", nil, "pairs on 1 host, across 2 hosts, or both (default: the preset's, mostly both)")
 	g.IntSliceVar(&f.sizes, "sizes", nil, "UDP payloads in bytes")
 	g.IntSliceVar(&f.values, "values", nil, "Redis's values in bytes")

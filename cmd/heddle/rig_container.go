@@ -60,6 +60,12 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 			across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
 		}
 	}
+	if s.near && attaches(mode) {
+		var err error
+		if same.Attach, err = r.attachOn(ctx, s, mode); err != nil {
+			return nil, err
+		}
+	}
 	return r.made(ctx, s, same, across)
 }
 
@@ -86,8 +92,12 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	if mode == bench.DockerLayout {
-		return r.dockerContainer(ctx, s, host, number, i)
+	if mode == bench.Native {
+		h := s.bare[host]
+		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}, nil
+	}
+	if dockers(mode) {
+		return r.dockerContainer(ctx, s, host, number, mode, i)
 	}
 	h := s.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}

@@ -29,9 +29,11 @@ func way(same, across bench.Column) {
 	switch pathless(same.Mode) {
 	case bench.Reference:
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
+	case bench.Native:
+		across.Notes["way"] = "between hosts without an agent or any firewall rule"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
-	case bench.DockerLayout:
+	case bench.DockerLayout, bench.DockerLayoutNF:
 		same.Notes["way"], across.Notes["way"] = dockerNote, dockerNote
 	}
 }
@@ -39,8 +41,10 @@ func way(same, across bench.Column) {
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch pathless(mode) {
-	case bench.DockerLayout:
-		return r.dockerNetwork(ctx, s, number)
+	case bench.Native:
+		return nil
+	case bench.DockerLayout, bench.DockerLayoutNF:
+		return r.dockerNetwork(ctx, s, number, mode)
 	case bench.Overlay:
 		return s.shared(ctx, r.network(s, number, 0, mode))
 	}
@@ -124,6 +128,7 @@ func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) 
 const (
 	wireIntact = "intact"
 	wireCut    = "cut"
+	wireMerged = "merged"
 	wireJumbo  = "jumbo"
 )
 
@@ -134,6 +139,7 @@ func knownWires() []bench.Wire {
 	return []bench.Wire{
 		{Name: wireIntact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
 		{Name: wireCut, Note: "tso, gso and gro are off at both ends: each frame of the MTU crosses by itself, as on a cable (its checksum is left out)"},
+		{Name: wireMerged, Note: "as cut, but hosts merge what arrives (gro), as the drivers of network cards do"},
 		{Name: wireJumbo, MTU: 9000, Note: "as cut, with frames of 9,000 bytes"},
 		{Name: "1g", Rate: 1e9, Note: "1 Gbit/s " + shapedNote},
 		{Name: "10g", Rate: 10e9, Note: "10 Gbit/s " + shapedNote},
@@ -155,7 +161,7 @@ func wiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, jumbo, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, merged, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}

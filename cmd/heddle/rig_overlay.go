@@ -19,9 +19,9 @@ const spanTime = 30 * time.Second
 func (r *rig) mtu(s *stage, mode string) int {
 	mtu := r.mtus[wireLabel(s.wire)]
 	switch {
-	case pathless(mode) != bench.Overlay && mode != bench.DockerLayout:
+	case pathless(mode) != bench.Overlay && !dockers(mode):
 		return 0
-	case mtu == 0 && mode == bench.DockerLayout:
+	case mtu == 0 && dockers(mode):
 		return dockerMTU
 	}
 	return mtu

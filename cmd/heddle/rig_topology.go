@@ -8,9 +8,9 @@ import (
 )
 
 // topology of a stage: two hosts with agents, which have a store if a mode spans
-// hosts, and two bare ones for Docker's layout.
+// hosts, and two bare ones for what is not ours.
 func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
-	t := lab.Topology{Name: r.name, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Sysctls: r.sysctls(), Progress: func(string) {}}
+	t := lab.Topology{Name: r.name, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}
@@ -22,7 +22,7 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 		spare = 2 * r.containers()
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.Contains(r.modes, bench.DockerLayout) {
+	if slices.ContainsFunc(r.modes, agentless) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
@@ -31,6 +31,8 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 }
 
 // isCut tells whether each frame crosses a wire by itself.
-func isCut(w bench.Wire) bool { return w.Name == wireCut || w.Name == wireJumbo }
+func isCut(w bench.Wire) bool {
+	return w.Name == wireCut || w.Name == wireMerged || w.Name == wireJumbo
+}
 
 func (r *rig) wants(span string) bool { return slices.Contains(r.spans, span) }

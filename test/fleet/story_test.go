@@ -27,11 +27,7 @@ func TestCreateOnce(t *testing.T) {
 			pods = append(pods, h.attach(t, fmt.Sprintf("app%d%d", i+1, n), "app"))
 		}
 	}
-	for _, a := range pods {
-		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
-		}
-	}
+	meet(t, pods)
 	t.Run("host to container", func(t *testing.T) { f.hosts[0].Reaches(t, pods[4].addrs()...) })
 	t.Run("isolated", func(t *testing.T) {
 		stranger := f.hosts[1].attach(t, "stranger", "other")

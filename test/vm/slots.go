@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // niceness of the emulator: guests have patience, what runs beside them on this machine may not.
@@ -21,7 +23,7 @@ func slots() int { return runtime.NumCPU() + (runtime.NumCPU()+1)/2 }
 // takeSlot waits for a guest's place, and returns how to give it back. Packages are tested at the same time. The places are locks
 // on files in the cache, which end with the process that holds them.
 func takeSlot(deadline time.Time) (free func(), err error) {
-	cache, err := cacheDir()
+	cache, err := boot.CacheDir()
 	if err != nil {
 		return nil, err
 	}
