@@ -17,10 +17,10 @@ func TestMoved(t *testing.T) {
 	for _, u := range underlays {
 		t.Run("over "+u.name, func(t *testing.T) {
 			s := newSceneOver(t, u.v4)
-			s.moves(t, "tells", "0a:77:77:77:77:01", 1, 5*world.Patience)
+			s.moves(t, "tells", "0a:77:77:77:77:01", 1, 10*time.Second)
 			s.first.Sh(t, `for v in 4 6; do cd /proc/sys/net/ipv$v/neigh/eth0
 				echo 1000 >base_reachable_time_ms; echo 1 >delay_first_probe_time; echo 200 >retrans_time_ms; done`)
-			s.moves(t, "says nothing", "0a:77:77:77:77:02", 0, 30*world.Patience)
+			s.moves(t, "says nothing", "0a:77:77:77:77:02", 0, time.Minute)
 		})
 	}
 }
