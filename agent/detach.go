@@ -13,20 +13,28 @@ import (
 // there is removed already; a namespace that is gone took its part with it.
 func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, err error) {
 	defer a.metrics.observe("detach", time.Now(), &err)
-	if err := id.Check(); err != nil {
+	if err := a.acceptDetach(ctx, id); err != nil {
 		return false, err
-	}
-	if err := ctx.Err(); err != nil {
-		return false, heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
-	}
-	if !a.ready.Load() {
-		return false, heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
 	}
 	r, found, err := a.detach(id)
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.passDefault(r.Inode)
 	}
 	return found, err
+}
+
+// acceptDetach checks what can be checked without looking at anything else.
+func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
+	if err := id.Check(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
+	}
+	if !a.ready.Load() {
+		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
+	}
+	return nil
 }
 
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {

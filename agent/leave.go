@@ -20,9 +20,6 @@ type departure struct {
 // an address of the network, an endpoint on it or its removal waits for that. An
 // endpoint that is not there has left already.
 func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
-	if err := id.Check(); err != nil {
-		return err
-	}
 	if a.departing(id) {
 		return nil
 	}
@@ -31,18 +28,14 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		_, err := a.Detach(ctx, id)
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
-	}
-	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
+	if err := a.acceptDetach(ctx, id); err != nil {
+		return err
 	}
 	began := time.Now()
-	unlock, end := a.ids.lock(id), a.work()
-	r, known = a.lookup(id)
-	if !known {
+	unlock, done := a.ids.lock(id), a.work()
+	end := func() { done(); unlock() }
+	if r, known = a.lookup(id); !known {
 		end()
-		unlock()
 		return nil
 	}
 	err := a.begin(r)
@@ -51,7 +44,6 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 	}
 	if err != nil {
 		end()
-		unlock()
 		a.metrics.observe("detach", began, &err)
 		return err
 	}
@@ -60,7 +52,6 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		defer close(d.done)
 		a.finishLeave(r, began)
 		end()
-		unlock()
 		if r.Endpoint.DefaultRoute {
 			a.passDefault(r.Inode)
 		}
