@@ -48,8 +48,10 @@ and merged on arrival, as network cards do), jumbo (cut, frames of 9,000 bytes),
 10g. --hosts 2 leaves the pairs on one host out.
 
 docker-overlay is no mode of heddle's: it is the layout that Docker's overlay driver
-makes, made by hand on two more hosts, as a yardstick for overlay. bridge-stack, routed-stack and overlay-stack are these
-modes without the fast path: what they are on a kernel without eBPF.
+makes, made by hand on two more hosts, as a yardstick for overlay; docker-overlay-nf has
+bridge-nf-call-iptables=1, native is the wire between those hosts. bridge-stack,
+routed-stack and overlay-stack are these modes without the fast path: what they are on a
+kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 
 ` + failIfHelp,
 		Example: "  heddle bench --preset quick\n  heddle bench --modes host,routed --probes iperf3 --wire intact,cut --rounds 3 --duration 1s --out /tmp/figures",
