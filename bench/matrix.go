@@ -57,6 +57,11 @@ type Matrix struct {
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
+	// Machine says what kind of virtual machines the places are in, if they are:
+	// their kernel, and what runs them. Each has one CPU. Emulated is set where
+	// that is no real one: what works there works, but no figure is a speed.
+	Machine  string
+	Emulated bool
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
 }

@@ -167,10 +167,14 @@ func (h *Host) console() string {
 	return ""
 }
 
+// Emulated is true of a virtual machine without a real processor: what works there
+// works, but its speed says nothing.
+func (h *Host) Emulated() bool { return h.Accelerator == emulated }
+
 // patience is how long something may take in the host: an emulated processor is
 // slow, and more so beside others.
 func (h *Host) patience(d time.Duration) time.Duration {
-	if h.Accelerator == emulated {
+	if h.Emulated() {
 		return 10 * d
 	}
 	return d

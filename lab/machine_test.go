@@ -181,7 +181,7 @@ func machineAgents(t *testing.T, l *lab.Lab) {
 		t.Fatal(err)
 	}
 	state := func() string {
-		return in(t, l, "host2", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -f "test-agent --name")/stat`)
+		return in(t, l, "host2", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -f "[t]est-agent --name")/stat`)
 	}
 	soon(t, "the agent is stopped", func() bool { return state() == "T" })
 	if err := l.Continue(ctx, "host2"); err != nil {

@@ -66,7 +66,7 @@ ip -n %[1]s link set br0 up
 // dockerContainer makes a container, and tells the other host where it is.
 func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number, i int) (bench.Place, error) {
 	h, name, addr := s.docker[host], fmt.Sprintf("%s-%d", bench.DockerLayout, i), dockerAddr(number, host, i)
-	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inNetns(fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name))}
+	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
 		return place, err
 	}
