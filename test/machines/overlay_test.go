@@ -48,7 +48,7 @@ func pair(t *testing.T, kernel string) *lab.Lab {
 	start := time.Now()
 	l, err := lab.Raise(t.Context(), lab.Topology{
 		Name: "machines", Dir: t.TempDir(), Machine: kernel, Store: lab.StoreEtcd, Etcd: []string{"store"},
-		Agent: lab.Agent{Command: []string{cell.Build(t, "heddled")}},
+		Agent: lab.Agent{Command: []string{cell.Build(t, "heddled")}, Args: []string{"--fast-path", "off"}}, // package fast has its programs in guests
 		Hosts: []lab.Node{{Name: "host1"}, {Name: "host2"}, {Name: "store", Machine: lab.Namespaces, Agent: lab.Agent{Off: true}}}})
 	if err != nil {
 		t.Fatal(err)
