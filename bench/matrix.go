@@ -180,7 +180,11 @@ func (m Matrix) roundCells(round int) []Cell {
 // fingerprint names what must be equal for samples of two runs to be mixed.
 // Rounds are left out: a run may be resumed with more of them.
 func (m Matrix) fingerprint() string {
-	sum := sha256.Sum256(must(json.Marshal([]any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients})))
+	all := []any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients}
+	if m.Machine != "" {
+		all = append(all, m.Machine)
+	}
+	sum := sha256.Sum256(must(json.Marshal(all)))
 	return hex.EncodeToString(sum[:8])
 }
 
