@@ -46,6 +46,11 @@ func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string)
 		return s.shared(ctx, r.network(s, number, 0, mode))
 	}
 	for host := range s.agents {
+		if mode == modeMacvlan && r.secondParent() {
+			if err := onHost(ctx, s.lab.Hosts[host], heddle.BenchFailed, "set up macvlan's parent", "ip link set "+r.macvlanParent(s)+" up\n"); err != nil {
+				return err
+			}
+		}
 		if _, _, err := s.agents[host].CreateNetwork(ctx, r.network(s, number, host, mode), false); err != nil {
 			return err
 		}
@@ -65,7 +70,7 @@ func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 	case modeMacvlan, modeIPvlan:
 		n.Parent = lab.NICName(0)
 		if n.Mode == modeMacvlan && r.secondParent() {
-			n.Parent = lab.NICName(s.lab.Topology.Hosts[0].Spare) // the last one: direct has the others
+			n.Parent = r.macvlanParent(s)
 		}
 		onWire(&n, s.lab.Topology.Switches[0].Subnets, host, r.part(n.Mode))
 	case modeDirect:
@@ -88,9 +93,9 @@ func subnets(number, host int) []netip.Prefix {
 }
 
 // onWire gives a network subnets that both hosts share, with the address of the
-// lab's switch in them as the gateway, and an eighth of the addresses to each
-// host: the second part's for the modes that share the wire with another. The
-// first eighths have the lab hosts' own.
+// lab's switch in them as the gateway, and an eighth of the addresses to each host
+// and part: two modes that share the hosts' wire have a part each. The first
+// eighths have the lab hosts' own.
 func onWire(n *heddle.Network, shared []netip.Prefix, host, part int) {
 	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
 	gateway4, gateway6 := four, six
@@ -99,6 +104,10 @@ func onWire(n *heddle.Network, shared []netip.Prefix, host, part int) {
 	four[3], six[13] = byte(64*(1+host)+32*part), byte(1+host+2*part)
 	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 27), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
 }
+
+// macvlanParent is the last spare NIC, where ipvlan has the hosts' own: an interface
+// carries devices of one kind only. Mode direct has the other spare ones.
+func (r *rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
 
 // part is the part of a host's addresses on the wire that a mode has.
 func (r *rig) part(mode string) int {
