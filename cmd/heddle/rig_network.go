@@ -47,7 +47,7 @@ func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string)
 	}
 	for host := range s.agents {
 		if mode == modeMacvlan && r.secondParent() {
-			if err := onHost(ctx, s.lab.Hosts[host], heddle.BenchFailed, "set up macvlan's parent", "ip link set "+r.macvlanParent(s)+" up\n"); err != nil {
+			if err := ipOn(ctx, s.lab.Hosts[host], "link", "set", r.macvlanParent(s), "up"); err != nil {
 				return err
 			}
 		}
@@ -130,14 +130,22 @@ func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) 
 			if subnet.Addr().Is6() {
 				via = s.lab.Hosts[other].Addr6
 			}
-			cmd, err := s.lab.Hosts[host].Command(ctx, "ip", "route", "add", subnet.String(), "via", via.String())
-			if err != nil {
+			if err := ipOn(ctx, s.lab.Hosts[host], "route", "add", subnet.String(), "via", via.String()); err != nil {
 				return err
 			}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				return heddle.Wrap(heddle.BenchFailed, "route between lab hosts to", subnet.String(), fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
-			}
 		}
+	}
+	return nil
+}
+
+// ipOn runs ip(8) on a lab host.
+func ipOn(ctx context.Context, h *lab.Host, args ...string) error {
+	cmd, err := h.Command(ctx, append([]string{"ip"}, args...)...)
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return heddle.Wrap(heddle.BenchFailed, "ip "+strings.Join(args, " ")+" on", h.Name, fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
 	}
 	return nil
 }
