@@ -26,7 +26,7 @@ func dialMachine(ctx context.Context) (*channel, error) {
 func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience(askTime))
 	defer cancel()
-	if !h.Alive() {
+	if !h.runs() {
 		return answer, errors.New("the machine is off")
 	}
 	in, err := h.enter()

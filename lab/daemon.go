@@ -67,8 +67,8 @@ func (h *Host) awaitExit(ctx context.Context, name string) error {
 	for {
 		at := h.standing(name)
 		switch {
-		case !h.Alive():
-			return h.failed(name, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending == endedWell:
 			return nil
 		case at.Pid == 0 && at.Ending != "":

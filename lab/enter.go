@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -76,6 +77,7 @@ func endAs(s unix.WaitStatus, terminal bool) int {
 	if !terminal { // which is to be put in order before
 		signal.Reset(s.Signal())
 		unix.Kill(os.Getpid(), s.Signal())
+		time.Sleep(time.Second) // until it arrives
 	}
 	return 128 + int(s.Signal())
 }

@@ -63,9 +63,13 @@ func bootGuest() (*guestInit, error) {
 	if err := enterRoot(first); err != nil {
 		return nil, fmt.Errorf("enter the root: %w", err)
 	}
-	return newGuestInit(folder, s), mountPlaces([]place{
+	more := []place{
 		{"devpts", "/dev/pts", "ptmxmode=666"}, {"tmpfs", "/dev/shm", ""}, {"tmpfs", "/run", "mode=755"},
-		{"cgroup2", "/sys/fs/cgroup", ""}, {"bpf", "/sys/fs/bpf", ""}, {"tracefs", "/sys/kernel/tracing", ""}})
+		{"cgroup2", "/sys/fs/cgroup", ""}, {"bpf", "/sys/fs/bpf", ""}, {"tracefs", "/sys/kernel/tracing", ""}}
+	for _, own := range ownFolders {
+		more = append(more, place{"tmpfs", own, "mode=711"})
+	}
+	return newGuestInit(folder, s), mountPlaces(more)
 }
 
 func mountPlaces(all []place) error {

@@ -1,9 +1,12 @@
 package lab
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -50,13 +53,28 @@ func (g *guestInit) serve() error {
 		return fmt.Errorf("wire: %w", err)
 	}
 	for key, value := range g.spec.Sysctls {
-		if err := os.WriteFile(sysctlPath(key), []byte(value), 0o644); err != nil {
+		if err := setSysctl(key, value); err != nil {
 			return fmt.Errorf("set %s=%s: %w", key, value, err)
 		}
 	}
 	go g.answerAll(l)
 	g.keep(nil)
 	return nil
+}
+
+// sysctlModules bring the sysctls that are not there from the start.
+var sysctlModules = map[string]string{"/proc/sys/net/bridge/": "br_netfilter", "/proc/sys/net/netfilter/": "nf_conntrack"}
+
+func setSysctl(key, value string) error {
+	file := sysctlPath(key)
+	for folder, module := range sysctlModules {
+		if strings.HasPrefix(file, folder) {
+			if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
+				return fmt.Errorf("modprobe %s: %w: %s", module, err, bytes.TrimSpace(out))
+			}
+		}
+	}
+	return os.WriteFile(file, []byte(value), 0o644)
 }
 
 // linkDescriptors makes the names under which a process finds its open files.

@@ -128,7 +128,11 @@ func (s spec) furnish(folder string) error {
 	if err := s.mount(folder); err != nil {
 		return err
 	}
-	for key, value := range s.Sysctls {
+	sysctls := s.Sysctls
+	if s.Machine != nil { // those are the guest's; out here the wires end in bridges
+		sysctls = switchSysctls()
+	}
+	for key, value := range sysctls {
 		if err := os.WriteFile(sysctlPath(key), []byte(value), 0o644); err != nil {
 			return fmt.Errorf("set %s=%s: %w", key, value, err)
 		}

@@ -27,8 +27,9 @@ type keeper struct {
 // newKeeper listens from the start: a SIGHUP that came before would be deadly.
 func newKeeper(folder *os.Root, state string, wanted func() []program) *keeper {
 	k := &keeper{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*standing{}, others: map[int]chan unix.WaitStatus{}}
-	// A stray "kill 1" in a host must not take the host away.
-	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	// A stray "kill 1" in a host must not take the host away. The signals are taken,
+	// and not ignored, since whoever is started here would ignore them too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
 	return k
 }

@@ -132,7 +132,7 @@ func (l *Lab) Alive() bool {
 		return false
 	}
 	for _, h := range l.everyone() {
-		if !h.Alive() {
+		if !h.runs() {
 			return false
 		}
 	}

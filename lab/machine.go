@@ -146,17 +146,37 @@ func (l *Lab) awaitMachines(ctx context.Context) error {
 	l.Topology.Progress(fmt.Sprintf("booting %d machines (%s)", len(all), all[0].Accelerator))
 	ctx, cancel := context.WithTimeout(ctx, bootTime)
 	defer cancel()
-	return eachHost(all, func(h *Host) error {
-		for h.tell(ctx, request{Verb: verbReady}) != nil {
-			if at := h.standing(qemuProgram); at.Pid == 0 && at.Ending != "" {
-				return h.failed(qemuProgram, errors.New("the emulator "+at.Ending+h.console()))
-			}
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
-				return h.failed(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
-			}
+	return eachHost(all, func(h *Host) error { return h.awaitMachine(ctx) })
+}
+
+// awaitMachine asks again and again: short at first, since what is asked before
+// there is a guest is lost, then longer, for a guest that is slow to answer.
+func (h *Host) awaitMachine(ctx context.Context) error {
+	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
+		try, cancel := context.WithTimeout(ctx, wait)
+		err := h.tell(try, request{Verb: verbReady})
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case !h.Alive():
+			return h.failed(qemuProgram, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(qemuProgram, errors.New("the emulator "+h.standing(qemuProgram).Ending+h.console()))
 		}
-		return nil
-	})
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return h.failed(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
+		}
+	}
+}
+
+// runs reports whether the host lives, and its emulator, if it has one.
+func (h *Host) runs() bool {
+	if !h.Alive() {
+		return false
+	}
+	at := h.standing(qemuProgram)
+	return h.Machine == "" || at.Pid != 0 || at.Ending == ""
 }
 
 // console is the end of what the machine's kernel said.
@@ -167,10 +187,14 @@ func (h *Host) console() string {
 	return ""
 }
 
+// Emulated is true of a virtual machine without a real processor: what works there
+// works, but its speed says nothing.
+func (h *Host) Emulated() bool { return h.Accelerator == emulated }
+
 // patience is how long something may take in the host: an emulated processor is
 // slow, and more so beside others.
 func (h *Host) patience(d time.Duration) time.Duration {
-	if h.Accelerator == emulated {
+	if h.Emulated() {
 		return 10 * d
 	}
 	return d

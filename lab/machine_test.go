@@ -18,16 +18,24 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
+// needMachines skips where there is no emulator, or fails if there shall be one.
+func needMachines(t *testing.T, kernel string) {
+	t.Helper()
+	needRoot(t)
+	reason := lab.MissingForMachines(kernel)
+	switch {
+	case reason == "":
+	case os.Getenv("HEDDLE_REQUIRE_VM") == "1":
+		t.Fatal(reason)
+	default:
+		t.Skip(reason)
+	}
+}
+
 // machines is two virtual machines and a host of namespaces beside them.
 func machines(t *testing.T, kernel string) *lab.Lab {
 	t.Helper()
-	needRoot(t)
-	if reason := lab.MissingForMachines(kernel); reason != "" {
-		if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
-			t.Fatal(reason)
-		}
-		t.Skip(reason)
-	}
+	needMachines(t, kernel)
 	before := survey(t)
 	start := time.Now()
 	top := lab.Topology{Name: "machines", Dir: t.TempDir(), Machine: kernel, Agent: lab.Agent{Command: testAgent(t)},
@@ -181,7 +189,7 @@ func machineAgents(t *testing.T, l *lab.Lab) {
 		t.Fatal(err)
 	}
 	state := func() string {
-		return in(t, l, "host2", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -f "test-agent --name")/stat`)
+		return in(t, l, "host2", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -f "[t]est-agent --name")/stat`)
 	}
 	soon(t, "the agent is stopped", func() bool { return state() == "T" })
 	if err := l.Continue(ctx, "host2"); err != nil {
@@ -222,11 +230,8 @@ func machineFaults(t *testing.T, l *lab.Lab) {
 
 // A maker that is killed while its machines boot leaves none of them running.
 func TestKilledMakerOfMachines(t *testing.T) {
-	needRoot(t)
 	kernel := boot.Versions()[0]
-	if reason := lab.MissingForMachines(kernel); reason != "" {
-		t.Skip(reason)
-	}
+	needMachines(t, kernel)
 	before, dir := survey(t), t.TempDir()
 	options, err := json.Marshal(lab.Options{Dir: dir, Machine: kernel, NoAgent: true})
 	if err != nil {

@@ -30,7 +30,17 @@ func (s *stack) plugMachine(nics, number int) error {
 	if err := s.makeTAP(controlLink); err != nil {
 		return err
 	}
-	return s.raise(controlLink, []netip.Prefix{netip.MustParsePrefix(outerAddr)})
+	if err := s.raise(controlLink, []netip.Prefix{netip.MustParsePrefix(outerAddr)}); err != nil {
+		return err
+	}
+	link, err := s.LinkByName(controlLink)
+	if err != nil {
+		return err
+	}
+	// Known for good: who asks before there is a guest must not wait for neighbour
+	// discovery to try again.
+	guest := netip.MustParsePrefix(guestAddr).Addr()
+	return s.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: guest.AsSlice(), HardwareAddr: controlMAC(number)})
 }
 
 func (s *stack) plugTAP(nic, number int) error {

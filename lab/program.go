@@ -117,8 +117,8 @@ func (h *Host) await(ctx context.Context, name string, ready func() bool) error 
 		}
 		at := h.standing(name)
 		switch {
-		case !h.Alive():
-			return h.failed(name, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending != "":
 			return h.failed(name, errors.New("it "+at.Ending))
 		}

@@ -13,17 +13,18 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // benchFlags are the wishes that change a preset.
 type benchFlags struct {
-	preset, out, failIf, placement, congestion string
-	modes, probes, wires                       []string
-	sizes, values, pairs, hosts                []int
-	rounds, load, clients                      int
-	duration                                   time.Duration
-	seed                                       uint64
-	resume, bridgeNF                           bool
+	preset, out, failIf, placement, congestion, machines string
+	modes, probes, wires                                 []string
+	sizes, values, pairs, hosts                          []int
+	rounds, load, clients                                int
+	duration                                             time.Duration
+	seed                                                 uint64
+	resume, bridgeNF                                     bool
 }
 
 func newBench(s *session) *cobra.Command {
@@ -75,6 +76,7 @@ kernel without eBPF. The preset paths ends in a table of goals, met or missed.
 	g.StringVar(&f.congestion, "congestion", "", "congestion control of TCP")
 	g.Uint64Var(&f.seed, "seed", 0, "seed of the order of the runs")
 	g.StringVar(&f.out, "out", "", "folder for the figures (default: bench-out/DATE)")
+	g.StringVar(&f.machines, "machines", "", "make the lab hosts virtual machines with that stock `kernel`: "+strings.Join(boot.Versions(), " or "))
 	g.BoolVar(&f.bridgeNF, "bridge-nf", false, "let bridged frames pass the IP firewall too, as dockerd's hosts do (bridge-nf-call-iptables=1)")
 	g.BoolVar(&f.resume, "resume", false, "take up an interrupted run in --out")
 	g.StringVar(&f.failIf, "fail-if", "", "fail when a figure crosses a limit")
@@ -106,7 +108,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, mtus: preset.MTUs, spans: spans, pairs: preset.Pairs, shared: preset.Shared,
+	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, mtus: preset.MTUs, spans: spans, pairs: preset.Pairs, shared: preset.Shared, machines: f.machines,
 		bridgeNF: f.bridgeNFValue(), congestion: bench.DefaultCongestionControl, say: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
 		o.modes, o.insist = f.modes, true
@@ -130,6 +132,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
+	m.Machine, m.Emulated = r.stages[0].machineWords(), r.stages[0].lab.Hosts[0].Emulated()
 	m.Wires, m.LeftOut = r.usedWires(), append(m.LeftOut, r.leftOut...)
 	for _, what := range m.LeftOut {
 		s.note("left out %s", what)

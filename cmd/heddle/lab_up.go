@@ -31,9 +31,12 @@ agent of each host is heddled, from the folder of this program.
 With --store embedded the agents form a cluster: that of host1 makes it, the
 others join.
 
+With --machines 6.1 the hosts are virtual machines with that stock kernel of
+Debian's: 'make vm-kernels' fetches them, QEMU and virtiofsd run them.
+
 FILE is a topology in YAML: hosts and routers, switches, addresses, MTUs, rates,
 daemons. docs/guides/lab.md has its keys.`,
-		Example: "  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent\n  heddle lab up --machines 6.1",
+		Example: "  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := o.up(cmd, args)
 			if err != nil {

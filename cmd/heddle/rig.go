@@ -52,6 +52,8 @@ type rigOptions struct {
 	// shared pairs have one client and one server container.
 	shared   bool
 	bridgeNF string
+	// machines is the kernel of virtual machines that the hosts shall be.
+	machines string
 	// congestion is the congestion control of all places.
 	congestion string
 	say        func(string)

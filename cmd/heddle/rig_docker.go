@@ -85,7 +85,7 @@ ip -n %[1]s link set br0 up
 func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
 	h, name, addr := s.bare[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
 	sandbox, _ := dockerSandbox(mode)
-	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inNetns(fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name))}
+	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
 		return place, err
 	}
