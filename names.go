@@ -30,6 +30,8 @@ const (
 	// PrefixHand starts the names of the containers' ends of links, while they are on
 	// the host to be handed over.
 	PrefixHand = "hc"
+	// PrefixSlave starts the names of the host's own devices beside ipvlan containers.
+	PrefixSlave = "hi"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"
@@ -104,6 +106,18 @@ func Shim(parent LinkFact) Link {
 		MTU: parent.MTU, MAC: macFrom(0x0e, digest("shim", string(parent.MAC), parent.Name)),
 		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
 		Alias: Mark + " shim parent=" + parent.Name, NoAutoAddress: true,
+	}
+}
+
+// Slave is the host's own ipvlan device on a parent, in the sub-mode that all on
+// the parent have. By it host and containers reach each other; all networks on the
+// parent share it. Its MAC address is the parent's.
+func Slave(parent LinkFact, subMode string) Link {
+	h := digest("group", "slave", parent.Name)
+	return Link{
+		Name: PrefixSlave + short("slave", parent.Name), Kind: "ipvlan", Parent: parent.Name, SubMode: subMode, MTU: parent.MTU,
+		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Alias: Mark + " slave parent=" + parent.Name, NoAutoAddress: true,
 	}
 }
 

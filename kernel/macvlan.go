@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// submodes are the MACVLAN_MODE_… of linux/if_link.h.
-var submodes = map[string]uint32{"private": 1, "vepa": 2, "bridge": 4, "passthru": 8}
+// submodes are the MACVLAN_MODE_… and IPVLAN_MODE_… of linux/if_link.h.
+var submodes = map[string]uint32{"private": 1, "vepa": 2, "bridge": 4, "passthru": 8, "l2": 0, "l3": 1, "l3s": 2}
 
-// lower is the device that a macvlan device stands on: its index and, seen from
+// lower is the device that a macvlan or ipvlan device stands on: its index and, seen from
 // a container, the number by which the container knows the host's namespace.
 type lower struct {
 	index, nsid int
@@ -73,11 +73,20 @@ func namespaceRequest(kind int, other *Netns) *nl.NetlinkRequest {
 	return r
 }
 
-func changeSubmode(index int, mode uint32) *nl.NetlinkRequest {
+// addSubmode adds the sub-mode of a device to its settings.
+func addSubmode(data *nl.RtAttr, kind string, mode uint32) {
+	if kind == "ipvlan" {
+		data.AddRtAttr(nl.IFLA_IPVLAN_MODE, nl.Uint16Attr(uint16(mode)))
+		return
+	}
+	data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(mode))
+}
+
+func changeSubmode(index int, kind string, mode uint32) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("macvlan"))
-	info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil).AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(mode))
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
+	addSubmode(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil), kind, mode)
 	r.AddData(info)
 	return r
 }

@@ -52,6 +52,11 @@ func (s *site) unhang(index int) error {
 	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
 		return err
 	}
+	return s.dropBareQdisc(index)
+}
+
+// dropBareQdisc takes the qdisc away if nobody has a filter there.
+func (s *site) dropBareQdisc(index int) error {
 	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
 		left, err := s.filters(index, parent)
 		if err != nil || len(left) > 0 {
