@@ -13,11 +13,12 @@ import (
 // Where the destination lies in an IP header (RFC 791, RFC 8200).
 const destination4, destination6 = 16, 24
 
-// u32Terminal ends the search at this filter; TCA_ACT_OPTIONS is of
-// linux/pkt_cls.h.
+// u32Terminal ends the search at this filter; mirredLen is the length of struct
+// tc_mirred, which ends with what is done, and with which interface
+// (linux/tc_act/tc_mirred.h).
 const (
 	u32Terminal = 1
-	actOptions  = 2
+	mirredLen   = 28
 )
 
 // putU32 makes a filter that compares the destination's words, then has the packet
@@ -98,12 +99,12 @@ func decodeU32(options map[uint16][]byte, six bool) (r redirectAt, ok bool) {
 func intoHost(actions []byte) (to int, ok bool) {
 	for _, action := range attributes(actions) {
 		at := attributes(action)
-		parms := attributes(at[actOptions])[nl.TCA_MIRRED_PARMS]
-		if text(at[nl.TCA_ACT_KIND]) != "mirred" || len(parms) < nl.SizeofTcMirred {
+		parms := attributes(at[nl.TCA_ACT_OPTIONS])[nl.TCA_MIRRED_PARMS]
+		if text(at[nl.TCA_ACT_KIND]) != "mirred" || len(parms) < mirredLen {
 			continue
 		}
-		m := nl.DeserializeTcMirred(parms)
-		return int(m.Ifindex), netlink.MirredAct(m.Eaction) == netlink.TCA_INGRESS_REDIR
+		act := number(parms[mirredLen-8:])
+		return int(number(parms[mirredLen-4:])), netlink.MirredAct(act) == netlink.TCA_INGRESS_REDIR
 	}
 	return 0, false
 }
