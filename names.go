@@ -136,6 +136,9 @@ func (id EndpointID) DefaultMAC(network string, salt int) MAC {
 	return macFrom(0x0a, digest("mac", id.Container, id.IfName, network, fmt.Sprint(salt)))
 }
 
+// BirthName names a container's device while it is made.
+func BirthName(l Link) string { return PrefixHand + short("birth", l.Alias) }
+
 // Alias is the interface alias of the endpoint's devices.
 func (id EndpointID) Alias() string { return Mark + " endpoint=" + id.String() }
 

@@ -43,7 +43,11 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if err := a.soleSubmode(l, below.index); err != nil {
 		return err
 	}
-	err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	if below.elsewhere {
+		err = s.bearAcross(l, below)
+	} else {
+		err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	}
 	switch {
 	case exists(err):
 		return a.adopt(s, l, farSide)

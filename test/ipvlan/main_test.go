@@ -1,0 +1,21 @@
+// Package ipvlan_test proves the ipvlan mode where the kernel has it: two nodes on
+// a cloud's network, each with an agent, containers on several NICs, and services
+// by rules as kube-proxy writes them. On a kernel without ipvlan it proves that the
+// mode is refused.
+package ipvlan_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
+)
+
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// TestInGuests runs all under the kernels of Debian.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^Test(Reach)$") }
+
+var ctx = context.Background()
