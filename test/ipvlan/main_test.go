@@ -10,12 +10,11 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
-	"github.com/heddle-network/heddle/test/vm"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestInGuests runs all under the kernels of Debian.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^Test(Reach)$") }
+func TestInGuests(t *testing.T) { guest(t, "^Test(Reach)$") }
 
 var ctx = context.Background()
