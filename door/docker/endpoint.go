@@ -69,7 +69,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 
 // hasOwnMAC reports whether the container gets the MAC address of a NIC of the host's.
 func hasOwnMAC(n heddle.Network) bool {
-	return n.Mode == "direct" || n.Mode == "macvlan" && n.Options["macvlan_mode"] == "passthru"
+	return n.Mode == "direct" || n.Mode == "ipvlan" || n.Mode == "macvlan" && n.Options["macvlan_mode"] == "passthru"
 }
 
 // macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has

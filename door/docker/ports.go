@@ -50,7 +50,7 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 
 // publishes reports whether a network's containers are reached by ports of the host.
 // Where they are not, Docker's own drivers ignore published ports, too.
-func publishes(n heddle.Network) bool { return n.Mode != "macvlan" && n.Mode != "direct" }
+func publishes(n heddle.Network) bool { return n.Mode != "macvlan" && n.Mode != "ipvlan" && n.Mode != "direct" }
 
 // unpublish takes the ports back; an endpoint that is gone has none.
 func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {

@@ -63,6 +63,11 @@ func byNftables(t testing.TB, s *scene, n *node) {
 			fmt.Fprintf(&b, "meta l4proto { tcp, udp } dnat %s to %s; ", family, target(s, name, i == 0))
 		}
 		b.WriteString("}\n")
+		fmt.Fprintf(&b, "chain echo-%s { meta mark set meta mark or 0x4000; ", name)
+		for i, family := range []string{"ip", "ip6"} {
+			fmt.Fprintf(&b, "meta l4proto udp dnat %s to %s; ", family, netip.AddrPortFrom(target(s, name, i == 0).Addr(), 9000))
+		}
+		b.WriteString("}\n")
 	}
 	b.WriteString("chain services {\n")
 	for i, family := range []string{"ip", "ip6"} {
@@ -71,6 +76,7 @@ func byNftables(t testing.TB, s *scene, n *node) {
 			for _, proto := range []string{"tcp", "udp"} {
 				fmt.Fprintf(&b, "%s . %s . 80 : goto svc-%s, ", service(name)[i], proto, name)
 			}
+			fmt.Fprintf(&b, "%s . udp . 90 : goto echo-%s, ", service(name)[i], name)
 		}
 		b.WriteString("}\n")
 	}
