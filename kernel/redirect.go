@@ -113,7 +113,10 @@ func (s *site) dropRedirect(index int, r redirectAt) error {
 	if absent(err) {
 		return nil
 	}
-	return err
+	if err != nil || r.by != byU32 {
+		return err
+	}
+	return s.dropBareTable(index, r.info)
 }
 
 // redirectsOn lists those of an interface.

@@ -108,3 +108,24 @@ func intoHost(actions []byte) (to int, ok bool) {
 	}
 	return 0, false
 }
+
+// dropBareTable takes u32's hash table of a priority away if no filter is left in it:
+// where there are two priorities, the kernel keeps both (u32_delete in
+// net/sched/cls_u32.c).
+func (s *site) dropBareTable(index int, info uint32) error {
+	left, err := list(s.rt, func() *nl.NetlinkRequest {
+		return egress(unix.RTM_GETTFILTER, 0, index, 0, info)
+	}, func(b []byte) (bool, bool) {
+		at := after(nl.SizeofTcMsg, b)
+		there := len(b) >= nl.SizeofTcMsg && nl.DeserializeTcMsg(b).Info == info
+		return true, there && (text(at[nl.TCA_KIND]) != byU32 || attributes(at[nl.TCA_OPTIONS])[nl.TCA_U32_SEL] != nil)
+	})
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	err = s.rt.execute(egress(unix.RTM_DELTFILTER, 0, index, 0, info))
+	if absent(err) {
+		return nil
+	}
+	return err
+}

@@ -15,6 +15,6 @@ import (
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestInGuests runs all under the kernels of Debian.
-func TestInGuests(t *testing.T) { guest(t, "^Test(Reach)$") }
+func TestInGuests(t *testing.T) { guest(t, "^Test(Reach|Submodes)$") }
 
 var ctx = context.Background()

@@ -93,8 +93,35 @@ func TestServicesU32(t *testing.T) { services(t, routedCloud, "u32", "iptables",
 
 func TestServicesProgram(t *testing.T) { services(t, routedCloud, "ebpf", "iptables") }
 
+// TestServicesOnPlainSwitch: the same where the network is a plain switch.
+func TestServicesOnPlainSwitch(t *testing.T) { services(t, bridgedCloud, "auto", "iptables") }
+
+// TestServicesOnUplink: the containers are on the NIC that has the node's own address
+// and default route.
+func TestServicesOnUplink(t *testing.T) {
+	s := newScene(t, routedCloud)
+	options := map[string]string{"services": servicePrefixes}
+	s.network(t, "primary1", options)
+	s.network(t, "c", options)
+	for i, name := range []string{"a1", "a2", "b1"} {
+		s.pod(t, name, "primary1", 1+i)
+	}
+	s.pod(t, "c1", "c", 1)
+	for _, n := range s.nodes {
+		byNftables(t, s, n)
+	}
+	s.served(t)
+	s.reach(t)
+	for _, n := range s.nodes {
+		n.byNobody(t)
+	}
+	s.pods["a1"].GetsNothing(t, 80, service("c1")...)
+}
+
 // TestServicesInGuests runs both under the kernels of Debian.
-func TestServicesInGuests(t *testing.T) { guest(t, "^TestServices(U32|Program)$") }
+func TestServicesInGuests(t *testing.T) {
+	guest(t, "^TestServices(U32|Program|OnPlainSwitch|OnUplink)$")
+}
 
 // guest runs tests in guests that have IPVS too.
 func guest(t *testing.T, pattern string) {
