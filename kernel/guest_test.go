@@ -10,11 +10,16 @@ import (
 // TestInGuests runs the interpreter's proofs under Debian's kernels; those that
 // visit every step take minutes there and wait for make soak.
 func TestInGuests(t *testing.T) {
-	pattern := "^(TestApplyTwice|TestCommandsEqualApply|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|private)$"
+	pattern := "^(TestApplyTwice|TestCommandsEqualApply|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|ipvlan|private)$"
 	if os.Getenv("HEDDLE_SOAK") != "" {
 		pattern = "^Test(Apply|Commands|Diff|Drift|Remove|Ours|Facts|Watch|Elements|SetOf|Strangers).*"
 	}
 	vm.RunInGuests(t, pattern)
+}
+
+// TestRedirectsInGuests makes redirects, and all that ipvlan needs with them.
+func TestRedirectsInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^(TestRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
 }
 
 // TestTunnelsInGuests runs there what tunnels between hosts need.

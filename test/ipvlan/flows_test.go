@@ -96,6 +96,7 @@ func TestFlows(t *testing.T) {
 			}
 		}
 	}
+	s.byFirstNIC(t)
 	frames := map[string][]world.Frame{}
 	for name, c := range captures {
 		frames[name] = c.Stop()
@@ -109,6 +110,25 @@ func TestFlows(t *testing.T) {
 				t.Errorf("%s, IPv%d: the reply's hops are %q, want %q", f.name, 4+2*family, got, f.reply)
 			}
 		}
+	}
+}
+
+// byFirstNIC leads from the node to b1, on NIC b, through its device on NIC a, as
+// Terway's description has it: with the node's address as the source, which the cloud
+// has not given to NIC a.
+func (s *scene) byFirstNIC(t *testing.T) {
+	t.Helper()
+	n, slave := s.nodes["node1"], heddle.Slave(heddle.LinkFact{Name: s.nics["a"].link}, "l2").Name
+	to := s.pods["b1"].addrs[0]
+	n.Sh(t, "ip route add %s dev %s table 77; ip rule add to %[1]s lookup 77 priority 100; conntrack -F 2>/dev/null || true", to, slave)
+	defer n.Sh(t, "ip rule del priority 100; ip route flush table 77")
+	capture := s.cloud.Capture(t, s.nics["a"].port())
+	if err := ask(s.pods["a1"].Place, s.destination("service b1")[0], "by the first"); err == nil {
+		t.Error("a service's container on NIC b answers by NIC a's device")
+	}
+	isRequest := world.Contains("by the first")
+	if all := capture.Stop(); world.Count(all, isRequest) == 0 {
+		t.Error("the request did not come to the cloud by NIC a")
 	}
 }
 

@@ -125,7 +125,7 @@ func TestServicesInGuests(t *testing.T) {
 
 // guest runs tests in guests that have IPVS too.
 func guest(t *testing.T, pattern string) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools()}
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Boot: []string{"no_timer_check"}}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}
