@@ -118,10 +118,13 @@ func TestServicesOnUplink(t *testing.T) {
 	s.pods["a1"].GetsNothing(t, 80, service("c1")...)
 }
 
-// TestServicesInGuests runs both under the kernels of Debian.
-func TestServicesInGuests(t *testing.T) {
-	guest(t, "^TestServices(U32|Program|OnPlainSwitch|OnUplink)$")
-}
+// These run them under the kernels of Debian, in guests of their own: each takes a
+// minute or more there.
+func TestServicesInGuests(t *testing.T) { guest(t, "^TestServicesU32$") }
+
+func TestProgramInGuests(t *testing.T) { guest(t, "^TestServices(Program|OnPlainSwitch)$") }
+
+func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
 
 // guest runs tests in guests that have IPVS too.
 func guest(t *testing.T, pattern string) {
