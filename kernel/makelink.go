@@ -40,14 +40,21 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if err != nil {
 		return err
 	}
-	err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	if err := a.soleSubmode(l, below.index); err != nil {
+		return err
+	}
+	if below.elsewhere {
+		err = s.bearAcross(l, below)
+	} else {
+		err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	}
 	switch {
 	case exists(err):
 		return a.adopt(s, l, farSide)
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
 	case err != nil:
-		return err
+		return onParent(l, err)
 	}
 	delete(s.index, l.Name)
 	a.fresh[s.side()+l.Name] = true

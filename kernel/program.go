@@ -62,6 +62,11 @@ func (s *site) unhangWhole(index int) error {
 	if err := s.unhang(index); err != nil {
 		return err
 	}
+	return s.dropBareQdisc(index)
+}
+
+// dropBareQdisc takes the qdisc away if nobody has a filter there.
+func (s *site) dropBareQdisc(index int) error {
 	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
 		left, err := s.filters(index, parent)
 		if err != nil || len(left) > 0 {
