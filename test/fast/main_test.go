@@ -17,3 +17,8 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv4$") }
 
 func TestInGuestsIPv6(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv6$") }
+
+// TestInGuestsSegments: a kernel without large segments of IPv4 (6.1) goes without.
+func TestInGuestsSegments(t *testing.T) {
+	vm.RunInGuests(t, "^TestBigSegments$/^(bridge|routed)_fast-path=true$")
+}
