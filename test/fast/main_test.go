@@ -12,5 +12,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestInGuests repeats what takes little under the kernels of Debian.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$") }
+// TestInGuests repeats what takes little under the kernels of Debian, TestInGuestsIPv6
+// the same with tunnels over IPv6: in other guests, for the time that they have.
+func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv4$") }
+
+func TestInGuestsIPv6(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv6$") }
+
+// TestInGuestsSegments: a kernel without large segments of IPv4 (6.1) goes without.
+func TestInGuestsSegments(t *testing.T) {
+	vm.RunInGuests(t, "^TestBigSegments$/^(bridge|routed)_fast-path=true$")
+}
