@@ -166,3 +166,27 @@ func TestMissedGoals(t *testing.T) {
 		}
 	}
 }
+
+// TestGoalsShown: the table is in the text and on the page, which stays harmless.
+func TestGoalsShown(t *testing.T) {
+	r := goldenReport()
+	g := beside("<b>fast</b>", Rate, goalOurs, "work", DockerLayout, 1.7, 2.2)
+	r.Goals = []GoalResult{g.result(goalReadings([]float64{200, 150, 160}, []float64{100, 100, 100}, nil), 1)}
+	var page, text strings.Builder
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<h2>Goals</h2>", "&lt;b&gt;fast&lt;/b&gt;", "≥ 1.70", "1.600 [1.500–2.000]", "miss?"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	for _, want := range []string{"Goals, " + r.Method.Placement, "1.600 [1.500–2.000]", "miss?", "at the limit"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text has no %s", want)
+		}
+	}
+}
