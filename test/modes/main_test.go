@@ -28,7 +28,7 @@ func TestInGuests(t *testing.T) {
 // TestLANInGuests repeats what looks at containers on the parent's LAN, and at
 // several networks of one container.
 func TestLANInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^Test(Macvlan|MacvlanOneMAC|MacvlanAnnounced|MacvlanSubmodes|MacvlanLater|DefaultRoute)$")
+	vm.RunInGuests(t, "^Test(Macvlan|MacvlanOneMAC|MacvlanAnnounced|MacvlanSubmodes|MacvlanLater|MacvlanNameOfHost|DefaultRoute)$")
 }
 
 // TestRepairInGuests repeats what looks at the agent's care for its objects.
