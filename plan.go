@@ -68,6 +68,9 @@ type Link struct {
 	// NoAutoAddress keeps the kernel from making an IPv6 link-local address
 	// (addr_gen_mode none).
 	NoAutoAddress bool `json:"noAutoAddress,omitempty"`
+	// GSOMax is the size of the largest IPv4 segment that the link is given whole, in
+	// bytes; 0 leaves the kernel's 65,536. Linux before 6.3 knows no other.
+	GSOMax int `json:"gsoMax,omitempty"`
 	// Down leaves the link as it is born: down.
 	Down bool `json:"down,omitempty"`
 }

@@ -16,13 +16,15 @@ type Program struct {
 
 func (p Program) Key() string { return "program/" + p.Link }
 
-// Wire is the VXLAN that arrives for this host (RFC 7348): MAC is the inner
-// destination, that of the tunnel device.
+// Wire is the VXLAN that arrives for this host (RFC 7348), at its underlay addresses
+// of IPv4 and IPv6, as far as it has them: MAC is the inner destination, that of the
+// tunnel devices.
 type Wire struct {
-	Local netip.Addr `json:"local"`
-	VNI   uint32     `json:"vni"`
-	Port  uint16     `json:"port"`
-	MAC   MAC        `json:"mac"`
+	Local  netip.Addr `json:"local,omitzero"`
+	Local6 netip.Addr `json:"local6,omitzero"`
+	VNI    uint32     `json:"vni"`
+	Port   uint16     `json:"port"`
+	MAC    MAC        `json:"mac"`
 }
 
 // Shortcut is where the fast path finds an address, or a peer's block: on this host

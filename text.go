@@ -103,6 +103,10 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	if l.NoAutoAddress {
 		out = append(out, t.ip("link set %s addrgenmode none", l.Name))
 	}
+	if l.GSOMax != 0 {
+		// of iproute2 since 6.3
+		out = append(out, "# "+t.ip("link set %s gso_ipv4_max_size %d", l.Name, l.GSOMax))
+	}
 	if l.Master != "" {
 		out = append(out, t.ip("link set %s master %s", l.Name, l.Master))
 	}

@@ -24,6 +24,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
+	a.awaitDepartures(n.ID)
 	life := n.life
 	life.RLock()
 	defer life.RUnlock()

@@ -86,6 +86,7 @@ func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 // nobody, what is wanted and missing, endpoints without a container, operations
 // that are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
+	a.awaitDepartures("")
 	a.networkOps.Lock() // what a change of the cluster is about to make is not missing
 	defer a.networkOps.Unlock()
 	a.noticeHandovers()

@@ -13,20 +13,28 @@ import (
 // there is removed already; a namespace that is gone took its part with it.
 func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, err error) {
 	defer a.metrics.observe("detach", time.Now(), &err)
-	if err := id.Check(); err != nil {
+	if err := a.acceptDetach(ctx, id); err != nil {
 		return false, err
-	}
-	if err := ctx.Err(); err != nil {
-		return false, heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
-	}
-	if !a.ready.Load() {
-		return false, heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
 	}
 	r, found, err := a.detach(id)
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.passDefault(r.Inode)
 	}
 	return found, err
+}
+
+// acceptDetach checks what can be checked without looking at anything else.
+func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
+	if err := id.Check(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
+	}
+	if !a.ready.Load() {
+		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
+	}
+	return nil
 }
 
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
@@ -41,6 +49,14 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 // remove takes an endpoint away: intent, deed, record. The caller holds its
 // lock. It may be called again after a failure.
 func (a *Agent) remove(r record) error {
+	if err := a.begin(r); err != nil {
+		return err
+	}
+	return a.end(r)
+}
+
+// begin records that an endpoint is going.
+func (a *Agent) begin(r record) error {
 	if err := a.step("ledger intent detach"); err != nil {
 		return err
 	}
@@ -50,8 +66,13 @@ func (a *Agent) remove(r record) error {
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.setPending(r.Endpoint.ID, intentDetach)
-	a.mu.Unlock()
+	return nil
+}
+
+// end removes an endpoint of which that is recorded.
+func (a *Agent) end(r record) error {
 	if err := a.undo(r); err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"slices"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
@@ -145,88 +143,4 @@ func (a *Agent) noticeHandovers() {
 		}
 		unlock()
 	}
-}
-
-// offered reports whether the endpoint is handed over and not known to be taken.
-func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside == "" }
-
-// offeredBefore handles an id that is recorded already, of an endpoint that is
-// handed over. It is not done when nothing of it is left, or nobody has taken it
-// and something else is asked for.
-func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
-	old, where, err := a.noticeHandover(old)
-	if err != nil {
-		return true, reply, err
-	}
-	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
-		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC
-	switch {
-	case where != nowhere && same && (where == onHost) == old.offered():
-		if where == onHost {
-			err = a.realise(old, nil)
-		}
-		reply = a.reply(n, old)
-		reply.Existed = true
-		return true, reply, err
-	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
-	}
-	err = a.remove(old)
-	return err != nil, reply, err
-}
-
-// repairHandover puts back what is missing of an endpoint that is handed over. A
-// link that is gone is its engine's to ask for again.
-func (a *Agent) repairHandover(r record) (made []string, err error) {
-	r, where, err := a.noticeHandover(r)
-	switch {
-	case err != nil || r.Endpoint.NIC != nil:
-		return nil, err
-	case where == onHost && r.offered():
-		defer a.sharing(r)()
-		return a.kernel.Apply(r.Plan, nil)
-	case where != inContainer || r.offered():
-		return nil, nil
-	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil {
-		return nil, nil
-	}
-	defer pod.Close()
-	defer a.sharing(r)()
-	return a.kernel.Apply(r.Plan, pod)
-}
-
-// removal is what has to go with an endpoint, and the namespace that it is in: of
-// one that was handed over, the container's end wherever it is now.
-func (a *Agent) removal(r record) (heddle.Plan, *kernel.Netns) {
-	if !r.Endpoint.Handover {
-		return r.Plan, a.podOf(r)
-	}
-	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
-	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
-	if r.Endpoint.NIC == nil {
-		p.Host.Links = append(slices.Clone(p.Host.Links), end)
-	}
-	_, seen, pod, err := a.whereabouts(r)
-	if err != nil {
-		a.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
-	}
-	if seen != nil && r.Endpoint.NIC == nil {
-		end.Name = seen.Name
-		p.Pod.Links = []heddle.Link{end}
-	}
-	if pod == nil && r.Endpoint.NIC != nil {
-		pod = a.podOf(r)
-	}
-	return p, pod
-}
-
-// handRoutes are the routes that the endpoint's engine has to make.
-func (a *Agent) handRoutes(n *network, e heddle.Endpoint) []heddle.Route {
-	p, err := n.mode.Endpoint(a.host(), n.Network, e)
-	if err != nil {
-		return nil // it was planned before
-	}
-	return heddle.HandRoutes(p)
 }

@@ -52,6 +52,10 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
 		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease", addr.String()+" from pool "+pool, "choose one inside "+p.Subnet.String())
 	}
+	n := a.networkOf(p)
+	if n != nil {
+		a.awaitDepartures(n.ID)
+	}
 	if old, known := a.leaseAt(p.ID, addr); known && addr.IsValid() {
 		if old.MAC == mac && !old.Released {
 			return old.Addr, nil
@@ -59,7 +63,6 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease", addr.String()+" from pool "+pool, "it is leased already; choose another one")
 	}
 	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
-	n := a.networkOf(p)
 	switch {
 	case n == nil && !addr.IsValid():
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease from pool", pool, "it has no network yet; name an address, or create the network first")

@@ -119,6 +119,7 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if err != nil {
 		return err
 	}
+	a.awaitDepartures(n.ID)
 	if n.Shared && a.opt.Cluster != nil {
 		return a.deleteShared(n)
 	}

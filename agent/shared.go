@@ -61,7 +61,7 @@ func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
 	if unfit == nil || made.ID != n.ID {
 		return made, unfit
 	}
-	undo := func() error { return a.opt.Cluster.DeleteNetwork(ctx, n.Name) }
+	undo := func() error { return a.opt.Cluster.DeleteNetwork(ctx, made.ID) }
 	if err := a.unlocked(undo); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
@@ -79,7 +79,7 @@ func (a *Agent) deleteShared(n *network) error {
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	if err := a.deleteStored(ctx, n.Network); err != nil {
+	if err := a.opt.Cluster.DeleteNetwork(ctx, n.ID); err != nil {
 		return err
 	}
 	a.networkOps.Lock()
@@ -89,23 +89,6 @@ func (a *Agent) deleteShared(n *network) error {
 		a.log.Warn("permissions for a deleted network stay", "network", n.Name, "error", err)
 	}
 	return nil
-}
-
-// deleteStored takes a network out of the store, whatever it is called there by now.
-// This host's own blocks are yielded meanwhile.
-func (a *Agent) deleteStored(ctx context.Context, n heddle.Network) error {
-	for {
-		err := a.opt.Cluster.DeleteNetwork(ctx, n.Name)
-		if !errors.Is(err, heddle.NoNetwork.Sentinel()) {
-			return err
-		}
-		all := a.opt.Cluster.View().Networks
-		i := slices.IndexFunc(all, func(m heddle.Network) bool { return m.ID == n.ID })
-		if i < 0 || !pause(ctx, settleAfter) {
-			return err
-		}
-		n = all[i]
-	}
 }
 
 // changeShared changes a network's record on all hosts. The caller holds

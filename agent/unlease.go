@@ -28,10 +28,16 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 		l.Released = true
 		return a.keepLease(l)
 	}
+	return a.endLease(l)
+}
+
+// endLease drops a lease that was given back; what nobody had asked for by name is
+// the next to be given out. The caller holds leaseOps.
+func (a *Agent) endLease(l Lease) error {
 	if err := a.dropLease(l); err != nil || !l.Unasked {
 		return err
 	}
-	a.given[id] = append(a.givenJustNow(id), given{addr, time.Now()})
+	a.given[l.Pool] = append(a.givenJustNow(l.Pool), given{l.Addr.Addr(), time.Now()})
 	return nil
 }
 

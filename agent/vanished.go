@@ -14,7 +14,7 @@ import (
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
 	for _, r := range a.handedOver() {
-		if !a.vanished(r) {
+		if !a.over(r) {
 			continue
 		}
 		id := r.Endpoint.ID
@@ -26,7 +26,7 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 			still[id] = since
 			continue
 		}
-		gone, err := a.collect(id, a.vanished)
+		gone, err := a.collect(id, a.over)
 		switch {
 		case err != nil:
 			still[id] = since
@@ -36,6 +36,13 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 		}
 	}
 	return still
+}
+
+// over reports whether an endpoint that was handed over has vanished, or was to be
+// removed and could not be.
+func (a *Agent) over(r record) bool {
+	id := r.Endpoint.ID
+	return a.pendingOf(id) == intentDetach && !a.departing(id) || a.vanished(r)
 }
 
 // handedOver lists the endpoints whose links engines move, but for those that are

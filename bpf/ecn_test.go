@@ -15,11 +15,11 @@ const (
 func TestECNOut(t *testing.T) {
 	r := newRig(t)
 	for inner, outer := range map[byte]byte{notECT: notECT, ect1: ect1, ect0: ect0, ce: ect0} {
-		for _, to := range []string{"10.1.0.65", "fd01::41"} {
+		for _, to := range []string{"10.1.0.65", "fd01::41", "10.1.0.193", "fd01::c1"} {
 			in := input{link: "porta", frame: r.out(talk{from: "porta", to: to, v6: to[0] == 'f', proto: "tcp", size: 100, tos: 0xb8 | inner})}
 			v := carried(t, r.judge(in), "sent")
-			if v.out[15] != outer {
-				t.Errorf("the model writes TOS %#x for ECN %d inside", v.out[15], inner)
+			if got := map[int]byte{front4: v.out[15], front6: v.out[14]<<4 | v.out[15]>>4}[front(v.out)]; got != outer {
+				t.Errorf("the model writes TOS %#x for ECN %d inside, to %s", got, inner, to)
 			}
 			r.try(t, in, v)
 		}
@@ -39,14 +39,14 @@ func TestECNIn(t *testing.T) {
 	r := newRig(t)
 	for outer, row := range table {
 		for inner, want := range row {
-			for _, k := range []talk{from4, from6} {
+			for _, k := range []talk{from4, from6, by6(from4), by6(from6)} {
 				k.tos = 0xb8 | byte(inner)
-				in := input{wire: true, link: "wire0", frame: r.tunnelled(k, remote, byte(outer))}
+				in := input{wire: true, link: "wire0", frame: r.tunnelled(k, k.peer(), byte(outer))}
 				if want == stack {
 					r.try(t, in, left("porta", "ecn", in.frame))
 					continue
 				}
-				if k.v6 && r.only4 {
+				if k.v6 != k.peer().Is6() && r.alike {
 					continue
 				}
 				v := carried(t, r.judge(in), "received")
@@ -68,12 +68,12 @@ func TestSummed(t *testing.T) {
 	if _, _, err := r.run(in); err != nil {
 		t.Skipf("test runs with complete sums came with Linux 6.17: %v", err)
 	}
-	for _, k := range []talk{from4, from6} {
+	for _, k := range []talk{from4, from6, by6(from4), by6(from6)} {
 		for _, outer := range []byte{notECT, ce} {
 			k.tos = ect0
-			in.frame = r.tunnelled(k, remote, outer)
+			in.frame = r.tunnelled(k, k.peer(), outer)
 			if _, _, err := r.run(in); err != nil {
-				t.Errorf("IPv6 %v, outer ECN %d: %v", k.v6, outer, err)
+				t.Errorf("IPv6 %v from %s, outer ECN %d: %v", k.v6, k.peer(), outer, err)
 			}
 		}
 	}

@@ -37,8 +37,8 @@ type fastPeer struct {
 	NextMac  uint64
 	OwnMac   uint64
 	Asked    uint64
-	Addr     uint32
-	Local    uint32
+	Addr     [4]uint32
+	Local    [4]uint32
 	Ifindex  uint32
 	Sum      uint32
 	Vni      uint32
@@ -46,7 +46,7 @@ type fastPeer struct {
 	Mtu      uint16
 	InnerDst [6]uint8
 	InnerSrc [6]uint8
-	Pad      uint32
+	Six      uint32
 }
 
 type fastPlace struct {
@@ -63,11 +63,12 @@ type fastPlace struct {
 }
 
 type fastWire struct {
-	_     structs.HostLayout
-	Local uint32
-	Vni   uint32
-	Port  uint16
-	Mac   [6]uint8
+	_      structs.HostLayout
+	Local  uint32
+	Local6 [4]uint32
+	Vni    uint32
+	Port   uint16
+	Mac    [6]uint8
 }
 
 // Names of all BPF objects in the ELF.

@@ -117,15 +117,33 @@ func (r *rig) out(k talk) []byte {
 	return k.sent(s.PortMAC)
 }
 
+// by6 is a talk from the peer that is reached over IPv6.
+func by6(k talk) talk {
+	k.from = map[bool]string{false: "10.1.0.200", true: "fd01::c8"}[k.v6]
+	return k
+}
+
+// peer is the outer address of the peer that has the talk's sender.
+func (k talk) peer() netip.Addr {
+	if a := addrOf(k.from, k.v6).AsSlice(); a[len(a)-1] >= 192 {
+		return remote6
+	}
+	return remote
+}
+
 // tunnelled is the talk inside a peer's VXLAN.
 func (r *rig) tunnelled(k talk, outer netip.Addr, tos byte) []byte {
 	e := &layers.Ethernet{SrcMAC: peerTunnelMAC.Bytes(), DstMAC: tunnelMAC.Bytes(), EthernetType: kind(k.v6)}
 	inner := unpadded(build(append([]gopacket.SerializableLayer{e}, k.packet()...)...), k.length())
-	ip := &layers.IPv4{Version: 4, TTL: 64, TOS: tos, Protocol: layers.IPProtocolUDP, SrcIP: outer.AsSlice(), DstIP: local.AsSlice()}
+	var ip gopacket.SerializableLayer = &layers.IPv4{Version: 4, TTL: 64, TOS: tos, Protocol: layers.IPProtocolUDP, SrcIP: outer.AsSlice(), DstIP: local.AsSlice()}
+	if outer.Is6() {
+		ip = &layers.IPv6{Version: 6, HopLimit: 64, TrafficClass: tos, NextHeader: layers.IPProtocolUDP, SrcIP: outer.AsSlice(), DstIP: local6.AsSlice()}
+	}
 	udp := &layers.UDP{SrcPort: 40000, DstPort: rigPort}
-	udp.SetNetworkLayerForChecksum(ip)
-	b := build(&layers.Ethernet{SrcMAC: remoteMAC.Bytes(), DstMAC: r.own.Bytes(), EthernetType: layers.EthernetTypeIPv4}, ip,
+	udp.SetNetworkLayerForChecksum(ip.(gopacket.NetworkLayer))
+	b := build(&layers.Ethernet{SrcMAC: remoteMAC.Bytes(), DstMAC: r.own.Bytes(), EthernetType: kind(outer.Is6())}, ip,
 		udp, &layers.VXLAN{ValidIDFlag: true, VNI: rigVNI}, gopacket.Payload(inner))
-	b[40], b[41] = 0, 0
+	check := front(b) - behind + 6
+	b[check], b[check+1] = 0, 0
 	return b
 }

@@ -16,7 +16,7 @@ type model struct {
 	index     map[string]int
 	wire      heddle.Wire
 	own, next heddle.MAC // of the way to the peer that is known
-	only4     bool       // the kernel takes no tunnel off IPv6 (before Linux 6.4)
+	alike     bool       // the kernel takes a tunnel off packets of its own family only (before Linux 6.4)
 }
 
 // verdict is what becomes of a packet: carried by a path, or left for a reason, and
@@ -183,11 +183,16 @@ func (m model) dispatch(h headers, gso int, from, to heddle.Shortcut, frame []by
 	return verdict{code: redirect, path: "sent", who: from.Link, out: slices.Concat(m.next.Bytes(), m.own.Bytes(), outer(ecn, r, len(inner)), inner)}
 }
 
-// outer is what stands between the MAC addresses and an inner frame: IPv4, UDP and
-// VXLAN (RFC 7348, section 5), as the kernel's device writes them.
+// outer is what stands between the MAC addresses and an inner frame: IP, UDP and
+// VXLAN (RFC 7348, section 5), as the kernel's device writes them; over IPv6 without
+// a checksum (RFC 6935).
 func outer(ecn byte, r heddle.Remote, inner int) []byte {
 	b := binary.BigEndian.AppendUint16([]byte{8, 0, 0x45, ecn}, uint16(20+8+8+inner))
 	b = append(b, 0, 0, 0, 0, 64, 17, 0, 0)
+	if r.Addr.Is6() {
+		b = binary.BigEndian.AppendUint16([]byte{0x86, 0xdd, 0x60, ecn << 4, 0, 0}, uint16(8+8+inner))
+		b = append(b, 17, 64)
+	}
 	b = append(append(b, r.Local.AsSlice()...), r.Addr.AsSlice()...)
 	b = binary.BigEndian.AppendUint16(append(b, 0, 0), r.Port)
 	b = binary.BigEndian.AppendUint16(b, uint16(8+8+inner))

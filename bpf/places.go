@@ -94,7 +94,7 @@ func (f *Fast) encode(s heddle.Shortcut, ifindex int) (v fastPlace, err error) {
 			v.Flags = placeBridged
 		}
 	case s.Peer.IsValid():
-		index, known := f.remotes[number(s.Peer)]
+		index, known := f.remotes[s.Peer]
 		if !known {
 			return v, fmt.Errorf("the peer %s is not known", s.Peer)
 		}
@@ -121,14 +121,11 @@ func (f *Fast) store(p netip.Prefix, v fastPlace) error {
 
 // keyOf is the prefix as the programs look it up, and where.
 func (f *Fast) keyOf(p netip.Prefix) (*ebpf.Map, any) {
+	addr := words(p.Addr())
 	if p.Addr().Is4() {
-		return f.objects.Places4, fastKey4{Addr: number(p.Addr()), Bits: uint32(p.Bits())}
+		return f.objects.Places4, fastKey4{Addr: addr[0], Bits: uint32(p.Bits())}
 	}
-	key, b := fastKey6{Bits: uint32(p.Bits())}, p.Addr().As16()
-	for i := range key.Addr {
-		key.Addr[i] = binary.NativeEndian.Uint32(b[4*i:])
-	}
-	return f.objects.Places6, key
+	return f.objects.Places6, fastKey6{Addr: addr, Bits: uint32(p.Bits())}
 }
 
 // each calls do for every place.
@@ -138,26 +135,34 @@ func (f *Fast) each(do func(netip.Prefix, fastPlace)) error {
 	var v fastPlace
 	all := f.objects.Places4.Iterate()
 	for all.Next(&k4, &v) {
-		var b [4]byte
-		binary.NativeEndian.PutUint32(b[:], k4.Addr)
-		do(netip.PrefixFrom(netip.AddrFrom4(b), int(k4.Bits)), v)
+		do(netip.PrefixFrom(addrOf([4]uint32{k4.Addr}, false), int(k4.Bits)), v)
 	}
 	if err := all.Err(); err != nil {
 		return err
 	}
 	all = f.objects.Places6.Iterate()
 	for all.Next(&k6, &v) {
-		var b [16]byte
-		for i, w := range k6.Addr {
-			binary.NativeEndian.PutUint32(b[4*i:], w)
-		}
-		do(netip.PrefixFrom(netip.AddrFrom16(b), int(k6.Bits)), v)
+		do(netip.PrefixFrom(addrOf(k6.Addr, true), int(k6.Bits)), v)
 	}
 	return all.Err()
 }
 
-// number is an IPv4 address as it stands in a packet.
-func number(a netip.Addr) uint32 {
-	b := a.As4()
-	return binary.NativeEndian.Uint32(b[:])
+// words is an address as it stands in a packet; one of IPv4 is the first word, none
+// is zero.
+func words(a netip.Addr) (w [4]uint32) {
+	for i, b := 0, a.AsSlice(); 4*i < len(b); i++ {
+		w[i] = binary.NativeEndian.Uint32(b[4*i:])
+	}
+	return w
+}
+
+func addrOf(w [4]uint32, six bool) netip.Addr {
+	var b []byte
+	for _, n := range w {
+		b = binary.NativeEndian.AppendUint32(b, n)
+	}
+	if six {
+		return netip.AddrFrom16([16]byte(b))
+	}
+	return netip.AddrFrom4([4]byte(b))
 }

@@ -43,9 +43,9 @@ func (d dice) talk() talk {
 	ends := []string{"porta", "portb", "portc", "portd", "porte"}
 	k.from, k.to = pick(d, ends...), pick(d, ends...)
 	if d.IntN(2) == 0 {
-		k.to = pick(d, "10.1.0.65", "10.1.0.127", "10.1.0.5", "10.1.0.1", "10.1.0.60", "10.1.0.129", "203.0.113.9", "10.4.0.1")
+		k.to = pick(d, "10.1.0.65", "10.1.0.127", "10.1.0.5", "10.1.0.1", "10.1.0.60", "10.1.0.129", "10.1.0.193", "10.1.0.255", "203.0.113.9", "10.4.0.1")
 		if k.v6 {
-			k.to = pick(d, "fd01::41", "fd01::7f", "fd01::5", "fd01::1", "fd01::30", "2001:db8::1", "ff02::1")
+			k.to = pick(d, "fd01::41", "fd01::7f", "fd01::5", "fd01::1", "fd01::30", "fd01::c1", "fd01::ff", "2001:db8::1", "ff02::1")
 		}
 	}
 	return k
@@ -59,7 +59,7 @@ func (d dice) input(r *rig) input {
 		if r.index[k.to] == 0 {
 			k.from, k.to = k.to, pick(d, "porta", "portb", "portd")
 		}
-		in = input{wire: true, link: "wire0", gso: in.gso, frame: r.tunnelled(k, pick(d, remote, remote, remote, dark), byte(d.IntN(4)))}
+		in = input{wire: true, link: "wire0", gso: in.gso, frame: r.tunnelled(k, pick(d, k.peer(), k.peer(), k.peer(), remote, remote6, dark), byte(d.IntN(4)))}
 	} else if to := pick(d, "portb", "porte", k.to); r.index[to] != 0 && d.IntN(4) == 0 {
 		in.frame = k.sent(podMAC(to))
 	} else {
@@ -86,7 +86,7 @@ func (d dice) spoil(in *input) {
 	case 1, 2: // a header
 		i := d.IntN(min(len(b), 14+40+20))
 		if in.wire && d.IntN(2) == 0 {
-			i = d.IntN(min(len(b), overhead+60))
+			i = d.IntN(min(len(b), front(b)+60))
 		}
 		b[i] = byte(d.IntN(256))
 	case 3:
@@ -137,11 +137,6 @@ func TestForged(t *testing.T) {
 		v := r.judge(in)
 		code, out, err := r.run(in)
 		must(t, err)
-		if code == next && v.path == "sent" {
-			want["missed neighbour "+v.who]++ // it asked for the way
-			code, out, err = r.run(in)
-			must(t, err)
-		}
 		if fault := compare(v, code, out); fault != "" {
 			t.Fatalf("%s\nof % x at %s", fault, in.frame, in.link)
 		}
@@ -169,7 +164,8 @@ func (d dice) forged(r *rig) input {
 		b[i] = byte(d.IntN(256))
 	}
 	if d.IntN(2) == 0 {
-		copy(b, r.tunnelled(from4, remote, 0)[:d.IntN(overhead)])
+		k := pick(d, from4, by6(from4))
+		copy(b, r.tunnelled(k, k.peer(), 0)[:d.IntN(front4)])
 		return input{wire: true, link: "wire0", frame: b}
 	}
 	copy(b, r.out(near4)[:min(len(b), d.IntN(54))])

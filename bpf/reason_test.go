@@ -29,7 +29,7 @@ func changed(k talk, change func(b []byte)) func(r *rig) input {
 // received is a frame from the wire with something in it changed.
 func received(k talk, tos byte, change func(b []byte)) func(r *rig) input {
 	return func(r *rig) input {
-		b := r.tunnelled(k, remote, tos)
+		b := r.tunnelled(k, k.peer(), tos)
 		change(b)
 		return input{wire: true, link: "wire0", frame: b}
 	}
@@ -41,6 +41,9 @@ func same([]byte) {}
 func set(at int, bytes ...byte) func([]byte) {
 	return func(b []byte) { copy(b[at:], bytes) }
 }
+
+// otherMAC changes the receiver's MAC address, whatever it was.
+func otherMAC(b []byte) { b[5] ^= 0xff }
 
 var (
 	near4 = talk{from: "porta", to: "portb", proto: "tcp", size: 20}
@@ -88,9 +91,9 @@ var reasonCases = []reasonCase{
 	{"multicast", "destination", "porta", changed(far4, set(30, 224, 0, 0, 251))},
 	{"another network", "network", "porta", changed(near4.with(func(k *talk) { k.to = "portc" }), same)},
 	{"another network, IPv6", "network", "porta", changed(near6.with(func(k *talk) { k.to = "portd" }), same)},
-	{"not to the gateway's MAC address", "link", "porta", changed(near4, set(0, 2))},
-	{"on a bridge, to another MAC address", "link", "portd", changed(near4.with(func(k *talk) { k.from = "portd"; k.to = "porte" }), set(0, 2))},
-	{"to a peer, not to the gateway's MAC address", "link", "porta", changed(far4, set(0, 2))},
+	{"not to the gateway's MAC address", "link", "porta", changed(near4, otherMAC)},
+	{"on a bridge, to another MAC address", "link", "portd", changed(near4.with(func(k *talk) { k.from = "portd"; k.to = "porte" }), otherMAC)},
+	{"to a peer, not to the gateway's MAC address", "link", "porta", changed(far4, otherMAC)},
 	{"over the MTU", "mtu", "porta", changed(near4.with(func(k *talk) { k.size = rigMTU - 39 }), same)},
 	{"over the peer's MTU", "mtu", "porta", changed(far4.with(func(k *talk) { k.size = rigMTU - 27 }), same)},
 	{"segments over the MTU", "mtu", "porta", func(r *rig) input {
@@ -124,7 +127,25 @@ var reasonCases = []reasonCase{
 	}},
 	{"from the wire: over the MTU", "mtu", "porta", received(from4.with(func(k *talk) { k.size = rigMTU - 39 }), 0, same)},
 	{"from the wire: marked, but not capable", "ecn", "porta", received(from4, 3, same)},
+	{"over IPv6: options inside", "options", "", received(by6(from4), 0, set(84, 0x46))},
+	{"over IPv6: inner length", "length", "", received(by6(from4), 0, set(86, 0, 59))},
+	{"over IPv6: outer length", "length", "", received(by6(from4), 0, set(18, 0, 59))},
+	{"over IPv6: UDP length", "length", "", received(by6(from6), 0, set(58, 0, 59))},
+	{"over IPv6: an outer checksum", "link", "", received(by6(from6), 0, set(60, 1))},
+	{"over IPv6: another inner MAC address", "link", "", received(by6(from4), 0, set(70, 2))},
+	{"over IPv6: to nobody", "destination", "", received(by6(from4), 0, set(103, 60))},
+	{"over IPv6: another peer's inside", "peer", "porta", func(r *rig) input { return input{wire: true, link: "wire0", frame: r.tunnelled(from4, remote6, 0)} }},
+	{"over IPv4: another peer's inside", "peer", "porta", func(r *rig) input { return input{wire: true, link: "wire0", frame: r.tunnelled(by6(from6), remote, 0)} }},
+	{"over IPv6: a stranger", "peer", "porta", func(r *rig) input {
+		return input{wire: true, link: "wire0", frame: r.tunnelled(by6(from4), remote6.Next(), 0)}
+	}},
+	{"over IPv6: marked, but not capable", "ecn", "porta", received(by6(from6), 3, same)},
 	// not ours at all, and so not counted
+	{"wire over IPv6: another VNI", "", "", received(by6(from4), 0, set(68, 1))},
+	{"wire over IPv6: another port", "", "", received(by6(from4), 0, set(56, 0, 53))},
+	{"wire over IPv6: another host", "", "", received(by6(from4), 0, set(53, 7))},
+	{"wire over IPv6: an extension header", "", "", received(by6(from4), 0, set(20, 60))},
+	{"wire over IPv6: a fragment", "", "", received(by6(from4), 0, set(20, 44))},
 	{"wire: another VNI", "", "", received(from4, 0, set(48, 1))},
 	{"wire: VXLAN with other flags", "", "", received(from4, 0, set(42, 0x88))},
 	{"wire: another port", "", "", received(from4, 0, set(36, 0, 53))},
@@ -132,7 +153,7 @@ var reasonCases = []reasonCase{
 	{"wire: TCP", "", "", received(from4, 0, set(23, 6))},
 	{"wire: outer options", "", "", received(from4, 0, set(14, 0x46))},
 	{"wire: an outer fragment", "", "", received(from4, 0, set(20, 0x20))},
-	{"wire: another MAC address", "", "", received(from4, 0, set(0, 2))},
+	{"wire: another MAC address", "", "", received(from4, 0, otherMAC)},
 	{"wire: IPv6", "", "", received(from4, 0, set(12, 0x86, 0xdd))},
 	{"wire: an empty tunnel", "", "", func(r *rig) input {
 		return input{wire: true, link: "wire0", frame: r.tunnelled(from4, remote, 0)[:60]}

@@ -16,7 +16,7 @@ const outerTTL = 64
 func (f *Fast) PutRemote(r heddle.Remote, ifindex int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	index, known := f.remotes[number(r.Addr)]
+	index, known := f.remotes[r.Addr]
 	if !known {
 		var err error
 		if index, err = f.freePeer(); err != nil {
@@ -26,7 +26,7 @@ func (f *Fast) PutRemote(r heddle.Remote, ifindex int) error {
 	if err := f.objects.Peers.Put(index, peerOf(r, ifindex)); err != nil {
 		return err
 	}
-	f.remotes[number(r.Addr)] = index
+	f.remotes[r.Addr] = index
 	return nil
 }
 
@@ -35,14 +35,14 @@ func (f *Fast) PutRemote(r heddle.Remote, ifindex int) error {
 func (f *Fast) DropRemote(addr netip.Addr) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	index, known := f.remotes[number(addr)]
+	index, known := f.remotes[addr]
 	if !known {
 		return nil
 	}
 	if err := f.objects.Peers.Put(index, fastPeer{}); err != nil {
 		return err
 	}
-	delete(f.remotes, number(addr))
+	delete(f.remotes, addr)
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (f *Fast) DropRemote(addr netip.Addr) error {
 func (f *Fast) HasRemote(r heddle.Remote, ifindex int) (there, same bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	index, known := f.remotes[number(r.Addr)]
+	index, known := f.remotes[r.Addr]
 	if !known {
 		return false, false, nil
 	}
@@ -67,8 +67,8 @@ func (f *Fast) Remotes() []netip.Addr {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []netip.Addr
-	for n := range f.remotes {
-		all = append(all, addrOf(n))
+	for a := range f.remotes {
+		all = append(all, a)
 	}
 	return all
 }
@@ -84,12 +84,16 @@ func (f *Fast) HasWire(w heddle.Wire) (bool, error) {
 }
 
 func wireOf(w heddle.Wire) fastWire {
-	return fastWire{Local: number(w.Local), Vni: vni(w.VNI), Port: network16(w.Port), Mac: hardware(w.MAC)}
+	return fastWire{Local: words(w.Local)[0], Local6: words(w.Local6), Vni: vni(w.VNI), Port: network16(w.Port), Mac: hardware(w.MAC)}
 }
 
 func peerOf(r heddle.Remote, ifindex int) fastPeer {
-	p := fastPeer{Addr: number(r.Addr), Local: number(r.Local), Ifindex: uint32(ifindex), Vni: vni(r.VNI), Port: network16(r.Port),
+	p := fastPeer{Addr: words(r.Addr), Local: words(r.Local), Ifindex: uint32(ifindex), Vni: vni(r.VNI), Port: network16(r.Port),
 		Mtu: uint16(min(r.MTU, 65535)), InnerDst: hardware(r.MAC), InnerSrc: hardware(r.OwnMAC)}
+	if r.Addr.Is6() {
+		p.Six = 1
+		return p
+	}
 	p.Sum = headerSum(r.Local, r.Addr)
 	return p
 }
@@ -137,12 +141,6 @@ func network16(n uint16) uint16 {
 	return binary.NativeEndian.Uint16(b[:])
 }
 
-func addrOf(n uint32) netip.Addr {
-	var b [4]byte
-	binary.NativeEndian.PutUint32(b[:], n)
-	return netip.AddrFrom4(b)
-}
-
 func hardware(m heddle.MAC) (b [6]uint8) {
 	if a, err := net.ParseMAC(string(m)); err == nil {
 		copy(b[:], a)
@@ -157,8 +155,8 @@ func (f *Fast) readRemotes() error {
 		if err := f.objects.Peers.Lookup(i, &p); err != nil {
 			return err
 		}
-		if p.Addr != 0 {
-			f.remotes[p.Addr] = i
+		if p.Ifindex != 0 {
+			f.remotes[addrOf(p.Addr, p.Six != 0)] = i
 		}
 	}
 	return nil

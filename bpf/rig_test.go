@@ -31,7 +31,8 @@ type rig struct {
 }
 
 // The rig's places: two routed endpoints, one of another network, two on a bridge;
-// a peer with a block, an address of its own out of our block, and a gateway.
+// a peer with a block, an address of its own out of our block, and a gateway; a peer
+// over IPv6 with a block.
 var rigEndpoints = []struct {
 	link, v4, v6 string
 	group        uint32
@@ -52,6 +53,7 @@ const (
 
 var (
 	local, remote, dark = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.9")
+	local6, remote6     = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
 	remoteMAC           = heddle.MAC("0a:00:00:00:00:02")
 	tunnelMAC           = heddle.MAC("0a:68:00:00:00:01")
 	peerTunnelMAC       = heddle.MAC("0a:68:00:00:00:02")
@@ -60,23 +62,23 @@ var (
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	cell.Need(t)
-	f, err := bpf.Open(nil)
+	f, err := bpf.Open(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
 	r := &rig{f, model{places: map[netip.Prefix]heddle.Shortcut{}, remotes: map[netip.Addr]heddle.Remote{}, index: map[string]int{}}}
 	links(t)
-	r.wire = heddle.Wire{Local: local, VNI: rigVNI, Port: rigPort, MAC: tunnelMAC}
+	r.wire = heddle.Wire{Local: local, Local6: local6, VNI: rigVNI, Port: rigPort, MAC: tunnelMAC}
 	wire := r.find(t, "wire0")
 	r.own, r.next = heddle.MAC(wire.HardwareAddr.String()), remoteMAC
 	must(t, f.SetWire(r.wire))
-	for _, addr := range []netip.Addr{remote, dark} {
-		m := heddle.Remote{Addr: addr, Local: local, Link: "wire0", VNI: rigVNI, Port: rigPort, MAC: peerTunnelMAC, OwnMAC: tunnelMAC, MTU: rigMTU}
+	for _, addr := range []netip.Addr{remote, dark, remote6} {
+		m := heddle.Remote{Addr: addr, Local: map[bool]netip.Addr{false: local, true: local6}[addr.Is6()], Link: "wire0", VNI: rigVNI, Port: rigPort, MAC: peerTunnelMAC, OwnMAC: tunnelMAC, MTU: rigMTU}
 		r.remotes[addr] = m
 		must(t, f.PutRemote(m, wire.Index))
 	}
-	r.only4 = before64(t)
+	r.alike = before64(t)
 	r.furnish(t)
 	return r
 }
@@ -94,6 +96,9 @@ func (r *rig) furnish(t *testing.T) {
 	for _, p := range []string{"10.1.0.64/26", "fd01::40/122", "10.1.0.5/32", "fd01::5/128"} {
 		r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix(p), Group: 1, Peer: remote})
 	}
+	for _, p := range []string{"10.1.0.192/26", "fd01::c0/122"} {
+		r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix(p), Group: 1, Peer: remote6})
+	}
 	r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix("10.1.0.128/26"), Group: 1, Peer: dark})
 	for _, p := range []string{"10.1.0.1/32", "fd01::1/128"} {
 		r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix(p), Group: 1})
@@ -104,10 +109,11 @@ func (r *rig) furnish(t *testing.T) {
 // known, that of the other is not.
 func links(t *testing.T) {
 	t.Helper()
-	cell.Sh(t, `sysctl -qw net.ipv4.ip_forward=1
+	cell.Sh(t, `sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 		for l in porta portb portc portd porte wire0; do
 		ip link add $l type veth peer name ${l}x; ip link set $l up; ip link set ${l}x up; done
-		ip address add %s/24 dev wire0; ip neighbour replace %s lladdr %s dev wire0 nud permanent`, local, remote, remoteMAC)
+		ip address add %s/24 dev wire0; ip neighbour replace %s lladdr %s dev wire0 nud permanent
+		ip address add %s/64 dev wire0 nodad; ip neighbour replace %s lladdr %[3]s dev wire0 nud permanent`, local, remote, remoteMAC, local6, remote6)
 	t.Cleanup(func() { cell.TrySh("for l in porta portb portc portd porte wire0; do ip link del $l; done") })
 }
 

@@ -184,13 +184,17 @@ func TestClaimBorrowMoveDelete(t *testing.T) {
 	check(t, c.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "a"}))
 	until(t, "it came home", func() bool { return len(a.View().Moves) == 1 && len(a.View().Lent) == 0 && shops[0].out() == 0 })
 
-	err = a.DeleteNetwork(wait(t), "web")
+	err = a.DeleteNetwork(wait(t), n.ID)
 	if !errors.Is(err, heddle.NetworkInUse.Sentinel()) {
 		t.Fatal(err)
 	}
 	check(t, a.YieldBlock(wait(t), n.ID, first))
 	check(t, b.YieldBlock(wait(t), n.ID, second))
-	check(t, a.DeleteNetwork(wait(t), "web"))
+	err = a.DeleteNetwork(wait(t), "another one that had its name")
+	if !errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		t.Fatal(err)
+	}
+	check(t, a.DeleteNetwork(wait(t), n.ID))
 	until(t, "all see that it is gone", func() bool { return len(a.View().Networks)+len(b.View().Networks)+len(c.View().Networks) == 0 })
 }
 

@@ -136,16 +136,22 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 
 // ChangeNetwork replaces a network's record by what change makes of it.
 func (c *Cluster) ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error {
+	return c.change(ctx, func() (heddle.Network, int64, error) { return c.stored(name) }, change)
+}
+
+// change is ChangeNetwork for the network that find finds.
+func (c *Cluster) change(ctx context.Context, find func() (heddle.Network, int64, error), change func(*heddle.Network) error) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
 			return err
 		}
-		n, revision, err := c.stored(name)
+		n, revision, err := find()
 		if err != nil {
 			return err
 		}
+		name := n.Name
 		before, _ := json.Marshal(n)
 		if err := change(&n); err != nil {
 			return err
@@ -176,21 +182,21 @@ func (c *Cluster) stored(name string) (n heddle.Network, revision int64, err err
 	return n, c.record.revisionOf(networkKey(name)), err
 }
 
-// DeleteNetwork deletes a network when all hosts have left it. A network that is
-// marked takes no new blocks, and without blocks there are no new pins.
-func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
+// DeleteNetwork deletes the network of an ID, whatever it is called by now, when all
+// hosts have left it. A network that is marked takes no new blocks, and without
+// blocks there are no new pins.
+func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	if err := c.mark(ctx, name, true); err != nil {
+	if err := c.mark(ctx, id, true); err != nil {
 		return err
 	}
-	id := ""
 	for {
-		n, revision, err := c.stored(name)
-		if err != nil || id != "" && n.ID != id {
-			return nil // gone, or another one by now
+		n, revision, err := c.storedAs(id)
+		if err != nil {
+			return nil // gone
 		}
-		id = n.ID
+		name := n.Name
 		waiting, stop := context.WithTimeout(ctx, leaveTime)
 		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
 		stop()
@@ -199,7 +205,7 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
 			users := c.usersOf(n.ID)
 			c.mu.Unlock()
 			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
-			if kept := c.mark(ctx, name, false); kept != nil {
+			if kept := c.mark(ctx, id, false); kept != nil {
 				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
 			}
 			return err
@@ -214,11 +220,26 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, name string) error {
 	}
 }
 
-func (c *Cluster) mark(ctx context.Context, name string, leaving bool) error {
-	return c.ChangeNetwork(ctx, name, func(n *heddle.Network) error {
+func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
+	return c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(id) }, func(n *heddle.Network) error {
 		n.Deleting = leaving
 		return nil
 	})
+}
+
+// storedAs is stored for the network of an ID.
+func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err error) {
+	c.mu.Lock()
+	_, found := c.record.network(id)
+	name := ""
+	if found != nil {
+		name = found.Name
+	}
+	c.mu.Unlock()
+	if n, revision, err = c.stored(name); err == nil && n.ID != id {
+		err = heddle.Errorf(heddle.NoNetwork, "network with the ID", id, "'heddle network list' shows those there are")
+	}
+	return n, revision, err
 }
 
 // usersOf names the hosts that have blocks or pins of a network. The caller holds

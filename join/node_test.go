@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -68,11 +69,22 @@ func (h *hosts) start(i int, with func(*Options)) *Node {
 	return n
 }
 
+// stop ends a host's part, in a time that a service manager would grant.
 func (h *hosts) stop(i int) {
-	if err := h.nodes[i].Close(); err != nil {
-		h.Logf("close host%d: %v", i, err)
-	}
+	h.Helper()
+	n, closed := h.nodes[i], make(chan error, 1)
 	delete(h.nodes, i)
+	go func() { closed <- n.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			h.Logf("close host%d: %v", i, err)
+		}
+	case <-time.After(80 * time.Second):
+		text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
+		stacks := make([]byte, 1<<20)
+		h.Fatalf("host%d does not stop\n%s\n%s", i, text, stacks[:runtime.Stack(stacks, true)])
+	}
 }
 
 func (h *hosts) token(uses int) string {

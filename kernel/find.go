@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
 )
 
@@ -20,6 +22,27 @@ func (n *Netns) Find(alias string) (*Seen, error) {
 	}
 	defer s.close()
 	return s.find(alias)
+}
+
+// Shelve takes an interface out of use until it is deleted: found by its alias, it is
+// lowered and gets another name. One that is not there is out of use.
+func (n *Netns) Shelve(alias, name string) error {
+	s, err := podSite(n)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	seen, err := s.find(alias)
+	if err != nil || seen == nil || seen.Name == name {
+		return err
+	}
+	index, err := s.ifindex(seen.Name)
+	if err == nil {
+		rename := request(unix.RTM_NEWLINK, 0, indexed(index))
+		rename.AddData(textAttr(unix.IFLA_IFNAME, name))
+		err = s.rt.execute(raiseLink(index, false), rename)
+	}
+	return refused("lower and rename interface", seen.Name, ignoreAbsent(err))
 }
 
 // Has reports whether the host has an interface of that name and alias.

@@ -69,6 +69,9 @@ func birthAttrs(l heddle.Link) []*nl.RtAttr {
 	if l.Group != 0 {
 		all = append(all, numberAttr(unix.IFLA_GROUP, l.Group))
 	}
+	if l.GSOMax != 0 {
+		all = append(all, numberAttr(unix.IFLA_GSO_IPV4_MAX_SIZE, uint32(l.GSOMax)))
+	}
 	return all
 }
 
@@ -129,6 +132,9 @@ func changedAttrs(from, to linkState) []*nl.RtAttr {
 	}
 	if from.alias != to.alias {
 		all = append(all, nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(to.alias)))
+	}
+	if from.gso != to.gso {
+		all = append(all, numberAttr(unix.IFLA_GSO_IPV4_MAX_SIZE, uint32(to.gso)))
 	}
 	if from.master != to.master {
 		all = append(all, numberAttr(unix.IFLA_MASTER, uint32(to.master)))

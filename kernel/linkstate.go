@@ -25,6 +25,8 @@ type linkState struct {
 	// peer is the far end's index, in whichever namespace it lies.
 	peer int
 	up   bool
+	// gso is the size of the largest IPv4 segment; 0 on kernels that do not say.
+	gso int
 	// noAuto says that the kernel makes no link-local address.
 	noAuto bool
 	// port holds the switches of a bridge port.
@@ -105,6 +107,7 @@ func decodeLink(b []byte) (linkState, bool) {
 		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
 	}
 	l.queue = queueOf(at)
+	l.gso = int(number(at[unix.IFLA_GSO_IPV4_MAX_SIZE]))
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}

@@ -160,6 +160,9 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	if l.Port != nil {
 		want.port = l.Port
 	}
+	if l.GSOMax != 0 && have.gso != 0 {
+		want.gso = l.GSOMax
+	}
 	want.snooping = false
 	want.submode = submodes[l.SubMode]
 	want.tunnel = tunnelOf(l.Tunnel)
@@ -174,7 +177,7 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 		if err != nil {
 			return linkState{}, err
 		}
-		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode]}
+		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode], gso: l.GSOMax}
 		born.tunnel = tunnelOf(l.Tunnel)
 		born.tunnel.soft = false
 		if l.Peer != "" {

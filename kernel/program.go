@@ -47,9 +47,19 @@ func (s *site) hang(index int, p *ebpf.Program) error {
 	return s.rt.execute(r)
 }
 
-// unhang takes our filter away, and the qdisc if nobody else has a filter there.
+// unhang takes our filter away. The qdisc stays, which the interface's own end takes
+// with it: the kernel lets an interface drop what it sends while it gets or loses one
+// (dev_deactivate).
 func (s *site) unhang(index int) error {
 	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// unhangWhole also takes the qdisc away, if nobody else has a filter there.
+func (s *site) unhangWhole(index int) error {
+	if err := s.unhang(index); err != nil {
 		return err
 	}
 	return s.dropBareQdisc(index)
@@ -165,7 +175,7 @@ func (s *site) unhangFromWire(index int) error {
 		return err
 	}
 	if !tcx {
-		return s.unhang(index)
+		return s.unhangWhole(index)
 	}
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {

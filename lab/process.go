@@ -1,26 +1,33 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // stat reads a process' state letter and its start time in clock ticks since
 // boot. The command's name in between may hold anything, so fields are counted
 // from its closing parenthesis.
 func stat(pid int) (state string, started uint64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return readStat(fmt.Sprintf("/proc/%d/stat", pid))
+}
+
+func readStat(file string) (state string, started uint64, err error) {
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", 0, err
 	}
 	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
-		return "", 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+		return "", 0, fmt.Errorf("%s has %d fields", file, len(fields))
 	}
 	started, err = strconv.ParseUint(fields[19], 10, 64)
 	return fields[0], started, err
@@ -70,4 +77,24 @@ func unrecorded(folder string) bool {
 		}
 	}
 	return false
+}
+
+// awaitStandstill waits until every thread of processes that were sent SIGSTOP
+// has stopped, or is gone: a signal is on its way when kill(2) returns.
+func awaitStandstill(pids []int) error {
+	for range 500 {
+		if !slices.ContainsFunc(pids, runs) {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("processes go on 5 s after SIGSTOP")
+}
+
+func runs(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return slices.ContainsFunc(threads, func(file string) bool {
+		state, _, err := readStat(file)
+		return err == nil && !strings.Contains("TtZX", state)
+	})
 }

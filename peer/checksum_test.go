@@ -2,16 +2,13 @@ package peer_test
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/netip"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle/peer"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // tunnel makes two hosts with a tunnel, joined by a wire that hands on each frame
@@ -36,63 +33,7 @@ side() { # host number other
 }
 side one 1 2
 side two 2 1`)
-	var ends [2]int
-	from(t, "wire", func() {
-		for i, name := range []string{"to1", "to2"} {
-			ends[i] = tap(t, name)
-		}
-	})
-	done := make(chan struct{}, 2)
-	over := make(chan struct{})
-	for i := range ends {
-		go func() {
-			hand(ends[i], ends[1-i], over)
-			done <- struct{}{}
-		}()
-	}
-	t.Cleanup(func() {
-		close(over)
-		<-done
-		<-done
-		unix.Close(ends[0])
-		unix.Close(ends[1])
-	})
-}
-
-// tap opens an interface for all its frames.
-func tap(t *testing.T, name string) int {
-	const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8
-	link, err := net.InterfaceByName(name)
-	if err != nil {
-		t.Error(err)
-		return -1
-	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Error(err)
-		return -1
-	}
-	err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
-		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}),
-		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: link.Index}))
-	if err != nil {
-		t.Error(err)
-	}
-	return fd
-}
-
-func hand(from, to int, over chan struct{}) {
-	frame := make([]byte, 65536)
-	for {
-		select {
-		case <-over:
-			return
-		default:
-		}
-		if n, err := unix.Read(from, frame); err == nil && n > 0 {
-			unix.Write(to, frame[:n])
-		}
-	}
+	world.Place{Name: "wire", Path: "/run/netns/wire"}.Splice(t, [2]string{"to1", "to2"}, func(frame []byte) []byte { return frame })
 }
 
 func test(t *testing.T) peer.Verdict {

@@ -81,6 +81,53 @@ func TestQuorum(t *testing.T) {
 	m.agrees(t, s, "/q/")
 }
 
+// TestCloseWithoutQuorum stops a member that waits for others: at its first start,
+// and when the others have gone.
+func TestCloseWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	members := three(t, newAuthority(t))
+	one := members[0]
+	for range 2 {
+		one.start()
+		select {
+		case <-one.server.Ready():
+			t.Fatal("one member of three serves")
+		case <-time.After(100 * time.Millisecond):
+		}
+		closes(t, one)
+	}
+	for _, m := range members {
+		m.start()
+	}
+	for _, m := range members {
+		select {
+		case <-m.server.Ready():
+		case <-time.After(time.Minute):
+			t.Fatalf("member %s is not ready", m.options.Name)
+		}
+	}
+	for _, m := range members {
+		closes(t, m)
+	}
+	one.start() // with data of its own, and a vote
+	closes(t, one)
+}
+
+// closes has a member stop within the time that an agent has for that.
+func closes(t *testing.T, m *embedded) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- m.server.Close() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second): // half a second, as a rule
+		t.Fatalf("member %s does not stop", m.options.Name)
+	}
+}
+
 // patient calls again what the store did not answer: a read always, a change
 // never, for it may have been made.
 type patient struct{ *store.Etcd }

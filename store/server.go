@@ -112,24 +112,40 @@ func (s *Server) Close() error {
 	return s.Err()
 }
 
+// stopTime bounds how long a member may take to stop: etcd gives its callers some
+// seconds for each address. The agent has other things to put in order.
+const stopTime = 30 * time.Second
+
 func (s *Server) end() {
 	s.once.Do(func() {
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
-			s.etcd.Close()
+			s.closeEtcd()
 		}()
-		if s.failed.get() == nil {
-			<-closed
-		} else { // what is left of it may wait for what ended
-			select {
-			case <-closed:
-			case <-time.After(10 * time.Second):
-			}
+		limit := stopTime
+		if s.failed.get() != nil { // what is left of it may wait for what ended
+			limit = 10 * time.Second
+		}
+		select {
+		case <-closed:
+		case <-time.After(limit):
+			s.options.Log.Error("this host's member of the store does not stop; its end is left to that of the process", "waited", limit.String())
 		}
 		s.lock.Close()
 		close(s.done)
 	})
+}
+
+// closeEtcd stops a member that does not serve yet, for want of a majority,
+// before the rest: etcd's own Close would wait for servers that start after that.
+func (s *Server) closeEtcd() {
+	select {
+	case <-s.Ready():
+	default:
+		s.etcd.Server.Stop()
+	}
+	s.etcd.Close()
 }
 
 // tend looks after the member until it ends: whether it stops by itself, and

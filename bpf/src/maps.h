@@ -59,16 +59,16 @@ struct peer {
 	__u64 next_mac; /* six bytes; 0: not known */
 	__u64 own_mac;
 	__u64 asked;    /* when, in ns of the coarse monotonic clock */
-	__u32 addr;     /* outer destination; 0: no such peer */
-	__u32 local;    /* outer source */
-	__u32 ifindex;  /* the wire */
-	__u32 sum;      /* of the outer IP header, without length, id and TOS */
+	__u32 addr[4];  /* outer destination; IPv4: the first word */
+	__u32 local[4]; /* outer source */
+	__u32 ifindex;  /* the wire; 0: no such peer */
+	__u32 sum;      /* of the outer IPv4 header, without length, id and TOS */
 	__u32 vni;      /* as the VXLAN header has it: shifted by 8 */
 	__u16 port;
 	__u16 mtu;      /* bytes of an inner IP packet */
 	__u8 inner_dst[ETH_LEN];
 	__u8 inner_src[ETH_LEN];
-	__u32 pad;
+	__u32 six;      /* 1: over IPv6 */
 };
 
 struct {
@@ -80,7 +80,8 @@ struct {
 
 /* wire is what arrives for us: written once, before the program is attached. */
 struct wire {
-	__u32 local;
+	__u32 local;     /* 0: none over IPv4 */
+	__u32 local6[4]; /* first word 0: none over IPv6 */
 	__u32 vni;
 	__u16 port;
 	__u8 mac[ETH_LEN]; /* of the tunnel device */
@@ -108,7 +109,7 @@ enum reason {
 	REASON_NETWORK,     /* another network */
 	REASON_LINK,        /* addressed to another MAC, or tagged */
 	REASON_MTU,
-	REASON_NEIGHBOUR,   /* the way to the peer is not known, or asked anew */
+	REASON_NEIGHBOUR,   /* the way to the peer is not known */
 	REASON_KERNEL,      /* the kernel refused to make or remove the tunnel's headers */
 	REASON_PEER,        /* not from the peer that has the inner source */
 	REASON_ECN,

@@ -66,6 +66,13 @@ static __always_inline void copy_mac(__u8 *to, const __u8 *from)
 	*(__u16 *)(to + 4) = *(__u16 *)(from + 4);
 }
 
+/* address writes the MAC addresses of a place. */
+static __always_inline void address(struct ethhdr *eth, const struct place *to)
+{
+	copy_mac(eth->h_dest, to->mac);
+	copy_mac(eth->h_source, to->port_mac);
+}
+
 /* transport accepts TCP, UDP but DHCP, and echoes; it returns a reason or -1. */
 static __always_inline int transport(void *l4, void *end, __u8 protocol, struct packet *p)
 {

@@ -54,7 +54,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	answer := endpointInterface{}
 	if given.MacAddress != "" {
 		req.MAC, err = heddle.ParseMAC(given.MacAddress)
-	} else if !hasOwnMAC(n) {
+	} else if s.agent.ChoosesMAC(n) {
 		req.MAC = macOf(req, n)
 		answer.MacAddress = string(req.MAC)
 	}
@@ -65,11 +65,6 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		return nil, err
 	}
 	return createdEndpoint{&answer}, nil
-}
-
-// hasOwnMAC reports whether the container gets the MAC address of a NIC of the host's.
-func hasOwnMAC(n heddle.Network) bool {
-	return n.Mode == "direct" || n.Mode == "ipvlan" || n.Mode == "macvlan" && n.Options["macvlan_mode"] == "passthru"
 }
 
 // macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has
@@ -84,12 +79,12 @@ func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	return req.ID.DefaultMAC(n.ID, 0)
 }
 
-// deleteEndpoint forgets an endpoint, and detaches it if nobody left it.
+// deleteEndpoint forgets an endpoint, and takes it away if nobody left it.
 func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error) {
 	if err := endpointID(q.EndpointID).Check(); err != nil {
 		return nothing{}, nil // it was never created
 	}
-	if _, err := s.agent.Detach(ctx, endpointID(q.EndpointID)); err != nil {
+	if err := s.agent.Leave(ctx, endpointID(q.EndpointID)); err != nil {
 		return nil, err
 	}
 	return nothing{}, s.endpoints.drop(q.EndpointID)
@@ -171,11 +166,10 @@ func gateways(n heddle.Network, reply heddle.AttachReply) []netip.Addr {
 	return reply.Gateways
 }
 
-// leave detaches the link; the engine forgets the endpoint later, or joins it anew.
+// leave takes the link away; the engine forgets the endpoint later, or joins it anew.
 func (s *Server) leave(ctx context.Context, q endpointRef) (any, error) {
 	if strings.TrimSpace(q.EndpointID) == "" || endpointID(q.EndpointID).Check() != nil {
 		return nothing{}, nil
 	}
-	_, err := s.agent.Detach(ctx, endpointID(q.EndpointID))
-	return nothing{}, err
+	return nothing{}, s.agent.Leave(ctx, endpointID(q.EndpointID))
 }

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -158,69 +157,4 @@ func (w *wishes) pool(d ipamData) error {
 		n.Reserved = append(n.Reserved, a)
 	}
 	return nil
-}
-
-// texts reads a map of options; the engine sends numbers and booleans as text,
-// but whoever calls its API may not have.
-func texts(raw any) (map[string]string, error) {
-	all := map[string]string{}
-	if raw == nil {
-		return all, nil
-	}
-	given, ok := raw.(map[string]any)
-	if !ok {
-		return nil, heddle.Errorf(heddle.BadOption, "options", clip(fmt.Sprint(raw)), "give -o KEY=VALUE")
-	}
-	for key, value := range given {
-		switch v := value.(type) {
-		case string:
-			all[key] = v
-		case bool, float64:
-			all[key] = fmt.Sprint(v)
-		default:
-			return nil, heddle.Errorf(heddle.BadOption, "option", clip(key), "give -o KEY=VALUE")
-		}
-	}
-	return all, nil
-}
-
-func flag(options map[string]any, key string) (bool, error) {
-	switch v := options[key].(type) {
-	case nil:
-		return false, nil
-	case bool:
-		return v, nil
-	case string:
-		if b, err := strconv.ParseBool(v); err == nil {
-			return b, nil
-		}
-	}
-	return false, heddle.Errorf(heddle.BadOption, "option", fmt.Sprintf("%s=%v", key, options[key]), "give true or false")
-}
-
-// bare is the address of a text such as 10.20.0.1/24 or 10.20.0.1.
-func bare(s string) (netip.Addr, error) {
-	text, _, _ := strings.Cut(s, "/")
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		return a, heddle.Wrap(heddle.BadAddress, "read Docker's address", clip(s), err, "give an address such as 10.20.0.1")
-	}
-	return a.Unmap(), nil
-}
-
-func with(m map[string]string, key, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[key] = value
-	return m
-}
-
-func first(s string, n int) string { return s[:min(n, len(s))] }
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

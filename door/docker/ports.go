@@ -38,7 +38,7 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err := s.agent.NetworkByID(e.Network); err == nil && !publishes(n) {
+	if n, err := s.agent.NetworkByID(e.Network); err == nil && !s.agent.Publishes(n) { // Docker's own drivers ignore them there, too
 		s.log.Info("published ports are ignored: the container has all its ports at its own address", "endpoint", e.ID.String(), "network", n.Name, "mode", n.Mode)
 		return nothing{}, nil
 	}
@@ -47,10 +47,6 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	}
 	return nothing{}, s.choose(ctx, id, wanted)
 }
-
-// publishes reports whether a network's containers are reached by ports of the host.
-// Where they are not, Docker's own drivers ignore published ports, too.
-func publishes(n heddle.Network) bool { return n.Mode != "macvlan" && n.Mode != "ipvlan" && n.Mode != "direct" }
 
 // unpublish takes the ports back; an endpoint that is gone has none.
 func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {

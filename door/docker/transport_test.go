@@ -209,22 +209,6 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Who gets a MAC address of a NIC of the host's, and who is reached by the host's ports.
-func TestModes(t *testing.T) {
-	for _, c := range []struct {
-		mode, sub         string
-		ownMAC, publishes bool
-	}{
-		{"bridge", "", false, true}, {"routed", "", false, true}, {"overlay", "", false, true},
-		{"macvlan", "", false, false}, {"macvlan", "bridge", false, false}, {"macvlan", "passthru", true, false}, {"direct", "", true, false},
-	} {
-		n := heddle.Network{Mode: c.mode, Options: map[string]string{"macvlan_mode": c.sub}}
-		if hasOwnMAC(n) != c.ownMAC || publishes(n) != c.publishes {
-			t.Errorf("%+v: own MAC address %t, ports %t", c, hasOwnMAC(n), publishes(n))
-		}
-	}
-}
-
 // A network that was withdrawn from an engine is removed there without being deleted:
 // a server without an agent, which could delete nothing, does so.
 func TestWithdrawn(t *testing.T) {

@@ -7,44 +7,59 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// The fast path between hosts: what the eBPF programs are told. They write VXLAN
-// over IPv4; peers that are reached over IPv6 only are left to the tunnel device.
+// The fast path between hosts: what the eBPF programs are told.
 
 func anyFast(f *heddle.Fabric) bool {
 	return slices.ContainsFunc(f.Networks, heddle.Network.Fast)
 }
 
-// wire plans the program on the underlay's interface, and the peers that it and the
-// endpoints' programs know.
+// wire plans the programs on the underlay's interfaces, and the peers that they and
+// the endpoints' programs know.
 func wire(h heddle.HostFacts, s *heddle.State) {
 	f := h.Fabric
-	local, link, ok := underlay4(h)
-	if !ok {
-		return
+	all := heddle.Wire{VNI: f.VNI, Port: f.Port, MAC: f.Self.TunnelMAC()}
+	var links []string
+	for _, v4 := range []bool{true, false} {
+		local, link, ok := underlay(h, v4)
+		if !ok {
+			continue
+		}
+		if v4 {
+			all.Local = local
+		} else {
+			all.Local6 = local
+		}
+		if !slices.Contains(links, link) {
+			links = append(links, link)
+		}
 	}
-	s.Programs = append(s.Programs, heddle.Program{Link: link,
-		Wire: &heddle.Wire{Local: local, VNI: f.VNI, Port: f.Port, MAC: f.Self.TunnelMAC()}})
+	for _, link := range links {
+		s.Programs = append(s.Programs, heddle.Program{Link: link, Wire: &all})
+	}
 	for _, p := range f.Peers {
-		if carried(f, p) {
-			s.Remotes = append(s.Remotes, heddle.Remote{Addr: outerOf(p, true), Local: local, Link: link, VNI: f.VNI, Port: f.Port,
-				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: pathMTU(f, p, true)})
+		if v4, ok := carried(h, p); ok {
+			local, link, _ := underlay(h, v4)
+			s.Remotes = append(s.Remotes, heddle.Remote{Addr: outerOf(p, v4), Local: local, Link: link, VNI: f.VNI, Port: f.Port,
+				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: pathMTU(f, p, v4)})
 		}
 	}
 }
 
-// carried reports whether the fast path reaches a peer: over IPv4, without fragments
-// underneath, and by a NIC that completes checksums in tunnels, which the programs
-// leave to it.
-func carried(f *heddle.Fabric, p heddle.Host) bool {
-	v4, ok := heddle.Path(f.Self, p)
-	return ok && v4 && !f.SoftChecksums && pathRoom(f, p, v4) >= leastMTU
+// carried reports whether the fast path reaches a peer, and by which family: without
+// fragments underneath, and by a NIC that completes checksums in tunnels, which the
+// programs leave to it.
+func carried(h heddle.HostFacts, p heddle.Host) (v4, ok bool) {
+	f := h.Fabric
+	v4, ok = heddle.Path(f.Self, p)
+	_, _, here := underlay(h, v4)
+	return v4, ok && here && !f.SoftChecksums && pathRoom(f, p, v4) >= leastMTU
 }
 
-// underlay4 is the host's IPv4 underlay address and the interface that has it.
-func underlay4(h heddle.HostFacts) (addr netip.Addr, link string, ok bool) {
-	addr, _ = h.Fabric.Self.UnderlayFor(true)
+// underlay is the host's underlay address of a family, and the interface that has it.
+func underlay(h heddle.HostFacts, v4 bool) (addr netip.Addr, link string, ok bool) {
+	addr, used := h.Fabric.Self.UnderlayFor(v4)
 	for _, l := range h.Links {
-		if slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr }) {
+		if used && slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr }) {
 			return addr, l.Name, true
 		}
 	}
@@ -56,13 +71,13 @@ func underlay4(h heddle.HostFacts) (addr netip.Addr, link string, ok bool) {
 // (see heddle.SpanningChains), and leaves it to the stack.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
 	f := h.Fabric
-	_, _, ok := underlay4(h)
-	if _, own := f.Source(n.ID, to.Addr().Is4()); !own {
+	if _, own := f.Source(n.ID, to.Addr().Is4()); !own || !n.Fast() {
 		return nil
 	}
-	i := slices.IndexFunc(f.Peers, func(p heddle.Host) bool { return p.ID == host })
-	if !ok || i < 0 || !n.Fast() || !carried(f, f.Peers[i]) {
-		return nil
+	for _, p := range f.Peers {
+		if v4, ok := carried(h, p); ok && p.ID == host {
+			return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(p, v4)}}
+		}
 	}
-	return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(f.Peers[i], true)}}
+	return nil
 }

@@ -1,8 +1,12 @@
 package crash_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,13 +51,15 @@ func handovers(mode string) []operation {
 		must(t, err)
 		must(t, a.DeleteNetwork(ctx, "net"))
 	}
+	taken := func(t *testing.T, a *cell.Agent, pod string) {
+		offer(t, a, pod)
+		must(t, take(a))
+	}
 	return []operation{
 		{"offer", create, attach, clearAll, nil, 0},
 		{"take", offer, func(a *cell.Agent, _ string) error { return take(a) }, clearAll, nil, 2},
-		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
-			offer(t, a, pod)
-			must(t, take(a))
-		}, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
+		{"detach", taken, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
+		{"leave", taken, func(a *cell.Agent, _ string) error { return leave(a, id) }, clearAll, nil, 0},
 		{"detach offered", offer, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
 	}
 }
@@ -72,4 +78,24 @@ func noticed(a *cell.Agent, id heddle.EndpointID) error {
 		}
 	}
 	return fmt.Errorf("%s is not known to be taken", id)
+}
+
+// leave is what Docker says when a container goes: it is answered before the link is
+// gone. Then this waits until it is, or the agent is dead.
+func leave(a *cell.Agent, id heddle.EndpointID) error {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", "/run/docker/plugins/heddle.sock")
+	}
+	docker := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	answer, err := docker.Post("http://plugin/NetworkDriver.Leave", "application/json", strings.NewReader(`{"NetworkID":"n","EndpointID":"`+id.Container+`"}`))
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if all, err := a.Endpoints(ctx); err != nil || len(all) == 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("%s does not go", id)
 }

@@ -36,7 +36,7 @@ func (r resident) back(t *testing.T, h *docker.Host, after string) {
 		if err != nil {
 			return err
 		}
-		return h.Place.Ping(netip.MustParseAddr(r.ip))
+		return h.Place.Ping(netip.MustParseAddr(r.ip), "-W1")
 	})
 }
 
@@ -88,12 +88,35 @@ func TestRestarts(t *testing.T) {
 			quietAudit(t, h, c.name)
 		})
 	}
+	t.Run("the agent is away for longer than dockerd waits", func(t *testing.T) { agentAway(t, h, all) })
 	t.Run("the store is away", func(t *testing.T) { storeAway(t, l, all) })
 	for _, r := range all {
 		h.Docker(t, "rm", "-f", r.name)
 	}
 	h.Docker(t, "network", "rm", "flat", "wide")
 	quietAudit(t, h, "the end")
+}
+
+// waits is how long dockerd waits for a driver that is away.
+const waits = 15 * time.Second
+
+// agentAway: dockerd gives up on what it should start, and does so once it is told to
+// when the agent is there again.
+func agentAway(t *testing.T, h *docker.Host, all []resident) {
+	h.KillDocker()
+	h.KillAgent(t)
+	atOnce(func() { h.StartDocker(t) }, func() { time.Sleep(waits + waits/2); h.StartAgent(t) })
+	for _, r := range all {
+		world.Within(t, backTime, r.name+" is started", func() error {
+			out, err := h.TryDocker("start", r.name)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		})
+		r.back(t, h, "the agent's absence")
+	}
+	quietAudit(t, h, "the agent's absence")
 }
 
 func atOnce(all ...func()) {

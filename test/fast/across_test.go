@@ -33,9 +33,15 @@ var behaviours = []struct {
 	{"forged tunnels", (*scene).forged, nil},
 }
 
-// TestAcross: nobody can tell whether the fast path is on.
+// TestAcross: nobody can tell whether the fast path is on, whatever the tunnels are
+// made over.
 func TestAcross(t *testing.T) {
-	s := newScene(t)
+	for _, u := range underlays {
+		t.Run("over "+u.name, func(t *testing.T) { across(t, newSceneOver(t, u.v4)) })
+	}
+}
+
+func across(t *testing.T, s *scene) {
 	for _, w := range ways {
 		if vm.InGuest() && w.name != "on" && w.name != "off" {
 			continue

@@ -66,7 +66,11 @@ func (s *scene) tunnelled(t *testing.T, o tunnel, d datagram) []byte {
 	ip := datagram{src: o.outer, dst: s.first.Outer(), ttl: 64, tos: o.tos}
 	src, dst := hardware(t, s.second.Place, "eth0"), hardware(t, s.first.Place, "eth0")
 	b := world.Build(t, append([]gopacket.SerializableLayer{ether(src, dst, o.outer)}, ip.layers(heddle.DefaultTunnelPort, append(header, inner...))...)...)
-	b[40], b[41] = 0, 0 // no checksum, as the kernel's device
+	check := 40
+	if o.outer.Is6() {
+		check = 60
+	}
+	b[check], b[check+1] = 0, 0 // no checksum, as the kernel's device
 	return b
 }
 
@@ -111,7 +115,7 @@ func (s *scene) forged(t *testing.T) {
 			d := datagram{src: src, dst: s.a.Addrs()[i], ttl: 64, mark: "forged-mark"}
 			s.dropped(t, what, s.LAN, "br0", s.tunnelled(t, o, d), s.a, reason)
 		}
-		send("no peer", tunnel{outer: span.LAN4, vni: span.VNI}, s.far.Addrs()[i], "unknown-peer")
+		send("no peer", tunnel{outer: map[bool]netip.Addr{true: span.LAN4, false: span.LAN6}[peer.outer.Is4()], vni: span.VNI}, s.far.Addrs()[i], "unknown-peer")
 		send("another VNI", tunnel{outer: s.second.Outer(), vni: span.VNI + 1}, s.far.Addrs()[i], "")
 		send("an address of the host itself", peer, s.b.Addrs()[i], "spoofed-inner")
 		send("nobody's address", peer, map[bool]netip.Addr{true: netip.MustParseAddr("203.0.113.7"), false: netip.MustParseAddr("2001:db8:77::7")}[i == 0], "spoofed-inner")

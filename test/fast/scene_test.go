@@ -24,10 +24,13 @@ func at(host, i int) func(netip.Prefix) netip.Addr {
 	return func(s netip.Prefix) netip.Addr { return span.Addr(s, host, i) }
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T) *scene { return newSceneOver(t, true) }
+
+// newSceneOver has an underlay of IPv4, or of IPv6 alone.
+func newSceneOver(t *testing.T, v4 bool) *scene {
 	t.Helper()
 	cell.Need(t)
-	s := &scene{Cluster: span.New(t, true)}
+	s := &scene{Cluster: span.New(t, v4)}
 	s.first, s.second = s.Hosts[0], s.Hosts[1]
 	s.net = s.Network(t, 1, nil)
 	other, third := s.Network(t, 2, nil), s.Network(t, 3, nil)
@@ -42,6 +45,12 @@ func newScene(t *testing.T) *scene {
 	s.a.Reaches(t, append(s.far.Addrs(), s.b.Addrs()...)...)
 	return s
 }
+
+// underlays are the families that tunnels are made over.
+var underlays = []struct {
+	name string
+	v4   bool
+}{{"IPv4", true}, {"IPv6", false}}
 
 // way is how the fast path is while a behaviour is looked at.
 type way struct {

@@ -2,15 +2,12 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
@@ -65,63 +62,7 @@ func (f *fleet) spoil(t *testing.T, name string) {
 	in := world.Place{Name: sw.Name, Path: sw.Netns}
 	in.Sh(t, `ip link set %s nomaster; ip link add spoil0 mtu 1500 type veth peer name spoil1; ip link set spoil1 master %s
 		for d in %[1]s spoil0 spoil1; do sysctl -qw net.ipv6.conf.$d.disable_ipv6=1; ip link set $d up; done`, name, sw.Name)
-	var ends [2]int
-	err := in.Do(func() (err error) {
-		for i, link := range []string{name, "spoil0"} {
-			var opened error
-			ends[i], opened = tap(link)
-			err = errors.Join(err, opened)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	over, done := make(chan struct{}), make(chan struct{}, len(ends))
-	for i := range ends {
-		go func() {
-			hand(ends[i], ends[1-i], over)
-			done <- struct{}{}
-		}()
-	}
-	t.Cleanup(func() {
-		close(over)
-		for i := range ends {
-			<-done
-			defer unix.Close(ends[i])
-		}
-	})
-}
-
-// tap opens a link for all frames that come to it.
-func tap(link string) (int, error) {
-	const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8
-	l, err := net.InterfaceByName(link)
-	if err != nil {
-		return -1, err
-	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	return fd, errors.Join(unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
-		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}),
-		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: l.Index}))
-}
-
-// hand copies frames until it is over; what does not fit waits for nobody.
-func hand(from, to int, over chan struct{}) {
-	frame := make([]byte, 65536)
-	for {
-		select {
-		case <-over:
-			return
-		default:
-		}
-		if n, err := unix.Read(from, frame); err == nil && n > 0 {
-			unix.Write(to, finished(frame[:n]))
-		}
-	}
+	in.Splice(t, [2]string{name, "spoil0"}, finished)
 }
 
 // finished is a frame with its checksum, unless it is a tunnel's.

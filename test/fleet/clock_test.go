@@ -24,16 +24,9 @@ func TestClocks(t *testing.T) {
 	f.join(t, f.hosts[1:]...)
 	f.membersVote(t, 3)
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
-	var pods []*pod
-	for i, h := range f.hosts {
-		pods = append(pods, h.attach(t, fmt.Sprint("p", i+1), "app"))
-	}
+	pods := f.onePod(t, "app")
 	noTwins(t, pods)
-	for _, a := range pods {
-		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
-		}
-	}
+	meet(t, pods)
 	t.Run("move", func(t *testing.T) {
 		f.hosts[1].cli(t, "endpoint", "move", "p2", "--to", "host3")
 		moved := f.hosts[2].attach(t, "p2", "app")
@@ -41,7 +34,7 @@ func TestClocks(t *testing.T) {
 			t.Errorf("before %v, after %v", pods[1].addrs(), moved.addrs())
 		}
 		for _, a := range moved.addrs() {
-			world.Soon(t, "the endpoint is reached where it is now", func() error { return pods[0].Ping(a) })
+			world.Soon(t, "the endpoint is reached where it is now", func() error { return pods[0].Ping(a, "-W1") })
 		}
 		pods[1] = moved
 	})

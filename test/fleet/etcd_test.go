@@ -34,15 +34,8 @@ func TestEtcd(t *testing.T) {
 		return errors.Join(err, fmt.Errorf("%v", st.Parts))
 	})
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
-	var pods []*pod
-	for i, h := range f.hosts {
-		pods = append(pods, h.attach(t, fmt.Sprint("p", i+1), "app"))
-	}
-	for _, a := range pods {
-		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
-		}
-	}
+	pods := f.onePod(t, "app")
+	meet(t, pods)
 	f.hosts[0].loseEtcd(t)
 	f.everywhere(t, "the status says that the store lost its data", func(h *host) error {
 		st, err := h.Status(ctx)

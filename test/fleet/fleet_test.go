@@ -5,7 +5,6 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
@@ -151,56 +149,6 @@ func (h *host) kill(t testing.TB) {
 	if err := h.KillAgent(ctx); err != nil {
 		t.Fatalf("kill the agent of %s: %v", h.Host.Name, err)
 	}
-}
-
-// pod is a container of a host.
-type pod struct {
-	world.Place
-	on *host
-	heddle.Endpoint
-}
-
-// attach makes a namespace on the host and attaches it.
-func (h *host) attach(t testing.TB, name, network string, options ...world.PodOption) *pod {
-	t.Helper()
-	p, err := h.tryAttach(name, network, options...)
-	if err != nil {
-		t.Fatalf("attach %s on %s: %v\n%s", name, h.Host.Name, err, h.log())
-	}
-	return p
-}
-
-func (h *host) tryAttach(name, network string, options ...world.PodOption) (*pod, error) {
-	place := world.Place{Name: name, Path: fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name)}
-	if _, err := os.Stat(place.Path); err != nil {
-		cmd, err := h.Command(context.Background(), "ip", "netns", "add", name)
-		if err != nil {
-			return nil, err
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("ip netns add %s: %w: %s", name, err, out)
-		}
-	}
-	q := heddle.AttachRequest{Network: network, ID: heddle.EndpointID{Container: name, IfName: "eth0"}, Netns: "/run/netns/" + name}
-	for _, o := range options {
-		o(&q)
-	}
-	r, err := h.Attach(context.Background(), q)
-	return &pod{place, h, r.Endpoint}, err
-}
-
-func (p *pod) detach(t testing.TB) {
-	t.Helper()
-	if _, err := p.on.Detach(context.Background(), p.ID); err != nil {
-		t.Fatalf("detach %s: %v", p.ID, err)
-	}
-}
-
-func (p *pod) addrs() (all []netip.Addr) {
-	for _, a := range p.Addrs {
-		all = append(all, a.Addr())
-	}
-	return all
 }
 
 // network makes an overlay network on the first host and waits until all have it.

@@ -35,7 +35,7 @@ func TestLeaveAndReturn(t *testing.T) {
 	})
 	first.Reaches(t, f.lab.Switches[0].Addr4)
 	twin.detach(t)
-	world.Within(t, 30*time.Second, "the network is the cluster's again", func() error { return here.Ping(first.addrs()[0]) })
+	world.Within(t, 30*time.Second, "the network is the cluster's again", func() error { return here.Ping(first.addrs()[0], "-W1") })
 	here.Reaches(t, first.addrs()...)
 	first.Reaches(t, here.addrs()...)
 	here.detach(t)

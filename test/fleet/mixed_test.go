@@ -27,7 +27,7 @@ func TestMixed(t *testing.T) {
 		far.Silent(t, local.addrs()...)
 		h.cli(t, append([]string{"network", "allow"}, order...)...)
 		for _, a := range app.addrs() {
-			world.Soon(t, "the networks are joined", func() error { return local.Ping(a) })
+			world.Soon(t, "the networks are joined", func() error { return local.Ping(a, "-W1") })
 		}
 		app.Reaches(t, local.addrs()...)
 		local.Silent(t, far.addrs()...)

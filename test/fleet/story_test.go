@@ -27,18 +27,14 @@ func TestCreateOnce(t *testing.T) {
 			pods = append(pods, h.attach(t, fmt.Sprintf("app%d%d", i+1, n), "app"))
 		}
 	}
-	for _, a := range pods {
-		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
-		}
-	}
+	meet(t, pods)
 	t.Run("host to container", func(t *testing.T) { f.hosts[0].Reaches(t, pods[4].addrs()...) })
 	t.Run("isolated", func(t *testing.T) {
 		stranger := f.hosts[1].attach(t, "stranger", "other")
 		stranger.Silent(t, append(pods[0].addrs(), pods[2].addrs()...)...)
 		pods[0].Silent(t, stranger.addrs()...)
 		f.hosts[2].cli(t, "network", "allow", "app", "other")
-		world.Soon(t, "the networks are joined", func() error { return stranger.Ping(pods[0].addrs()[0]) })
+		world.Soon(t, "the networks are joined", func() error { return stranger.Ping(pods[0].addrs()[0], "-W1") })
 		stranger.Reaches(t, append(pods[0].addrs(), pods[2].addrs()...)...)
 		pods[4].Reaches(t, stranger.addrs()...)
 		stranger.detach(t)
@@ -119,11 +115,11 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("before %v %s, after %v %s", second.addrs(), second.MAC, moved.addrs(), moved.MAC)
 		}
 		for _, a := range moved.addrs() {
-			world.Soon(t, "the endpoint is reached where it is now", func() error { return first.Ping(a) })
+			world.Soon(t, "the endpoint is reached where it is now", func() error { return first.Ping(a, "-W1") })
 		}
 		t.Logf("reached %s after its attach", time.Since(began))
 		for _, a := range moved.addrs() {
-			world.Soon(t, "the host that it left reaches it", func() error { return f.hosts[1].Ping(a) })
+			world.Soon(t, "the host that it left reaches it", func() error { return f.hosts[1].Ping(a, "-W1") })
 		}
 		t.Logf("and from the host that it left after %s", time.Since(began))
 		moved.detach(t)
@@ -145,7 +141,7 @@ func TestSoakMove(t *testing.T) {
 		from.cli(t, "endpoint", "move", "moved", "--to", to.Host.Name)
 		moved = to.attach(t, "moved", "app")
 		for _, a := range moved.addrs() {
-			longest = max(longest, world.Within(t, 300*time.Millisecond, "the endpoint is reached where it is now", func() error { return watcher.Ping(a) }))
+			longest = max(longest, world.Within(t, 300*time.Millisecond, "the endpoint is reached where it is now", func() error { return watcher.Ping(a, "-W1") }))
 		}
 	}
 	t.Logf("reached at most %s after its attach, of 40", longest)

@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -76,15 +75,8 @@ func TestEtcdTLS(t *testing.T) {
 		h.start(t, append(args, "--underlay", "eth0")...)
 	}
 	s.network(t, "app", "10.10.0.0/24", "fd10::/64")
-	var pods []*pod
-	for i, h := range s.hosts {
-		pods = append(pods, h.attach(t, fmt.Sprint("p", i+1), "app"))
-	}
-	for _, a := range pods {
-		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
-		}
-	}
+	pods := s.onePod(t, "app")
+	meet(t, pods)
 	if out, err := s.etcdctl("host2", "etcdctl put /heddle/hosts/host1/self stolen"); err == nil || !strings.Contains(out, "permission denied") {
 		t.Errorf("host2 writes what is host1's: %v %s", err, out)
 	}

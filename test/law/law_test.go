@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -41,7 +43,7 @@ var rules = []rule{
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"kernel", []string{module, module + "/bpf", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
-	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
+	{"lab", []string{module, module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module}, "modes are pure, so that their plans can be printed, compared and tested without root"},
@@ -147,5 +149,26 @@ func TestNoInit(t *testing.T) {
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		t.Fatal(err, string(out))
+	}
+}
+
+// A TestMain that runs the tests in another process, and does not exit with its
+// status, passes whatever they found.
+func TestMainExits(t *testing.T) {
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		_, body, found := strings.Cut(string(text), "\nfunc Test"+"Main(m *testing.M) {")
+		body, _, _ = strings.Cut(body, "\nfunc ")
+		if found && !strings.Contains(body, "os.Exit(") {
+			t.Errorf("%s: TestMain does not call os.Exit", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

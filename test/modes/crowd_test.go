@@ -15,7 +15,7 @@ import (
 // fails, nothing is left, and no address is given twice.
 func TestConcurrent(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
-		const count = 200
+		const count = 100
 		w := world.New(t)
 		w.Network(t, "first", mode)
 		w.Network(t, "second", "bridge")

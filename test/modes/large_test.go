@@ -18,8 +18,7 @@ func TestLarge(t *testing.T) {
 	if world.Slowness > 1 {
 		t.Skip("takes minutes where the processor is emulated")
 	}
-	t.Run("plain", func(t *testing.T) { large(t, 780, false) })
-	t.Run("nf", func(t *testing.T) { large(t, 780, true) })
+	large(t, 780)
 }
 
 // TestSoakLarge: the same with four bridges.
@@ -27,17 +26,14 @@ func TestSoakLarge(t *testing.T) {
 	if os.Getenv("HEDDLE_SOAK") != "1" {
 		t.Skip("the full-scale form; HEDDLE_SOAK=1 runs it")
 	}
-	large(t, 2100, false)
+	large(t, 2100)
 }
 
 // perBridge is the number of endpoints after which another bridge is made.
 const perBridge = 768
 
-func large(t *testing.T, size int, nf bool) {
+func large(t *testing.T, size int) {
 	w := world.New(t)
-	if !w.BridgeNF(t, nf) {
-		t.Skip("this kernel has no br_netfilter")
-	}
 	n := w.Network(t, "net", "bridge")
 	pods := crowd(t, w, size)
 	last := (size - 1) / perBridge
@@ -45,10 +41,17 @@ func large(t *testing.T, size int, nf bool) {
 	for shard := 1; shard <= last; shard++ {
 		probes = append(probes, shard*perBridge, min(shard*perBridge+7, size-1))
 	}
-	everywhere(t, w, n, pods, probes)
-	publishedOnLeaf(t, w, n, pods)
-	leafIsNoRouter(t, w, n, pods[size-1], last)
-	w.AuditEmpty(t)
+	for name, nf := range map[string]bool{"plain": false, "nf": true} {
+		t.Run(name, func(t *testing.T) {
+			if !w.BridgeNF(t, nf) {
+				t.Skip("this kernel has no br_netfilter")
+			}
+			everywhere(t, w, n, pods, probes)
+			publishedOnLeaf(t, w, n, pods)
+			leafIsNoRouter(t, w, n, pods[size-1], last)
+			w.AuditEmpty(t)
+		})
+	}
 	for shard := last; shard > 0; shard-- {
 		emptyShard(t, w, n, pods, shard)
 	}

@@ -29,7 +29,7 @@ func TestQuiet(t *testing.T) {
 	a, b := w.Pod(t, "a", "net"), w.Pod(t, "b", "net")
 	at := b.Capture(t, "eth0")
 	for _, to := range b.Addrs() {
-		world.Soon(t, "a reaches b", func() error { return a.Ping(to) })
+		world.Soon(t, "a reaches b", func() error { return a.Ping(to, "-W1") })
 	}
 	b.Reaches(t, a.Addrs()...)
 	a.Reaches(t, all(hostAddrs, outsideAddrs)...)

@@ -71,8 +71,8 @@ func TestBridgedUnderlay(t *testing.T) {
 				ip link add under address 02:00:00:00:0b:0%d type bridge; ip address flush dev eth0; ip link set eth0 master under; ip link set under up
 				ip address add %s/24 dev under; ip address add %s/64 dev under nodad
 				ip route replace default via %s; ip -6 route replace default via %s`, i, four, six, span.LAN4, span.LAN6)
-			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN4) })
-			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN6) })
+			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN4, "-W1") })
+			world.Soon(t, h.Name+" is on the underlay", func() error { return h.Ping(span.LAN6, "-W1") })
 		}
 		n := c.Network(t, 1, nil)
 		a, b, far := c.Pod(t, "a", 0, n, at(0, 0)), c.Pod(t, "b", 0, n, at(0, 1), world.Mapping("8080:7000/tcp"), world.Mapping("8080:7000/udp")), c.Pod(t, "far", 1, n, at(1, 0))

@@ -21,7 +21,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-func TestMain(m *testing.M) { cell.Main(m) }
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 const (
 	socket = "/run/docker/plugins/heddle.sock"

@@ -1,7 +1,7 @@
 // Command report reads the events of "go test -json" and prints what a person
-// wants to know: a line for each package, the output of what failed, what was
-// left out and why, and one closing line with the sums. It exits with 1 if
-// anything failed or nothing passed.
+// wants to know: a line for each package, the output of what failed or never
+// ended, what was left out and why, and one closing line with the sums. It exits
+// with 1 if anything failed or nothing passed.
 package main
 
 import (
@@ -25,20 +25,27 @@ type tally struct {
 	passed, failed, skipped int
 	output                  map[string][]string // by package/test
 	left                    map[string]string   // skipped test -> reason
+	open                    map[string]bool     // begun, and not ended
 	broken                  []string
 }
 
 func main() {
-	sum := tally{output: map[string][]string{}, left: map[string]string{}}
+	sum := newTally()
 	start := time.Now()
 	if err := sum.read(os.Stdin, os.Stdout); err != nil {
 		fmt.Println("report:", err)
 		os.Exit(1)
 	}
 	sum.print(os.Stdout, time.Since(start))
-	if sum.failed > 0 || len(sum.broken) > 0 || sum.passed == 0 {
+	if sum.bad() {
 		os.Exit(1)
 	}
+}
+
+func (s *tally) bad() bool { return s.failed > 0 || len(s.broken) > 0 || s.passed == 0 }
+
+func newTally() *tally {
+	return &tally{output: map[string][]string{}, left: map[string]string{}, open: map[string]bool{}}
 }
 
 func (s *tally) read(in io.Reader, out io.Writer) error {
@@ -52,6 +59,7 @@ func (s *tally) read(in io.Reader, out io.Writer) error {
 		}
 		s.take(e, out)
 	}
+	s.settle()
 	return lines.Err()
 }
 
@@ -59,16 +67,32 @@ func (s *tally) take(e event, out io.Writer) {
 	name := short(e.Package + e.ImportPath)
 	key := name + " " + e.Test
 	switch e.Action {
+	case "start", "run":
+		s.open[key] = true
 	case "output", "build-output":
 		s.output[key] = append(s.output[key], e.Output)
 	case "build-fail":
 		s.broken = append(s.broken, key)
 	case "pass", "fail", "skip":
+		delete(s.open, key)
 		if e.Test == "" {
 			s.finishPackage(e, name, key, out)
 			return
 		}
 		s.finishTest(e, key)
+	}
+}
+
+// settle takes what never ended for failed: tests whose package ended under them,
+// by its time limit above all, and packages that go test left.
+func (s *tally) settle() {
+	for key := range s.open {
+		if name, isPackage := strings.CutSuffix(key, " "); isPackage {
+			s.broken = append(s.broken, key)
+			s.output[key] = append(s.output[key], name+" never ended\n")
+		} else {
+			s.failed++
+		}
 	}
 }
 
@@ -127,8 +151,11 @@ func short(path string) string {
 func (s *tally) print(out io.Writer, took time.Duration) {
 	for _, key := range sorted(s.output) {
 		text := strings.Join(s.output[key], "")
-		if strings.Contains(text, "--- FAIL") || strings.HasSuffix(key, " ") {
-			fmt.Fprintf(out, "\n── %s\n%s", key, text)
+		switch {
+		case s.open[key] && !strings.HasSuffix(key, " "):
+			fmt.Fprintf(out, "\n── %s (never ended)\n%s", key, digest(text))
+		case strings.Contains(text, "--- FAIL") || strings.HasSuffix(key, " "):
+			fmt.Fprintf(out, "\n── %s\n%s", key, digest(text))
 		}
 	}
 	if len(s.left) > 0 {

@@ -123,23 +123,27 @@ func (d *dockerd) send(ctx context.Context, method, path string, body any) (*htt
 	return nil, r
 }
 
-// follow calls told when dockerd answers, and each time its networks have changed,
+// disconnected is the event of a container that has left a network.
+const disconnected = "disconnect"
+
+// follow calls told when dockerd answers, with "", and with each event of its networks,
 // until the connection or the context ends.
-func (d *dockerd) follow(ctx context.Context, told func()) {
+func (d *dockerd) follow(ctx context.Context, told func(event string)) {
 	version, err := d.version(ctx)
 	if err != nil {
 		return
 	}
-	answer, err := d.send(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","disconnect"]}`), nil)
+	answer, err := d.send(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","`+disconnected+`"]}`), nil)
 	if err != nil {
 		return
 	}
 	defer answer.Body.Close()
-	told()
-	for events := json.NewDecoder(answer.Body); ; told() {
-		var event json.RawMessage
+	told("")
+	for events := json.NewDecoder(answer.Body); ; {
+		var event struct{ Action string }
 		if events.Decode(&event) != nil {
 			return
 		}
+		told(event.Action)
 	}
 }

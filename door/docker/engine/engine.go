@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -56,6 +57,8 @@ type Engine struct {
 	driver string
 	log    *slog.Logger
 	wake   chan struct{}
+	// unsettled says that the last comparison met trouble, and is made again in any case.
+	unsettled atomic.Bool
 	// lost has when a network was first missed that the door knows, and dockerd does not.
 	lost map[string]time.Time
 
@@ -99,7 +102,8 @@ func (e *Engine) Run(ctx context.Context) {
 		r := e.compare(ctx)
 		e.note(r.findings)
 		var later <-chan time.Time
-		if len(r.findings) > 0 || r.again {
+		e.unsettled.Store(len(r.findings) > 0 || r.again)
+		if e.unsettled.Load() {
 			later = time.After(wait)
 			wait = min(2*wait, againMost)
 		} else {
@@ -114,20 +118,27 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
-// tryAhead tries the mode that Docker's networks have unless they are given another.
+// tryAhead tries the modes that Docker's networks have unless they are given another,
+// in a cluster first that of several hosts.
 func (e *Engine) tryAhead() {
-	mode := "bridge"
 	if e.agent.Spans("overlay") {
-		mode = "overlay"
+		e.agent.TryAhead("overlay")
 	}
-	e.agent.TryAhead(mode)
+	e.agent.TryAhead("bridge")
 }
 
 // listen wakes the engine when dockerd comes up, and when it has more networks or
-// fewer. The first time that dockerd is there, first is called besides.
+// fewer. A network that a container has left may be one that could not be removed; if
+// there is none, dockerd is spared the question. The first time that dockerd is there,
+// first is called besides.
 func (e *Engine) listen(ctx context.Context, first func()) {
 	for ctx.Err() == nil {
-		e.docker.follow(ctx, func() { e.Wake(); first() })
+		e.docker.follow(ctx, func(event string) {
+			if event != disconnected || e.unsettled.Load() {
+				e.Wake()
+			}
+			first()
+		})
 		select {
 		case <-ctx.Done():
 		case <-time.After(againFirst):

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+func newPool(subnet, part netip.Prefix) Pool {
+	p := Pool{ID: subnet.String(), Subnet: subnet, Range: part, Asked: time.Now().UTC()}
+	if part.IsValid() {
+		p.ID += "," + part.String()
+	}
+	p.Gateway = netip.PrefixFrom(subnet.Addr().Next(), subnet.Bits())
+	return p
+}
+
+// poolByID finds a pool; of one that is not recorded, its ID says all.
+func (a *Agent) poolByID(id string) (Pool, error) {
+	text, ranged, _ := strings.Cut(id, ",")
+	subnet, err := netip.ParsePrefix(text)
+	var part netip.Prefix
+	if err == nil && ranged != "" {
+		part, err = netip.ParsePrefix(ranged)
+	}
+	if err != nil {
+		return Pool{}, heddle.Wrap(heddle.BadArgument, "find pool", id, err, "a pool's ID is its subnet and, after a comma, its range")
+	}
+	return newPool(subnet.Masked(), part), nil
+}
+
+// networkOf is the network on a pool's subnet, nil if there is none yet.
+func (a *Agent) networkOf(p Pool) *network {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, n := range a.networks {
+		if slices.Contains(n.Subnets, p.Subnet) {
+			c := *n
+			return &c
+		}
+	}
+	return nil
+}
+
+// filled is the pool with its network's gateway.
+func (a *Agent) filled(p Pool) Pool {
+	if n := a.networkOf(p); n != nil {
+		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
+			p.Gateway = netip.PrefixFrom(gw, p.Subnet.Bits())
+		}
+	}
+	return p
+}
+
+// Pools lists the pools, by ID.
+func (a *Agent) Pools() []Pool {
+	a.leaseOps.Lock()
+	defer a.leaseOps.Unlock()
+	var all []Pool
+	for _, p := range a.subnets {
+		all = append(all, a.filled(p))
+	}
+	slices.SortFunc(all, func(x, y Pool) int { return strings.Compare(x.ID, y.ID) })
+	return all
+}
+
+// PoolOf finds the pool of a subnet.
+func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
+	for _, p := range a.Pools() {
+		if p.Subnet == subnet.Masked() {
+			return p, true
+		}
+	}
+	return Pool{}, false
+}
+
+// subnetOf is the subnet of a network that is there.
+func (a *Agent) subnetOf(ask PoolAsk) (netip.Prefix, error) {
+	n := a.networkByID(ask.Network)
+	if n == nil {
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "network with the ID", ask.Network, "'heddle network list' shows those there are")
+	}
+	for _, s := range n.Subnets {
+		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && s.Addr().Is6() == ask.V6 {
+			return s, nil
+		}
+	}
+	return netip.Prefix{}, heddle.Errorf(heddle.BadSubnet, "network "+n.Name+": subnet", ask.Subnet.String(), fmt.Sprintf("its subnets are %v", n.Subnets))
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const sample = `package a
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestFine(t *testing.T)    { t.Log("fine words") }
+func TestSkipped(t *testing.T) { t.Skip("no such machine") }
+func TestWrong(t *testing.T)   { t.Error("wrong words") }
+func TestHangs(t *testing.T) {
+	go func() { time.Sleep(time.Hour) }()
+	t.Run("here", func(t *testing.T) { fmt.Println("words before"); wait() })
+}
+func wait() { time.Sleep(time.Hour) }
+func TestMain(m *testing.M) { os.Exit(m.Run()) }
+`
+
+// TestReport has go test run what passes, is skipped, fails and hangs.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), "module "+module+"\n")
+	write(t, filepath.Join(dir, "a", "a_test.go"), sample)
+	cmd := exec.Command("go", "test", "-json", "-timeout", "3s", "./a")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	events, err := cmd.Output()
+	if err == nil {
+		t.Fatalf("go test passes:\n%s", events)
+	}
+	text, s := report(t, events)
+	for _, want := range []string{"FAIL  a ", "wrong words", "a TestHangs/here (never ended)", "words before", "test timed out", "a.wait", "1 passed, 3 failed, 1 skipped", "a TestSkipped: no such machine"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"fine words", "startAlarm"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the report has %q", bad)
+		}
+	}
+	if !s.bad() || t.Failed() {
+		t.Errorf("bad: %v\n%s", s.bad(), text)
+	}
+}
+
+// TestCutShort has go test end in the middle.
+func TestCutShort(t *testing.T) {
+	text, s := report(t, []byte(`{"Action":"start","Package":"`+module+`/b"}
+{"Action":"start","Package":"`+module+`/a"}
+{"Action":"run","Package":"`+module+`/a","Test":"TestA"}
+{"Action":"pass","Package":"`+module+`/a","Test":"TestA"}
+{"Action":"pass","Package":"`+module+`/a"}
+`))
+	if !s.bad() || !strings.Contains(text, "b never ended") {
+		t.Errorf("bad: %v\n%s", s.bad(), text)
+	}
+	if text, s := report(t, nil); !s.bad() {
+		t.Errorf("no tests at all are good:\n%s", text)
+	}
+}
+
+func report(t *testing.T, events []byte) (string, *tally) {
+	t.Helper()
+	var out bytes.Buffer
+	s := newTally()
+	if err := s.read(bytes.NewReader(events), &out); err != nil {
+		t.Fatal(err)
+	}
+	s.print(&out, 0)
+	return out.String(), s
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
