@@ -175,6 +175,9 @@ func (r *removal) links(s *site, all []heddle.Link) {
 		}
 		r.do(l.Key(), func() error {
 			live, err := s.link(l.Name)
+			if err == nil && live == nil && s.pod && l.Parent != "" {
+				live, err = s.link(heddle.BirthName(l)) // a crash kept it from its name
+			}
 			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && !heddle.SameOwner(live.alias, l.Alias) {
 				return err
 			}

@@ -170,7 +170,8 @@ func (n *node) own(s *scene) []netip.Addr {
 
 // destination is what a name stands for, IPv4 first.
 func (s *scene) destination(name string) []netip.AddrPort {
-	addrs, port := []netip.Addr{}, uint16(9000)
+	var addrs []netip.Addr
+	port := uint16(9000)
 	if backend, ok := strings.CutPrefix(name, "service "); ok {
 		addrs, port = service(backend), 90
 	} else if n, ok := s.nodes[name]; ok {

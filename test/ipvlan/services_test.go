@@ -128,7 +128,7 @@ func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
 
 // guest runs tests in guests that have IPVS too.
 func guest(t *testing.T, pattern string) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Boot: []string{"no_timer_check"}}
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools()}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}

@@ -210,3 +210,14 @@ func TestMacvlanLater(t *testing.T) {
 	w.Host.Serve(t, 7002, netip.MustParseAddr("2001:db8::1:0"), world.Host6)
 	a.Gets(t, "host", 7002, netip.MustParseAddr("2001:db8::1:0"), world.Host6)
 }
+
+// TestMacvlanNameOfHost: the host has an interface of the name that the container's
+// gets. Kernels before 6.14 make the device beside its parent first.
+func TestMacvlanNameOfHost(t *testing.T) {
+	w := world.New(t)
+	cell.Sh(t, "ip link add eth0 type veth peer name eth0far")
+	t.Cleanup(func() { cell.TrySh("ip link del eth0") })
+	w.Network(t, "lan", "macvlan", onLAN)
+	a := w.Pod(t, "a", "lan")
+	a.Reaches(t, world.Outside4, world.Outside6)
+}
