@@ -75,8 +75,12 @@ func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 		onWire(&n, s.lab.Topology.Switches[0].Subnets, host, r.part(n.Mode))
 	case modeDirect:
 		onWire(&n, subnets(number, 0), host, 0)
+		spare := s.lab.Topology.Hosts[0].Spare
+		if r.secondParent() {
+			spare--
+		}
 		var nics []string
-		for i := range 2 * r.containers() {
+		for i := range spare {
 			nics = append(nics, lab.NICName(1+i))
 		}
 		n.Options = map[string]string{"nics": strings.Join(nics, ",")}
