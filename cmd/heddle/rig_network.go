@@ -73,14 +73,19 @@ func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 	case bench.Control:
 	case modeMacvlan, modeIPvlan:
 		n.Parent = lab.NICName(0)
+		shared := s.lab.Topology.Switches[0].Subnets
 		if n.Mode == modeMacvlan && r.secondParent() {
-			n.Parent = r.macvlanParent(s)
+			n.Parent, shared = r.macvlanParent(s), subnets(number, 0) // eth0 has the wire's own
 		}
-		onWire(&n, s.lab.Topology.Switches[0].Subnets, host, r.part(n.Mode))
+		onWire(&n, shared, host)
 	case modeDirect:
-		onWire(&n, subnets(number, 0), host, 0)
+		onWire(&n, subnets(number, 0), host)
+		spare := s.lab.Topology.Hosts[0].Spare
+		if r.secondParent() {
+			spare--
+		}
 		var nics []string
-		for i := range 2 * r.containers() {
+		for i := range spare {
 			nics = append(nics, lab.NICName(1+i))
 		}
 		n.Options = map[string]string{"nics": strings.Join(nics, ",")}
@@ -97,29 +102,20 @@ func subnets(number, host int) []netip.Prefix {
 }
 
 // onWire gives a network subnets that both hosts share, with the address of the
-// lab's switch in them as the gateway, and an eighth of the addresses to each host
-// and part: two modes that share the hosts' wire have a part each. The first
-// eighths have the lab hosts' own.
-func onWire(n *heddle.Network, shared []netip.Prefix, host, part int) {
+// lab's switch in them as the gateway, and a quarter of the addresses to each
+// host; the first quarter has the lab hosts' own.
+func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
 	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
 	gateway4, gateway6 := four, six
 	gateway4[3], gateway6[15] = 1, 1
 	n.Subnets, n.Gateways = shared, []netip.Addr{netip.AddrFrom4(gateway4), netip.AddrFrom16(gateway6)}
-	four[3], six[13] = byte(64*(1+host)+32*part), byte(1+host+2*part)
-	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 27), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
+	four[3], six[13] = byte(64*(1+host)), byte(1+host)
+	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 26), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
 }
 
 // macvlanParent is the last spare NIC, where ipvlan has the hosts' own: an interface
 // carries devices of one kind only. Mode direct has the other spare ones.
 func (r *rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
-
-// part is the part of a host's addresses on the wire that a mode has.
-func (r *rig) part(mode string) int {
-	if mode == modeMacvlan && r.secondParent() {
-		return 1
-	}
-	return 0
-}
 
 // linkHosts tells each host where the other's routed containers are, as the
 // router between them would.

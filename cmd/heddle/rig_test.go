@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/lab"
 )
@@ -65,6 +66,21 @@ func TestRigRanges(t *testing.T) {
 	if n := r.network(s, 3, 0, modeDirect); n.Options["nics"] != "eth1,eth2" {
 		t.Error(n.Options)
 	}
+	// Beside ipvlan, macvlan has the last spare NIC, and other addresses.
+	r.modes, s.lab.Topology.Hosts[0].Spare = []string{modeMacvlan, modeIPvlan, modeDirect}, 3
+	for host := range 2 {
+		a, b := r.network(s, 3, host, modeMacvlan), r.network(s, 4, host, modeIPvlan)
+		if a.Parent != "eth3" || b.Parent != "eth0" || r.network(s, 5, host, modeDirect).Options["nics"] != "eth1,eth2" {
+			t.Errorf("macvlan on %s, ipvlan on %s, direct with %v", a.Parent, b.Parent, r.network(s, 5, host, modeDirect).Options)
+		}
+		for i := range a.Ranges {
+			for _, other := range []heddle.Network{b, r.network(s, 4, 1-host, modeIPvlan), r.network(s, 3, 1-host, modeMacvlan)} {
+				if a.Ranges[i].Overlaps(other.Ranges[i]) {
+					t.Errorf("ranges %s and %s", a.Ranges[i], other.Ranges[i])
+				}
+			}
+		}
+	}
 }
 
 // TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
@@ -87,6 +103,10 @@ func TestRigTopology(t *testing.T) {
 		if n.Agent.Off != (i > 1) {
 			t.Errorf("agent of %s: %+v", n.Name, n.Agent)
 		}
+	}
+	r.machines = "6.1"
+	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
+		t.Errorf("machines: %+v", top)
 	}
 	s := &stage{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
