@@ -70,8 +70,11 @@ var setTypes = map[string]SetType{
 	"inet/landing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
 	"inet/passing":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
 	"inet/leaving":  {Match: []string{TypePort}, Value: []string{TypeVerdict}},
-	"inet/peers4":   {Match: []string{TypeIPv4}},
-	"inet/peers6":   {Match: []string{TypeIPv6}},
+	// all underlay addresses of peers, used by tunnels or not
+	"inet/hosts4": {Match: []string{TypeIPv4}},
+	"inet/hosts6": {Match: []string{TypeIPv6}},
+	"inet/peers4": {Match: []string{TypeIPv4}},
+	"inet/peers6": {Match: []string{TypeIPv6}},
 	// who may send from where: the outer source, and a block of inner ones
 	"inet/origins44": {Match: []string{TypeIPv4, TypeInner4}, Ranges: true},
 	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},

@@ -25,6 +25,13 @@ type SubnetSharer interface {
 	SharesParentSubnet() bool
 }
 
+// CommonSubnet is an optional interface of modes whose networks may have a subnet in
+// common with each other and with the host's interfaces: the host finds their
+// containers by routes of their own. What they give out must differ.
+type CommonSubnet interface {
+	CommonSubnet() bool
+}
+
 // Guest is an optional interface of modes whose containers are neighbours on
 // their parent's own LAN: subnets, routers and addresses are that LAN's.
 type Guest interface {

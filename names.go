@@ -30,6 +30,8 @@ const (
 	// PrefixHand starts the names of the containers' ends of links, while they are on
 	// the host to be handed over.
 	PrefixHand = "hc"
+	// PrefixSlave starts the names of the host's own devices beside ipvlan containers.
+	PrefixSlave = "hi"
 	// PrefixLeaf starts the names of a network's second and later bridges. The
 	// first ones' go on with a digit of a hash, in which there is no l.
 	PrefixLeaf = PrefixBridge + "l"
@@ -107,6 +109,18 @@ func Shim(parent LinkFact) Link {
 	}
 }
 
+// Slave is the host's own ipvlan device on a parent, in the sub-mode that all on
+// the parent have. By it host and containers reach each other; all networks on the
+// parent share it. Its MAC address is the parent's.
+func Slave(parent LinkFact, subMode string) Link {
+	h := digest("group", "slave", parent.Name)
+	return Link{
+		Name: PrefixSlave + short("slave", parent.Name), Kind: "ipvlan", Parent: parent.Name, SubMode: subMode, MTU: parent.MTU,
+		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Alias: Mark + " slave parent=" + parent.Name, NoAutoAddress: true,
+	}
+}
+
 // PortName names the host end of the endpoint's link.
 func (id EndpointID) PortName() string { return PrefixPort + short("port", id.Container, id.IfName) }
 
@@ -121,6 +135,9 @@ func (id EndpointID) PortMAC() MAC {
 func (id EndpointID) DefaultMAC(network string, salt int) MAC {
 	return macFrom(0x0a, digest("mac", id.Container, id.IfName, network, fmt.Sprint(salt)))
 }
+
+// BirthName names a container's device while it is made.
+func BirthName(l Link) string { return PrefixHand + short("birth", l.Alias) }
 
 // Alias is the interface alias of the endpoint's devices.
 func (id EndpointID) Alias() string { return Mark + " endpoint=" + id.String() }

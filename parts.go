@@ -183,7 +183,7 @@ func PodBasics(n Network, e Endpoint, link Link) State {
 	s := State{Links: []Link{{Name: "lo"}, link}}
 	if n.HasFamily(false) {
 		s.Sysctls = []Sysctl{{conf + "accept_ra", "0"}}
-		s.Addresses = []Address{{e.Interface(), netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
+		s.Addresses = []Address{{Link: e.Interface(), Prefix: netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
 	} else {
 		s.Sysctls = []Sysctl{{conf + "disable_ipv6", "1"}}
 	}

@@ -27,6 +27,7 @@ type State struct {
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
 	Routes     []Route     `json:"routes,omitempty"`
 	Rules      []Rule      `json:"rules,omitempty"`
+	Redirects  []Redirect  `json:"redirects,omitempty"`
 	Remotes    []Remote    `json:"remotes,omitempty"`
 	Shortcuts  []Shortcut  `json:"shortcuts,omitempty"`
 	Programs   []Program   `json:"programs,omitempty"`
@@ -39,8 +40,8 @@ type Object interface {
 	comparable() any
 }
 
-// Link is an interface. Kind is "bridge", "veth", "macvlan", "vxlan", or "" for one that
-// exists already and is only brought up (the loopback of a container).
+// Link is an interface. Kind is "bridge", "veth", "macvlan", "ipvlan", "vxlan", or "" for
+// one that exists already and is only brought up (the loopback of a container).
 type Link struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind,omitempty"`
@@ -53,9 +54,10 @@ type Link struct {
 	// Peer.
 	Peer      string `json:"peer,omitempty"`
 	PeerInPod bool   `json:"peerInPod,omitempty"`
-	// Parent is the host's interface that a macvlan device stands on, SubMode
-	// its behaviour towards others there: "bridge", "private", "vepa" or
-	// "passthru" (ip-link(8)).
+	// Parent is the host's interface that a macvlan or ipvlan device stands on,
+	// SubMode its behaviour towards others there: "bridge", "private", "vepa" or
+	// "passthru" of a macvlan device, "l2", "l3" or "l3s" of an ipvlan device
+	// (ip-link(8)).
 	Parent  string `json:"parent,omitempty"`
 	SubMode string `json:"subMode,omitempty"`
 	// Tunnel makes a VXLAN device (kind "vxlan").
@@ -66,6 +68,9 @@ type Link struct {
 	// NoAutoAddress keeps the kernel from making an IPv6 link-local address
 	// (addr_gen_mode none).
 	NoAutoAddress bool `json:"noAutoAddress,omitempty"`
+	// GSOMax is the size of the largest IPv4 segment that the link is given whole, in
+	// bytes; 0 leaves the kernel's 65,536. Linux before 6.3 knows no other.
+	GSOMax int `json:"gsoMax,omitempty"`
 	// Down leaves the link as it is born: down.
 	Down bool `json:"down,omitempty"`
 }
@@ -109,6 +114,9 @@ func (s Sysctl) Key() string { return "sysctl/" + s.Name }
 type Address struct {
 	Link   string       `json:"link"`
 	Prefix netip.Prefix `json:"prefix"`
+	// HostScope keeps an IPv4 address from being chosen as a source elsewhere; IPv6
+	// has no such scopes.
+	HostScope bool `json:"hostScope,omitempty"`
 }
 
 func (a Address) Key() string { return "address/" + a.Link + "/" + a.Prefix.String() }
@@ -158,10 +166,13 @@ func (r Route) Key() string {
 
 // Rule is a policy routing rule.
 type Rule struct {
-	Priority int          `json:"priority"`
-	From     netip.Prefix `json:"from,omitzero"`
-	To       netip.Prefix `json:"to,omitzero"`
-	Table    int          `json:"table"`
+	Priority int `json:"priority"`
+	// Iif is the interface that packets have arrived on; "" is any, and those of
+	// this host too.
+	Iif   string       `json:"iif,omitempty"`
+	From  netip.Prefix `json:"from,omitzero"`
+	To    netip.Prefix `json:"to,omitzero"`
+	Table int          `json:"table"`
 }
 
 func (r Rule) Key() string {
@@ -172,7 +183,11 @@ func (r Rule) Key() string {
 	if r.To.IsValid() {
 		to = r.To.String()
 	}
-	return fmt.Sprintf("rule/%d/%s/%s", r.Priority, from, to)
+	key := fmt.Sprintf("rule/%d/%s/%s", r.Priority, from, to)
+	if r.Iif != "" {
+		key += "/" + r.Iif
+	}
+	return key
 }
 
 // Firewall is a static object of our nftables tables: Kind is "table", "set",
@@ -247,6 +262,7 @@ func (s State) Objects() []Object {
 	all = appendObjects(all, s.Neighbours)
 	all = appendObjects(all, s.Routes)
 	all = appendObjects(all, s.Rules)
+	all = appendObjects(all, s.Redirects)
 	all = appendObjects(all, s.Remotes)
 	all = appendObjects(all, s.Shortcuts)
 	return appendObjects(all, s.Programs)
@@ -265,7 +281,7 @@ func (s State) Filter(keep func(Object) bool) State {
 		Firewall: filter(s.Firewall, keep), Links: filter(s.Links, keep), NICs: filter(s.NICs, keep), Sysctls: filter(s.Sysctls, keep),
 		Elements: filter(s.Elements, keep), Forwards: filter(s.Forwards, keep), Addresses: filter(s.Addresses, keep),
 		Neighbours: filter(s.Neighbours, keep), Routes: filter(s.Routes, keep), Rules: filter(s.Rules, keep),
-		Remotes: filter(s.Remotes, keep), Shortcuts: filter(s.Shortcuts, keep), Programs: filter(s.Programs, keep),
+		Redirects: filter(s.Redirects, keep), Remotes: filter(s.Remotes, keep), Shortcuts: filter(s.Shortcuts, keep), Programs: filter(s.Programs, keep),
 	}
 }
 
@@ -308,7 +324,7 @@ func Append(s, o State) State {
 		Sysctls: append(s.Sysctls, o.Sysctls...), Elements: append(s.Elements, o.Elements...),
 		Forwards: append(s.Forwards, o.Forwards...), Addresses: append(s.Addresses, o.Addresses...),
 		Neighbours: append(s.Neighbours, o.Neighbours...), Routes: append(s.Routes, o.Routes...),
-		Rules: append(s.Rules, o.Rules...), Remotes: append(s.Remotes, o.Remotes...),
+		Rules: append(s.Rules, o.Rules...), Redirects: append(s.Redirects, o.Redirects...), Remotes: append(s.Remotes, o.Remotes...),
 		Shortcuts: append(s.Shortcuts, o.Shortcuts...), Programs: append(s.Programs, o.Programs...),
 	}
 }

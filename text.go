@@ -72,13 +72,13 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
 		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
-	case l.Kind == "macvlan":
+	case l.Kind == "macvlan" || l.Kind == "ipvlan":
 		// made from the host, where the parent is
 		netns := ""
 		if t.pod != "" {
 			netns = " netns " + t.pod
 		}
-		out = append(out, typist{}.ip("link add link %s name %s%s%s type macvlan mode %s", l.Parent, l.Name, netns, attributes(l), l.SubMode))
+		out = append(out, typist{}.ip("link add link %s name %s%s%s type %s mode %s", l.Parent, l.Name, netns, attributes(l), l.Kind, l.SubMode))
 	case l.Kind == "vxlan" && l.Tunnel != nil:
 		out = append(out, t.ip("link add %s%s type vxlan %s", l.Name, attributes(l), l.Tunnel))
 		if l.Tunnel.SoftChecksums {
@@ -102,6 +102,10 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	}
 	if l.NoAutoAddress {
 		out = append(out, t.ip("link set %s addrgenmode none", l.Name))
+	}
+	if l.GSOMax != 0 {
+		// of iproute2 since 6.3
+		out = append(out, "# "+t.ip("link set %s gso_ipv4_max_size %d", l.Name, l.GSOMax))
 	}
 	if l.Master != "" {
 		out = append(out, t.ip("link set %s master %s", l.Name, l.Master))
@@ -201,11 +205,14 @@ func (t typist) up(links []Link) []string {
 func (t typist) layer3(s State) []string {
 	var out []string
 	for _, a := range s.Addresses {
-		nodad := ""
-		if a.Prefix.Addr().Is6() {
-			nodad = " nodad"
+		how := ""
+		switch {
+		case a.Prefix.Addr().Is6():
+			how = " nodad"
+		case a.HostScope:
+			how = " scope host"
 		}
-		out = append(out, t.ip("address add %s dev %s%s", a.Prefix, a.Link, nodad))
+		out = append(out, t.ip("address add %s dev %s%s", a.Prefix, a.Link, how))
 	}
 	for _, n := range s.Neighbours {
 		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
@@ -216,7 +223,7 @@ func (t typist) layer3(s State) []string {
 	for _, r := range s.Rules {
 		out = append(out, t.ip("%srule add %s", family(r.isIPv6()), r.String()))
 	}
-	return out
+	return append(out, t.redirects(s.Redirects)...)
 }
 
 func family(v6 bool) string {
@@ -272,6 +279,9 @@ func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }
 // String writes the rule as ip-rule(8) takes it.
 func (r Rule) String() string {
 	s := fmt.Sprintf("priority %d", r.Priority)
+	if r.Iif != "" {
+		s += " iif " + r.Iif
+	}
 	if r.From.IsValid() {
 		s += " from " + r.From.String()
 	}

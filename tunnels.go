@@ -100,7 +100,7 @@ func (f *Fabric) joined(n Network) []netip.Prefix {
 // own tunnels containers send nothing, neither as themselves nor masqueraded.
 func TunnelChains(f *Fabric) []Firewall {
 	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
-	all = append(all, sets("inet", "peers4", "peers6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
+	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
 	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
 	return append(all,
@@ -126,10 +126,11 @@ func TunnelChains(f *Fabric) []Firewall {
 			"ip6 saddr != @peers6 ip6 daddr @peers6 "+port+" "+drop("tunnel")),
 		chain("inet", "tunnel-to", "", drop("isolated")),
 		// A peer's answer to a container's own address would come by the tunnel,
-		// from an address that is not in the network.
+		// from an address that is not in the network: whichever of its addresses was
+		// called, also one of the IP version that tunnels do not use.
 		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
-			"iifgroup @spans ip daddr @peers4 masquerade",
-			"iifgroup @spans ip6 daddr @peers6 masquerade"))
+			"iifgroup @spans ip daddr @hosts4 masquerade",
+			"iifgroup @spans ip6 daddr @hosts6 masquerade"))
 }
 
 // TunnelWays hang them into the host's verdict maps.

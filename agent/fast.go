@@ -2,17 +2,13 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/heddle-network/heddle"
 )
 
-// fastPart is the status of the fast path, if a network of this host would use it.
+// fastPart is the status of the fast path, if a plan of this host uses it.
 func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
-	used := slices.ContainsFunc(a.Networks(), func(n heddle.Network) bool {
-		return n.Fast() && slices.Contains([]string{"bridge", "routed", "overlay"}, n.Mode)
-	})
-	if !used {
+	if !a.usesFastPath() {
 		return nil
 	}
 	part := heddle.PartStatus{Name: "fast path", State: "ok"}
@@ -24,6 +20,21 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 	s.Fast = &c
 	part.Detail = fmt.Sprintf("%d packets carried, %d left to the host's stack", c.Carried(), c.Left())
 	return []heddle.PartStatus{part}
+}
+
+// usesFastPath reports whether a plan hangs a program in.
+func (a *Agent) usesFastPath() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if len(a.reach.Host.Programs) > 0 {
+		return true
+	}
+	for _, r := range a.endpoints {
+		if len(r.Plan.Host.Programs) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // withCounts adds what the fast path did for an endpoint.

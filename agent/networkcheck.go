@@ -60,8 +60,12 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 		return n, nil
 	}
 	taken := slices.Clone(parent.Gateways)
-	for _, p := range parent.Addrs {
-		taken = append(taken, p.Addr())
+	for _, l := range h.Links {
+		if l.Name == parent.Name || hasCommonSubnet(mode) {
+			for _, p := range l.Addrs {
+				taken = append(taken, p.Addr())
+			}
+		}
 	}
 	_, guest := mode.(heddle.Guest)
 	for _, t := range taken {
@@ -74,6 +78,34 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 		}
 	}
 	return n, nil
+}
+
+// hasCommonSubnet reports whether the mode's networks may have a subnet in common.
+func hasCommonSubnet(mode heddle.Mode) bool {
+	s, ok := mode.(heddle.CommonSubnet)
+	return ok && s.CommonSubnet()
+}
+
+// poolsOverlap reports whether two networks could give out the same address.
+func poolsOverlap(a, b heddle.Network) bool {
+	for _, p := range poolsOf(a) {
+		if slices.ContainsFunc(poolsOf(b), p.Overlaps) {
+			return true
+		}
+	}
+	return false
+}
+
+// poolsOf are the prefixes that addresses are given out of: a family's ranges, or its
+// subnet if it has none.
+func poolsOf(n heddle.Network) []netip.Prefix {
+	all := slices.Clone(n.Ranges)
+	for _, s := range n.Subnets {
+		if !slices.ContainsFunc(n.Ranges, s.Overlaps) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func mayShareSubnet(mode heddle.Mode) bool {
@@ -108,7 +140,7 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 				continue
 			}
 			for _, t := range other.Subnets {
-				if s.Overlaps(t) {
+				if s.Overlaps(t) && !(hasCommonSubnet(mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n, other.Network)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")
 				}
 			}
@@ -121,7 +153,7 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 				continue // ours: the networks they belong to were compared
 			}
 			for _, addr := range l.Addrs {
-				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !(a.standsOn(mode, n, l) && within(s, addr)) {
+				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.standsOn(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
 				}
 			}

@@ -12,6 +12,7 @@ type setting struct{ what, a, b string }
 
 func methodSettings(a, b *Report) []setting {
 	return []setting{
+		{"virtual machines", a.Method.Machine, b.Method.Machine},
 		{"placement", a.Method.Placement, b.Method.Placement},
 		{"congestion control", a.Method.CongestionControl, b.Method.CongestionControl},
 		{"offered load", fmt.Sprint(a.Method.Load), fmt.Sprint(b.Method.Load)},

@@ -109,8 +109,12 @@ func spent(a, b []float64) CPU {
 // cores are the CPUs that clients and servers are pinned to.
 type cores struct{ client, server int }
 
-// chooseCores takes the first CPUs that this process may use.
-func chooseCores(placement string) (cores, error) {
+// chooseCores takes the first CPUs that this process may use; a machine has one.
+func chooseCores(m Matrix) (cores, error) {
+	if m.Machine != "" {
+		return cores{}, nil
+	}
+	placement := m.Placement
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return cores{}, fail("read", "the CPU affinity", err)

@@ -68,8 +68,12 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 	return row
 }
 
+// remarks are said beside a cell.
 func remarks(c CellResult) []string {
 	var all []string
+	if c.Emulated {
+		all = append(all, "emulated: it works, no speed")
+	}
 	if c.Unstable {
 		all = append(all, "unstable")
 	}

@@ -28,6 +28,9 @@ var stories = map[string]story{
 	"wrk":                 {"A small web page", "wrk asks nginx for a small page over connections that stay open; the clients are the same in all modes. Closed loop: a slow answer delays the next question."},
 	"redis-set":           {"Redis, set", "redis-benchmark writes values over connections that stay open; the clients are the same in all modes. Closed loop."},
 	"redis-get":           {"Redis, get", "redis-benchmark reads values over connections that stay open; the clients are the same in all modes. Closed loop."},
+	"udp-paced":           {"CPU for a UDP packet at an equal rate", "28 bytes, from one source port, at a rate that all modes carry; what the sender and the receiver cost, with what the kernel does in their name."},
+	"udp-paced-10000":     {"CPU for a UDP packet of 10,000 flows", "The same from 10,000 source ports in turn: a path that keeps state by flow costs more."},
+	"attach":              {"Attach", "One container more, again and again: how long the agent takes, from the call to the answer."},
 	"ping":                {"ICMP echo", "The kernel answers, no program does: the round trip without a wake-up at the far end."},
 }
 

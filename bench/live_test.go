@@ -115,7 +115,7 @@ func whole(t *testing.T, m Matrix, out string) *Report {
 
 // TestLiveTools runs the other tools over a bare wire, as far as they are here.
 func TestLiveTools(t *testing.T) {
-	probes, leftOut := Present([]Probe{Iperf3{}, Ping{}, Lossless{Trials: 5}, Flood{}, Netperf{"UDP_RR"}, Qperf{"tcp_lat"}, Wrk{}, Redis{"get"}})
+	probes, leftOut := Present([]Probe{Iperf3{}, Ping{}, Lossless{Trials: 5}, Flood{}, Netperf{Test: "UDP_RR"}, Qperf{"tcp_lat"}, Wrk{}, Redis{"get"}})
 	t.Log("left out:", leftOut)
 	needTools(t, probes...)
 	columns := wired(t)[:1]

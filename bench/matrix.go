@@ -34,6 +34,8 @@ type Matrix struct {
 	// Clients is the number of connections of a pair's wrk or redis-benchmark:
 	// the same in all modes.
 	Clients int
+	// Choices bind probes to columns.
+	Choices []Choice
 	// Wires say what the columns' wires are, LeftOut what is not measured and why.
 	Wires   []Wire
 	LeftOut []string
@@ -57,6 +59,11 @@ type Matrix struct {
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
+	// Machine says what kind of virtual machines the places are in, if they are:
+	// their kernel, and what runs them. Each has one CPU. Emulated is set where
+	// that is no real one: what works there works, but no figure is a speed.
+	Machine  string
+	Emulated bool
 	// NoControl allows a matrix without a "host" column.
 	NoControl bool
 }
@@ -141,6 +148,9 @@ func (m Matrix) cells() []Cell {
 	var all []Cell
 	for _, c := range m.Columns {
 		for _, p := range m.Probes {
+			if !m.runs(p, c) {
+				continue
+			}
 			sizes := p.Sizes(m)
 			if sizes == nil {
 				sizes = []int{0}
@@ -175,7 +185,11 @@ func (m Matrix) roundCells(round int) []Cell {
 // fingerprint names what must be equal for samples of two runs to be mixed.
 // Rounds are left out: a run may be resumed with more of them.
 func (m Matrix) fingerprint() string {
-	sum := sha256.Sum256(must(json.Marshal([]any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients})))
+	all := []any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients}
+	if m.Machine != "" {
+		all = append(all, m.Machine)
+	}
+	sum := sha256.Sum256(must(json.Marshal(all)))
 	return hex.EncodeToString(sum[:8])
 }
 

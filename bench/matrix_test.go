@@ -190,7 +190,7 @@ func TestWires(t *testing.T) {
 // one server.
 func TestPorts(t *testing.T) {
 	m := testMatrix()
-	m.Probes, m.PairCounts = []Probe{Throughput{}, Netperf{"TCP_RR"}}, []int{2}
+	m.Probes, m.PairCounts = []Probe{Throughput{}, Netperf{Test: "TCP_RR"}}, []int{2}
 	for i := range m.Columns {
 		for j := range m.Columns[i].Pairs {
 			m.Columns[i].Pairs[j].PortBase, m.Columns[i].Pairs[j].Step = uint16(20000+j), 2

@@ -11,17 +11,39 @@ import (
 
 // Netperf is one of netperf's tests: TCP_RR and UDP_RR exchange one byte at a
 // time, TCP_STREAM and UDP_STREAM send at full speed. netperf counts round
-// trips, not halves of them.
-type Netperf struct{ Test string }
+// trips, not halves of them. A sized one sends messages of the matrix's sizes.
+type Netperf struct {
+	Test  string
+	Sized bool
+}
 
 // Name is netperf-tcp-rr and so on.
 func (n Netperf) Name() string {
 	return "netperf-" + strings.ReplaceAll(strings.ToLower(n.Test), "_", "-")
 }
 
-func (Netperf) Tools() []Tool      { return []Tool{toolNetperf, toolNetserver} }
-func (Netperf) Sizes(Matrix) []int { return nil }
-func (Netperf) twoPorts()          {}
+func (Netperf) Tools() []Tool { return []Tool{toolNetperf, toolNetserver} }
+func (Netperf) twoPorts()     {}
+
+// Sizes are of requests and responses, or of what is sent at once.
+func (n Netperf) Sizes(m Matrix) []int {
+	if n.Sized {
+		return m.Sizes
+	}
+	return nil
+}
+
+// messages are netperf's options for the size.
+func (n Netperf) messages(size int) []string {
+	switch bytes := strconv.Itoa(size); {
+	case !n.Sized:
+		return nil
+	case n.rr():
+		return []string{"-r", bytes + "," + bytes}
+	default:
+		return []string{"-m", bytes}
+	}
+}
 
 func (n Netperf) rr() bool { return strings.HasSuffix(n.Test, "_RR") }
 
@@ -56,6 +78,7 @@ func (n Netperf) Prepare(ctx context.Context, s Setting) (Session, error) {
 	r.client = func(p Pair) []string {
 		argv := []string{"netperf", p.family(), "-H", p.target(), "-p", s.port(p), "-t", n.Test, "-l", strconv.Itoa(wholeSeconds(s.Matrix.Duration)), "-j", "-P", "0",
 			"--", "-P", "," + s.secondPort(p), "-k", netperfFigures}
+		argv = append(argv, n.messages(s.Cell.Size)...)
 		if strings.HasPrefix(n.Test, "TCP") {
 			argv = append(argv, "-K", s.Matrix.CongestionControl)
 		}

@@ -18,6 +18,7 @@ import (
 	"context"
 	"net/netip"
 	"os/exec"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -75,11 +76,17 @@ const (
 	Reference = "bridge"
 )
 
+// Native is the wire between two hosts that have no agent and no firewall: what host
+// is without ours.
+const Native = "native"
+
 // What spans hosts: our mode, and the layout of Docker's overlay driver, which
 // callers make by hand to have it beside ours.
 const (
 	Overlay      = "overlay"
 	DockerLayout = "docker-overlay"
+	// DockerLayoutNF is the same with bridge-nf-call-iptables=1.
+	DockerLayoutNF = "docker-overlay-nf"
 )
 
 // Stack is what a mode's name ends in when its packets take the host's stack, not the
@@ -94,6 +101,9 @@ type Column struct {
 	// Wire names the wire that it crosses, see Cell.
 	Wire  string
 	Pairs []Pair
+	// Attach attaches one more container, tells how long that took, and detaches it;
+	// nil where nothing can be attached.
+	Attach func(context.Context) (time.Duration, error)
 	// Notes are facts that explain the figures ("mtu": "1450").
 	Notes map[string]string
 }

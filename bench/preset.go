@@ -30,6 +30,8 @@ type Preset struct {
 	Hosts []int
 	// Matrix is the choice over columns that the caller has made.
 	Matrix func([]Column) Matrix
+	// Goals are what it has to show.
+	Goals []Goal
 }
 
 // allModes are those that a preset without a choice of its own compares.
@@ -52,6 +54,8 @@ func Presets() []Preset {
 			Wires: []string{"cut", "jumbo"}, MTUs: weaveMTUs(), Hosts: []int{2}, Matrix: weaveFastdp},
 		{Name: "docker-overlay", Summary: "ping and one TCP stream over VXLAN against the host's own wire", Modes: []string{Control, DockerLayout, Overlay}, Pairs: 1,
 			Hosts: []int{2}, Matrix: dockerOverlay},
+		{Name: "paths", Summary: "the fast path against the wire, the kernel's path and Docker's layout, with goals", Modes: pathModes(), Pairs: 1, Wires: pathWires(), Matrix: paths, Goals: pathGoals()},
+		{Name: "terway-ipvlan", Summary: "ping and netperf by size over the modes for cloud NICs", Modes: []string{Control, "ipvlan", "routed", "direct", "macvlan"}, Pairs: 1, Matrix: terwayIPvlan},
 	}
 }
 
@@ -134,6 +138,20 @@ func ladder(columns []Column) Matrix {
 	return Matrix{
 		Preset: "ladder", Columns: columns, Probes: []Probe{Throughput{}, PingPong{}, Iperf3{}, Wrk{}, Redis{"set"}, Redis{"get"}}, Sizes: []int{64}, Values: []int{1 << 10}, PairCounts: []int{1},
 		Rounds: 10, WarmupRounds: 1, Duration: 2 * time.Second, Warmup: time.Second, Placement: SeparateCores, Seed: 1,
+	}
+}
+
+// terwayIPvlan is what a talk on a container network for clouds held ipvlan,
+// policy routes and whole NICs beside each other by: ping, normal and flood, and
+// netperf at several sizes. It printed the outcome in words only.
+func terwayIPvlan(columns []Column) Matrix {
+	probes := []Probe{Ping{}, Flood{}}
+	for _, test := range []string{"TCP_RR", "UDP_RR", "TCP_STREAM", "UDP_STREAM"} {
+		probes = append(probes, Netperf{Test: test, Sized: true})
+	}
+	return Matrix{
+		Preset: "terway-ipvlan", Columns: columns, Probes: probes, Sizes: []int{64, 1024, 8192}, PairCounts: []int{1},
+		Rounds: 10, WarmupRounds: 1, Duration: time.Second, Placement: SeparateCores, Seed: 1,
 	}
 }
 

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func (s Setting) server(p Pair, argv ...string) (*child, error) {
 func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
 	c, err := s.spawn.start(s.life, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
 	if err == nil {
-		c.program = argv[0]
+		c.program = filepath.Base(argv[0])
 	}
 	return c, err
 }
@@ -101,8 +102,9 @@ func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
 func Probes() []Probe {
 	return []Probe{
 		Throughput{}, UnderLoad{}, UnderLoad{Percent: 10}, UnderLoad{Percent: 50}, UnderLoad{Percent: 80}, PingPong{}, Lossless{}, Iperf3{}, Ping{}, Flood{},
-		Netperf{"TCP_RR"}, Netperf{"UDP_RR"}, Netperf{"TCP_STREAM"}, Netperf{"UDP_STREAM"},
+		Netperf{Test: "TCP_RR"}, Netperf{Test: "UDP_RR"}, Netperf{Test: "TCP_STREAM"}, Netperf{Test: "UDP_STREAM"},
 		Qperf{"tcp_bw"}, Qperf{"tcp_lat"}, Qperf{"udp_lat"}, Wrk{}, Redis{"set"}, Redis{"get"},
+		Paced{}, Paced{Flows: manyFlows}, Attach{},
 	}
 }
 

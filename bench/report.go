@@ -23,7 +23,9 @@ type Report struct {
 	Columns     []ColumnInfo `json:"columns"`
 	Probes      []ProbeInfo  `json:"probes"`
 	Cells       []CellResult `json:"cells"`
-	Samples     []Sample     `json:"samples"`
+	// Goals are the preset's.
+	Goals   []GoalResult `json:"goals,omitempty"`
+	Samples []Sample     `json:"samples"`
 }
 
 // Method says how the figures were taken.
@@ -49,6 +51,8 @@ type Method struct {
 	// parts of.
 	Wires      []Wire     `json:"wires,omitempty"`
 	Capacities []Capacity `json:"capacities,omitempty"`
+	// Machine is what kind of virtual machines the figures are from, if they are.
+	Machine string `json:"machine,omitempty"`
 	// LeftOut names the probes and modes that are not there, and why.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
@@ -91,6 +95,8 @@ type CellResult struct {
 	CPU CPU `json:"cpu"`
 	// Unstable is set if the headline's coefficient of variation exceeds 0.15.
 	Unstable bool `json:"unstable,omitempty"`
+	// Emulated is set where the processor was: that it works is shown, not how fast.
+	Emulated bool `json:"emulated,omitempty"`
 	// Failures of single rounds, in the tools' own words.
 	Failures []string `json:"failures,omitempty"`
 }
@@ -101,7 +107,7 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
 		Seconds: m.Duration.Seconds(), WarmupSeconds: m.Warmup.Seconds(), Seed: m.Seed, Fingerprint: m.fingerprint(),
-		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.leftOut(),
+		Preset: m.Preset, Clients: m.Clients, Wires: m.Wires, Capacities: known, LeftOut: m.leftOut(), Machine: m.Machine,
 	}}
 	for _, c := range m.Columns {
 		r.Columns = append(r.Columns, ColumnInfo{c.Mode, c.Span, c.Wire, c.Notes})
@@ -111,8 +117,11 @@ func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []
 	}
 	values := collect(samples)
 	for _, c := range m.cells() {
-		r.Cells = append(r.Cells, r.result(c, values, m.Seed))
+		result := r.result(c, values, m.Seed)
+		result.Emulated = m.Emulated
+		r.Cells = append(r.Cells, result)
 	}
+	r.Goals = r.goals(values)
 	return r
 }
 

@@ -32,7 +32,7 @@ func Run(ctx context.Context, m Matrix, o Options) (*Report, error) {
 	if err := CheckTools(m.Probes); err != nil {
 		return nil, err
 	}
-	pins, err := chooseCores(m.Placement)
+	pins, err := chooseCores(m)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,11 @@ func (r *Report) Text(w io.Writer) error {
 	for _, group := range r.groups() {
 		b.WriteString("\n" + r.table(group, colour) + "\n")
 	}
+	if r.Method.Machine != "" {
+		fmt.Fprintf(&b, "Places: %s\n", r.Method.Machine)
+	}
 	b.WriteString(r.publishedText())
+	b.WriteString(r.goalsText())
 	b.WriteString(r.notes())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -145,13 +149,7 @@ func ratioText(ratios map[string]Ratio, name string) string {
 }
 
 func remark(c CellResult, colour bool) string {
-	var words []string
-	if c.Unstable {
-		words = append(words, "unstable")
-	}
-	if n := len(c.Failures); n > 0 {
-		words = append(words, fmt.Sprintf("failed %d×", n))
-	}
+	words := remarks(c)
 	s := strings.Join(words, "\n")
 	if colour && s != "" {
 		// Colours are the library's own and work line by line.

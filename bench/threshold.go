@@ -19,7 +19,8 @@ import (
 //
 // METRIC is the name of a figure (received, p99, …), of a ratio (ratio-MODE, or an
 // end of its interval, low-ratio-MODE and high-ratio-MODE: of the headline figure,
-// or the one that the label figure names), or cpu (percent of the machine). A
+// or the one that the label figure names), cpu (percent of the machine), or
+// missed-goals (how many of the preset's goals are missed or not measured). A
 // number without a unit is in the figure's own; with one, only figures that have
 // such a unit are meant. The labels mode, span, probe, size, pairs and wire choose
 // cells; a clause holds if any chosen cell meets it, and the run fails.
@@ -124,8 +125,11 @@ func (l *Limit) parseSubject(whole, s string, g grammar) error {
 	if _, known := g[l.Metric]; !known {
 		return badLimit(whole, fmt.Sprintf("unknown metric %q (there are %s)", l.Metric, g))
 	}
-	if !braces {
+	switch {
+	case !braces:
 		return nil
+	case l.Metric == missedGoals:
+		return badLimit(whole, missedGoals+" is of the whole report, and has no labels")
 	}
 	labels, ok := strings.CutSuffix(labels, "}")
 	if !ok || strings.ContainsAny(labels, "{}") {

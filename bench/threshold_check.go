@@ -12,6 +12,14 @@ import (
 func (r *Report) Check(limits []Limit) error {
 	var crossed []string
 	for _, l := range limits {
+		if l.Metric == missedGoals {
+			if n := float64(missed(r.Goals)); r.Goals == nil {
+				return badLimit(l.String(), "the report's preset has no goals")
+			} else if l.holds(n, l.Value) {
+				crossed = append(crossed, fmt.Sprintf("%s: %g of %d goals are missed or not measured", l, n, len(r.Goals)))
+			}
+			continue
+		}
 		chosen := 0
 		for _, c := range r.Cells {
 			if !l.chooses(r, c) {

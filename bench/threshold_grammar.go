@@ -12,9 +12,14 @@ type grammar map[string][]string
 // ratioUnit is the unit of a plain ratio, which may be written in percent.
 const ratioUnit = "ratio"
 
+// missedGoals is the number of the preset's goals that are missed or not measured.
+const missedGoals = "missed-goals"
+
 func reportGrammar() grammar {
-	g := grammar{"cpu": {"%"}}
-	g.addRatios(everyMode())
+	g := grammar{"cpu": {"%"}, missedGoals: {""}}
+	for _, p := range Presets() {
+		g.addRatios(p.Modes)
+	}
 	for _, p := range Probes() {
 		for _, f := range p.Figures() {
 			if unit := baseUnit(f); !slices.Contains(g[f.Name], unit) {

@@ -35,7 +35,7 @@ func TestParseLimits(t *testing.T) {
 		"cpu{mode=a}} > 1":          "no closing brace",
 		"ratio-host{mode=a} == 0.5": "no comparison",
 		"p99 > 200 furlongs":        "unknown unit",
-		"p99 > 200Gbit/s":           "p99 is not in Gbit/s; there are cost (µs), cpu (%),",
+		"p99 > 200Gbit/s":           "p99 is not in Gbit/s; there are attached (containers), cost (µs), cpu (%),",
 		"received < 3ms":            "received (packets/s, Gbit/s)",
 		"received < 3 requests/s":   "is not in requests/s",
 		"ratio-host < 3us":          "is not in us",

@@ -43,22 +43,23 @@ type slot struct{ index, users uint32 }
 
 // Open puts the programs into the kernel, attached to nothing yet. The maps of
 // programs that are at work already, known by their ids, go on being used, unless
-// they are laid out in another way.
-func Open(atWork []ebpf.ProgramID) (*Fast, error) {
+// they are laid out in another way. A recast, which may be nil, changes the programs
+// and maps before: tests make other versions so.
+func Open(atWork []ebpf.ProgramID, recast func(*ebpf.CollectionSpec)) (*Fast, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("raise the limit on locked memory: %w", err)
 	}
-	maps, err := mapsOf(atWork)
-	defer closeAll(maps)
+	spec, err := loadFast()
 	if err != nil {
 		return nil, err
 	}
-	f := &Fast{slots: map[uint32]slot{}, remotes: map[netip.Addr]uint32{}, owned: map[ebpf.ProgramID]bool{}}
-	err = loadFastObjects(&f.objects, &ebpf.CollectionOptions{MapReplacements: maps})
-	if errors.Is(err, ebpf.ErrMapIncompatible) {
-		err = loadFastObjects(&f.objects, nil)
+	if recast != nil {
+		recast(spec)
 	}
-	if err != nil {
+	maps := mapsOf(atWork, spec)
+	defer closeAll(maps)
+	f := &Fast{slots: map[uint32]slot{}, remotes: map[netip.Addr]uint32{}, owned: map[ebpf.ProgramID]bool{}}
+	if err = spec.LoadAndAssign(&f.objects, &ebpf.CollectionOptions{MapReplacements: maps}); err != nil {
 		return nil, fmt.Errorf("load the programs of the fast path: %w", err)
 	}
 	if f.cpus, err = ebpf.PossibleCPU(); err == nil {
@@ -69,54 +70,6 @@ func Open(atWork []ebpf.ProgramID) (*Fast, error) {
 		return nil, fmt.Errorf("read the maps of the fast path: %w", err)
 	}
 	return f, nil
-}
-
-// mapsOf opens the maps of programs, by name.
-func mapsOf(programs []ebpf.ProgramID) (map[string]*ebpf.Map, error) {
-	spec, err := loadFast()
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]*ebpf.Map{}
-	for _, id := range programs {
-		ids, err := mapIDs(id)
-		if err != nil {
-			continue // it is gone
-		}
-		for _, id := range ids {
-			m, err := ebpf.NewMapFromID(id)
-			if err != nil {
-				continue
-			}
-			info, err := m.Info()
-			if err != nil || spec.Maps[info.Name] == nil || all[info.Name] != nil {
-				m.Close()
-				continue
-			}
-			all[info.Name] = m
-		}
-	}
-	return all, nil
-}
-
-func mapIDs(id ebpf.ProgramID) ([]ebpf.MapID, error) {
-	p, err := ebpf.NewProgramFromID(id)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	info, err := p.Info()
-	if err != nil {
-		return nil, err
-	}
-	ids, _ := info.MapIDs()
-	return ids, nil
-}
-
-func closeAll(maps map[string]*ebpf.Map) {
-	for _, m := range maps {
-		m.Close()
-	}
 }
 
 // Close lets go of the maps and programs; what is attached stays at work.

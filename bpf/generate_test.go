@@ -19,7 +19,13 @@ func TestGenerate(t *testing.T) {
 	if _, err := os.Stat("/usr/include/bpf/bpf_helpers.h"); err != nil {
 		t.Skip("needs libbpf-dev, to build the programs again")
 	}
-	text, err := os.ReadFile("bpf.go")
+	for source, stem := range map[string]string{"bpf.go": "fast", "steer.go": "steer"} {
+		generate(t, source, stem)
+	}
+}
+
+func generate(t *testing.T, source, stem string) {
+	text, err := os.ReadFile(source)
 	must(t, err)
 	_, line, _ := strings.Cut(string(text), "//go:generate ")
 	line, _, _ = strings.Cut(line, "\n")
@@ -30,7 +36,7 @@ func TestGenerate(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	for _, name := range []string{"fast_bpfel.o", "fast_bpfel.go"} {
+	for _, name := range []string{stem + "_bpfel.o", stem + "_bpfel.go"} {
 		fresh, err := os.ReadFile(filepath.Join(dir, name))
 		must(t, err)
 		committed, err := os.ReadFile(name)

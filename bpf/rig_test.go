@@ -62,7 +62,7 @@ var (
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	cell.Need(t)
-	f, err := bpf.Open(nil)
+	f, err := bpf.Open(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

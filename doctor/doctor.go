@@ -98,7 +98,7 @@ func Checks(modes []heddle.Mode) []Check {
 		checks []Check
 	}{
 		{"modes", modeChecks(modes)}, {"kernel", kernelChecks()}, {"settings", settingChecks()}, {"mtu", mtuChecks()},
-		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
+		{"managers", managerChecks()}, {"firewalls", firewallChecks()}, {"services", serviceChecks()}, {"subnets", subnetChecks()}, {"overlay", overlayChecks()}, {"leftovers", leftoverChecks()},
 		{"files", fileChecks()}, {"agent", agentChecks()}, {"cni", cniChecks()}, {"docker", dockerChecks()}, {"machine", machineChecks()},
 	} {
 		for _, c := range family.checks {

@@ -18,7 +18,7 @@ func modeChecks(modes []heddle.Mode) (all []Check) {
 		all = append(all, Check{ID: "mode-" + m.Name(), Title: "Mode " + m.Name() + " works on this kernel", Severity: Fail,
 			Looks:  "the plans of a sample network and endpoint, made on a throw-away host with its own namespaces, compared and removed; with both families, and where that fails with each alone",
 			Why:    "A network of this mode is refused at its creation. For a mode that no network has, other than bridge and routed, this is a note.",
-			Remedy: "modprobe MODULE (bridge, veth, nf_tables, nft_chain_nat, macvlan), or choose another mode",
+			Remedy: "modprobe MODULE (bridge, veth, nf_tables, nft_chain_nat, macvlan, ipvlan), or choose another mode",
 			look:   func(ctx context.Context, h *Host) Finding { return h.lookMode(ctx, m) }})
 	}
 	return all

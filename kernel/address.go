@@ -23,7 +23,7 @@ func (s *site) addressRequest(kind, flags int, a heddle.Address) (*nl.NetlinkReq
 		// Duplicate detection would keep the address unusable for a second;
 		// the allocator has excluded duplicates.
 		head.IfAddrmsg.Flags = unix.IFA_F_NODAD
-	case ip.IsLoopback():
+	case ip.IsLoopback() || a.HostScope:
 		head.Scope = unix.RT_SCOPE_HOST
 	}
 	r := request(kind, flags, head)

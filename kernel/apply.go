@@ -98,6 +98,7 @@ func (a *attempt) layer3(s *site, want heddle.State) error {
 		},
 		func() error { return each(want.Routes, func(x heddle.Route) error { return a.route(s, x) }) },
 		func() error { return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) }) },
+		func() error { return each(want.Redirects, func(x heddle.Redirect) error { return a.redirect(s, x) }) },
 	} {
 		if err := phase(); err != nil {
 			return err

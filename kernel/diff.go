@@ -72,6 +72,7 @@ func (d *differ) state(p heddle.State) error {
 		{"neighbours", len(p.Neighbours), func() error { return d.neighbours(p.Neighbours) }},
 		{"routes", len(p.Routes), func() error { return d.routes(p.Routes) }},
 		{"rules", len(p.Rules), func() error { return d.rules(p.Rules) }},
+		{"redirects", len(p.Redirects), func() error { return d.redirects(p.Redirects) }},
 	} {
 		if kind.wanted == 0 {
 			continue

@@ -62,6 +62,8 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		r.sh(fmt.Sprintf("ip%s%srule delete priority %d%s%s lookup %d", in, six, x.Priority, from, to, x.Table))
 	case heddle.Firewall:
 		return r.damageFirewall(x)
+	case heddle.Redirect:
+		check(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Redirects: []heddle.Redirect{x}}}, nil, nil))
 	case heddle.Program:
 		if x.Wire == nil {
 			r.sh("tc filter delete dev " + x.Link + " ingress")

@@ -45,6 +45,7 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 	}
 	note("kind", l.Kind, have.kind)
 	note("mtu", want.mtu, have.mtu)
+	note("largest segment", want.gso, have.gso)
 	note("mac", want.mac, have.mac)
 	note("group", fmt.Sprintf("%#x", want.group), fmt.Sprintf("%#x", have.group))
 	note("alias", want.alias, have.alias)

@@ -19,13 +19,6 @@ type fastPath struct {
 	err    error
 }
 
-// FastPath opens the fast path, if it is not open yet, and says why there is none on
-// this kernel.
-func (k *Kernel) FastPath() error {
-	_, err := k.fastPath()
-	return err
-}
-
 // SwitchOffFastPath takes the programs off all interfaces, and their maps go with
 // them: what plans say of the fast path is passed over from now on.
 func (k *Kernel) SwitchOffFastPath() error {
@@ -49,6 +42,8 @@ func (k *Kernel) SwitchOffFastPath() error {
 	return refused("switch off", "the fast path", err)
 }
 
+// fastPath opens the fast path, if it is not open yet, and says why there is none on
+// this kernel.
 func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
@@ -58,7 +53,7 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.opened = true
 	ids, err := k.programs()
 	if err == nil {
-		k.fast.fast, err = bpf.Open(ids)
+		k.fast.fast, err = bpf.Open(ids, k.Recast)
 	}
 	if err != nil {
 		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")

@@ -10,7 +10,7 @@ import (
 // TestInGuests runs the interpreter's proofs under Debian's kernels; those that
 // visit every step take minutes there and wait for make soak.
 func TestInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^(TestApplyTwice|TestCommandsEqualApply|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|private)$")
+	vm.RunInGuests(t, "^(TestApplyTwice|TestCommandsEqualApply|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|ipvlan|private)$")
 }
 
 // TestSoakInGuests runs them all.
@@ -19,6 +19,11 @@ func TestSoakInGuests(t *testing.T) {
 		t.Skip("takes minutes where the processor is emulated; HEDDLE_SOAK=1 runs it")
 	}
 	vm.RunInGuests(t, "^Test(Apply|Commands|Diff|Drift|Remove|Ours|Facts|Watch|Elements|SetOf|Strangers).*")
+}
+
+// TestRedirectsInGuests makes redirects, and all that ipvlan needs with them.
+func TestRedirectsInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^(TestRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
 }
 
 // TestTunnelsInGuests runs there what tunnels between hosts need.

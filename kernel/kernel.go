@@ -13,6 +13,7 @@ package kernel
 import (
 	"errors"
 
+	"github.com/cilium/ebpf"
 	"github.com/heddle-network/heddle"
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +27,9 @@ type Kernel struct {
 	// the step's name, such as "make link/hd12". An error stops the work as a
 	// refusal of the kernel would: so tests reach every half-done state.
 	Tripwire func(step string) error
+	// Recast, if set, changes the fast path's programs and maps before they are
+	// loaded: so tests make other versions of them.
+	Recast func(*ebpf.CollectionSpec)
 
 	home *Netns
 	// rt and nft change things and read single objects; a listing takes long on

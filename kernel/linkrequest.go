@@ -25,12 +25,12 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 	if l.Kind == "bridge" {
 		data.AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{0})
 	}
-	if l.Kind == "macvlan" {
+	if l.Kind == "macvlan" || l.Kind == "ipvlan" {
 		r.AddData(numberAttr(unix.IFLA_LINK, uint32(below.index)))
 		if below.elsewhere {
 			r.AddData(numberAttr(unix.IFLA_LINK_NETNSID, uint32(below.nsid)))
 		}
-		data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(submodes[l.SubMode]))
+		addSubmode(data, l.Kind, submodes[l.SubMode])
 	}
 	if l.Kind == "veth" {
 		addOneQueue(r.AddData)
@@ -69,6 +69,9 @@ func birthAttrs(l heddle.Link) []*nl.RtAttr {
 	if l.Group != 0 {
 		all = append(all, numberAttr(unix.IFLA_GROUP, l.Group))
 	}
+	if l.GSOMax != 0 {
+		all = append(all, numberAttr(unix.IFLA_GSO_IPV4_MAX_SIZE, uint32(l.GSOMax)))
+	}
 	return all
 }
 
@@ -98,8 +101,8 @@ func changeLink(index int, from, to linkState) []*nl.NetlinkRequest {
 	if to.kind == "bridge" && from.snooping != to.snooping {
 		all = append(all, changeSnooping(index, to.snooping))
 	}
-	if to.kind == "macvlan" && from.submode != to.submode {
-		all = append(all, changeSubmode(index, to.submode))
+	if (to.kind == "macvlan" || to.kind == "ipvlan") && from.submode != to.submode {
+		all = append(all, changeSubmode(index, to.kind, to.submode))
 	}
 	if to.kind == "vxlan" && from.tunnel.changeable() != to.tunnel.changeable() {
 		all = append(all, changeTunnel(index, from.tunnel, to.tunnel))
@@ -129,6 +132,9 @@ func changedAttrs(from, to linkState) []*nl.RtAttr {
 	}
 	if from.alias != to.alias {
 		all = append(all, nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(to.alias)))
+	}
+	if from.gso != to.gso {
+		all = append(all, numberAttr(unix.IFLA_GSO_IPV4_MAX_SIZE, uint32(to.gso)))
 	}
 	if from.master != to.master {
 		all = append(all, numberAttr(unix.IFLA_MASTER, uint32(to.master)))

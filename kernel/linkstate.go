@@ -25,13 +25,15 @@ type linkState struct {
 	// peer is the far end's index, in whichever namespace it lies.
 	peer int
 	up   bool
+	// gso is the size of the largest IPv4 segment; 0 on kernels that do not say.
+	gso int
 	// noAuto says that the kernel makes no link-local address.
 	noAuto bool
 	// port holds the switches of a bridge port.
 	port *heddle.BridgePort
 	// snooping is a bridge's mcast_snooping.
 	snooping bool
-	// submode is that of a macvlan device.
+	// submode is that of a macvlan or ipvlan device.
 	submode uint32
 	// tunnel is that of a VXLAN device.
 	tunnel tunnelState
@@ -40,9 +42,9 @@ type linkState struct {
 // ours reports whether the link bears our mark. A link of ours has its group
 // from the moment it is made, and its alias one message later: killed between
 // the two, the agent still knows its own work by name and group; a macvlan
-// device in a container has the name that the container wants.
+// or ipvlan device in a container has the name that the container wants.
 func (l linkState) ours() bool {
-	return heddle.IsOurs(l.alias) || l.alias == "" && (prefixed(l.name) || l.kind == "macvlan") && l.group&^0xffffff == heddle.GroupBase
+	return heddle.IsOurs(l.alias) || l.alias == "" && (prefixed(l.name) || l.kind == "macvlan" || l.kind == "ipvlan") && l.group&^0xffffff == heddle.GroupBase
 }
 
 func prefixed(name string) bool {
@@ -50,7 +52,7 @@ func prefixed(name string) bool {
 		return false
 	}
 	switch name[:2] {
-	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand:
+	case heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave:
 		return true
 	}
 	return false
@@ -105,6 +107,7 @@ func decodeLink(b []byte) (linkState, bool) {
 		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
 	}
 	l.queue = queueOf(at)
+	l.gso = int(number(at[unix.IFLA_GSO_IPV4_MAX_SIZE]))
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
 		l.mac = heddle.MAC(net.HardwareAddr(mac).String())
 	}
@@ -120,6 +123,9 @@ func decodeLink(b []byte) (linkState, bool) {
 	}
 	if l.kind == "macvlan" {
 		l.submode = number(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_MACVLAN_MODE])
+	}
+	if l.kind == "ipvlan" {
+		l.submode = uint32(short(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_IPVLAN_MODE]))
 	}
 	if l.kind == "vxlan" {
 		l.tunnel = decodeTunnel(attributes(info[nl.IFLA_INFO_DATA]))

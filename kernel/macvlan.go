@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heddle-network/heddle"
@@ -8,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// submodes are the MACVLAN_MODE_… of linux/if_link.h.
-var submodes = map[string]uint32{"private": 1, "vepa": 2, "bridge": 4, "passthru": 8}
+// submodes are the MACVLAN_MODE_… and IPVLAN_MODE_… of linux/if_link.h.
+var submodes = map[string]uint32{"private": 1, "vepa": 2, "bridge": 4, "passthru": 8, "l2": 0, "l3": 1, "l3s": 2}
 
-// lower is the device that a macvlan device stands on: its index and, seen from
+// lower is the device that a macvlan or ipvlan device stands on: its index and, seen from
 // a container, the number by which the container knows the host's namespace.
 type lower struct {
 	index, nsid int
@@ -19,8 +20,7 @@ type lower struct {
 }
 
 // below finds the parent, which is on the host. A device for a container is made
-// from inside: made from the host, older kernels would refuse a name that an
-// interface of the host has too.
+// from inside.
 func (a *attempt) below(s *site, l heddle.Link) (lower, error) {
 	if l.Parent == "" {
 		return lower{}, nil
@@ -34,6 +34,41 @@ func (a *attempt) below(s *site, l heddle.Link) (lower, error) {
 	}
 	nsid, err := s.numberOf(a.host.ns)
 	return lower{index: index, nsid: nsid, elsewhere: true}, err
+}
+
+// bearAcross makes a container's device on a parent of the host. Kernels before 6.14
+// make it beside its parent and then move it (rtnl_newlink_create in
+// net/core/rtnetlink.c), so a name that the host has too would be refused: it is born
+// with one that nobody has, and gets its own in the container.
+func (s *site) bearAcross(l heddle.Link, below lower) error {
+	if _, err := s.ifindex(l.Name); err == nil {
+		return unix.EEXIST
+	}
+	born := l
+	born.Name = heddle.BirthName(l)
+	if left, err := s.link(born.Name); err != nil || left != nil && left.ours() {
+		if err == nil {
+			err = s.delete(left.index) // of a life that ended here
+		}
+		if err != nil {
+			return err
+		}
+		delete(s.index, born.Name)
+	}
+	if err := s.rt.execute(createLink(born, heddle.Link{}, 0, nil, below)); err != nil {
+		return err
+	}
+	index, err := s.ifindex(born.Name)
+	if err != nil {
+		return err
+	}
+	delete(s.index, born.Name)
+	rename := request(unix.RTM_NEWLINK, 0, indexed(index))
+	rename.AddData(textAttr(unix.IFLA_IFNAME, l.Name))
+	if err := s.rt.execute(rename); err != nil {
+		return errors.Join(err, s.delete(index))
+	}
+	return nil
 }
 
 // The attributes of RTM_GETNSID (linux/net_namespace.h).
@@ -73,11 +108,20 @@ func namespaceRequest(kind int, other *Netns) *nl.NetlinkRequest {
 	return r
 }
 
-func changeSubmode(index int, mode uint32) *nl.NetlinkRequest {
+// addSubmode adds the sub-mode of a device to its settings.
+func addSubmode(data *nl.RtAttr, kind string, mode uint32) {
+	if kind == "ipvlan" {
+		data.AddRtAttr(nl.IFLA_IPVLAN_MODE, nl.Uint16Attr(uint16(mode)))
+		return
+	}
+	data.AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(mode))
+}
+
+func changeSubmode(index int, kind string, mode uint32) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("macvlan"))
-	info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil).AddRtAttr(nl.IFLA_MACVLAN_MODE, nl.Uint32Attr(mode))
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
+	addSubmode(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil), kind, mode)
 	r.AddData(info)
 	return r
 }

@@ -40,14 +40,21 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if err != nil {
 		return err
 	}
-	err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	if err := a.soleSubmode(l, below.index); err != nil {
+		return err
+	}
+	if below.elsewhere {
+		err = s.bearAcross(l, below)
+	} else {
+		err = s.rt.execute(createLink(l, far, master, peerNS, below))
+	}
 	switch {
 	case exists(err):
 		return a.adopt(s, l, farSide)
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
 	case err != nil:
-		return err
+		return onParent(l, err)
 	}
 	delete(s.index, l.Name)
 	a.fresh[s.side()+l.Name] = true
@@ -153,6 +160,9 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	if l.Port != nil {
 		want.port = l.Port
 	}
+	if l.GSOMax != 0 && have.gso != 0 {
+		want.gso = l.GSOMax
+	}
 	want.snooping = false
 	want.submode = submodes[l.SubMode]
 	want.tunnel = tunnelOf(l.Tunnel)
@@ -167,7 +177,7 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 		if err != nil {
 			return linkState{}, err
 		}
-		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode]}
+		born := linkState{index: index, name: l.Name, kind: l.Kind, mtu: birthMTU(l), mac: l.MAC, group: l.Group, submode: submodes[l.SubMode], gso: l.GSOMax}
 		born.tunnel = tunnelOf(l.Tunnel)
 		born.tunnel.soft = false
 		if l.Peer != "" {

@@ -91,6 +91,13 @@ func number(b []byte) uint32 {
 	return nl.NativeEndian().Uint32(b)
 }
 
+func short(b []byte) uint16 {
+	if len(b) < 2 {
+		return 0
+	}
+	return nl.NativeEndian().Uint16(b)
+}
+
 func octet(b []byte) byte {
 	if len(b) == 0 {
 		return 0

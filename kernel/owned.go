@@ -40,6 +40,9 @@ func (k *Kernel) Ours() (Owned, error) {
 		}
 	}
 	if err == nil {
+		err = k.ownRedirects(&o.State)
+	}
+	if err == nil {
 		err = k.ownShortcuts(&o.State)
 	}
 	return o, refused("list", "our objects", err)

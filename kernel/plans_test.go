@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -24,7 +25,7 @@ type scenario struct {
 }
 
 func scenarios(t testing.TB) []scenario {
-	return []scenario{
+	all := []scenario{
 		newScenario(t, "bridge", bridge.Mode{}, nil, 0),
 		newScenario(t, "shard", bridge.Mode{}, nil, 768),
 		newScenario(t, "direct", direct.Mode{}, map[string]string{"nics": "nic0,nic1"}, 0),
@@ -33,6 +34,17 @@ func scenarios(t testing.TB) []scenario {
 		newScenario(t, "private", macvlan.Mode{}, map[string]string{"macvlan_mode": "private"}, 0),
 		newScenario(t, "overlay", overlay.Mode{}, nil, 0),
 	}
+	if hasIPvlan(t) {
+		all = append(all, newScenario(t, "ipvlan", ipvlan.Mode{}, map[string]string{"services": "10.96.0.0/12,fd00:96::/112", "redirect": "u32"}, 0))
+	}
+	return all
+}
+
+// hasIPvlan tries whether this kernel has it: not all have.
+func hasIPvlan(t testing.TB) bool {
+	r := newRoom(t)
+	out := r.sh("ip link add try0 type veth peer name try1; ip link add link try0 name try2 type ipvlan 2>&1 || true")
+	return out == ""
 }
 
 func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string]string, firstSlot int) scenario {
@@ -51,14 +63,14 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 	if mode.Name() == "overlay" {
 		s.network.Parent, s.facts.Fabric = "", newFabric(s.network)
 	}
-	check(t, mode.Check(s.facts, s.network))
 	ports := 2
-	if mode.Name() == "macvlan" { // the LAN's own subnet and router, and no ports to publish
+	if mode.Name() == "macvlan" || mode.Name() == "ipvlan" { // the LAN's own subnet and router, and no ports to publish
 		ports = 0
 		s.network.Subnets = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("2001:db8:1::/64")}
 		s.network.Gateways = []netip.Addr{netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("2001:db8:1::1")}
 		s.facts.Links[0].Addrs = append(s.facts.Links[0].Addrs, netip.MustParsePrefix("2001:db8:1::2/64"))
 	}
+	check(t, mode.Check(s.facts, s.network))
 	var err error
 	s.netPlan, err = mode.Network(s.facts, s.network)
 	check(t, err)

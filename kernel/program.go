@@ -47,11 +47,26 @@ func (s *site) hang(index int, p *ebpf.Program) error {
 	return s.rt.execute(r)
 }
 
-// unhang takes our filter away, and the qdisc if nobody else has a filter there.
+// unhang takes our filter away. The qdisc stays, which the interface's own end takes
+// with it: the kernel lets an interface drop what it sends while it gets or loses one
+// (dev_deactivate).
 func (s *site) unhang(index int) error {
 	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
 		return err
 	}
+	return nil
+}
+
+// unhangWhole also takes the qdisc away, if nobody else has a filter there.
+func (s *site) unhangWhole(index int) error {
+	if err := s.unhang(index); err != nil {
+		return err
+	}
+	return s.dropBareQdisc(index)
+}
+
+// dropBareQdisc takes the qdisc away if nobody has a filter there.
+func (s *site) dropBareQdisc(index int) error {
 	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
 		left, err := s.filters(index, parent)
 		if err != nil || len(left) > 0 {
@@ -160,7 +175,7 @@ func (s *site) unhangFromWire(index int) error {
 		return err
 	}
 	if !tcx {
-		return s.unhang(index)
+		return s.unhangWhole(index)
 	}
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {

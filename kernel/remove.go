@@ -96,6 +96,9 @@ func (r *removal) do(key string, do func() error) {
 }
 
 func (r *removal) layer3(s *site, p heddle.State) {
+	for _, x := range slices.Backward(p.Redirects) {
+		r.step(s, x.Key(), "", func() error { return s.deleteRedirect(x) })
+	}
 	for _, x := range slices.Backward(p.Rules) {
 		r.step(s, x.Key(), "", func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
 	}

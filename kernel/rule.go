@@ -31,6 +31,9 @@ func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 		head.Dst_len = uint8(r.To.Bits())
 		req.AddData(nl.NewRtAttr(nl.FRA_DST, r.To.Masked().Addr().AsSlice()))
 	}
+	if r.Iif != "" {
+		req.AddData(textAttr(nl.FRA_IIFNAME, r.Iif))
+	}
 	req.AddData(numberAttr(nl.FRA_PRIORITY, uint32(r.Priority)))
 	req.AddData(numberAttr(nl.FRA_TABLE, uint32(r.Table)))
 	req.AddData(octetAttr(nl.FRA_PROTOCOL, heddle.RouteProtocol))
@@ -63,7 +66,7 @@ func decodeRule(b []byte) (heddle.Rule, bool) {
 	if octet(at[nl.FRA_PROTOCOL]) != heddle.RouteProtocol {
 		return heddle.Rule{}, false
 	}
-	r := heddle.Rule{Priority: int(number(at[nl.FRA_PRIORITY])), Table: int(number(at[nl.FRA_TABLE]))}
+	r := heddle.Rule{Priority: int(number(at[nl.FRA_PRIORITY])), Iif: text(at[nl.FRA_IIFNAME]), Table: int(number(at[nl.FRA_TABLE]))}
 	if from, ok := netip.AddrFromSlice(at[nl.FRA_SRC]); ok {
 		r.From = netip.PrefixFrom(from, int(head.Src_len))
 	}

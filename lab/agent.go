@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"net"
 	"slices"
 	"time"
 
@@ -37,7 +36,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 }
 
 func (h *Host) startAgent(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, agentTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(agentTime))
 	defer cancel()
 	if err := h.launch(ctx, p); err != nil {
 		return err
@@ -59,10 +58,5 @@ func (h *Host) agentSpec() (spec, error) {
 
 // answers reports whether the agent takes a connection.
 func (h *Host) answers() bool {
-	c, err := net.Dial("unix", h.Socket)
-	if err != nil {
-		return false
-	}
-	c.Close()
-	return true
+	return h.connects(socket)
 }

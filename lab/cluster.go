@@ -65,7 +65,7 @@ func (h *Host) token(ctx context.Context, uses int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, tokenTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(tokenTime))
 	defer cancel()
 	for {
 		cmd, err := h.Command(ctx, filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket, "host", "token", "--uses", strconv.Itoa(uses))

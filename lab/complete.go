@@ -32,7 +32,7 @@ func (t Topology) complete() (Topology, error) {
 		return t, heddle.Wrap(heddle.BadArgument, "use the folder", t.Dir, err, "")
 	}
 	t.Dir = dir
-	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents} {
+	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents, t.checkMachines} {
 		if err := step(); err != nil {
 			return t, err
 		}
@@ -85,6 +85,10 @@ func nth(p netip.Prefix, at, i int) netip.Prefix {
 func (t Topology) completeNodes() error {
 	for i := range t.Hosts {
 		n := &t.Hosts[i]
+		setDefault(&n.Machine, t.Machine)
+		if n.Machine == Namespaces {
+			n.Machine = ""
+		}
 		if len(n.NICs) == 0 {
 			n.NICs = []NIC{{}}
 		}

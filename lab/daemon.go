@@ -49,7 +49,7 @@ func (l *Lab) startDaemons(ctx context.Context, after bool) error {
 // startDaemon starts a daemon and waits until it is ready.
 func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
 	within := d.Ready.Within
-	setDefault(&within, daemonTime)
+	setDefault(&within, h.patience(daemonTime))
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	p := program{Name: d.Name, Argv: d.Command, Env: environment(d.Environment)}
@@ -67,8 +67,8 @@ func (h *Host) awaitExit(ctx context.Context, name string) error {
 	for {
 		at := h.standing(name)
 		switch {
-		case !h.Alive():
-			return h.failed(name, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending == endedWell:
 			return nil
 		case at.Pid == 0 && at.Ending != "":
@@ -96,6 +96,9 @@ func (h *Host) ready(ctx context.Context, r Ready) bool {
 
 // connects reports whether a unix socket in the host takes a connection.
 func (h *Host) connects(path string) bool {
+	if h.Machine != "" {
+		return h.tell(context.Background(), request{Verb: verbDial, Name: path}) == nil
+	}
 	c, err := net.Dial("unix", fmt.Sprintf("/proc/%d/root%s", h.Pid, path))
 	if err != nil {
 		return false
@@ -109,6 +112,10 @@ const listening = "0A"
 
 // listens reports whether somebody in the host listens on a TCP port.
 func (h *Host) listens(port uint16) bool {
+	if h.Machine != "" {
+		r, err := h.ask(context.Background(), request{Verb: verbListens, Number: int(port)})
+		return err == nil && r.Yes
+	}
 	for _, table := range []string{"tcp", "tcp6"} {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", h.Pid, table))
 		for line := range strings.Lines(string(b)) {

@@ -135,8 +135,12 @@ func (l *Lab) ClearFaults(ctx context.Context) error {
 			return err
 		}
 		for host := range f.Paused {
-			if h, err := l.Host(host); err == nil {
-				h.resume()
+			h, err := l.Host(host)
+			if err == nil {
+				err = h.resume(ctx)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		f.Paused = nil

@@ -17,6 +17,10 @@ const (
 	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
 	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
 
+	argGuest   = "lab-guest"   // the first process of a machine
+	argEnter   = "lab-enter"   // COMMAND…: the caller's end of a command in a machine
+	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, once its files are served
+
 	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
 )
 
@@ -37,6 +41,13 @@ func Dispatch(args []string) bool {
 		exit(serve(args[1], args[2]))
 	case len(args) == 2 && args[0] == argRelay:
 		fmt.Fprintln(os.Stderr, relay(args[1]))
+		os.Exit(1)
+	case len(args) == 1 && args[0] == argGuest && os.Getpid() == 1:
+		guest()
+	case len(args) >= 2 && args[0] == argEnter:
+		os.Exit(enterMachine(args[1:]))
+	case len(args) >= 3 && args[0] == argEmulate:
+		fmt.Fprintln(os.Stderr, emulate(args[1], args[2:]))
 		os.Exit(1)
 	case len(args) >= 2 && args[0] == argRun:
 		os.Exit(run(args[1:]))
@@ -88,9 +99,25 @@ func serve(lab, host string) error {
 	if err := s.furnish(filepath.Join(lab, host)); err != nil {
 		return err
 	}
-	k := newKeeper(folder)
-	fmt.Fprintln(k.report, reportReady)
-	k.keep()
+	if s.Machine != nil {
+		go forward(socket)
+	}
+	k := newKeeper(folder, stateName, func() []program {
+		s, _ := readRoot(folder)
+		return s.own()
+	})
+	if k.startWanted() { // an emulator
+		k.tell()
+	}
+	report := os.NewFile(reportFD, "report")
+	fmt.Fprintln(report, reportReady)
+	stay := make(chan bool, 1)
+	go func() {
+		ours := hear() == wordStay
+		report.Close()
+		stay <- ours
+	}()
+	k.keep(stay)
 	return nil
 }
 
@@ -101,7 +128,11 @@ func (s spec) furnish(folder string) error {
 	if err := s.mount(folder); err != nil {
 		return err
 	}
-	for key, value := range s.Sysctls {
+	sysctls := s.Sysctls
+	if s.Machine != nil { // those are the guest's; out here the wires end in bridges
+		sysctls = switchSysctls()
+	}
+	for key, value := range sysctls {
 		if err := os.WriteFile(sysctlPath(key), []byte(value), 0o644); err != nil {
 			return fmt.Errorf("set %s=%s: %w", key, value, err)
 		}

@@ -94,17 +94,29 @@ func namespacePids(pid int) (all []int) {
 // end ends a program with a signal and waits until its init has taken it in.
 // One that does not run is no error.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(endTime))
 	defer cancel()
 	for h.Alive() && h.standing(name).Pid != 0 {
-		if pid := h.machinePid(name); pid != 0 {
-			if err := unix.Kill(pid, s); err != nil && err != unix.ESRCH {
-				return err
-			}
+		if err := h.signalProgram(ctx, name, s); err != nil {
+			return err
 		}
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("%s does not end: %w", name, err)
 		}
+	}
+	return nil
+}
+
+func (h *Host) signalProgram(ctx context.Context, name string, s syscall.Signal) error {
+	if h.Machine != "" {
+		return h.tell(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
+	}
+	pid := h.machinePid(name)
+	if pid == 0 {
+		return nil
+	}
+	if err := unix.Kill(pid, s); err != nil && err != unix.ESRCH {
+		return err
 	}
 	return nil
 }
@@ -131,17 +143,26 @@ func (h *Host) KillAgent(ctx context.Context) error {
 
 // stop stops the host's agent, or all its processes but the init, until
 // resume. A process that is born meanwhile is caught in the next round.
-func (h *Host) stop(all bool) error {
+func (h *Host) stop(ctx context.Context, all bool) error {
+	if h.Machine != "" {
+		return h.tell(ctx, request{Verb: verbStop, All: all})
+	}
 	if !all {
 		pid := h.machinePid(agentProgram)
 		if pid == 0 {
-			return errors.New("no agent runs in it")
+			return errNoAgent
 		}
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			return err
 		}
 		return awaitStandstill([]int{pid})
 	}
+	return h.stopAll()
+}
+
+var errNoAgent = errors.New("no agent runs in it")
+
+func (h *Host) stopAll() error {
 	var stopped []int
 	for range 20 {
 		fresh := 0
@@ -160,7 +181,15 @@ func (h *Host) stop(all bool) error {
 }
 
 // resume lets all processes of the host go on.
-func (h *Host) resume() {
+func (h *Host) resume(ctx context.Context) error {
+	if h.Machine != "" {
+		return h.tell(ctx, request{Verb: verbResume})
+	}
+	h.resumeAll()
+	return nil
+}
+
+func (h *Host) resumeAll() {
 	for _, pid := range h.inside() {
 		unix.Kill(pid, unix.SIGCONT)
 	}

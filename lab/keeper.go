@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,30 +16,32 @@ import (
 // died, and on SIGHUP starts what its record asks for.
 type keeper struct {
 	folder  *os.Root // the host's, held open: its path is covered in here
-	report  *os.File
-	all     map[string]*standing
+	state   string   // the file that tells how the programs stand
+	wanted  func() []program
 	signals chan os.Signal
+	mu      sync.Mutex // of what follows, and of who makes or reaps children
+	all     map[string]*standing
+	others  map[int]chan unix.WaitStatus // children that somebody waits for
 }
 
 // newKeeper listens from the start: a SIGHUP that came before would be deadly.
-func newKeeper(folder *os.Root) *keeper {
-	k := &keeper{folder: folder, report: os.NewFile(reportFD, "report"), all: map[string]*standing{}, signals: make(chan os.Signal, 16)}
-	// A stray "kill 1" in a host must not take the host away.
-	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+func newKeeper(folder *os.Root, state string, wanted func() []program) *keeper {
+	k := &keeper{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*standing{}, others: map[int]chan unix.WaitStatus{}}
+	// A stray "kill 1" in a host must not take the host away. The signals are taken,
+	// and not ignored, since whoever is started here would ignore them too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
 	return k
 }
 
-func (k *keeper) keep() {
-	stay := make(chan bool, 1)
-	go func() { stay <- hear() == wordStay }()
+// keep returns when it hears that it shall not stay.
+func (k *keeper) keep(stay <-chan bool) {
 	for {
 		select {
 		case ours := <-stay:
 			if !ours {
 				return
 			}
-			k.report.Close()
 		case <-k.signals:
 			ended := k.reap()
 			if k.startWanted() || ended {
@@ -51,6 +54,8 @@ func (k *keeper) keep() {
 // reap takes in all dead children, those of others too: an orphan's parent is
 // the init. It reports whether one was a program of ours.
 func (k *keeper) reap() (ours bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
@@ -59,6 +64,10 @@ func (k *keeper) reap() (ours bool) {
 		}
 		if err != nil || pid <= 0 {
 			return ours
+		}
+		if waiting := k.others[pid]; waiting != nil {
+			waiting <- status
+			delete(k.others, pid)
 		}
 		for name, at := range k.all {
 			if pid == at.Pid {
@@ -81,11 +90,9 @@ func ending(s unix.WaitStatus) string {
 // startWanted starts the programs that were asked for and do not run. One that
 // is still dying comes up for it again when it is dead.
 func (k *keeper) startWanted() (some bool) {
-	s, err := readRoot(k.folder)
-	if err != nil {
-		return false
-	}
-	for _, p := range s.Programs {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.wanted() {
 		at := k.all[p.Name]
 		if at == nil {
 			at = &standing{}
@@ -95,6 +102,7 @@ func (k *keeper) startWanted() (some bool) {
 			continue
 		}
 		some, at.Starts, at.Ending = true, p.Starts, ""
+		var err error
 		if at.Pid, err = k.start(p); err != nil {
 			at.Ending = "could not be started: " + err.Error()
 			k.log(p.Name, at.Ending)
@@ -138,11 +146,13 @@ func (k *keeper) log(program, line string) {
 
 // tell writes down how the programs stand, for whoever waits outside.
 func (k *keeper) tell() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	b, err := json.Marshal(k.all)
 	if err == nil {
-		err = k.folder.WriteFile(stateName+".new", b, 0o600)
+		err = k.folder.WriteFile(k.state+".new", b, 0o600)
 	}
 	if err == nil {
-		k.folder.Rename(stateName+".new", stateName)
+		k.folder.Rename(k.state+".new", k.state)
 	}
 }

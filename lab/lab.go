@@ -12,6 +12,10 @@
 // and daemons in the hosts; Options are its short form. Faults are made while
 // it runs: see Lab.Cut, Lab.Impair and their like.
 //
+// A host may be a virtual machine, with a stock kernel under the same
+// namespaces: they hold its emulator, its wires end there, and what is below is
+// true of both kinds.
+//
 // Nothing is made in the machine's own network or mount namespace: all that a
 // host has dies with its init, and the rest is one folder for each lab and one
 // cgroup folder. So taking a lab down is killing its inits and removing these.
@@ -69,6 +73,12 @@ type Host struct {
 	// Log is where the agent writes.
 	Log string `json:"log,omitempty"`
 
+	// Machine is the kernel of a virtual machine, Accelerator what runs it: "kvm",
+	// or "tcg" for an emulated processor. Both are empty for namespaces. Netns is
+	// the machine's outer end then, where its wires and its control channel arrive.
+	Machine     string `json:"machine,omitempty"`
+	Accelerator string `json:"accelerator,omitempty"`
+
 	folder string
 }
 
@@ -122,7 +132,7 @@ func (l *Lab) Alive() bool {
 		return false
 	}
 	for _, h := range l.everyone() {
-		if !h.Alive() {
+		if !h.runs() {
 			return false
 		}
 	}

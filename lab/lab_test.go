@@ -156,16 +156,17 @@ func TestWires(t *testing.T) {
 // TestCutWire counts frames: of the MTU at most on a wire that is cut, and fewer
 // and larger ones on one that is not.
 func TestCutWire(t *testing.T) {
-	for _, cut := range []bool{false, true} {
-		t.Run(fmt.Sprint(cut), func(t *testing.T) {
-			l := up(t, lab.Options{Name: "cut", Hosts: 2, NoAgent: true, Cut: cut})
+	for name, merge := range map[string]bool{"whole": false, "cut": false, "merged": true} {
+		t.Run(name, func(t *testing.T) {
+			cut := name != "whole"
+			l := up(t, lab.Options{Name: "cut", Hosts: 2, NoAgent: true, Cut: cut, Merge: merge})
 			received := func() (bytes, packets float64) {
 				for line := range strings.Lines(in(t, l, "host2", "cat", "/proc/net/dev")) {
 					_, _ = fmt.Sscanf(strings.TrimSpace(line), "eth0: %f %f", &bytes, &packets)
 				}
 				return bytes, packets
 			}
-			if on, err := l.Hosts[0].Offloads(); err != nil || on["tso"] == cut || on["gso"] == cut || cut && on["gro"] {
+			if on, err := l.Hosts[0].Offloads(); err != nil || on["tso"] == cut || on["gso"] == cut || on["gro"] != merge {
 				t.Errorf("offloads %v, %v", on, err)
 			}
 			bytes0, packets0 := received()

@@ -37,12 +37,17 @@ func (s spec) mount(folder string) error {
 	if err != nil {
 		return err
 	}
+	if s.Machine != nil {
+		if own[sharedFolder], err = cloneTree(folder); err != nil {
+			return err
+		}
+	}
 	for _, step := range []func() error{
 		func() error { return coverGroups(s.Group) },
 		func() error { return detachBelow(append(covered, "/run")) },
 		mountRun, coverFolders,
 		func() error { return placeFolders(own) },
-		mountProc, s.writeNames,
+		mountProc, s.writeNames, s.shareTree,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -56,13 +61,21 @@ func (s spec) mount(folder string) error {
 func cloneFolders(folder string) (map[string]int, error) {
 	own := map[string]int{}
 	for _, target := range ownFolders {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, below(folder, target), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+		fd, err := cloneTree(below(folder, target))
 		if err != nil {
-			return nil, fmt.Errorf("take hold of %s: %w", below(folder, target), err)
+			return nil, err
 		}
 		own[target] = fd
 	}
 	return own, nil
+}
+
+func cloneTree(folder string) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, folder, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("take hold of %s: %w", folder, err)
+	}
+	return fd, nil
 }
 
 func placeFolders(own map[string]int) error {
@@ -70,10 +83,17 @@ func placeFolders(own map[string]int) error {
 		if err := os.MkdirAll(target, 0o711); err != nil {
 			return err
 		}
-		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-			return fmt.Errorf("mount %s: %w", target, err)
+		if err := placeTree(fd, target); err != nil {
+			return err
 		}
-		unix.Close(fd)
+	}
+	return nil
+}
+
+func placeTree(fd int, target string) error {
+	defer unix.Close(fd)
+	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mount %s: %w", target, err)
 	}
 	return nil
 }

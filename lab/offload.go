@@ -29,6 +29,11 @@ func (s *stack) segment(name string, on bool) error {
 	return s.ethtool(name, set, value, func(string, uint32) {})
 }
 
+// merge turns generic receive offload on, without which a veth comes.
+func (s *stack) merge(name string) error {
+	return s.ethtool(name, map[string]uint32{"gro": unix.ETHTOOL_SGRO}, 1, func(string, uint32) {})
+}
+
 // ethtool does each request with the value, and tells the value afterwards.
 func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
 	return s.within(func() error {

@@ -23,6 +23,8 @@ type Options struct {
 	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
 	// wire, so that each frame crosses by itself, as on a cable.
 	Cut bool `json:"cut,omitempty"`
+	// Merge makes hosts merge what arrives by such wires (GRO).
+	Merge bool `json:"merge,omitempty"`
 	// NICs is the number of spare NICs of each host, with wires of their own.
 	NICs int `json:"nics,omitempty"`
 	// Subnet4 and Subnet6 are the wire's subnets; 172.31.240.0/24 and
@@ -39,6 +41,8 @@ type Options struct {
 	// one by one, with Host.StartAgent.
 	NoAgent     bool `json:"noAgent,omitempty"`
 	AgentsLater bool `json:"agentsLater,omitempty"`
+	// Machine makes the hosts virtual machines with that stock kernel: 6.1, 6.12.
+	Machine string `json:"machine,omitempty"`
 	// Store is the agents' store: none, or StoreEmbedded.
 	Store string `json:"store,omitempty"`
 	// Dir holds the labs' folders; DefaultDir.
@@ -80,7 +84,7 @@ func (o Options) topology() (Topology, error) {
 	if o.Hosts < 1 || o.Hosts > maxHosts {
 		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
 	}
-	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Sysctls: o.Sysctls, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
+	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
 		Switches: []Switch{{Name: SwitchName, Subnets: []netip.Prefix{o.Subnet4, o.Subnet6}}}}
 	for i := range o.Hosts {

@@ -25,6 +25,9 @@ func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) er
 	if err := in.raise("lo", nil); err != nil {
 		return err
 	}
+	if h.Machine != "" {
+		return in.plugMachine(len(n.NICs)+n.Spare, number)
+	}
 	for i, nic := range n.NICs {
 		if n.Router {
 			// A router asks for its neighbours from its link-local address, which
@@ -68,6 +71,11 @@ func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) er
 	if l.Topology.Cut {
 		if err := errors.Join(sw.segment(port, false), in.segment(name, false)); err != nil {
 			return fmt.Errorf("cut segments at %s: %w", port, err)
+		}
+	}
+	if l.Topology.Merge {
+		if err := in.merge(name); err != nil {
+			return fmt.Errorf("merge segments at %s: %w", port, err)
 		}
 	}
 	if err := sw.limit(port, nic.Rate.bits(), nic.MTU); err != nil {

@@ -43,7 +43,7 @@ func logName(program string) string { return program + ".log" }
 // launch has the host's init start a program, for the first time or again, and
 // returns when it has.
 func (h *Host) launch(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, h.patience(startTime))
 	defer cancel()
 	lock, err := takeLock(ctx, h.folder)
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "write what runs in", h.Name, err, "")
 	}
-	if err := h.signal(syscall.SIGHUP); err != nil {
+	if err := h.startInside(ctx, p); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "reach the host", h.Name, err, "")
 	}
 	for h.standing(p.Name).Starts < p.Starts {
@@ -67,6 +67,15 @@ func (h *Host) launch(ctx context.Context, p program) error {
 		}
 	}
 	return nil
+}
+
+// startInside has the program started: by the host's init, from its record, or by
+// the guest's.
+func (h *Host) startInside(ctx context.Context, p program) error {
+	if h.Machine != "" {
+		return h.tell(ctx, request{Verb: verbStart, Program: &p})
+	}
+	return h.signal(syscall.SIGHUP)
 }
 
 // with puts the program in, once more to be started than before.
@@ -87,9 +96,17 @@ func (s spec) with(p *program) spec {
 // never started.
 func (h *Host) standing(name string) standing {
 	var all map[string]standing
-	b, _ := os.ReadFile(filepath.Join(h.folder, stateName))
+	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateOf(name)))
 	json.Unmarshal(b, &all)
 	return all[name]
+}
+
+// stateOf is the file that tells of a program.
+func (h *Host) stateOf(name string) string {
+	if h.Machine != "" && !strings.HasPrefix(name, emulatorPrefix) {
+		return guestStateName
+	}
+	return stateName
 }
 
 // await waits until the program is ready. One that ended will never be.
@@ -100,8 +117,8 @@ func (h *Host) await(ctx context.Context, name string, ready func() bool) error 
 		}
 		at := h.standing(name)
 		switch {
-		case !h.Alive():
-			return h.failed(name, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending != "":
 			return h.failed(name, errors.New("it "+at.Ending))
 		}

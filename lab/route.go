@@ -4,9 +4,9 @@ import "net/netip"
 
 // hop is a way to a subnet: out of a NIC, by a router.
 type hop struct {
-	dst netip.Prefix
-	via netip.Addr
-	nic int
+	Dst netip.Prefix `json:"dst"`
+	Via netip.Addr   `json:"via"`
+	NIC int          `json:"nic"`
 }
 
 // routes are a node's: to each subnet of a switch that it has no wire to, by

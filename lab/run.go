@@ -26,8 +26,11 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if len(argv) == 0 {
 		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "name a command")
 	}
-	if !h.Alive() {
-		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "its init is gone; 'heddle lab down' and 'up' make the lab anew")
+	if !h.runs() {
+		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "it is gone; 'heddle lab down' and 'up' make the lab anew")
+	}
+	if h.Machine != "" {
+		return h.commandInMachine(ctx, argv)
 	}
 	args := []string{"--target", strconv.Itoa(h.Pid), "--mount", "--net", "--uts", "--pid"}
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/ns/cgroup", h.Pid)); err == nil {

@@ -32,7 +32,7 @@ func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 		if all {
 			f.Paused[host] = pausedAll
 		}
-		return h.stop(all)
+		return h.stop(ctx, all)
 	})
 }
 
@@ -43,9 +43,8 @@ func (l *Lab) Continue(ctx context.Context, host string) error {
 		if err != nil {
 			return err
 		}
-		h.resume()
 		delete(f.Paused, host)
-		return nil
+		return h.resume(ctx)
 	})
 }
 

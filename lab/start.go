@@ -43,6 +43,17 @@ type spec struct {
 	AgentArgs []string  `json:"agentArgs,omitempty"`
 	AgentEnv  []string  `json:"agentEnv,omitempty"`
 	Programs  []program `json:"programs,omitempty"`
+	// Machine is what a virtual machine is told. Programs are the guest's then,
+	// and the init runs those of the emulator.
+	Machine *machineSpec `json:"machine,omitempty"`
+}
+
+// own are the programs that the init runs itself.
+func (s spec) own() []program {
+	if s.Machine != nil {
+		return s.Machine.Emulator
+	}
+	return s.Programs
 }
 
 // beginning is an init that Up has started and talks with.

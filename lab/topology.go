@@ -16,6 +16,9 @@ type Topology struct {
 	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
 	// wire, so that each frame crosses by itself, as on a cable.
 	Cut bool `json:"cut,omitempty" yaml:"cut"`
+	// Merge makes hosts merge what arrives by such wires (GRO), as the drivers of
+	// network cards do.
+	Merge bool `json:"merge,omitempty" yaml:"merge"`
 	// Sysctls are set in the network namespace of every host ("net.…" only,
 	// others would change the machine).
 	Sysctls map[string]string `json:"sysctls,omitempty" yaml:"sysctls"`
@@ -26,6 +29,9 @@ type Topology struct {
 	Etcd []string `json:"etcd,omitempty" yaml:"etcd"`
 	// Agent is what all agents have in common.
 	Agent Agent `json:"agent" yaml:"agent"`
+	// Machine makes every host and router that says nothing else a virtual
+	// machine with that stock kernel, such as 6.1.
+	Machine string `json:"machine,omitempty" yaml:"machine"`
 	// Switches; one named "switch".
 	Switches []Switch `json:"switches" yaml:"switches"`
 	// Hosts are the hosts and routers, in the order in which they are numbered.
@@ -42,6 +48,10 @@ const (
 	StoreEtcd     = "etcd"     // the etcd that the lab runs itself
 )
 
+// Namespaces as a Node's Machine makes it a set of namespaces, whatever the
+// topology says for all.
+const Namespaces = "none"
+
 // Switch joins hosts. It answers to the first address of its subnets.
 type Switch struct {
 	Name string `json:"name" yaml:"name"`
@@ -56,6 +66,10 @@ type Switch struct {
 type Node struct {
 	Name   string `json:"name" yaml:"name"`
 	Router bool   `json:"router,omitempty" yaml:"router"`
+	// Machine is the kernel of a virtual machine: 6.1 or 6.12, as fetched by
+	// 'make vm-kernels'; the topology's. Namespaces is a host of this machine's
+	// kernel.
+	Machine string `json:"machine,omitempty" yaml:"machine"`
 	// NICs are its wires: eth0, eth1 and so on; one, to the first switch.
 	NICs []NIC `json:"nics" yaml:"nics"`
 	// Spare is the number of further NICs on the first NIC's switch. They have

@@ -58,6 +58,9 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.makeFolders(); err != nil {
 		return err
 	}
+	if err := l.prepareMachines(); err != nil {
+		return err
+	}
 	l.Topology.Progress(fmt.Sprintf("starting %d hosts", len(l.Topology.Hosts)))
 	inits, err := l.startAll()
 	defer inits.close()
@@ -72,6 +75,9 @@ func (l *Lab) raise(ctx context.Context) error {
 		return err
 	}
 	if err := inits.furnish(ctx); err != nil {
+		return err
+	}
+	if err := l.awaitMachines(ctx); err != nil {
 		return err
 	}
 	if err := l.startPrograms(ctx); err != nil {
@@ -117,6 +123,10 @@ func (l *Lab) startAll() (all crew, err error) {
 			list = &l.Routers
 		}
 		h, s := l.Topology.describe(n)
+		if n.Machine != "" {
+			h.Machine, h.Accelerator = n.Machine, accelerator()
+			s.Machine = l.Topology.machine(n, hostOffset+i+1)
+		}
 		add(list, h, s)
 	}
 	return all, err

@@ -138,13 +138,13 @@ func (s *stack) raise(name string, addrs []netip.Prefix) error {
 
 func (s *stack) addRoutes(all []hop) error {
 	for _, h := range all {
-		link, err := s.LinkByName(NICName(h.nic))
+		link, err := s.LinkByName(NICName(h.NIC))
 		if err != nil {
 			return err
 		}
-		dst := &net.IPNet{IP: h.dst.Addr().AsSlice(), Mask: net.CIDRMask(h.dst.Bits(), h.dst.Addr().BitLen())}
-		if err := s.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: dst, Gw: h.via.AsSlice()}); err != nil {
-			return fmt.Errorf("route to %s through %s: %w", h.dst, h.via, err)
+		dst := &net.IPNet{IP: h.Dst.Addr().AsSlice(), Mask: net.CIDRMask(h.Dst.Bits(), h.Dst.Addr().BitLen())}
+		if err := s.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: dst, Gw: h.Via.AsSlice()}); err != nil {
+			return fmt.Errorf("route to %s through %s: %w", h.Dst, h.Via, err)
 		}
 	}
 	return nil

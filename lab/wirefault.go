@@ -69,7 +69,7 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 			if f.Hidden {
 				far = w.spec.MTU
 			}
-			if err := host.setMTU(w.nic, far); err != nil {
+			if err := w.setHostMTU(ctx, host, far); err != nil {
 				return err
 			}
 			if f.relayed() {
@@ -80,6 +80,14 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 			return sw.setMTU(w.port, near)
 		})
 	})
+}
+
+// setHostMTU changes the wire's end at its host, and what the host knows of it.
+func (w wire) setHostMTU(ctx context.Context, host *stack, mtu int) error {
+	if err := host.setMTU(w.nic, mtu); err != nil || w.host.Machine == "" {
+		return err
+	}
+	return w.host.tell(ctx, request{Verb: verbMTU, Name: w.nic, Number: mtu})
 }
 
 func (s *stack) setMTU(name string, mtu int) error {
@@ -125,13 +133,16 @@ func (l *Lab) mend(ctx context.Context, name string) error {
 		return err
 	}
 	return w.ends(func(sw, host *stack) error {
+		if err := w.setHostMTU(ctx, host, w.spec.MTU); err != nil {
+			return err
+		}
+		if err := sw.setMTU(w.port, w.spec.MTU); err != nil {
+			return err
+		}
 		for _, end := range []struct {
 			*stack
 			name string
 		}{{sw, w.port}, {host, w.nic}} {
-			if err := end.setMTU(end.name, w.spec.MTU); err != nil {
-				return err
-			}
 			if err := end.limit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
 				return err
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 )
@@ -96,6 +97,16 @@ func variants() []variant {
 		n.Options = map[string]string{"macvlan_mode": "private"}
 		e.ID.IfName, e.Addrs, e.Ports, e.DefaultRoute = "eth1", prefixes("198.51.100.130/24"), nil, false
 		e.MAC = e.ID.DefaultMAC(n.ID, 0)
+	})
+	add(ipvlan.Mode{}, "ipvlan", "A dual-stack network on a second NIC, with services (`--parent lan1 --subnet 192.0.2.0/24 --subnet 2001:db8::/64 --opt services=10.96.0.0/12,fd00:96::/112`).", func(n *heddle.Network, e *heddle.Endpoint) {
+		lan(n, e)
+		n.Parent, n.Options = "lan1", map[string]string{"services": "10.96.0.0/12,fd00:96::/112"}
+	})
+	add(ipvlan.Mode{}, "ipvlan-uplink", "A network on the NIC that has the node's own address.", lan)
+	add(ipvlan.Mode{}, "ipvlan-l3", "Sub-mode l3 (IPv4 only).", func(n *heddle.Network, e *heddle.Endpoint) {
+		lan(n, e)
+		n.Subnets, n.Gateways, e.Addrs = n.Subnets[:1], n.Gateways[:1], e.Addrs[:1]
+		n.Options = map[string]string{"ipvlan_mode": "l3"}
 	})
 	add(direct.Mode{}, "direct", "A NIC with its own addresses and routes (`--parent lan1`).", func(n *heddle.Network, e *heddle.Endpoint) {
 		giveNIC(n, e)

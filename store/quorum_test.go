@@ -100,7 +100,11 @@ func TestCloseWithoutQuorum(t *testing.T) {
 		m.start()
 	}
 	for _, m := range members {
-		<-m.server.Ready()
+		select {
+		case <-m.server.Ready():
+		case <-time.After(time.Minute):
+			t.Fatalf("member %s is not ready", m.options.Name)
+		}
 	}
 	for _, m := range members {
 		closes(t, m)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"net/netip"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -27,6 +28,11 @@ func sampleFor(c Case) sample {
 	case "macvlan":
 		s := newSample(c, "198.51.100", "2001:db8:1:")
 		s.network.Parent, s.endpoint.Ports = uplink, nil
+		return s
+	case "ipvlan":
+		s := newSample(c, "198.51.100", "2001:db8:1:")
+		s.network.Parent, s.endpoint.Ports = uplink, nil
+		s.network.Options = map[string]string{"services": services(c)}
 		return s
 	case "direct":
 		s := newSample(c, "203.0.113", "2001:db8:2:")
@@ -56,4 +62,16 @@ func newSample(c Case, four, six string) sample {
 		add(six+":", 64)
 	}
 	return sample{network: n, endpoint: e}
+}
+
+// services are prefixes of services, one of each family.
+func services(c Case) string {
+	var all []string
+	if c.IPv4 {
+		all = append(all, "10.96.0.0/12")
+	}
+	if c.IPv6 {
+		all = append(all, "fd00:96::/112")
+	}
+	return strings.Join(all, ",")
 }

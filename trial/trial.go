@@ -103,6 +103,7 @@ var nearest = map[string][]string{
 	"bridge":  {"routed", "macvlan"},
 	"routed":  {"bridge", "macvlan"},
 	"macvlan": {"bridge", "routed"},
+	"ipvlan":  {"routed", "macvlan", "bridge"},
 	"direct":  {"macvlan", "routed", "bridge"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -25,10 +26,15 @@ func TestRun(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")
 	}
-	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}} {
+	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}} {
 		for _, c := range []Case{{m.Name(), true, true}, {m.Name(), true, false}, {m.Name(), false, true}} {
 			start := time.Now()
-			if err := Run(m, c); err != nil {
+			err := Run(m, c)
+			if m.Name() == "ipvlan" && errors.Is(err, heddle.NotOnKernel.Sentinel()) && !vm.InGuest() {
+				t.Logf("not on this kernel: %v", err) // the guests' have it
+				continue
+			}
+			if err != nil {
 				t.Errorf("%+v: %v", c, err)
 			}
 			t.Logf("%s %s: %s", c.Mode, c.Families(), time.Since(start).Round(time.Millisecond))

@@ -109,7 +109,7 @@ enum reason {
 	REASON_NETWORK,     /* another network */
 	REASON_LINK,        /* addressed to another MAC, or tagged */
 	REASON_MTU,
-	REASON_NEIGHBOUR,   /* the way to the peer is not known, or asked anew */
+	REASON_NEIGHBOUR,   /* the way to the peer is not known */
 	REASON_KERNEL,      /* the kernel refused to make or remove the tunnel's headers */
 	REASON_PEER,        /* not from the peer that has the inner source */
 	REASON_ECN,

@@ -36,7 +36,8 @@ struct tunnel6 {
 #define VXLAN_FLAGS bpf_htonl(0x08000000)
 #define INNER_HEADERS (sizeof(struct ipv6hdr) + sizeof(struct tcphdr))
 #define OUTER_TTL 64
-#define ASK_AFTER 1000000000ULL /* ns */
+#define ASK_AFTER 1000000000ULL /* ns; sooner if the answer was that there is no way */
+#define ASK_AGAIN_AFTER 50000000ULL
 
 /* FORWARDED marks an aggregate that came by a tunnel (skb->tc_index): the kernel
  * cannot be told that it is in a tunnel no more, and would cut it up wrongly. */
@@ -54,12 +55,12 @@ enum way_known {
 	WAY_ASKED, /* just now: the packet has the kernel look after the neighbour */
 };
 
-/* next_hop asks the kernel for the MAC addresses on the way to a peer, at most once
- * a second. */
+/* next_hop asks the kernel for the MAC addresses on the way to a peer, once a
+ * second. */
 static __always_inline enum way_known next_hop(struct __sk_buff *skb, struct peer *peer)
 {
 	__u64 now = bpf_ktime_get_coarse_ns();
-	if (now - peer->asked <= ASK_AFTER)
+	if (now - peer->asked <= (peer->next_mac ? ASK_AFTER : ASK_AGAIN_AFTER))
 		return peer->next_mac ? WAY_KNOWN : WAY_NONE;
 	peer->asked = now;
 	struct bpf_fib_lookup way = {

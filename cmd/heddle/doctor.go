@@ -17,13 +17,14 @@ import (
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
 // modes are those that the doctor tries: all that heddled has.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
+var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
 
 // doctorFlags are what the doctor is told.
 type doctorFlags struct {

@@ -50,18 +50,40 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 		} else if crashed := l.Crashed(); len(crashed) > 0 {
 			state = s.colour(w, red, "up, relay crashed: "+strings.Join(crashed, ", "))
 		}
-		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), size(l.Topology.MTU), bitRate(l.Topology.Rate), moment(l.Created)})
+		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), kinds(l), size(l.Topology.MTU), bitRate(l.Topology.Rate), moment(l.Created)})
 	}
-	return writeTable(w, s.width(), []string{"lab", "state", "hosts", "mtu", "rate", "created"}, rows)
+	return writeTable(w, s.width(), []string{"lab", "state", "hosts", "kind", "mtu", "rate", "created"}, rows)
 }
 
 // hostTable shows the hosts of a lab.
 func (s *session) hostTable(w io.Writer, l *lab.Lab) error {
 	var rows [][]string
 	for _, h := range slices.Concat(l.Hosts, l.Routers) {
-		rows = append(rows, []string{h.Name, addr(h.Addr4), addr(h.Addr6), h.Socket})
+		rows = append(rows, []string{h.Name, addr(h.Addr4), addr(h.Addr6), kindOf(h), h.Socket})
 	}
-	return writeTable(w, s.width(), []string{"host", "ipv4", "ipv6", "agent's socket"}, rows)
+	return writeTable(w, s.width(), []string{"host", "ipv4", "ipv6", "kind", "agent's socket"}, rows)
+}
+
+// kindOf says what a host is made of.
+func kindOf(h *lab.Host) string {
+	switch {
+	case h.Machine == "":
+		return "namespaces"
+	case h.Emulated():
+		return "machine, Linux " + h.Machine + ", emulated (" + h.Accelerator + ")"
+	}
+	return "machine, Linux " + h.Machine + " (" + h.Accelerator + ")"
+}
+
+// kinds are those of a lab's hosts.
+func kinds(l *lab.Lab) string {
+	var all []string
+	for _, h := range slices.Concat(l.Hosts, l.Routers) {
+		if kind := kindOf(h); !slices.Contains(all, kind) {
+			all = append(all, kind)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // addr is empty for no address.

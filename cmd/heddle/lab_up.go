@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // upFlags are the flags of lab up.
@@ -29,6 +31,9 @@ agent of each host is heddled, from the folder of this program.
 With --store embedded the agents form a cluster: that of host1 makes it, the
 others join.
 
+With --machines 6.1 the hosts are virtual machines with that stock kernel of
+Debian's: 'make vm-kernels' fetches them, QEMU and virtiofsd run them.
+
 FILE is a topology in YAML: hosts and routers, switches, addresses, MTUs, rates,
 daemons. docs/guides/lab.md has its keys.`,
 		Example: "  heddle lab up --hosts 2\n  heddle lab up --name small --hosts 1 --mtu 9000 --rate 10gbit --no-agent",
@@ -44,6 +49,7 @@ daemons. docs/guides/lab.md has its keys.`,
 	f.StringVar(&o.Name, "name", defaultLab, "name of the lab")
 	f.IntVar(&o.Hosts, "hosts", 2, "number of hosts")
 	f.IntVar(&o.MTU, "mtu", 1500, "MTU of the wires in `bytes`")
+	f.StringVar(&o.Machine, "machines", "", "make the hosts virtual machines with that stock `kernel`: "+strings.Join(boot.Versions(), " or "))
 	f.StringVar(&o.rate, "rate", "", "`rate` of the wires, such as 10gbit; by default unlimited")
 	f.StringVar(&o.Store, "store", "", "the agents' `store`: none or embedded; by default none")
 	f.StringVar(&o.agent, "agent", "", "the agent's `file`; by default heddled beside this program")
@@ -90,6 +96,9 @@ func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
 	}
 	if o.agent != "" {
 		t.Agent.Command = o.AgentCommand
+	}
+	if o.Machine != "" {
+		t.Machine = o.Machine
 	}
 	t.Agent.Off = t.Agent.Off || o.NoAgent
 	t.Progress = o.Progress

@@ -10,11 +10,13 @@ import (
 	"syscall"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/lab"
 )
 
 func main() {
 	lab.Dispatch(os.Args[1:])
+	bench.Dispatch(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
 	os.Exit(run(ctx, env{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, become: syscall.Exec}))

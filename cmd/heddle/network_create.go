@@ -43,7 +43,11 @@ Modes:
   macvlan  a MAC address of its own on the LAN of the parent.
            --opt macvlan_mode=bridge|private|vepa|passthru
            --opt host-access=false  host and containers need not reach each other
-
+  ipvlan   an address of its own behind the parent's MAC address, as clouds give
+           several to a NIC; name those with --ip-range.
+           --opt ipvlan_mode=l2|l3|l3s
+           --opt services=CIDR,…    go by the host's own rules (kube-proxy), l2 only
+           --opt redirect=ebpf|u32  how; by default whichever the kernel can
   direct   a NIC of the host as a whole, moved into the container and back.
            --parent NAME            the NIC
            --opt nics=NAME,MAC,…    several; each attach gets the first free one`,
@@ -78,9 +82,9 @@ Modes:
 
 func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge, routed, macvlan or direct")
+	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge, routed, macvlan, ipvlan or direct")
 	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6")
-	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, direct: the LAN's router)")
+	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, ipvlan, direct: the LAN's router)")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
 	f.StringArrayVar(&x.reserved, "reserve", nil, "`IP` to give out only on request")
 	f.StringVar(&x.parent, "parent", "", "`interface` of the host to stand on; by default that of the default route (direct: the NIC to give, no default)")
@@ -99,7 +103,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if x.mode == "" {
-		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge, routed, macvlan or direct")
+		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge, routed, macvlan, ipvlan or direct")
 	}
 	if x.parent != "" {
 		if err := heddle.CheckIfName(x.parent); err != nil {

@@ -30,9 +30,9 @@ type rig struct {
 type stage struct {
 	lab    *lab.Lab
 	agents [2]*client.Client
-	// docker are the hosts of bench.DockerLayout, if it is wanted.
-	docker []*lab.Host
-	wire   bench.Wire
+	// bare hosts have no agent; they are there if a mode wants them.
+	bare []*lab.Host
+	wire bench.Wire
 	// near says that the pairs on one host are here.
 	near bool
 }
@@ -52,6 +52,8 @@ type rigOptions struct {
 	// shared pairs have one client and one server container.
 	shared   bool
 	bridgeNF string
+	// machines is the kernel of virtual machines that the hosts shall be.
+	machines string
 	// congestion is the congestion control of all places.
 	congestion string
 	say        func(string)
@@ -130,7 +132,7 @@ func (r *rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage
 	for i := range s.agents {
 		s.agents[i] = client.New(l.Hosts[i].Socket)
 	}
-	s.docker = l.Hosts[len(s.agents):]
+	s.bare = l.Hosts[len(s.agents):]
 	s.wire.Offloads, err = l.Hosts[0].Offloads()
 	if err != nil {
 		return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))

@@ -33,6 +33,9 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
 	way(same, across)
+	if words := s.machineWords(); words != "" {
+		same.Notes["machine"], across.Notes["machine"] = words, words
+	}
 	far := r.wants(bench.Across)
 	var clients, nears, fars []bench.Place
 	for i := range r.containers() {
@@ -58,6 +61,12 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 		}
 		if far {
 			across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
+		}
+	}
+	if s.near && attaches(mode) {
+		var err error
+		if same.Attach, err = r.attachOn(ctx, s, mode); err != nil {
+			return nil, err
 		}
 	}
 	return r.made(ctx, s, same, across)
@@ -86,19 +95,23 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	if mode == bench.DockerLayout {
-		return r.dockerContainer(ctx, s, host, number, i)
+	if mode == bench.Native {
+		h := s.bare[host]
+		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}, nil
+	}
+	if dockers(mode) {
+		return r.dockerContainer(ctx, s, host, number, mode, i)
 	}
 	h := s.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
-	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}
+	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h)}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
 	if mode != bench.Control {
 		request.Netns = "/run/netns/" + id.Container
 		if err := r.makeNamespace(ctx, h, id.Container); err != nil {
 			return place, err
 		}
-		place.Command = inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, request.Netns))
+		place.Command = inContainer(h, request.Netns)
 	}
 	publish := pathless(mode) == bench.Reference && host == 1
 	if publish {
@@ -112,6 +125,24 @@ func (r *rig) container(ctx context.Context, s *stage, host, number int, mode st
 		place.Addr, place.Addr6 = addrs[0].Addr(), addrs[1].Addr()
 	}
 	return place, nil
+}
+
+// inHost runs programs in a lab host's network.
+func inHost(h *lab.Host) func(context.Context, ...string) (*exec.Cmd, error) {
+	if h.Machine != "" {
+		return h.Command
+	}
+	return inNetns(h.Netns)
+}
+
+// inContainer runs programs in a network namespace of a lab host.
+func inContainer(h *lab.Host, netns string) func(context.Context, ...string) (*exec.Cmd, error) {
+	if h.Machine == "" {
+		return inNetns(fmt.Sprintf("/proc/%d/root%s", h.Pid, netns))
+	}
+	return func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
+		return h.Command(ctx, append([]string{"nsenter", "--net=" + netns, "--"}, argv...)...)
+	}
 }
 
 // inNetns runs programs in a network namespace and nothing else of the host: it

@@ -24,13 +24,30 @@ import (
 // dockerNote says what the column is, and what it is not.
 const dockerNote = "our reproduction of the layout that Docker's overlay driver makes (a bridge and a VXLAN device in a namespace of the network's own, proxy, l2miss, l3miss, permanent entries), not its binary; on hosts of its own without any firewall rule"
 
-const (
-	dockerSandbox = "1-docker"
-	dockerVNI     = 4097
-	// dockerMTU is Docker's, whatever the wire carries; networks may be given
-	// another one (com.docker.network.driver.mtu).
-	dockerMTU = 1450
-)
+// dockerMTU is Docker's, whatever the wire carries; networks may be given another one
+// (com.docker.network.driver.mtu).
+const dockerMTU = 1450
+
+// agentless tells the modes whose hosts have no agent.
+func agentless(mode string) bool { return mode == bench.Native || dockers(mode) }
+
+func dockers(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
+
+// dockerSandbox is the namespace of a mode's network, and its VXLAN number.
+func dockerSandbox(mode string) (name string, vni int) {
+	if mode == bench.DockerLayoutNF {
+		return "1-docker-nf", 4098
+	}
+	return "1-docker", 4097
+}
+
+// dockerBridgeNF is the sandbox's bridge-nf-call-iptables; "" leaves it.
+func (r *rig) dockerBridgeNF(mode string) string {
+	if mode == bench.DockerLayoutNF {
+		return "1"
+	}
+	return r.bridgeNF
+}
 
 func dockerHost(host int) string { return fmt.Sprintf("docker%d", 1+host) }
 
@@ -42,8 +59,9 @@ func dockerAddr(number, host, i int) netip.Addr {
 
 // dockerNetwork makes the network's namespace on both hosts. The VXLAN device is
 // made in the host's own and moved, so that its packets are the host's.
-func (r *rig) dockerNetwork(ctx context.Context, s *stage, number int) error {
-	for _, h := range s.docker {
+func (r *rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
+	sandbox, vni := dockerSandbox(mode)
+	for _, h := range s.bare {
 		script := fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link set lo up
 ip -n %[1]s link add br0 type bridge
@@ -52,9 +70,9 @@ ip link set vx-001001 netns %[1]s
 ip -n %[1]s link set vx-001001 name vxlan0 master br0 up
 ip -n %[1]s addr add 10.%[4]d.0.1/24 dev br0
 ip -n %[1]s link set br0 up
-`, dockerSandbox, r.mtu(s, bench.DockerLayout), dockerVNI, 200+number)
-		if r.bridgeNF != "" {
-			script += fmt.Sprintf("ip netns exec %s sh -c 'echo %s > /proc/sys/net/bridge/bridge-nf-call-iptables'\n", dockerSandbox, r.bridgeNF)
+`, sandbox, r.mtu(s, mode), vni, 200+number)
+		if nf := r.dockerBridgeNF(mode); nf != "" {
+			script += fmt.Sprintf("ip netns exec %s sh -c 'echo %s > /proc/sys/net/bridge/bridge-nf-call-iptables'\n", sandbox, nf)
 		}
 		if err := onHost(ctx, h, heddle.NotOnKernel, "make Docker's layout", script); err != nil {
 			return err
@@ -64,9 +82,10 @@ ip -n %[1]s link set br0 up
 }
 
 // dockerContainer makes a container, and tells the other host where it is.
-func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number, i int) (bench.Place, error) {
-	h, name, addr := s.docker[host], fmt.Sprintf("%s-%d", bench.DockerLayout, i), dockerAddr(number, host, i)
-	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inNetns(fmt.Sprintf("/proc/%d/root/run/netns/%s", h.Pid, name))}
+func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+	h, name, addr := s.bare[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
+	sandbox, _ := dockerSandbox(mode)
+	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
 		return place, err
 	}
@@ -80,13 +99,13 @@ ip -n %[3]s link set veth%[1]dc name eth0 address %[4]s
 ip -n %[3]s addr add %[6]s/24 dev eth0
 ip -n %[3]s link set lo up
 ip -n %[3]s link set eth0 up
-`, i, dockerSandbox, name, mac, r.mtu(s, bench.DockerLayout), addr))
+`, i, sandbox, name, mac, r.mtu(s, mode), addr))
 	if err != nil {
 		return place, err
 	}
-	return place, onHost(ctx, s.docker[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return place, onHost(ctx, s.bare[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
-`, dockerSandbox, addr, mac, h.Addr4))
+`, sandbox, addr, mac, h.Addr4))
 }
 
 // onHost runs a script of a lab host's shell, which ends at the first failure.

@@ -15,6 +15,7 @@ import (
 const (
 	modeRouted  = "routed"
 	modeMacvlan = "macvlan"
+	modeIPvlan  = "ipvlan"
 	modeDirect  = "direct"
 )
 
@@ -29,9 +30,11 @@ func way(same, across bench.Column) {
 	switch pathless(same.Mode) {
 	case bench.Reference:
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
+	case bench.Native:
+		across.Notes["way"] = "between hosts without an agent or any firewall rule"
 	case modeDirect:
 		same.Notes["way"] = "through the switch: each container has a wire of its own"
-	case bench.DockerLayout:
+	case bench.DockerLayout, bench.DockerLayoutNF:
 		same.Notes["way"], across.Notes["way"] = dockerNote, dockerNote
 	}
 }
@@ -39,12 +42,19 @@ func way(same, across bench.Column) {
 // addNetwork makes a mode's network on both hosts.
 func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch pathless(mode) {
-	case bench.DockerLayout:
-		return r.dockerNetwork(ctx, s, number)
+	case bench.Native:
+		return nil
+	case bench.DockerLayout, bench.DockerLayoutNF:
+		return r.dockerNetwork(ctx, s, number, mode)
 	case bench.Overlay:
 		return s.shared(ctx, r.network(s, number, 0, mode))
 	}
 	for host := range s.agents {
+		if mode == modeMacvlan && r.secondParent() {
+			if err := ipOn(ctx, s.lab.Hosts[host], "link", "set", r.macvlanParent(s), "up"); err != nil {
+				return err
+			}
+		}
 		if _, _, err := s.agents[host].CreateNetwork(ctx, r.network(s, number, host, mode), false); err != nil {
 			return err
 		}
@@ -61,13 +71,16 @@ func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
 	}
 	switch n.Mode {
 	case bench.Control:
-	case modeMacvlan:
+	case modeMacvlan, modeIPvlan:
 		n.Parent = lab.NICName(0)
-		onWire(&n, s.lab.Topology.Switches[0].Subnets, host)
+		if n.Mode == modeMacvlan && r.secondParent() {
+			n.Parent = r.macvlanParent(s)
+		}
+		onWire(&n, s.lab.Topology.Switches[0].Subnets, host, r.part(n.Mode))
 	case modeDirect:
-		onWire(&n, subnets(number, 0), host)
+		onWire(&n, subnets(number, 0), host, 0)
 		var nics []string
-		for i := range s.lab.Topology.Hosts[0].Spare {
+		for i := range 2 * r.containers() {
 			nics = append(nics, lab.NICName(1+i))
 		}
 		n.Options = map[string]string{"nics": strings.Join(nics, ",")}
@@ -84,15 +97,28 @@ func subnets(number, host int) []netip.Prefix {
 }
 
 // onWire gives a network subnets that both hosts share, with the address of the
-// lab's switch in them as the gateway, and a quarter of the addresses to each
-// host; the first quarter has the lab hosts' own.
-func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
+// lab's switch in them as the gateway, and an eighth of the addresses to each host
+// and part: two modes that share the hosts' wire have a part each. The first
+// eighths have the lab hosts' own.
+func onWire(n *heddle.Network, shared []netip.Prefix, host, part int) {
 	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
 	gateway4, gateway6 := four, six
 	gateway4[3], gateway6[15] = 1, 1
 	n.Subnets, n.Gateways = shared, []netip.Addr{netip.AddrFrom4(gateway4), netip.AddrFrom16(gateway6)}
-	four[3], six[13] = byte(64*(1+host)), byte(1+host)
-	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 26), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
+	four[3], six[13] = byte(64*(1+host)+32*part), byte(1+host+2*part)
+	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 27), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
+}
+
+// macvlanParent is the last spare NIC, where ipvlan has the hosts' own: an interface
+// carries devices of one kind only. Mode direct has the other spare ones.
+func (r *rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
+
+// part is the part of a host's addresses on the wire that a mode has.
+func (r *rig) part(mode string) int {
+	if mode == modeMacvlan && r.secondParent() {
+		return 1
+	}
+	return 0
 }
 
 // linkHosts tells each host where the other's routed containers are, as the
@@ -108,14 +134,22 @@ func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) 
 			if subnet.Addr().Is6() {
 				via = s.lab.Hosts[other].Addr6
 			}
-			cmd, err := s.lab.Hosts[host].Command(ctx, "ip", "route", "add", subnet.String(), "via", via.String())
-			if err != nil {
+			if err := ipOn(ctx, s.lab.Hosts[host], "route", "add", subnet.String(), "via", via.String()); err != nil {
 				return err
 			}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				return heddle.Wrap(heddle.BenchFailed, "route between lab hosts to", subnet.String(), fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
-			}
 		}
+	}
+	return nil
+}
+
+// ipOn runs ip(8) on a lab host.
+func ipOn(ctx context.Context, h *lab.Host, args ...string) error {
+	cmd, err := h.Command(ctx, append([]string{"ip"}, args...)...)
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return heddle.Wrap(heddle.BenchFailed, "ip "+strings.Join(args, " ")+" on", h.Name, fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
 	}
 	return nil
 }
@@ -124,6 +158,7 @@ func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) 
 const (
 	wireIntact = "intact"
 	wireCut    = "cut"
+	wireMerged = "merged"
 	wireJumbo  = "jumbo"
 )
 
@@ -134,6 +169,7 @@ func knownWires() []bench.Wire {
 	return []bench.Wire{
 		{Name: wireIntact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
 		{Name: wireCut, Note: "tso, gso and gro are off at both ends: each frame of the MTU crosses by itself, as on a cable (its checksum is left out)"},
+		{Name: wireMerged, Note: "as cut, but hosts merge what arrives (gro), as the drivers of network cards do"},
 		{Name: wireJumbo, MTU: 9000, Note: "as cut, with frames of 9,000 bytes"},
 		{Name: "1g", Rate: 1e9, Note: "1 Gbit/s " + shapedNote},
 		{Name: "10g", Rate: 10e9, Note: "10 Gbit/s " + shapedNote},
@@ -155,7 +191,7 @@ func wiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, jumbo, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, merged, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}

@@ -12,16 +12,16 @@ import (
 )
 
 // spanTime is how long hosts may take to learn of each other's networks and
-// containers.
-const spanTime = 30 * time.Second
+// containers; an emulated processor is slow.
+const spanTime = 5 * time.Minute
 
 // mtu of a network that crosses hosts by VXLAN; 0 leaves it to the agent.
 func (r *rig) mtu(s *stage, mode string) int {
 	mtu := r.mtus[wireLabel(s.wire)]
 	switch {
-	case pathless(mode) != bench.Overlay && mode != bench.DockerLayout:
+	case pathless(mode) != bench.Overlay && !dockers(mode):
 		return 0
-	case mtu == 0 && mode == bench.DockerLayout:
+	case mtu == 0 && dockers(mode):
 		return dockerMTU
 	}
 	return mtu

@@ -100,7 +100,7 @@ func TestRigTopology(t *testing.T) {
 }
 
 func TestWiresNamed(t *testing.T) {
-	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo"})
+	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo", "merged"})
 	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 || all[4].MTU != 9000 {
 		t.Errorf("%+v, %v", all, err)
 	}

@@ -36,8 +36,6 @@ const (
 // elsewhere says what to do instead of options of Docker's own drivers that no
 // mode has.
 var elsewhere = map[string]string{
-	"ipvlan_mode":                                         "there is no mode ipvlan; -o mode=routed gives containers an address behind the host's own MAC",
-	"ipvlan_flag":                                         "there is no mode ipvlan; see -o mode=routed",
 	"encrypted":                                           "an overlay is not encrypted; 'heddle network show' lists a network's limits",
 	"com.docker.network.bridge.name":                      "bridges are named by heddle; leave the option out",
 	"com.docker.network.bridge.enable_icc":                "containers of one network reach each other; use a network for each group that shall not",
@@ -92,6 +90,8 @@ func wishesOf(q createNetwork, multi bool) (w wishes, err error) {
 // has the options given, else an overlay in a cluster and a bridge without.
 func likely(n heddle.Network, multi bool) string {
 	switch {
+	case n.Options["ipvlan_mode"] != "" || n.Options["ipvlan_flag"] != "":
+		return "ipvlan"
 	case n.Parent != "" || n.Options["macvlan_mode"] != "":
 		return "macvlan"
 	case multi:

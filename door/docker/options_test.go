@@ -35,6 +35,8 @@ func TestWishes(t *testing.T) {
 		"nothing in a cluster": {`{}`, true, heddle.Network{Mode: "overlay"}},
 		"macvlan":              {`{"com.docker.network.generic":{"parent":"eth0","macvlan_mode":"private"}}`, true, heddle.Network{Mode: "macvlan", Parent: "eth0", Options: map[string]string{"macvlan_mode": "private"}}},
 		"a parent":             {`{"com.docker.network.generic":{"parent":"eth0"}}`, false, heddle.Network{Mode: "macvlan", Parent: "eth0"}},
+		"ipvlan":               {`{"com.docker.network.generic":{"parent":"eth1","ipvlan_mode":"l3s"}}`, true, heddle.Network{Mode: "ipvlan", Parent: "eth1", Options: map[string]string{"ipvlan_mode": "l3s"}}},
+		"ipvlan by its flag":   {`{"com.docker.network.generic":{"parent":"eth1","ipvlan_flag":"bridge"}}`, false, heddle.Network{Mode: "ipvlan", Parent: "eth1", Options: map[string]string{"ipvlan_flag": "bridge"}}},
 		"routed":               {`{"com.docker.network.generic":{"mode":"routed","parent":"eth0","table":"107"}}`, true, heddle.Network{Mode: "routed", Parent: "eth0", Options: map[string]string{"table": "107"}}},
 		"MTU":                  {`{"com.docker.network.generic":{"mode":"bridge","com.docker.network.driver.mtu":"1400"}}`, true, heddle.Network{Mode: "bridge", MTU: 1400}},
 		"a number":             {`{"com.docker.network.generic":{"com.docker.network.driver.mtu":1400}}`, false, heddle.Network{Mode: "bridge", MTU: 1400}},
@@ -59,7 +61,6 @@ func TestWishes(t *testing.T) {
 // What no mode does is refused by the option's name.
 func TestRefusedOptions(t *testing.T) {
 	for options, code := range map[string]heddle.Code{
-		`{"com.docker.network.generic":{"ipvlan_mode":"l3s"}}`:                             heddle.BadOption,
 		`{"com.docker.network.generic":{"encrypted":""}}`:                                  heddle.BadOption,
 		`{"com.docker.network.generic":{"com.docker.network.bridge.name":"br0"}}`:          heddle.BadOption,
 		`{"com.docker.network.generic":{"com.docker.network.container_iface_prefix":"x"}}`: heddle.BadOption,

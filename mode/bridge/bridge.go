@@ -33,8 +33,9 @@ func (Mode) Name() string { return "bridge" }
 
 // Options of the mode: broadcast=true floods broadcast and multicast frames to
 // all ports; masquerade=false sends containers' own addresses to the outside;
-// fast-path=false has every packet pass the bridge.
-var options = []string{"broadcast", "masquerade", "fast-path"}
+// fast-path=false has every packet pass the bridge; big-tcp=true lets TCP's IPv4
+// segments grow beyond 64 KB, as in internal networks they do without it.
+var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp"}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -116,7 +117,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
 	host = heddle.Append(host, heddle.BridgedShortcuts(n, e))
-	return heddle.Plan{Host: host, Pod: pod(n, e)}, nil
+	return heddle.WithBigSegments(n, heddle.Plan{Host: host, Pod: pod(n, e)}), nil
 }
 
 func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {

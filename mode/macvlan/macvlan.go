@@ -16,8 +16,6 @@ package macvlan
 
 import (
 	"fmt"
-	"net/netip"
-	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -58,49 +56,7 @@ func subMode(n heddle.Network) string {
 
 // Complete takes the parent, the subnets and the routers from the host.
 func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
-	parent, ok := h.Uplink(n)
-	if !ok && n.Parent == "" {
-		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
-	}
-	if !ok {
-		return n, heddle.CheckParent(h, n)
-	}
-	n.Parent = parent.Name
-	if len(n.Subnets) == 0 {
-		n.Subnets = lanSubnets(parent)
-	}
-	if len(n.Gateways) == 0 {
-		n.Gateways = routers(parent, n)
-	}
-	return n, nil
-}
-
-// lanSubnets are the first subnet of each family that the parent is in.
-func lanSubnets(parent heddle.LinkFact) []netip.Prefix {
-	var all []netip.Prefix
-	for _, v4 := range []bool{true, false} {
-		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool {
-			return p.Addr().Is4() == v4 && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
-		})
-		if i >= 0 {
-			all = append(all, parent.Addrs[i].Masked())
-		}
-	}
-	return all
-}
-
-// routers are the parent's gateways that the containers can reach too.
-func routers(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
-	var all []netip.Addr
-	for _, s := range n.Subnets {
-		i := slices.IndexFunc(parent.Gateways, func(g netip.Addr) bool {
-			return s.Contains(g) || g.Is6() && g.IsLinkLocalUnicast() && s.Addr().Is6()
-		})
-		if i >= 0 {
-			all = append(all, parent.Gateways[i])
-		}
-	}
-	return all
+	return heddle.OnLAN(h, n)
 }
 
 // Check refuses what the LAN or the sub-mode cannot give.
@@ -179,15 +135,4 @@ func (Mode) Limits(n heddle.Network) []string {
 // wantsShim reports whether host and containers are to reach each other.
 func wantsShim(n heddle.Network) bool {
 	return subMode(n) == subBridge && n.Options["host-access"] != "false"
-}
-
-// hostAddresses are the host's own on the network's LAN.
-func hostAddresses(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
-	var all []netip.Addr
-	for _, p := range parent.Addrs {
-		if slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) }) {
-			all = append(all, p.Addr())
-		}
-	}
-	return all
 }

@@ -1,8 +1,6 @@
 package macvlan
 
 import (
-	"net/netip"
-
 	"github.com/heddle-network/heddle"
 )
 
@@ -36,11 +34,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if !ok || !wantsShim(n) {
 		return plan, heddle.CheckParent(h, n)
 	}
-	hostAddrs := hostAddresses(parent, n)
+	hostAddrs := heddle.AddressesOnLAN(parent, n)
 	shim := heddle.Shim(parent)
 	for _, a := range e.Addrs {
 		ip := a.Addr()
-		src := ofFamily(hostAddrs, ip)
+		src := heddle.OfFamily(hostAddrs, ip)
 		if !src.IsValid() {
 			continue
 		}
@@ -68,14 +66,4 @@ func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 		}
 	}
 	return s
-}
-
-// ofFamily is the address of the same family; the zero value if there is none.
-func ofFamily(all []netip.Addr, as netip.Addr) netip.Addr {
-	for _, a := range all {
-		if a.Is4() == as.Is4() {
-			return a
-		}
-	}
-	return netip.Addr{}
 }

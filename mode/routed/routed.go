@@ -43,8 +43,9 @@ func (Mode) SharesParentSubnet() bool { return true }
 // Options of the mode: masquerade=true hides the containers behind the host's
 // address; table=auto or a number gives the parent a routing table of its own,
 // next-hop names its gateways where the parent has no default route;
-// fast-path=false has every packet pass the host's stack.
-var options = []string{"masquerade", "table", "next-hop", "fast-path"}
+// fast-path=false has every packet pass the host's stack; big-tcp=true lets TCP's
+// IPv4 segments grow beyond 64 KB, as in internal networks they do without it.
+var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp"}
 
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -54,7 +55,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range []string{"masquerade", "fast-path"} {
+	for _, key := range []string{"masquerade", "fast-path", "big-tcp"} {
 		if _, err := heddle.BoolOption(n, key); err != nil {
 			return err
 		}
@@ -161,5 +162,5 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	return heddle.RoutedEndpoint(n, e), nil
+	return heddle.WithBigSegments(n, heddle.RoutedEndpoint(n, e)), nil
 }

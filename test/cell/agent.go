@@ -23,7 +23,7 @@ func Build(t testing.TB, name string) string {
 		return path.(string)
 	}
 	path := filepath.Join(os.Getenv(marker), name)
-	cmd := exec.Command("go", "build", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-buildvcs=false", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", name, err, out)
 	}
@@ -36,6 +36,7 @@ type Agent struct {
 	*client.Client
 	// Dir holds its state and run folders; Log is its log file.
 	Dir, Socket, Log string
+	t                testing.TB
 	cmd              *exec.Cmd
 	done             chan struct{}
 }
@@ -53,7 +54,7 @@ func Start(t testing.TB, dir string, env ...string) *Agent {
 // TryStart is Start for an agent that may refuse to run.
 func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 	t.Helper()
-	a := &Agent{Dir: dir, Socket: filepath.Join(dir, "run", "heddle.sock"), Log: filepath.Join(dir, "heddled.log"), done: make(chan struct{})}
+	a := &Agent{t: t, Dir: dir, Socket: filepath.Join(dir, "run", "heddle.sock"), Log: filepath.Join(dir, "heddled.log"), done: make(chan struct{})}
 	a.Client = client.New(a.Socket)
 	log, err := os.OpenFile(a.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -75,8 +76,12 @@ func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 	return a, a.wait()
 }
 
+// patience is how long an agent may take to start or to end: much longer than
+// it does, for a machine on which everything is tested at once.
+const patience = time.Minute
+
 func (a *Agent) wait() error {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if s, err := a.Status(context.Background()); err == nil && s.Ready {
 			return nil
 		}
@@ -102,8 +107,21 @@ func (a *Agent) Dead() bool {
 // Kill ends the agent as a crash does, and waits.
 func (a *Agent) Kill() { a.end(syscall.SIGKILL) }
 
-// Stop ends the agent in order, and waits.
-func (a *Agent) Stop() { a.end(syscall.SIGTERM) }
+// Stop ends the agent in order, and waits. One that does not end fails the test,
+// and leaves its stacks in the log.
+func (a *Agent) Stop() {
+	a.t.Helper()
+	if !a.Dead() {
+		a.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-a.done:
+	case <-time.After(patience):
+		a.end(syscall.SIGQUIT)
+		text, _ := os.ReadFile(a.Log)
+		a.t.Errorf("heddled does not end:\n%s", text)
+	}
+}
 
 func (a *Agent) end(sig syscall.Signal) {
 	if !a.Dead() {
@@ -117,7 +135,7 @@ func (a *Agent) WaitDead(t testing.TB) {
 	t.Helper()
 	select {
 	case <-a.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the agent lives on")
 	}
 }

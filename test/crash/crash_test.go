@@ -112,13 +112,16 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
+// killAtEveryStep has the agent that comes back after a crash die at the next step.
 func killAtEveryStep(t *testing.T, op operation) {
 	dir := t.TempDir()
 	pod := cell.Netns(t, "pod")
 	armed := filepath.Join(dir, "armed")
+	start := func(step int) *cell.Agent {
+		return cell.Start(t, dir, fmt.Sprintf("HEDDLE_CRASH_AT=%d", step), "HEDDLE_CRASH_AFTER="+armed)
+	}
+	a := start(1)
 	for step := 1; ; step++ {
-		os.Remove(armed)
-		a := cell.Start(t, dir, fmt.Sprintf("HEDDLE_CRASH_AT=%d", step), "HEDDLE_CRASH_AFTER="+armed)
 		op.prepare(t, a, pod)
 		must(t, os.WriteFile(armed, nil, 0o600))
 		err := op.run(a, pod)
@@ -135,7 +138,7 @@ func killAtEveryStep(t *testing.T, op operation) {
 		}
 		a.WaitDead(t)
 		os.Remove(armed)
-		a = cell.Start(t, dir)
+		a = start(step + 1)
 		if op.settle != nil {
 			op.settle(t, a)
 		}
@@ -143,7 +146,6 @@ func killAtEveryStep(t *testing.T, op operation) {
 		op.clear(t, a)
 		a.AuditEmpty(t)
 		noTrace(t, step)
-		a.Stop()
 	}
 }
 

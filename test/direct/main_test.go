@@ -181,12 +181,7 @@ func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 // TestInGuests repeats the proofs under Debian's kernels.
 func TestInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^Test(RoundTrip|Refused)$")
-}
-
-// TestDeathInGuests lets containers die under them.
-func TestDeathInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^TestDeath$")
+	vm.RunInGuests(t, "^Test(RoundTrip|Refused|Death)$")
 }
 
 func prefixes(texts ...string) (all []netip.Prefix) {

@@ -3,8 +3,16 @@ package fast_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -32,54 +40,141 @@ func TestReplaced(t *testing.T) {
 }
 
 // TestAgents: streams go on while the agent is killed and started again, and it finds
-// the fast path's programs and counters as they were.
-func TestAgents(t *testing.T) {
+// the fast path's programs and counters as they were. TestSoakAgents kills it a hundred
+// times.
+func TestAgents(t *testing.T) { agents(t, 10) }
+
+func TestSoakAgents(t *testing.T) {
+	if os.Getenv("HEDDLE_SOAK") == "" {
+		t.Skip("takes minutes: HEDDLE_SOAK=1 runs it")
+	}
+	agents(t, 100)
+}
+
+func agents(t *testing.T, kills int) {
 	cell.Need(t)
 	for _, mode := range []string{"routed", "bridge"} {
-		t.Run(mode, func(t *testing.T) {
-			dir, ctx := t.TempDir(), context.Background()
-			a := cell.Start(t, dir)
-			_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: "net", Mode: mode,
-				Subnets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/24"), netip.MustParsePrefix("fd20::/64")}}, false)
-			if err != nil {
+		t.Run(mode, func(t *testing.T) { newPair(t, mode).outlive(t, kills) })
+	}
+}
+
+// pair is a client and a server on one network of an agent's, with streams between
+// them.
+type pair struct {
+	agent          *cell.Agent
+	dir            string
+	client, server world.Place
+	streams        []*stream
+	port           string // the client's host end
+}
+
+func newPair(t *testing.T, mode string) *pair {
+	t.Helper()
+	p := &pair{dir: t.TempDir(), client: world.Namespace(t, "client"), server: world.Namespace(t, "server")}
+	p.agent = cell.Start(t, p.dir)
+	_, _, err := p.agent.CreateNetwork(context.Background(), heddle.Network{Name: "net", Mode: mode,
+		Subnets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/24"), netip.MustParsePrefix("fd20::/64")}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.port = attached(t, p.agent, p.client).ID.PortName()
+	for _, a := range attached(t, p.agent, p.server).Addrs {
+		p.server.Serve(t, 7000, a.Addr())
+		p.streams = append(p.streams, newStream(t, p.client, netip.AddrPortFrom(a.Addr(), 7000)))
+	}
+	return p
+}
+
+// outlive kills the agent at moments that a seed gives.
+func (p *pair) outlive(t *testing.T, kills int) {
+	dice := rand.New(rand.NewPCG(seed(t), 0))
+	var carried uint64
+	for range kills {
+		p.goOn(t)
+		now := counts(t, p.agent)
+		if now <= carried {
+			t.Errorf("%d packets carried, %d before", now, carried)
+		}
+		carried = now
+		p.agent.Kill()
+		if dice.IntN(2) == 0 { // in the middle of its start, too
+			half := exec.Command(cell.Build(t, "heddled"), "--state-dir", filepath.Join(p.dir, "state"), "--run-dir", filepath.Join(p.dir, "run"))
+			half.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			if err := half.Start(); err != nil {
 				t.Fatal(err)
 			}
-			client, server := world.Namespace(t, "client"), world.Namespace(t, "server")
-			var streams []*stream
-			attached(t, a, client)
-			for _, p := range attached(t, a, server).Addrs {
-				server.Serve(t, 7000, p.Addr())
-				streams = append(streams, newStream(t, client, netip.AddrPortFrom(p.Addr(), 7000)))
-			}
-			var carried uint64
-			for range 20 {
-				for _, st := range streams {
-					st.goesOn(t)
+			time.Sleep(time.Duration(dice.IntN(100)) * time.Millisecond)
+			half.Process.Kill()
+			half.Wait()
+		}
+		p.agent = cell.Start(t, p.dir)
+	}
+	p.end(t)
+}
+
+// goOn waits for all streams to move.
+func (p *pair) goOn(t *testing.T) {
+	t.Helper()
+	for _, st := range p.streams {
+		st.goesOn(t)
+	}
+}
+
+func (p *pair) end(t *testing.T) {
+	t.Helper()
+	for _, st := range p.streams {
+		st.end(t)
+	}
+	p.agent.AuditEmpty(t)
+	for _, c := range []world.Place{p.client, p.server} {
+		if _, err := p.agent.Detach(context.Background(), heddle.EndpointID{Container: c.Name, IfName: "eth0"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := p.agent.DeleteNetwork(context.Background(), "net"); err != nil {
+		t.Error(err)
+	}
+	p.agent.AuditEmpty(t)
+	p.agent.Stop()
+}
+
+// TestRemovedByHand: whoever takes a program away slows packets down; the streams go
+// on, and the agent puts it back.
+func TestRemovedByHand(t *testing.T) {
+	cell.Need(t)
+	for mode, remove := range map[string]string{"routed": "tc qdisc del dev %s clsact", "bridge": "tc filter del dev %s ingress"} {
+		t.Run(mode, func(t *testing.T) {
+			p := newPair(t, mode)
+			p.goOn(t)
+			for range 3 {
+				cell.Sh(t, remove, p.port)
+				p.goOn(t)
+				world.Within(t, 30*world.Patience, "the agent puts the program back", func() error {
+					if out := cell.Sh(t, "tc filter show dev %s ingress", p.port); !strings.Contains(out, "heddle") {
+						return fmt.Errorf("%s has %q", p.port, out)
+					}
+					return nil
+				})
+				before := counts(t, p.agent)
+				p.goOn(t)
+				if now := counts(t, p.agent); now <= before {
+					t.Errorf("%d packets carried after the program was put back, %d before", now, before)
 				}
-				now := counts(t, a)
-				if now <= carried {
-					t.Errorf("%d packets carried, %d before", now, carried)
-				}
-				carried = now
-				a.Kill()
-				a = cell.Start(t, dir)
 			}
-			for _, st := range streams {
-				st.end(t)
-			}
-			a.AuditEmpty(t)
-			for _, p := range []world.Place{client, server} {
-				if _, err := a.Detach(ctx, heddle.EndpointID{Container: p.Name, IfName: "eth0"}); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := a.DeleteNetwork(ctx, "net"); err != nil {
-				t.Error(err)
-			}
-			a.AuditEmpty(t)
-			a.Stop()
+			p.end(t)
 		})
 	}
+}
+
+// seed is a number that is told, to do the same again with HEDDLE_SEED.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(os.Getenv("HEDDLE_SEED"), 10, 64)
+	if err != nil {
+		n = uint64(time.Now().UnixNano())
+	}
+	t.Logf("HEDDLE_SEED=%d", n)
+	return n
 }
 
 func attached(t *testing.T, a *cell.Agent, p world.Place) heddle.Endpoint {

@@ -130,11 +130,11 @@ func TestLedgerBroken(t *testing.T) {
 }
 
 // TestBitFlips: a flipped bit is found, or harmless.
-func TestBitFlips(t *testing.T) { bitFlips(t, 30) }
+func TestBitFlips(t *testing.T) { bitFlips(t, 10) }
 
 // TestBitFlipsInRecords: the same within the values, which the file's own format
 // does not protect: one bit there is another interface's name, or address.
-func TestBitFlipsInRecords(t *testing.T) { bitFlipsInRecords(t, 7) }
+func TestBitFlipsInRecords(t *testing.T) { bitFlipsInRecords(t, 3) }
 
 // TestSoakBitFlips flips many more bits.
 func TestSoakBitFlips(t *testing.T) {

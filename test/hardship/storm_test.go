@@ -34,11 +34,11 @@ const callersMany, podsEach = 4, 3
 // containers, so that some go without.
 const nicPairs = 2
 
-// TestStorm: 4,000 operations, a kill every 20 to 50, and of the calm containers
+// TestStorm: 2,000 operations, a kill every 20 to 50, and of the calm containers
 // beside it not a packet lost. HEDDLE_SEED repeats one.
 func TestStorm(t *testing.T) {
 	cell.Need(t)
-	rage(t, 4000)
+	rage(t, 2000)
 }
 
 // TestSoakStorm is the full scale.

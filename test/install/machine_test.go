@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle/test/vm"
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // machine boots a Debian with systemd under an emulated processor, runs
@@ -20,7 +20,7 @@ import (
 func machine(t *testing.T, root string) string {
 	t.Helper()
 	need(t, "qemu-system-x86_64", "mkfs.ext4", "depmod", "modprobe", "cpio", "busybox")
-	kernels := vm.Kernels()
+	kernels := boot.Kernels()
 	if len(kernels) == 0 {
 		t.Skip("no kernel in the cache: run `make vm-kernels`")
 	}

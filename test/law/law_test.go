@@ -43,7 +43,7 @@ var rules = []rule{
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"kernel", []string{module, module + "/bpf", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
-	{"lab", []string{module, "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
+	{"lab", []string{module, module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module}, "modes are pure, so that their plans can be printed, compared and tested without root"},

@@ -15,7 +15,7 @@ func TestFirstPacket(t *testing.T) {
 		w := world.New(t)
 		n := w.Network(t, "net", mode)
 		defer busy()()
-		for i := range 15 {
+		for i := range 15 / min(int(world.Slowness), 3) {
 			a := w.Pod(t, fmt.Sprint("a", i), "net")
 			quick := fmt.Sprintf("-W%.1f", world.Refusal.Seconds())
 			for _, g := range n.Gateways {

@@ -25,15 +25,10 @@ func TestInGuests(t *testing.T) {
 	vm.RunInGuests(t, "^Test(Reach|MTU|Inside|SecondNetwork|Ports|PortOfHost|Isolation|Internal|Floor|Quiet|NoNeighbourTraffic|Broadcast|PolicyTable)$")
 }
 
-// TestLANInGuests repeats what looks at containers on the parent's LAN, and at
-// several networks of one container.
-func TestLANInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^Test(Macvlan|MacvlanOneMAC|MacvlanAnnounced|MacvlanSubmodes|MacvlanLater|DefaultRoute)$")
-}
-
-// TestRepairInGuests repeats what looks at the agent's care for its objects.
-func TestRepairInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^Test(Drift|DriftInside|Flush|Restart|Reboot|Gone|ComesBack|FirstPacket)$")
+// TestMoreInGuests repeats what looks at containers on the parent's LAN, at several
+// networks of one container, and at the agent's care for its objects.
+func TestMoreInGuests(t *testing.T) {
+	vm.RunInGuests(t, "^Test(Macvlan|MacvlanOneMAC|MacvlanAnnounced|MacvlanSubmodes|MacvlanLater|DefaultRoute|Drift|DriftInside|Flush|Restart|Reboot|Gone|ComesBack|FirstPacket)$")
 }
 
 var ctx = context.Background()

@@ -29,6 +29,8 @@ type Host struct {
 	underlays []netip.Addr
 	// programs are those of the fast path that were ever applied, by interface.
 	programs map[string]heddle.Program
+	// pods are the host's parts of its containers' plans.
+	pods []heddle.Plan
 }
 
 // Cluster is two hosts and the LAN between them, which is a place of its own: the
@@ -37,6 +39,7 @@ type Cluster struct {
 	LAN      world.Place
 	Hosts    [2]*Host
 	networks []heddle.Network
+	third    *heddle.Host
 }
 
 // The LAN's own addresses, and those of the hosts.
@@ -109,6 +112,9 @@ func (c *Cluster) Network(t testing.TB, number int, change func(*heddle.Network)
 			for k, block := range blocks(s) {
 				f.Blocks = append(f.Blocks, heddle.Block{Network: n.ID, Prefix: block, Host: c.Hosts[k].Record.ID})
 			}
+			if c.third != nil {
+				f.Blocks = append(f.Blocks, heddle.Block{Network: n.ID, Prefix: heddle.BlockOf(s, ThirdAddr(s)), Host: c.third.ID})
+			}
 			f.Sources = append(f.Sources, heddle.Pin{Network: n.ID, Addr: Source(s, i), Host: h.Record.ID})
 			f.Pins = append(f.Pins, heddle.Pin{Network: n.ID, Addr: Lent(s), Host: c.Hosts[1].Record.ID})
 		}
@@ -130,6 +136,9 @@ func Source(s netip.Prefix, host int) netip.Addr {
 
 // Lent is the address out of the first host's block that the second one has.
 func Lent(s netip.Prefix) netip.Addr { return heddle.LastAddr(blocks(s)[0]).Prev().Prev() }
+
+// ThirdAddr is an address in the third host's block.
+func ThirdAddr(s netip.Prefix) netip.Addr { return heddle.LastAddr(blocks(s)[1]).Next().Next() }
 
 // Addr is a host's i-th address for containers.
 func Addr(s netip.Prefix, host, i int) netip.Addr {
@@ -220,6 +229,7 @@ func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, add
 	}
 	defer pod.Close()
 	h.Apply(t, plan, pod)
+	h.pods = append(h.pods, heddle.Plan{Host: plan.Host})
 	return p
 }
 

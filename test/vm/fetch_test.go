@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // write makes a file and its folders.
@@ -87,7 +89,7 @@ func fetchWithoutApt(t *testing.T, cache string) (string, error) {
 
 func TestFetchLeavesWhatIsThere(t *testing.T) {
 	cache := t.TempDir()
-	for _, v := range Versions() {
+	for _, v := range boot.Versions() {
 		write(t, filepath.Join(cache, "vm", v, "vmlinux"), "kernel", 0o644)
 	}
 	out, err := fetchWithoutApt(t, cache)

@@ -16,17 +16,19 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // Guest is a virtual machine that runs the current test binary and nothing else.
 type Guest struct {
-	Kernel  Kernel
+	Kernel  boot.Kernel
 	Modules []string      // kernel modules to load, dependencies come by themselves; nil means DefaultModules
 	Tools   []string      // programs of this machine to have in the guest; nil means DefaultTools
 	MemMiB  int           // memory; 0 means 512
 	NICs    []string      // models of network interfaces ("virtio-net-pci", "e1000") that share a wire
 	Args    []string      // the test binary's arguments
-	Timeout time.Duration // from power-on to power-off; 0 means five minutes
+	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
 }
 
@@ -72,15 +74,16 @@ func (g Guest) withDefaults() Guest {
 		g.MemMiB = 512
 	}
 	if g.Timeout == 0 {
-		g.Timeout = 8 * time.Minute
+		g.Timeout = 20 * time.Minute
 	}
 	return g
 }
 
 // kernelParameters of every guest. A program that always lies at the same addresses is translated once by the emulator; at random
 // ones (norandmaps turns that off), anew each time it is started, and tests start thousands of small programs: half of a guest's
-// time went there.
-const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps"
+// time went there. On a busy machine a guest's timer may seem to stand still while the kernel tests it, which panics without
+// no_timer_check.
+const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
 func (g Guest) qemu(ctx context.Context, dir string) error {
@@ -91,7 +94,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "file:console",
 		"-kernel", g.Kernel.Vmlinux, "-initrd", "initramfs",
 		"-append", strings.Join(append([]string{kernelParameters}, g.Boot...), " ")}
-	cmd := exec.CommandContext(ctx, qemuBinary, append(args, g.wire()...)...)
+	cmd := exec.CommandContext(ctx, boot.QEMU, append(args, g.wire()...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	cmd.WaitDelay = 5 * time.Second
@@ -105,7 +108,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 		err = cmd.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
-		return errors.Join(fmt.Errorf("%s: %w", qemuBinary, err), errors.New(strings.TrimSpace(stderr.String())))
+		return errors.Join(fmt.Errorf("%s: %w", boot.QEMU, err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // The guest's own files. The folder's presence is what tells a process that it runs in a guest.
@@ -23,67 +25,67 @@ func (g Guest) writeInitramfs(path string) (err error) {
 		return fmt.Errorf("create the initramfs: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	a := newArchive(f)
-	for _, part := range []func(*archive) error{g.putInit, g.putModules, g.putTools, putTestdata} {
+	a := boot.NewArchive(f)
+	for _, part := range []func(*boot.Archive) error{g.putInit, g.putModules, g.putTools, putTestdata} {
 		if err := part(a); err != nil {
 			return err
 		}
 	}
-	if err := a.close(); err != nil {
+	if err := a.Close(); err != nil {
 		return fmt.Errorf("write the initramfs %s: %w: check the free space", path, err)
 	}
 	return nil
 }
 
 // putInit puts the test binary as /init, its arguments, and the folders it mounts on.
-func (g Guest) putInit(a *archive) error {
-	if err := checkStatic(selfBinary); err != nil {
+func (g Guest) putInit(a *boot.Archive) error {
+	if err := boot.CheckStatic(boot.Self); err != nil {
 		return err
 	}
-	self, err := os.ReadFile(selfBinary)
+	self, err := os.ReadFile(boot.Self)
 	if err != nil {
 		return fmt.Errorf("read the test binary: %w", err)
 	}
-	a.file("/init", 0o755, self)
+	a.File("/init", 0o755, self)
 	var args strings.Builder
 	for _, arg := range g.Args {
 		args.WriteString(arg + "\x00")
 	}
-	a.file(argsFile, 0o644, []byte(args.String()))
+	a.File(argsFile, 0o644, []byte(args.String()))
 	for _, m := range mounts {
-		a.dir(m.dir)
+		a.Dir(m.dir)
 	}
 	for _, dir := range []string{"/etc", "/root", "/var/lib"} {
-		a.dir(dir)
+		a.Dir(dir)
 	}
-	a.link("/var/run", "/run")
+	a.Link("/var/run", "/run")
 	return nil
 }
 
-func (g Guest) putModules(a *archive) error {
-	modules, err := modulesOf(g.Kernel, g.Modules)
+func (g Guest) putModules(a *boot.Archive) error {
+	modules, err := g.Kernel.Modules(g.Modules)
 	if err != nil {
 		return err
 	}
 	var list strings.Builder
 	for _, m := range modules {
-		path := guestDir + "/" + m.name + ".ko"
-		a.file(path, 0o644, m.data)
+		path := guestDir + "/" + m.Name + ".ko"
+		a.File(path, 0o644, m.Data)
 		fmt.Fprintln(&list, path)
 	}
-	a.file(modulesList, 0o644, []byte(list.String()))
+	a.File(modulesList, 0o644, []byte(list.String()))
 	return nil
 }
 
 // putTools puts the tools and their libraries at the paths they have on this machine.
-func (g Guest) putTools(a *archive) error {
+func (g Guest) putTools(a *boot.Archive) error {
 	c, err := toolClosure(g.Tools)
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"/bin", "/sbin", "/lib", "/lib64"} {
 		if target, err := os.Readlink(name); err == nil {
-			a.link(name, target)
+			a.Link(name, target)
 		}
 	}
 	for _, path := range c.files {
@@ -92,13 +94,13 @@ func (g Guest) putTools(a *archive) error {
 		}
 	}
 	for link, target := range c.links {
-		a.link(link, target)
+		a.Link(link, target)
 	}
 	return nil
 }
 
 // putTestdata puts the package's testdata folder where the guest's tests find it: below their working folder, the root.
-func putTestdata(a *archive) error {
+func putTestdata(a *boot.Archive) error {
 	return filepath.WalkDir("testdata", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && path == "testdata":
@@ -111,7 +113,7 @@ func putTestdata(a *archive) error {
 }
 
 // putFile copies the file at path from this machine.
-func putFile(a *archive, name, path string) error {
+func putFile(a *boot.Archive, name, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("put a file into the guest: %w", err)
@@ -120,6 +122,6 @@ func putFile(a *archive, name, path string) error {
 	if err != nil {
 		return fmt.Errorf("put a file into the guest: %w", err)
 	}
-	a.file(name, uint32(info.Mode().Perm()), data)
+	a.File(name, uint32(info.Mode().Perm()), data)
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // requireVariable turns every reason to skip into a failure when it is "1".
@@ -31,16 +33,16 @@ func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
-	if reason := missingHere(); reason != "" {
+	if reason := boot.MissingHere(); reason != "" {
 		skip(t, reason)
 	}
-	present := Kernels()
-	for _, v := range Versions() {
+	present := boot.Kernels()
+	for _, v := range boot.Versions() {
 		t.Run("linux-"+v, func(t *testing.T) {
 			t.Parallel()
-			i := slices.IndexFunc(present, func(k Kernel) bool { return k.Version == v })
+			i := slices.IndexFunc(present, func(k boot.Kernel) bool { return k.Version == v })
 			if i < 0 {
-				skip(t, missingKernel(v))
+				skip(t, boot.MissingKernel(v))
 			}
 			g := g
 			g.Kernel = present[i]
@@ -129,7 +131,7 @@ func (r result) check(exit int, pattern string) error {
 
 // consoleFile is where the console of a failing test is kept.
 func consoleFile(t *testing.T) (string, error) {
-	cache, err := cacheDir()
+	cache, err := boot.CacheDir()
 	return filepath.Join(cache, "console", strings.ReplaceAll(t.Name(), "/", "_")+".log"), err
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -57,27 +59,27 @@ func TestResult(t *testing.T) {
 
 func TestKernels(t *testing.T) {
 	t.Setenv("HEDDLE_CACHE", t.TempDir())
-	if found := Kernels(); len(found) != 0 {
+	if found := boot.Kernels(); len(found) != 0 {
 		t.Fatalf("an empty cache holds %v", found)
 	}
-	if reason := missingKernel("6.12"); !strings.Contains(reason, "make vm-kernels") || !strings.Contains(reason, "6.12") {
+	if reason := boot.MissingKernel("6.12"); !strings.Contains(reason, "make vm-kernels") || !strings.Contains(reason, "6.12") {
 		t.Errorf("the reason %q names neither the kernel nor the command", reason)
 	}
-	if Missing() == "" {
+	if boot.Missing() == "" {
 		t.Error("nothing is missing although the cache is empty")
 	}
 	dir := filepath.Join(os.Getenv("HEDDLE_CACHE"), "vm", "6.12")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if found := Kernels(); len(found) != 0 {
+	if found := boot.Kernels(); len(found) != 0 {
 		t.Errorf("a folder without vmlinux counts as a kernel: %v", found)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "vmlinux"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := []Kernel{{"6.12", dir, filepath.Join(dir, "vmlinux")}}
-	if found := Kernels(); !slices.Equal(found, want) {
+	want := []boot.Kernel{{Version: "6.12", Dir: dir, Vmlinux: filepath.Join(dir, "vmlinux")}}
+	if found := boot.Kernels(); !slices.Equal(found, want) {
 		t.Errorf("found %v, want %v", found, want)
 	}
 }

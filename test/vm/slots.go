@@ -9,16 +9,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // niceness of the emulator: guests have patience, what runs beside them on this machine may not.
 const niceness = 5
 
-// takeSlot waits for one of as many places as this machine has processors, and returns how to give it back. Packages are tested
-// at the same time; more guests than processors only make each other late. The places are locks on files in the cache, which end
-// with the process that holds them.
+// slots is how many guests run at once: three for two processors. A good part of a guest's time is waiting, for answers that must
+// not come above all; many more would only make each other late.
+func slots() int { return runtime.NumCPU() + (runtime.NumCPU()+1)/2 }
+
+// takeSlot waits for a guest's place, and returns how to give it back. Packages are tested at the same time. The places are locks
+// on files in the cache, which end with the process that holds them.
 func takeSlot(deadline time.Time) (free func(), err error) {
-	cache, err := cacheDir()
+	cache, err := boot.CacheDir()
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +32,7 @@ func takeSlot(deadline time.Time) (free func(), err error) {
 		return nil, fmt.Errorf("wait for a guest's turn: %w", err)
 	}
 	for {
-		for i := range runtime.NumCPU() {
+		for i := range slots() {
 			f, err := lockFile(filepath.Join(dir, fmt.Sprint(i)))
 			if err == nil {
 				return func() { f.Close() }, nil

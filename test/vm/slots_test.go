@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"runtime"
 	"testing"
 	"time"
 )
@@ -10,7 +9,7 @@ import (
 func TestSlots(t *testing.T) {
 	t.Setenv("HEDDLE_CACHE", t.TempDir())
 	var frees []func()
-	for range runtime.NumCPU() {
+	for range slots() {
 		free, err := takeSlot(time.Time{})
 		if err != nil {
 			t.Fatal(err)
@@ -18,7 +17,7 @@ func TestSlots(t *testing.T) {
 		frees = append(frees, free)
 	}
 	if _, err := takeSlot(time.Now().Add(200 * time.Millisecond)); err == nil {
-		t.Error("one place more than processors")
+		t.Error("one place more than there are")
 	}
 	time.AfterFunc(300*time.Millisecond, frees[0])
 	free, err := takeSlot(time.Now().Add(time.Minute))

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// selfBinary is the running test binary.
-const selfBinary = "/proc/self/exe"
+	"github.com/heddle-network/heddle/lab/boot"
+)
 
 // toolFolders are where a guest looks for commands, in order.
 var toolFolders = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
@@ -133,7 +132,7 @@ func loaderNeeds(path string) ([]string, error) {
 	}
 	defer object.Close()
 	var needs []string
-	if loader := interpreter(object); loader != "" {
+	if loader := boot.Interpreter(object); loader != "" {
 		needs = append(needs, loader)
 	}
 	names, err := object.ImportedLibraries()
@@ -150,19 +149,6 @@ func loaderNeeds(path string) ([]string, error) {
 	return needs, nil
 }
 
-// interpreter returns the dynamic loader a program asks for, empty for a static one.
-func interpreter(object *elf.File) string {
-	for _, p := range object.Progs {
-		if p.Type == elf.PT_INTERP {
-			name := make([]byte, p.Filesz)
-			if _, err := p.ReadAt(name, 0); err == nil {
-				return strings.TrimRight(string(name), "\x00")
-			}
-		}
-	}
-	return ""
-}
-
 func findLibrary(name string) (string, error) {
 	for _, dir := range libraryFolders {
 		path := filepath.Join(dir, name)
@@ -171,17 +157,4 @@ func findLibrary(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("it is in none of %s: install it there", strings.Join(libraryFolders, ", "))
-}
-
-// checkStatic returns an error unless the program at path runs without a dynamic loader, as /init must.
-func checkStatic(path string) error {
-	object, err := elf.Open(path)
-	if err != nil {
-		return fmt.Errorf("read the test binary %s: %w", path, err)
-	}
-	defer object.Close()
-	if loader := interpreter(object); loader != "" {
-		return fmt.Errorf("boot the test binary: it is dynamically linked (needs %s): run the tests with CGO_ENABLED=0", loader)
-	}
-	return nil
 }

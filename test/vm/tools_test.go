@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // TestToolClosure holds the closure against what the dynamic loader itself says.
@@ -79,7 +81,7 @@ func TestCheckStatic(t *testing.T) {
 	if err != nil {
 		t.Skip("no /bin/sh")
 	}
-	if err := checkStatic(shell); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
+	if err := boot.CheckStatic(shell); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
 		t.Errorf("the dynamic %s gives %v, want an error that names CGO_ENABLED=0", shell, err)
 	}
 }

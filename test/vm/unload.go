@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 // Unload takes a kernel module away from the guest, with all that depend on it, and returns how to load them again. It fails
@@ -26,7 +28,7 @@ func Unload(t testing.TB, name string) (load func()) {
 	var err error
 	// a namespace that was closed holds its modules until the kernel has cleaned up
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err = unload(moduleName(name)); err == nil {
+		if err = unload(boot.ModuleName(name)); err == nil {
 			return load
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/lab/boot"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -20,10 +22,10 @@ func TestBadGuests(t *testing.T) {
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
-	if reason := Missing(); reason != "" {
+	if reason := boot.Missing(); reason != "" {
 		skip(t, reason)
 	}
-	kernels := Kernels()
+	kernels := boot.Kernels()
 	for _, c := range []struct {
 		behaviour, console, err string
 		exit                    int
@@ -50,7 +52,7 @@ func TestBadGuests(t *testing.T) {
 // behave runs this binary's TestBehave in a process of its own.
 func behave(t *testing.T, behaviour string, env ...string) (out string, failed bool) {
 	t.Helper()
-	cmd := exec.Command(selfBinary, "-test.v", "-test.run=^TestBehave$", behaviour)
+	cmd := exec.Command(boot.Self, "-test.v", "-test.run=^TestBehave$", behaviour)
 	cmd.Env = append(os.Environ(), env...)
 	b, err := cmd.CombinedOutput()
 	return string(b), err != nil
@@ -61,17 +63,17 @@ func TestRunInGuestsWithoutKernels(t *testing.T) {
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
-	if reason := missingHere(); reason != "" {
+	if reason := boot.MissingHere(); reason != "" {
 		skip(t, reason)
 	}
 	cache := "HEDDLE_CACHE=" + t.TempDir()
 	out, failed := behave(t, "boot nothing", cache, requireVariable+"=0")
-	if failed || !strings.Contains(out, "--- SKIP: TestBehave/linux-6.12") || !strings.Contains(out, fetchCommand) {
-		t.Errorf("without kernels: failed %t, want a skip that names %q:\n%s", failed, fetchCommand, out)
+	if failed || !strings.Contains(out, "--- SKIP: TestBehave/linux-6.12") || !strings.Contains(out, boot.FetchCommand) {
+		t.Errorf("without kernels: failed %t, want a skip that names %q:\n%s", failed, boot.FetchCommand, out)
 	}
 	out, failed = behave(t, "boot nothing", cache, requireVariable+"=1")
-	if !failed || !strings.Contains(out, fetchCommand) {
-		t.Errorf("without required kernels: failed %t, want a failure that names %q:\n%s", failed, fetchCommand, out)
+	if !failed || !strings.Contains(out, boot.FetchCommand) {
+		t.Errorf("without required kernels: failed %t, want a failure that names %q:\n%s", failed, boot.FetchCommand, out)
 	}
 }
 
@@ -80,14 +82,14 @@ func TestRunInGuestsWithoutTests(t *testing.T) {
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
-	if reason := Missing(); reason != "" {
+	if reason := boot.Missing(); reason != "" {
 		skip(t, reason)
 	}
 	cache := t.TempDir()
 	if err := os.Mkdir(filepath.Join(cache, "vm"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range Kernels() {
+	for _, k := range boot.Kernels() {
 		if err := os.Symlink(k.Dir, filepath.Join(cache, "vm", k.Version)); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +98,7 @@ func TestRunInGuestsWithoutTests(t *testing.T) {
 	if !failed || !strings.Contains(out, "no test passed in the guest") {
 		t.Errorf("failed %t, want a failure because no test passed:\n%s", failed, out)
 	}
-	for _, v := range Versions() {
+	for _, v := range boot.Versions() {
 		console, err := os.ReadFile(filepath.Join(cache, "vm/console/TestBehave_linux-"+v+".log"))
 		if err != nil || !strings.Contains(string(console), exitLine) {
 			t.Errorf("the console of the guest with kernel %s was not kept (%v):\n%s", v, err, console)

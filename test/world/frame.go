@@ -66,7 +66,7 @@ func (p Place) packetSocket(link string, fd *int) error {
 
 func (c *Capture) run() {
 	defer close(c.done)
-	buffer := make([]byte, 65536)
+	buffer := make([]byte, 1<<18) // segments of BIG TCP, too
 	for {
 		ending := c.ending.Load()
 		n, from, err := unix.Recvfrom(c.fd, buffer, unix.MSG_TRUNC)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -126,15 +127,22 @@ func (p Place) TrySh(script string, args ...any) (out string, err error) {
 	return out, err
 }
 
-// Ping sends one echo request, with further flags of ping(8).
+// Ping sends one echo request, with further flags of ping(8). Where the kernel
+// cannot send it, it tries again: the table of neighbours is one for all
+// namespaces, and tests that run beside this one fill it.
 func (p Place) Ping(to netip.Addr, flags ...string) error {
 	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)
 	return p.Do(func() error {
-		out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, strings.TrimSpace(string(out)))
+		for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
+			out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
+			full := err != nil && strings.Contains(string(out), "No buffer space available")
+			switch {
+			case err == nil:
+				return nil
+			case !full || time.Now().After(end):
+				return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, strings.TrimSpace(string(out)))
+			}
 		}
-		return nil
 	})
 }
 

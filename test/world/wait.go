@@ -20,14 +20,15 @@ func slowness() time.Duration {
 var (
 	// Patience is how long an answer may take: a machine on which everything is
 	// tested at once is late by seconds now and then.
-	Patience = 10 * time.Second
+	Patience = 10 * time.Second * min(Slowness, 3)
 	// Refusal is how long to wait for an answer that must not come.
 	Refusal = 200 * time.Millisecond * min(Slowness, 4)
 	// Quiet is how long a frame may be on its way.
 	Quiet = 30 * time.Millisecond * Slowness
-	// RepairTime is how long the agent may take to put an object back. It is below
-	// the agent's patrol of five seconds, so that its watching is what mends.
-	RepairTime = 4 * time.Second * min(Slowness, 2)
+	// RepairTime is how long the agent may take to put an object back. Where the
+	// processor is not emulated, it is below the agent's patrol of five seconds, so
+	// that its watching is what mends.
+	RepairTime = 4 * time.Second * Slowness
 )
 
 // Soon waits until try succeeds, and fails the test after Patience.

@@ -22,6 +22,7 @@ import (
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
@@ -60,7 +61,7 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	w.Host.furnish(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
-		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}, Root: t.TempDir(), Untried: true,
+		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}, Root: t.TempDir(), Untried: true,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
 	for _, change := range options {
 		change(&w.options)

@@ -1,4 +1,4 @@
-package vm
+package boot
 
 import (
 	"bytes"
@@ -15,13 +15,13 @@ import (
 func sample(t *testing.T) (archived []byte, want []string) {
 	t.Helper()
 	var b bytes.Buffer
-	a := newArchive(&b)
-	a.file("/init", 0o755, []byte("abcde"))
-	a.file("usr/share/doc/empty", 0o644, nil)
-	a.link("/usr/bin/tool", "/usr/sbin/tool")
-	a.dir("usr/bin") // there already
-	a.file("/init", 0o644, []byte("again"))
-	if err := a.close(); err != nil {
+	a := NewArchive(&b)
+	a.File("/init", 0o755, []byte("abcde"))
+	a.File("usr/share/doc/empty", 0o644, nil)
+	a.Link("/usr/bin/tool", "/usr/sbin/tool")
+	a.Dir("usr/bin") // there already
+	a.File("/init", 0o644, []byte("again"))
+	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes(), []string{
@@ -104,10 +104,10 @@ func (f *fullDisk) Write(b []byte) (int, error) {
 }
 
 func TestArchiveReportsWriteError(t *testing.T) {
-	a := newArchive(&fullDisk{left: 1 << 20})
-	a.file("big", 0o644, make([]byte, 3<<20))
-	a.file("small", 0o644, nil)
-	if err := a.close(); err == nil || err.Error() != "disk full" {
-		t.Errorf("close returned %v, want the write's error", err)
+	a := NewArchive(&fullDisk{left: 1 << 20})
+	a.File("big", 0o644, make([]byte, 3<<20))
+	a.File("small", 0o644, nil)
+	if err := a.Close(); err == nil || err.Error() != "disk full" {
+		t.Errorf("Close returned %v, want the write's error", err)
 	}
 }

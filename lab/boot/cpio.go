@@ -1,4 +1,4 @@
-package vm
+package boot
 
 import (
 	"bufio"
@@ -15,27 +15,31 @@ const (
 	modeFile = 0o100000
 )
 
-// archive writes a cpio archive in the "newc" form, the one the kernel unpacks as an initramfs.
-// Parent folders are made as needed and a name already there is left alone. The first error sticks and is returned by close.
-type archive struct {
+// Archive writes a cpio archive in the "newc" form, the one the kernel unpacks as an initramfs.
+// Parent folders are made as needed and a name already there is left alone. The first error sticks and is returned by Close.
+type Archive struct {
 	w     *bufio.Writer
 	inode int
 	names map[string]bool
 	err   error
 }
 
-func newArchive(w io.Writer) *archive {
-	return &archive{w: bufio.NewWriterSize(w, 1<<20), names: map[string]bool{".": true, "": true}}
+// NewArchive begins an archive.
+func NewArchive(w io.Writer) *Archive {
+	return &Archive{w: bufio.NewWriterSize(w, 1<<20), names: map[string]bool{".": true, "": true}}
 }
 
-func (a *archive) dir(name string) { a.add(name, modeDir, nil) }
+// Dir adds a folder.
+func (a *Archive) Dir(name string) { a.add(name, modeDir, nil) }
 
-func (a *archive) file(name string, perm uint32, data []byte) { a.add(name, modeFile|perm, data) }
+// File adds a file.
+func (a *Archive) File(name string, perm uint32, data []byte) { a.add(name, modeFile|perm, data) }
 
-func (a *archive) link(name, target string) { a.add(name, modeLink, []byte(target)) }
+// Link adds a symbolic link.
+func (a *Archive) Link(name, target string) { a.add(name, modeLink, []byte(target)) }
 
-// close writes the end of the archive.
-func (a *archive) close() error {
+// Close writes the end of the archive.
+func (a *Archive) Close() error {
 	a.put("TRAILER!!!", 0, nil)
 	if a.err == nil {
 		a.err = a.w.Flush()
@@ -44,7 +48,7 @@ func (a *archive) close() error {
 }
 
 // add puts an entry, its parents first. Names are absolute or relative to the root, which is the same.
-func (a *archive) add(name string, mode uint32, data []byte) {
+func (a *Archive) add(name string, mode uint32, data []byte) {
 	name = strings.TrimPrefix(path.Clean(name), "/")
 	if a.names[name] {
 		return
@@ -54,7 +58,7 @@ func (a *archive) add(name string, mode uint32, data []byte) {
 	a.put(name, mode, data)
 }
 
-func (a *archive) put(name string, mode uint32, data []byte) {
+func (a *Archive) put(name string, mode uint32, data []byte) {
 	a.inode++
 	// inode, mode, uid, gid, links, time, size, device (2), special device (2), length of the name, checksum
 	header := fmt.Sprintf("070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
@@ -64,7 +68,7 @@ func (a *archive) put(name string, mode uint32, data []byte) {
 }
 
 // write puts b, filled up to a multiple of four bytes.
-func (a *archive) write(b []byte) {
+func (a *Archive) write(b []byte) {
 	for _, part := range [][]byte{b, make([]byte, -len(b)&3)} {
 		if a.err == nil {
 			_, a.err = a.w.Write(part)

@@ -1,4 +1,4 @@
-package vm
+package boot
 
 import (
 	"fmt"
@@ -9,10 +9,14 @@ import (
 	"slices"
 )
 
-const (
-	qemuBinary   = "qemu-system-x86_64"
-	fetchCommand = "make vm-kernels"
-)
+// QEMU is the emulator's command.
+const QEMU = "qemu-system-x86_64"
+
+// Self is the running program, which boots as the guest's first process.
+const Self = "/proc/self/exe"
+
+// FetchCommand puts the kernels into the cache.
+const FetchCommand = "make vm-kernels"
 
 // Kernel is an unpacked Debian kernel package in the cache.
 type Kernel struct {
@@ -26,7 +30,7 @@ func Versions() []string { return []string{"6.1", "6.12"} }
 
 // Kernels returns the kernels present in the cache, oldest first.
 func Kernels() []Kernel {
-	cache, err := cacheDir()
+	cache, err := CacheDir()
 	if err != nil {
 		return nil
 	}
@@ -42,42 +46,43 @@ func Kernels() []Kernel {
 
 // Missing says what keeps guests from running here on every version, and what to do about it; it is empty when nothing does.
 func Missing() string {
-	if reason := missingHere(); reason != "" {
+	if reason := MissingHere(); reason != "" {
 		return reason
 	}
 	present := Kernels()
 	for _, v := range Versions() {
 		if !slices.ContainsFunc(present, func(k Kernel) bool { return k.Version == v }) {
-			return missingKernel(v)
+			return MissingKernel(v)
 		}
 	}
 	return ""
 }
 
-// missingHere is the part of Missing that holds for every kernel.
-func missingHere() string {
+// MissingHere is the part of Missing that holds for every kernel.
+func MissingHere() string {
 	if runtime.GOARCH != "amd64" {
-		return fmt.Sprintf("the guests are amd64 and boot this test binary, which is %s", runtime.GOARCH)
+		return fmt.Sprintf("the guests are amd64 and boot this program, which is %s", runtime.GOARCH)
 	}
-	if _, err := exec.LookPath(qemuBinary); err != nil {
-		return fmt.Sprintf("no %s: install the package qemu-system-x86, then run `%s`", qemuBinary, fetchCommand)
+	if _, err := exec.LookPath(QEMU); err != nil {
+		return fmt.Sprintf("no %s: install the package qemu-system-x86, then run `%s`", QEMU, FetchCommand)
 	}
-	if err := checkStatic(selfBinary); err != nil {
+	if err := CheckStatic(Self); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func missingKernel(version string) string {
-	cache, err := cacheDir()
+// MissingKernel says that a version is not in the cache, and how to get it.
+func MissingKernel(version string) string {
+	cache, err := CacheDir()
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("no kernel %s in %s: run `%s`", version, cache, fetchCommand)
+	return fmt.Sprintf("no kernel %s in %s: run `%s`", version, cache, FetchCommand)
 }
 
-// cacheDir returns the folder that fetch.sh fills.
-func cacheDir() (string, error) {
+// CacheDir returns the folder that fetch.sh fills.
+func CacheDir() (string, error) {
 	if dir := os.Getenv("HEDDLE_CACHE"); dir != "" {
 		return filepath.Join(dir, "vm"), nil
 	}

@@ -1,0 +1,131 @@
+package bench
+
+import "slices"
+
+// Goal is a row of what a preset has to show: a value made of readings of one round,
+// with the limit that it must meet and the one that it is meant to.
+type Goal struct {
+	Name string `json:"name"`
+	// Of is how the value is made.
+	Of Formula `json:"of"`
+	// Ours, and the Peer that it is compared with; Base is taken off both by Extra.
+	Ours Reading `json:"ours"`
+	Peer Reading `json:"peer"`
+	Base Reading `json:"base,omitzero"`
+	// AtLeast must be met, or, where less is better, at most; Aim is the goal.
+	AtLeast float64 `json:"atLeast"`
+	Aim     float64 `json:"aim"`
+}
+
+// Reading is a figure of a cell.
+type Reading struct {
+	Cell
+	Figure string `json:"figure"`
+}
+
+// Formula is how a goal's value is made of a round's readings.
+type Formula string
+
+const (
+	// Rate is ours divided by the peer's: more is better.
+	Rate Formula = "ours ÷ peer"
+	// Speed is the peer's time divided by ours: more is better.
+	Speed Formula = "peer ÷ ours"
+	// Expense is ours divided by the peer's: less is better.
+	Expense Formula = "cost, ours ÷ peer"
+	// Extra is what ours costs above the base, divided by what the peer does: less
+	// is better.
+	Extra Formula = "(ours − base) ÷ (peer − base)"
+)
+
+func (f Formula) lessIsBetter() bool { return f == Expense || f == Extra }
+
+// The verdicts on a goal.
+const (
+	AimMet      = "aim"
+	Met         = "pass"
+	Missed      = "miss"
+	NotMeasured = "not measured"
+)
+
+// GoalResult is a goal with its value: the median over the rounds, with the 95 %
+// interval.
+type GoalResult struct {
+	Goal
+	Value   Ratio  `json:"value"`
+	Verdict string `json:"verdict"`
+	// Sure is set if the whole interval is on the same side of AtLeast.
+	Sure bool `json:"sure"`
+	// Takes says, in words, what meeting the next limit would take.
+	Takes string `json:"takes,omitempty"`
+}
+
+// meets tells whether a value is on the good side of a limit.
+func (g Goal) meets(v, limit float64) bool {
+	if g.Of.lessIsBetter() {
+		return v <= limit
+	}
+	return v >= limit
+}
+
+// result of a goal in the readings of all cells.
+func (g Goal) result(all map[Cell]readings, seed uint64) GoalResult {
+	out := GoalResult{Goal: g, Verdict: NotMeasured}
+	rounds := g.rounds(all)
+	if len(rounds) == 0 {
+		return out
+	}
+	value, ok := g.interval(rounds, seed)
+	if !ok {
+		out.Takes = "too noisy: the peer cost no more than native in this run"
+		return out
+	}
+	out.Value, out.Verdict = value, g.verdict(value.Median)
+	out.Sure = g.meets(value.Low, g.AtLeast) == g.meets(value.High, g.AtLeast)
+	out.Takes = g.takes(out.Verdict, medianOf(rounds, ours), medianOf(rounds, peer), medianOf(rounds, base))
+	return out
+}
+
+func (g Goal) verdict(v float64) string {
+	switch {
+	case g.meets(v, g.Aim):
+		return AimMet
+	case g.meets(v, g.AtLeast):
+		return Met
+	}
+	return Missed
+}
+
+// allows is what ours may be at a limit, beside the others' medians.
+func (g Goal) allows(limit, peer, base float64) float64 {
+	switch g.Of {
+	case Speed:
+		return peer / limit
+	case Extra:
+		return base + limit*(peer-base)
+	}
+	return limit * peer
+}
+
+// missed is how many goals are not met, or could not be measured: a gate that looks
+// at nothing must not stay open.
+func missed(goals []GoalResult) (n int) {
+	for _, g := range goals {
+		if g.Verdict == Missed || g.Verdict == NotMeasured {
+			n++
+		}
+	}
+	return n
+}
+
+// goals of the report's preset that name something which was run; nil without any.
+func (r *Report) goals(all map[Cell]readings) (out []GoalResult) {
+	i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == r.Method.Preset })
+	if i < 0 {
+		return nil
+	}
+	for _, g := range Presets()[i].Goals {
+		out = append(out, g.result(all, r.Method.Seed))
+	}
+	return out
+}

@@ -1,0 +1,35 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// threads are the schedstat files of kernel threads.
+type threads []string
+
+// softirqThreads finds ksoftirqd/N, which take over what softirqs cannot finish.
+func softirqThreads() (all threads) {
+	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is good
+	for _, name := range names {
+		if strings.HasPrefix(firstLine(name), "ksoftirqd/") {
+			all = append(all, filepath.Join(filepath.Dir(name), "schedstat"))
+		}
+	}
+	return all
+}
+
+// nanoseconds that they have run. What cannot be read counts as nothing: kernels
+// without CONFIG_SCHED_INFO have no such file.
+func (t threads) nanoseconds() (sum float64) {
+	for _, name := range t {
+		text, _ := os.ReadFile(name)
+		if f := strings.Fields(string(text)); len(f) > 0 {
+			v, _ := strconv.ParseFloat(f[0], 64)
+			sum += v
+		}
+	}
+	return sum
+}

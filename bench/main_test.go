@@ -1,0 +1,12 @@
+package bench
+
+import (
+	"os"
+	"testing"
+)
+
+// TestMain: the programs of Paced are this one.
+func TestMain(m *testing.M) {
+	Dispatch(os.Args[1:])
+	os.Exit(m.Run())
+}

@@ -1,0 +1,84 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// serviceChecks are about services that containers reach by the host's own rules.
+func serviceChecks() []Check {
+	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Severity: Warn,
+		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades, and whether those that do leave out sources of such a network",
+		Why:    "A container that a service's rules have chosen as the backend would answer the asking container directly, past the rules that changed the address: as a stranger, whom that one does not hear.",
+		Remedy: "kube-proxy --masquerade-all (masqueradeAll: true, under iptables, ipvs or nftables, in its configuration)",
+		look:   lookServiceMasquerade}}
+}
+
+func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
+	networks, err := h.Networks(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	var asking []netip.Prefix
+	for _, n := range networks {
+		if n.Mode == "ipvlan" && n.Options["services"] != "" {
+			asking = append(asking, n.Subnets...)
+		}
+	}
+	if asking == nil {
+		return fine("no network has services")
+	}
+	chains, err := h.foreign(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	return trouble(unmasked(chains, asking))
+}
+
+// Rules that masquerade, or mark for it, in the words of nft and iptables; and a
+// source that a rule leaves out.
+var (
+	maskPattern   = regexp.MustCompile(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
+	exceptPattern = regexp.MustCompile(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
+)
+
+// unmasked tells why packets from the subnets are not masqueraded.
+func unmasked(chains []chain, subnets []netip.Prefix) []string {
+	var evidence []string
+	masks := false
+	for _, c := range chains {
+		for _, r := range c.rules {
+			if !maskPattern.MatchString(r) {
+				continue
+			}
+			masks = true
+			if m := exceptPattern.FindStringSubmatch(r); m != nil && overlapsAny(m[1], subnets) {
+				evidence = append(evidence, c.quote(r))
+			}
+		}
+	}
+	if !masks {
+		return []string{fmt.Sprintf("no rule of others masquerades, and services are asked from %s", list(subnets))}
+	}
+	return evidence
+}
+
+func list(all []netip.Prefix) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, p.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+func overlapsAny(text string, subnets []netip.Prefix) bool {
+	if !strings.Contains(text, "/") {
+		text += map[bool]string{true: "/128", false: "/32"}[strings.Contains(text, ":")]
+	}
+	p, err := netip.ParsePrefix(text)
+	return err == nil && slices.ContainsFunc(subnets, p.Overlaps)
+}

@@ -1,0 +1,90 @@
+package kernel
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// redirectScript makes what redirects stand on.
+const redirectScript = `ip link add up0 type veth peer name far0
+ip link add into0 type veth peer name into1
+ip link add else0 type veth peer name else1
+for l in up0 far0 into0 into1 else0 else1; do ip link set $l up; done
+`
+
+func redirects(to, by string) heddle.Plan {
+	var s heddle.State
+	for _, text := range []string{"10.96.0.0/12", "172.16.0.10/32", "fd00:96::/112", "fd00:97::/33"} {
+		s.Redirects = append(s.Redirects, heddle.Redirect{Link: "up0", To: to, Prefix: netip.MustParsePrefix(text), By: by})
+	}
+	return heddle.Plan{Host: s}
+}
+
+// TestRedirects: they are made, found again, corrected where they lead elsewhere or
+// go another way, and removed with their qdisc, unless others have filters there.
+func TestRedirects(t *testing.T) {
+	for _, by := range []string{byProgram, byU32} {
+		t.Run(by, func(t *testing.T) {
+			r := newRoom(t)
+			r.sh(redirectScript)
+			if out := r.sh("tc qdisc add dev up0 clsact; tc filter add dev up0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; tc qdisc del dev up0 clsact"); by == byU32 && out != "" {
+				t.Skipf("this kernel has no act_skbedit: %s", out)
+			}
+			plan := redirects("into0", by)
+			if made := r.apply(plan); len(made) != 4 {
+				t.Errorf("made %v", made)
+			}
+			if made := r.apply(plan); len(made) != 0 {
+				t.Errorf("made again: %v", made)
+			}
+			r.redirected(plan)
+			elsewhere := redirects("else0", by)
+			diff, err := r.k.Diff(elsewhere, nil)
+			check(t, err)
+			if len(diff) != 4 || diff[0].Kind != "differs" {
+				t.Errorf("to another device: %v", diff)
+			}
+			r.apply(elsewhere)
+			r.redirected(elsewhere)
+			if left := strings.Count(r.sh("tc filter show dev up0 egress"), "heddle redirect"); by == byProgram && left != 4 {
+				t.Errorf("%d filters, want 4", left)
+			}
+			r.sh("tc filter add dev up0 ingress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 classid 1:1")
+			check(t, r.k.Remove(elsewhere, nil, nil))
+			if out := r.sh("tc qdisc show dev up0; tc filter show dev up0 egress"); !strings.Contains(out, "clsact") || strings.Contains(out, "104") {
+				t.Errorf("beside another's filter: %s", out)
+			}
+			r.sh("tc filter del dev up0 ingress")
+			r.apply(plan)
+			_, err = r.k.Prune(func(key string) bool { return !strings.HasPrefix(key, "redirect/") })
+			check(t, err)
+			if out := r.sh("tc qdisc show dev up0"); strings.Contains(out, "clsact") {
+				t.Errorf("left: %s", out)
+			}
+		})
+	}
+}
+
+// redirected fails the test unless there is what the plan wants and nothing else.
+func (r *room) redirected(plan heddle.Plan) {
+	r.t.Helper()
+	diff, err := r.k.Diff(plan, nil)
+	check(r.t, err)
+	if len(diff) > 0 {
+		r.t.Errorf("differences: %v", diff)
+	}
+	owned, err := r.k.Ours()
+	check(r.t, err)
+	for _, x := range owned.State.Redirects {
+		if !slices.Contains(plan.Host.Redirects, x) {
+			r.t.Errorf("there is %+v", x)
+		}
+	}
+	if len(owned.State.Redirects) != len(plan.Host.Redirects) {
+		r.t.Errorf("found %v", owned.State.Redirects)
+	}
+}

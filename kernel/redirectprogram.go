@@ -1,0 +1,59 @@
+package kernel
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// programWay is the name of a redirect's filter: what its program does.
+const programWay = "heddle redirect %s to %d"
+
+// putProgram makes a filter of direct action. Each prefix has a program of its own,
+// with what it compares as constants.
+func (s *site) putProgram(index, to int, p netip.Prefix) error {
+	mac, err := s.macOf(to)
+	if err != nil {
+		return err
+	}
+	program, err := bpf.Steer(p, to, mac.Bytes())
+	if err != nil {
+		return heddle.Wrap(heddle.NotOnKernel, "redirect by", "an eBPF program", err, "the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF; redirect=u32 goes without")
+	}
+	defer program.Close()
+	r := egress(unix.RTM_NEWTFILTER, excl, index, 0, netlink.MakeHandle(heddle.RedirectPriorityProgram, nl.Swap16(unix.ETH_P_ALL)))
+	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
+	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
+	options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(program.FD())))
+	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(fmt.Sprintf(programWay, p, to)))
+	options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
+	r.AddData(options)
+	return s.rt.execute(r)
+}
+
+// macOf is the MAC address of the interface with the index.
+func (s *site) macOf(index int) (heddle.MAC, error) {
+	all, err := s.links()
+	for _, l := range all {
+		if l.index == index {
+			return l.mac, err
+		}
+	}
+	return "", err
+}
+
+// decodeProgram reads a filter of ours by its name.
+func decodeProgram(options map[uint16][]byte) (r redirectAt, ok bool) {
+	var prefix string
+	if n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to); n != 2 {
+		return r, false
+	}
+	p, err := netip.ParsePrefix(prefix)
+	r.prefix, r.by = p, byProgram
+	return r, err == nil
+}

@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const askTime = 30 * time.Second // until a machine has answered
+
+// dialMachine connects to the guest, from the namespace of the control channel.
+func dialMachine(ctx context.Context) (*channel, error) {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp4", controlPort)
+	if err != nil {
+		return nil, err
+	}
+	return newChannel(c), nil
+}
+
+// ask asks a machine something, and returns its answer.
+func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
+	ctx, cancel := context.WithTimeout(ctx, h.patience(askTime))
+	defer cancel()
+	if !h.runs() {
+		return answer, errors.New("the machine is off")
+	}
+	in, err := h.enter()
+	if err != nil {
+		return answer, err
+	}
+	defer in.Close()
+	var c *channel
+	if err := in.within(func() (err error) { c, err = dialMachine(ctx); return err }); err != nil {
+		return answer, err
+	}
+	defer c.Close()
+	return c.ask(ctx, r)
+}
+
+func (c *channel) ask(ctx context.Context, r request) (answer reply, err error) {
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	if err := c.send(r); err != nil {
+		return answer, err
+	}
+	if err := c.receive(&answer); err != nil {
+		return answer, err
+	}
+	return answer, answer.err()
+}
+
+// tell asks something that has no answer but an error.
+func (h *Host) tell(ctx context.Context, r request) error {
+	_, err := h.ask(ctx, r)
+	return err
+}
+
+// commandInMachine is Command for a machine: the init's program, brought to the
+// machine's outer end, is the caller's end of a command in the guest.
+func (h *Host) commandInMachine(ctx context.Context, argv []string) (*exec.Cmd, error) {
+	tool, err := exec.LookPath("nsenter")
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+	}
+	pid := strconv.Itoa(h.Pid)
+	args := append([]string{"--target", pid, "--net", "--", "/proc/" + pid + "/exe", argEnter}, argv...)
+	return exec.CommandContext(ctx, tool, args...), nil
+}

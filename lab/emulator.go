@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/lab/boot"
+)
+
+// The programs of a machine's init. No daemon has such a name.
+const (
+	emulatorPrefix = "machine:"
+	qemuProgram    = emulatorPrefix + "qemu"
+	filesProgram   = emulatorPrefix + "files"
+)
+
+// Where a machine's init has what belongs to the emulator.
+const (
+	emulatorDir  = "/run/.machine"
+	sharedRoot   = emulatorDir + "/root"   // what the guest sees, without a way to write
+	sharedFolder = emulatorDir + "/folder" // the host's folder, where it may
+	filesSocket  = emulatorDir + "/files.sock"
+	filesTag     = "machine"
+)
+
+// memory of a machine in MiB; what it does not touch takes none.
+const memory = 768
+
+// shareTree puts what a machine shall see of the file system in one place: all
+// that its init sees, to be read only, but the host's folder.
+func (s spec) shareTree() error {
+	if s.Machine == nil {
+		return nil
+	}
+	if err := os.MkdirAll(sharedRoot, 0o755); err != nil {
+		return err
+	}
+	root, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return fmt.Errorf("clone the mounts: %w", err)
+	}
+	if err := unix.MountSetattr(root, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		unix.Close(root)
+		return fmt.Errorf("make the mounts read-only: %w", err)
+	}
+	if err := placeTree(root, sharedRoot); err != nil {
+		return err
+	}
+	folder, err := cloneTree(sharedFolder)
+	if err != nil {
+		return err
+	}
+	return placeTree(folder, sharedRoot+sharedFolder)
+}
+
+// virtiofsd is the program that serves files to a machine: no distribution has it
+// in the PATH.
+func virtiofsd() string {
+	for _, file := range []string{"/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd"} {
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+// emulated is the accelerator of machines without one.
+const emulated = "tcg"
+
+// accelerator is what runs a machine: the processor itself, where it can and the
+// kernel lets us, or an emulated one. A /dev/kvm alone does not tell: there are
+// such without a processor that can, where nothing gets on.
+func accelerator() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range bytes.Lines(info) {
+		name, flags, _ := strings.Cut(string(line), ":")
+		if strings.TrimSpace(name) != "flags" {
+			continue
+		}
+		for _, flag := range strings.Fields(flags) {
+			if flag == "vmx" || flag == "svm" {
+				return kvmIfOpen()
+			}
+		}
+		break
+	}
+	return emulated
+}
+
+func kvmIfOpen() string {
+	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err != nil {
+		return emulated
+	}
+	f.Close()
+	return "kvm"
+}
+
+// emulator is the programs that make a machine, in the order of their start.
+func emulator(k boot.Kernel, m *machineSpec) []program {
+	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
+	return []program{{Name: filesProgram, Argv: files, Starts: 1},
+		{Name: qemuProgram, Argv: append([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m)...), Starts: 1}}
+}
+
+// kernelParameters of a machine. Programs that always lie at the same addresses
+// are translated once by the emulator, at random ones anew at each start. A busy
+// processor's guest sees its timer stand still: that is no reason to panic.
+const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
+
+func qemu(k boot.Kernel, m *machineSpec) []string {
+	size := strconv.Itoa(memory) + "M"
+	args := []string{boot.QEMU, "-M", "q35", "-m", size, "-smp", "1"}
+	if accelerator() == "kvm" {
+		args = append(args, "-accel", "kvm", "-cpu", "host")
+	} else {
+		// Without a limit the translations take more than 1 GiB; QEMU 7.2 corrupts
+		// the flags after cmpxchg16b, which crashes the kernel at random.
+		args = append(args, "-accel", "tcg,thread=single,tb-size=192", "-cpu", "max,-cx16")
+	}
+	args = append(args, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-serial", "file:"+filepath.Join(sharedFolder, consoleName),
+		"-object", "memory-backend-memfd,id=memory,size="+size+",share=on", "-numa", "node,memdev=memory",
+		"-chardev", "socket,id=files,path="+filesSocket, "-device", "vhost-user-fs-pci,chardev=files,tag="+filesTag,
+		"-kernel", k.Vmlinux, "-initrd", filepath.Join(sharedFolder, initramfsName),
+		"-append", kernelParameters+" -- "+argGuest)
+	for i, nic := range m.NICs {
+		args = append(args, qemuNIC(tapName(i), nic.MAC)...)
+	}
+	return append(args, qemuNIC(controlLink, m.Control)...)
+}
+
+func qemuNIC(tap, mac string) []string {
+	return []string{"-netdev", fmt.Sprintf("tap,id=%s,ifname=%s,script=no,downscript=no", tap, tap),
+		"-device", fmt.Sprintf("virtio-net-pci,netdev=%s,mac=%s,romfile=", tap, mac)}
+}
+
+const filesTime = 30 * time.Second // until files are served
+
+// emulate becomes the emulator, once its files are served.
+func emulate(files string, argv []string) error {
+	for end := time.Now().Add(filesTime); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(files); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("nobody serves files at %s", files)
+		}
+	}
+	file, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(file, argv, os.Environ())
+}

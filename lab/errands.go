@@ -1,0 +1,152 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lingering is how long the output of a command that ended is waited for, since a
+// daemon that it left may hold the other end.
+const lingering = 100 * time.Millisecond
+
+// errands are the ends of a command's files: the child's, and ours.
+type errands struct {
+	child  [3]*os.File
+	input  *os.File // nil without input
+	output map[byte]*os.File
+	tty    bool
+	ended  atomic.Bool
+}
+
+func openErrands(cmd *command) (e *errands, err error) {
+	e = &errands{output: map[byte]*os.File{}}
+	if cmd.Rows > 0 {
+		return e, e.openTerminal(cmd.Rows, cmd.Columns)
+	}
+	if cmd.Input == "" {
+		e.child[0], err = os.Open(os.DevNull)
+	} else {
+		e.child[0], e.input, err = os.Pipe()
+	}
+	for i, kind := range []byte{frameOutput, frameErrors} {
+		if err == nil {
+			e.output[kind], e.child[1+i], err = os.Pipe()
+		}
+	}
+	if err != nil {
+		e.close()
+	}
+	return e, err
+}
+
+// openTerminal makes a terminal of its own for the command (pts(4)).
+func (e *errands) openTerminal(rows, columns uint16) error {
+	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	e.tty, e.input, e.output[frameOutput] = true, near, near
+	number, err := unix.IoctlGetInt(int(near.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(near.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	var far *os.File
+	if err == nil {
+		far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		near.Close()
+		return err
+	}
+	// Fd made it block; a blocked read would not hear of the end.
+	unix.SetNonblock(int(near.Fd()), true)
+	e.child = [3]*os.File{far, far, far}
+	resize(near, rows, columns)
+	return nil
+}
+
+func resize(terminal *os.File, rows, columns uint16) {
+	if raw, err := terminal.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) {
+			unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+		})
+	}
+}
+
+func (e *errands) closeChild() {
+	for _, f := range e.child {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+func (e *errands) close() {
+	e.closeChild()
+	if e.input != nil {
+		e.input.Close()
+	}
+	for _, f := range e.output {
+		f.Close()
+	}
+}
+
+// carry sends what the command writes, until nobody holds the other end, or it
+// ended and no more comes.
+func (e *errands) carry(c *channel, kind byte, f *os.File) {
+	b := make([]byte, 32<<10)
+	for {
+		if e.ended.Load() {
+			f.SetReadDeadline(time.Now().Add(lingering))
+		}
+		n, err := f.Read(b)
+		if n > 0 && c.sendFrame(kind, b[:n]) != nil || err != nil {
+			return
+		}
+	}
+}
+
+// finish is for a command that ended.
+func (e *errands) finish() {
+	e.ended.Store(true)
+	for _, f := range e.output {
+		f.SetReadDeadline(time.Now().Add(lingering))
+	}
+}
+
+// feed brings the command its input.
+func (e *errands) feed(from *channel) {
+	io.Copy(e.input, from)
+	if !e.tty {
+		e.input.Close()
+	}
+}
+
+// lookPath finds the command's file as its caller would, in the caller's PATH.
+func lookPath(cmd *command) (string, error) {
+	name := cmd.Argv[0]
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(cmd.Dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	for _, v := range cmd.Env {
+		if list, found := strings.CutPrefix(v, "PATH="); found {
+			for _, dir := range filepath.SplitList(list) {
+				if file, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(file) {
+					return file, nil
+				}
+			}
+		}
+	}
+	return "", exec.ErrNotFound
+}

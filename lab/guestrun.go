@@ -1,0 +1,141 @@
+package lab
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const inputTime = 10 * time.Second // until a command's input arrives
+
+// run runs a command and carries its frames, until it ended or its caller is gone.
+func (g *guestInit) run(c *channel, cmd *command) {
+	files, err := openErrands(cmd)
+	if err != nil {
+		c.sendFrame(frameFailed, append([]byte{notExecutable}, err.Error()...))
+		return
+	}
+	defer files.close()
+	var from *channel
+	if cmd.Input != "" {
+		if from, err = g.inputOf(cmd.Input); err != nil {
+			c.sendFrame(frameFailed, append([]byte{notExecutable}, err.Error()...))
+			return
+		}
+		defer from.Close()
+	}
+	pid, ended, err := g.spawn(cmd, files)
+	if err != nil {
+		c.sendFrame(frameFailed, append([]byte{exitCodeOf(err)}, fmt.Sprintf("%s: %v", cmd.Argv[0], err)...))
+		return
+	}
+	files.closeChild()
+	if from != nil {
+		go files.feed(from)
+	}
+	carried := make(chan bool, len(files.output))
+	for kind, f := range files.output {
+		go func() { files.carry(c, kind, f); carried <- true }()
+	}
+	go g.obeyCaller(c, pid, files)
+	status := <-ended
+	files.finish()
+	for range files.output {
+		<-carried
+	}
+	c.sendFrame(frameEnd, binary.BigEndian.AppendUint32(nil, uint32(status)))
+}
+
+// exitCodeOf is the code by which shells say that a command could not be started.
+func exitCodeOf(err error) byte {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return notFound
+	}
+	return notExecutable
+}
+
+// spawn starts the command; the keeper sends its status when it ends.
+func (g *guestInit) spawn(cmd *command, files *errands) (pid int, ended chan unix.WaitStatus, err error) {
+	file, err := lookPath(cmd)
+	if err != nil {
+		return 0, nil, err
+	}
+	attr := &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: files.tty}}
+	if info, err := os.Stat(cmd.Dir); err != nil || !info.IsDir() {
+		attr.Dir = "/"
+	}
+	for _, f := range files.child {
+		attr.Files = append(attr.Files, f.Fd())
+	}
+	ended = make(chan unix.WaitStatus, 1)
+	g.keeper.mu.Lock()
+	defer g.keeper.mu.Unlock()
+	if pid, err = syscall.ForkExec(file, cmd.Argv, attr); err == nil {
+		g.others[pid] = ended
+	}
+	return pid, ended, err
+}
+
+// signalChild signals a child that somebody waits for; one that is gone has left
+// its number to others.
+func (g *guestInit) signalChild(pid int, s unix.Signal) {
+	g.keeper.mu.Lock()
+	defer g.keeper.mu.Unlock()
+	if g.others[pid] != nil {
+		unix.Kill(pid, s)
+	}
+}
+
+// obeyCaller does what the caller's frames say; when he is gone, the command is
+// killed.
+func (g *guestInit) obeyCaller(c *channel, pid int, files *errands) {
+	for {
+		kind, data, err := c.receiveFrame()
+		switch {
+		case err != nil:
+			g.signalChild(pid, unix.SIGKILL)
+			return
+		case kind == frameSignal && len(data) == 1:
+			g.signalChild(pid, unix.Signal(data[0]))
+		case kind == frameSize && len(data) == 4 && files.tty:
+			resize(files.output[frameOutput], binary.BigEndian.Uint16(data), binary.BigEndian.Uint16(data[2:]))
+		}
+	}
+}
+
+// bring hands a connection to the command that waits for it.
+func (g *guestInit) bring(name string, c *channel) (taken bool) {
+	select {
+	case g.input(name) <- c:
+		taken = true
+	case <-time.After(inputTime):
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.inputs, name)
+	return taken
+}
+
+func (g *guestInit) input(name string) chan *channel {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.inputs[name] == nil {
+		g.inputs[name] = make(chan *channel)
+	}
+	return g.inputs[name]
+}
+
+func (g *guestInit) inputOf(name string) (*channel, error) {
+	select {
+	case c := <-g.input(name):
+		return c, nil
+	case <-time.After(inputTime):
+		return nil, errors.New("the command's input does not come")
+	}
+}

@@ -1,0 +1,201 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/lab/boot"
+)
+
+// bootTime bounds how long machines take until they answer: an emulated one
+// takes four seconds on an idle processor, and many times that on a busy one.
+const bootTime = 5 * time.Minute
+
+const (
+	initramfsName  = "initramfs"
+	consoleName    = "console.log"
+	guestStateName = "guest.json" // what the guest tells of its programs
+)
+
+// machineSpec is what the init and the guest of a virtual machine need to know.
+type machineSpec struct {
+	Emulator []program  `json:"emulator"`
+	NICs     []guestNIC `json:"nics"`
+	Routes   []hop      `json:"routes"`
+	Control  string     `json:"control"` // the MAC of the control channel's NIC
+	Modules  string     `json:"modules"` // the kernel's folder below /lib/modules, as the machine has it
+	Env      []string   `json:"env"`     // of all programs in the guest
+}
+
+// guestNIC is a NIC as the guest shall have it: eth0, eth1, and so on. A spare
+// one has no address, and stays down.
+type guestNIC struct {
+	MAC       string         `json:"mac"`
+	MTU       int            `json:"mtu"`
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	Router    bool           `json:"router,omitempty"`
+}
+
+// machine says what a virtual machine needs to know.
+func (t Topology) machine(n *Node, number int) *machineSpec {
+	kernel, _ := findKernel(n.Machine)
+	m := &machineSpec{Routes: t.routes(n), Control: controlMAC(number).String(), Modules: filepath.Join(kernel.Dir, "lib/modules"), Env: insideEnvironment()}
+	for i := range len(n.NICs) + n.Spare {
+		nic := n.nic(i)
+		g := guestNIC{MAC: hardware(number, 2*i).String(), MTU: nic.MTU, Router: n.Router}
+		if i < len(n.NICs) {
+			g.Addresses = nic.Addresses
+		}
+		m.NICs = append(m.NICs, g)
+	}
+	m.Emulator = emulator(kernel, m)
+	return m
+}
+
+// controlMAC is that of the control channel's NIC: a side that no other has.
+func controlMAC(number int) net.HardwareAddr { return hardware(number, 255) }
+
+func findKernel(version string) (boot.Kernel, bool) {
+	all := boot.Kernels()
+	i := slices.IndexFunc(all, func(k boot.Kernel) bool { return k.Version == version })
+	if i < 0 {
+		return boot.Kernel{}, false
+	}
+	return all[i], true
+}
+
+// checkMachines refuses virtual machines that cannot run here.
+func (t Topology) checkMachines() error {
+	for _, n := range t.Hosts {
+		if n.Machine == "" {
+			continue
+		}
+		if !slices.Contains(boot.Versions(), n.Machine) {
+			return bad("kernel of "+n.Name, n.Machine, "choose "+strings.Join(boot.Versions(), " or "))
+		}
+		if reason := MissingForMachines(n.Machine); reason != "" {
+			return heddle.Errorf(heddle.NotOnKernel, "run a virtual machine", n.Name, reason)
+		}
+	}
+	return nil
+}
+
+// MissingForMachines says what keeps virtual machines with that kernel from running
+// here, and what to do about it; it is empty when nothing does.
+func MissingForMachines(version string) string {
+	if reason := boot.MissingHere(); reason != "" {
+		return reason
+	}
+	if _, found := findKernel(version); !found {
+		return boot.MissingKernel(version)
+	}
+	if virtiofsd() == "" {
+		return "no virtiofsd: install the package qemu-system-common (Debian 12) or virtiofsd (later ones)"
+	}
+	for _, tool := range []string{"depmod", "modprobe"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "no " + tool + ": install the package kmod"
+		}
+	}
+	return ""
+}
+
+// prepareMachines makes what machines boot from: one initramfs for each kernel.
+func (l *Lab) prepareMachines() error {
+	made := map[string]string{}
+	for _, n := range l.Topology.Hosts {
+		if n.Machine == "" {
+			continue
+		}
+		file := filepath.Join(l.folder, n.Name, initramfsName)
+		if same := made[n.Machine]; same != "" {
+			if err := os.Link(same, file); err != nil {
+				return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+			}
+			continue
+		}
+		kernel, _ := findKernel(n.Machine)
+		err := kernel.IndexModules()
+		if err == nil {
+			err = kernel.WriteInitramfs(file, guestModules)
+		}
+		if err != nil {
+			return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+		}
+		made[n.Machine] = file
+	}
+	return nil
+}
+
+// awaitMachines waits until all machines answer.
+func (l *Lab) awaitMachines(ctx context.Context) error {
+	all := slices.DeleteFunc(slices.Concat(l.Routers, l.Hosts), func(h *Host) bool { return h.Machine == "" })
+	if len(all) == 0 {
+		return nil
+	}
+	l.Topology.Progress(fmt.Sprintf("booting %d machines (%s)", len(all), all[0].Accelerator))
+	ctx, cancel := context.WithTimeout(ctx, bootTime)
+	defer cancel()
+	return eachHost(all, func(h *Host) error { return h.awaitMachine(ctx) })
+}
+
+// awaitMachine asks again and again: short at first, since what is asked before
+// there is a guest is lost, then longer, for a guest that is slow to answer.
+func (h *Host) awaitMachine(ctx context.Context) error {
+	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
+		try, cancel := context.WithTimeout(ctx, wait)
+		err := h.tell(try, request{Verb: verbReady})
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case !h.Alive():
+			return h.failed(qemuProgram, errors.New("the host's init ended"))
+		case !h.runs():
+			return h.failed(qemuProgram, errors.New("the emulator "+h.standing(qemuProgram).Ending+h.console()))
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return h.failed(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
+		}
+	}
+}
+
+// runs reports whether the host lives, and its emulator, if it has one.
+func (h *Host) runs() bool {
+	if !h.Alive() {
+		return false
+	}
+	at := h.standing(qemuProgram)
+	return h.Machine == "" || at.Pid != 0 || at.Ending == ""
+}
+
+// console is the end of what the machine's kernel said.
+func (h *Host) console() string {
+	if text := tail(filepath.Join(h.folder, consoleName)); text != "" {
+		return "; its console ends:\n" + strings.ReplaceAll(text, "\r", "")
+	}
+	return ""
+}
+
+// Emulated is true of a virtual machine without a real processor: what works there
+// works, but its speed says nothing.
+func (h *Host) Emulated() bool { return h.Accelerator == emulated }
+
+// patience is how long something may take in the host: an emulated processor is
+// slow, and more so beside others.
+func (h *Host) patience(d time.Duration) time.Duration {
+	if h.Emulated() {
+		return 10 * d
+	}
+	return d
+}

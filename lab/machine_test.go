@@ -1,0 +1,266 @@
+package lab_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/lab/boot"
+)
+
+// needMachines skips where there is no emulator, or fails if there shall be one.
+func needMachines(t *testing.T, kernel string) {
+	t.Helper()
+	needRoot(t)
+	reason := lab.MissingForMachines(kernel)
+	switch {
+	case reason == "":
+	case os.Getenv("HEDDLE_REQUIRE_VM") == "1":
+		t.Fatal(reason)
+	default:
+		t.Skip(reason)
+	}
+}
+
+// machines is two virtual machines and a host of namespaces beside them.
+func machines(t *testing.T, kernel string) *lab.Lab {
+	t.Helper()
+	needMachines(t, kernel)
+	before := survey(t)
+	start := time.Now()
+	top := lab.Topology{Name: "machines", Dir: t.TempDir(), Machine: kernel, Agent: lab.Agent{Command: testAgent(t)},
+		Hosts: []lab.Node{{Name: "host1", Daemons: []lab.Daemon{{Name: "waiter", Command: []string{"sleep", "1000"}}}},
+			{Name: "host2", NICs: []lab.NIC{{MTU: 1400}}}, {Name: "host3", Machine: lab.Namespaces}}}
+	l, err := lab.Raise(t.Context(), top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("two machines, with agents: up in %.1f s (%s)", time.Since(start).Seconds(), l.Hosts[0].Accelerator)
+	t.Cleanup(func() {
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		noTrace(t, before, top.Dir)
+	})
+	return l
+}
+
+// TestMachines does to virtual machines what other tests do to namespaces: one lab
+// for all, since each boot costs seconds.
+func TestMachines(t *testing.T) {
+	for _, kernel := range boot.Versions() {
+		t.Run("linux-"+kernel, func(t *testing.T) {
+			l := machines(t, kernel)
+			if got := in(t, l, "host1", "uname", "-r"); !strings.HasPrefix(got, kernel+".") {
+				t.Errorf("kernel %s, want %s", got, kernel)
+			}
+			for name, check := range map[string]func(*testing.T, *lab.Lab){
+				"wires": machineWires, "commands": machineCommands, "files": machineFiles, "agents": machineAgents, "faults": machineFaults} {
+				t.Run(name, func(t *testing.T) { check(t, l) })
+			}
+		})
+	}
+}
+
+func machineWires(t *testing.T, l *lab.Lab) {
+	for _, pair := range [][2]string{{"host1", "172.31.240.12"}, {"host2", "fd99:172:31:240::11"}, {"host3", "172.31.240.11"}, {"host1", "fd99:172:31:240::1"}} {
+		reaches(t, l, pair[0], pair[1], true)
+	}
+	in(t, l, "host1", "ping", "-c1", "-W20", "host3")
+	if got := in(t, l, "host2", "cat", "/sys/class/net/eth0/mtu"); got != "1400" {
+		t.Errorf("MTU %s", got)
+	}
+	// The control channel is out of sight.
+	if got := in(t, l, "host1", "ls", "/sys/class/net"); got != "eth0\nlo" {
+		t.Errorf("NICs %q", got)
+	}
+	if a, b := in(t, l, "host1", "cat", "/sys/class/net/eth0/address"), "02:68:6c:00:00:0b"; a != b {
+		t.Errorf("MAC %s, want %s", a, b)
+	}
+}
+
+func machineCommands(t *testing.T, l *lab.Lab) {
+	for _, c := range []struct {
+		argv []string
+		code int
+	}{{[]string{"sh", "-c", "exit 7"}, 7}, {[]string{"true"}, 0}, {[]string{"no-such-command"}, 127}, {[]string{"/etc/passwd"}, 126}} {
+		_, err := try(t, l, "host1", c.argv...)
+		var exit *exec.ExitError
+		if code := 0; errors.As(err, &exit) {
+			code = exit.ExitCode()
+			if code != c.code {
+				t.Errorf("%v: exit code %d, want %d", c.argv, code, c.code)
+			}
+		} else if err != nil || c.code != 0 {
+			t.Errorf("%v: %v, want exit code %d", c.argv, err, c.code)
+		}
+	}
+	h := l.Hosts[0]
+	cmd, err := h.Command(t.Context(), "sh", "-c", `cat; printf '%s %s' "$WORD" "$PWD" >&2; kill -TERM $$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	much := bytes.Repeat([]byte("heddle\n"), 100_000)
+	var out, words bytes.Buffer
+	cmd.Dir, cmd.Env = "/etc", append(os.Environ(), "WORD=weft")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(much), &out, &words
+	err = cmd.Run()
+	if !bytes.Equal(out.Bytes(), much) || words.String() != "weft /etc" {
+		t.Errorf("%d bytes of %d came back, and %q", out.Len(), len(much), words.String())
+	}
+	if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("ended with %v, want SIGTERM", err)
+	}
+	// A caller that goes takes the command along.
+	ctx, cancel := context.WithCancel(t.Context())
+	if cmd, err = h.Command(ctx, "sleep", "987"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	sleeps := func() bool { _, err := try(t, l, "host1", "pgrep", "-fx", "sleep 987"); return err == nil }
+	soon(t, "the command runs", sleeps)
+	cancel()
+	cmd.Wait()
+	soon(t, "the command is gone", func() bool { return !sleeps() })
+}
+
+// soon is eventually for an emulated processor.
+func soon(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
+
+// machineFiles: a machine sees this one's files, and what it writes stays there.
+func machineFiles(t *testing.T, l *lab.Lab) {
+	file := filepath.Join(t.TempDir(), "word")
+	if err := os.WriteFile(file, []byte("warp"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := in(t, l, "host1", "sh", "-c", `cat "$0"; echo weft >"$0"; echo x >/etc/of-the-machine; cat "$0"`, file); got != "warpweft" {
+		t.Errorf("the machine reads %q", got)
+	}
+	if b, _ := os.ReadFile(file); string(b) != "warp" {
+		t.Errorf("this machine's file became %q", b)
+	}
+	if _, err := os.Stat("/etc/of-the-machine"); err == nil {
+		t.Error("a machine writes to this one's /etc")
+	}
+	// A module that nobody named loads when it is asked for.
+	in(t, l, "host1", "ip", "link", "add", "dummy7", "type", "dummy")
+}
+
+func machineAgents(t *testing.T, l *lab.Lab) {
+	ctx, h := t.Context(), l.Hosts[1]
+	if got := ask(t, h); got != "host2" {
+		t.Errorf("the agent says %q", got)
+	}
+	if err := l.KillAgent(ctx, "host2"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := try(t, l, "host2", "pgrep", "-f", "test-agent --name"); err == nil {
+		t.Errorf("the agent runs on: %s", out)
+	}
+	if err := h.StartAgent(ctx, "--say", "-again"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(t, h); got != "host2-again" {
+		t.Errorf("the agent says %q", got)
+	}
+	if log, _ := os.ReadFile(h.Log); strings.Count(string(log), "agent host2 starts") != 2 {
+		t.Errorf("the agent's log is\n%s", log)
+	}
+	if err := l.Pause(ctx, "host2", false); err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		return in(t, l, "host2", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -f "[t]est-agent --name")/stat`)
+	}
+	soon(t, "the agent is stopped", func() bool { return state() == "T" })
+	if err := l.Continue(ctx, "host2"); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the agent goes on", func() bool { return state() != "T" })
+}
+
+func machineFaults(t *testing.T, l *lab.Lab) {
+	ctx := t.Context()
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(l.Cut(ctx, "host1", "host2", false))
+	reaches(t, l, "host1", "172.31.240.12", false)
+	reaches(t, l, "host1", "172.31.240.13", true)
+	do(l.Heal(ctx, "host1", "host2"))
+	reaches(t, l, "host1", "fd99:172:31:240::12", true)
+	do(l.Impair(ctx, "host1", lab.Out, lab.Impairment{Loss: 1}))
+	reaches(t, l, "host2", "172.31.240.11", false)
+	do(l.Impair(ctx, "host1", lab.Out, lab.Impairment{}))
+	reaches(t, l, "host2", "172.31.240.11", true)
+	passes := func(size int) bool {
+		_, err := try(t, l, "host1", "ping", "-n", "-c2", "-W5", "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.13")
+		return err == nil
+	}
+	soon(t, "1500 bytes pass", func() bool { return passes(1500) })
+	do(l.SetMTU(ctx, "host1", 1300, false))
+	if got := in(t, l, "host1", "cat", "/sys/class/net/eth0/mtu"); got != "1300" || passes(1400) || !passes(1300) {
+		t.Errorf("MTU 1300: the machine has %s, 1400 bytes pass: %v", got, passes(1400))
+	}
+	do(l.ClearFaults(ctx))
+	soon(t, "1500 bytes pass again", func() bool { return passes(1500) })
+}
+
+// A maker that is killed while its machines boot leaves none of them running.
+func TestKilledMakerOfMachines(t *testing.T) {
+	kernel := boot.Versions()[0]
+	needMachines(t, kernel)
+	before, dir := survey(t), t.TempDir()
+	options, err := json.Marshal(lab.Options{Dir: dir, Machine: kernel, NoAgent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := exec.Command("/proc/self/exe", "test-up", string(options))
+	if err := maker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var l *lab.Lab
+	soon(t, "the machines boot", func() bool {
+		l, err = lab.Load(dir, "lab")
+		consoles, _ := filepath.Glob(filepath.Join(dir, "lab", "host*", "console.log"))
+		return err == nil && len(consoles) == 2
+	})
+	maker.Process.Kill()
+	maker.Wait()
+	soon(t, "the machines are gone", func() bool { return !alive(l) })
+	if err := l.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	noTrace(t, before, dir)
+}
+
+func alive(l *lab.Lab) bool {
+	for _, h := range l.Hosts {
+		if h.Alive() {
+			return true
+		}
+	}
+	return false
+}

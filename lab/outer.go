@@ -1,0 +1,100 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// A machine's wires end in the namespace of its emulator: a bridge without
+// memory, which is a hub, joins each to the TAP of a NIC. So wires, and all that
+// can be wrong with them, are the same for both kinds of hosts.
+//
+//	switch: host1 ══ eth0 ─ hub0 ─ tap0 ── virtio-net ── eth0 of the guest
+
+func tapName(nic int) string { return fmt.Sprintf("tap%d", nic) }
+
+func hubName(nic int) string { return fmt.Sprintf("hub%d", nic) }
+
+// plugMachine joins the host's ends of so many wires to TAPs, and makes the one
+// of the control channel.
+func (s *stack) plugMachine(nics, number int) error {
+	for i := range nics {
+		if err := s.plugTAP(i, number); err != nil {
+			return fmt.Errorf("join %s to %s: %w", NICName(i), tapName(i), err)
+		}
+	}
+	if err := s.makeTAP(controlLink); err != nil {
+		return err
+	}
+	if err := s.raise(controlLink, []netip.Prefix{netip.MustParsePrefix(outerAddr)}); err != nil {
+		return err
+	}
+	link, err := s.LinkByName(controlLink)
+	if err != nil {
+		return err
+	}
+	// Known for good: who asks before there is a guest must not wait for neighbour
+	// discovery to try again.
+	guest := netip.MustParsePrefix(guestAddr).Addr()
+	return s.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: guest.AsSlice(), HardwareAddr: controlMAC(number)})
+}
+
+func (s *stack) plugTAP(nic, number int) error {
+	if err := s.makeTAP(tapName(nic)); err != nil {
+		return err
+	}
+	forget, noSnooping := uint32(0), false
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.HardwareAddr = hubName(nic), outerMAC(number, nic)
+	if err := s.LinkAdd(&netlink.Bridge{LinkAttrs: attrs, AgeingTime: &forget, MulticastSnooping: &noSnooping}); err != nil {
+		return err
+	}
+	// Nobody but the guest speaks on the wire.
+	if err := s.mute(hubName(nic), true); err != nil {
+		return err
+	}
+	for _, name := range []string{NICName(nic), tapName(nic)} {
+		link, err := s.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		// The guest's NIC has the address that the wire's end was made with.
+		if err := s.LinkSetHardwareAddr(link, outerMAC(number, nic)); err != nil {
+			return err
+		}
+		if err := s.join(link, hubName(nic)); err != nil {
+			return err
+		}
+	}
+	if err := s.setMTU(tapName(nic), maxTAP); err != nil {
+		return err
+	}
+	return s.raise(hubName(nic), nil)
+}
+
+// maxTAP is the largest MTU that a TAP takes (tun.c): what passes is the wire's
+// business.
+const maxTAP = maxMTU - 14
+
+// outerMAC is no guest's: another bit of the first byte is set.
+func outerMAC(number, nic int) net.HardwareAddr {
+	mac := hardware(number, 2*nic)
+	mac[0] |= 4
+	return mac
+}
+
+// makeTAP makes a TAP that stays without a program.
+func (s *stack) makeTAP(name string) error {
+	return s.within(func() error {
+		tap, err := openTAP(name)
+		if err != nil {
+			return err
+		}
+		defer tap.Close()
+		return unix.IoctlSetInt(int(tap.Fd()), unix.TUNSETPERSIST, 1)
+	})
+}

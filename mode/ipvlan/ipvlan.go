@@ -1,0 +1,148 @@
+// Package ipvlan is the mode in which the containers have addresses of their own
+// behind their parent's MAC address: what a cloud delivers to a NIC with several
+// addresses, or a wireless access point to a station.
+//
+//	container                            host
+//	eth0 (one of the NIC's) ──┐
+//	eth0 (one of the NIC's) ──┼── lan0 ── the network
+//	hi… (the node's address) ─┘
+//
+// Among themselves, and with the network, the containers talk past the host's stack.
+// So that host and containers reach each other, the host has a device of its own
+// beside them (the slave) with the node's address, and a route to each container
+// through it. What containers send to services, to addresses that only the host's
+// rules know, is taken on the parent's egress and arrives on the slave, where those
+// rules see it; replies come back to the node's address.
+package ipvlan
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Mode is the ipvlan mode.
+type Mode struct{}
+
+func (Mode) Name() string { return "ipvlan" }
+
+// SharesParentSubnet is true: the containers' addresses are the parent's network's.
+func (Mode) SharesParentSubnet() bool { return true }
+
+// CommonSubnet is true: several NICs of a host may be in one subnet, each with
+// addresses of its own; the host has a route to each container.
+func (Mode) CommonSubnet() bool { return true }
+
+// The sub-modes (ip-link(8)).
+const (
+	subL2  = "l2"
+	subL3  = "l3"
+	subL3S = "l3s"
+)
+
+func subMode(n heddle.Network) string {
+	if s := n.Options["ipvlan_mode"]; s != "" {
+		return s
+	}
+	return subL2
+}
+
+// Complete takes the parent, the subnets and the routers from the host.
+func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	return heddle.OnLAN(h, n)
+}
+
+// MAC is the parent's own, for all.
+func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
+	parent, _ := h.Link(n.Parent)
+	return parent.MAC
+}
+
+// Check refuses what the parent or the sub-mode cannot give.
+func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	if err := heddle.CheckParent(h, n); err != nil {
+		return err
+	}
+	if err := checkOptions(n); err != nil {
+		return err
+	}
+	parent, _ := h.Link(n.Parent)
+	on := "network " + n.Name + " on interface"
+	switch {
+	case len(n.Subnets) == 0:
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has no address to take a subnet from; name it with --subnet, and the router with --gateway")
+	case n.Internal:
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on the parent's network, and nothing on this host can keep them from it; for an internal network use mode bridge")
+	case parent.MAC == "":
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it has no MAC address that containers could share; name an Ethernet interface")
+	case !parent.Up:
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+	case subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0:
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
+	}
+	if err := checkServices(h, n); err != nil {
+		return err
+	}
+	return heddle.CheckMTU(h, n)
+}
+
+// options of the mode. Ipvlan_mode is the sub-mode; ipvlan_flag is known for
+// Docker's sake; services names the prefixes that go to the host's stack, redirect
+// how.
+var options = []string{"ipvlan_mode", "ipvlan_flag", "services", "redirect"}
+
+func checkOptions(n heddle.Network) error {
+	if err := heddle.CheckOptions(n, options...); err != nil {
+		return err
+	}
+	bad := func(key, remedy string) error {
+		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+n.Options[key], remedy)
+	}
+	if !slices.Contains([]string{subL2, subL3, subL3S}, subMode(n)) {
+		return bad("ipvlan_mode", "give l2, l3 or l3s")
+	}
+	switch n.Options["ipvlan_flag"] {
+	case "", "bridge":
+	case "private", "vepa":
+		return bad("ipvlan_flag", "it keeps the containers on a parent from each other, and from the host's own device there; leave it out, or give bridge")
+	default:
+		return bad("ipvlan_flag", "give bridge, or leave it out")
+	}
+	if !slices.Contains([]string{"", "auto", "ebpf", "u32"}, n.Options["redirect"]) {
+		return bad("redirect", "give auto, ebpf or u32")
+	}
+	if n.Options["redirect"] != "" && n.Options["services"] == "" {
+		return bad("redirect", "it says how services are reached; name them with services=CIDR,…")
+	}
+	return nil
+}
+
+// Beside refuses a parent with macvlan devices, and one with another sub-mode: the
+// kernel has one for all devices on a parent.
+func (Mode) Beside(n, other heddle.Network) error {
+	what, beside := "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent
+	switch {
+	case n.Mode == "macvlan" || other.Mode == "macvlan":
+		return heddle.Errorf(heddle.PlanConflict, what, beside, "an interface carries either macvlan or ipvlan devices; give one of them another parent")
+	case n.Mode == other.Mode && subMode(n) != subMode(other):
+		return heddle.Errorf(heddle.PlanConflict, what, beside, "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n)+"; give one of them another parent")
+	}
+	return nil
+}
+
+// Limits says what ipvlan takes out of the host's hands.
+func (Mode) Limits(n heddle.Network) []string {
+	all := []string{
+		"no guard on this host sees the traffic between ipvlan neighbours: forged addresses of a container reach the parent's network; a cloud's switch drops those that it has not given to the NIC",
+		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the parent's network at their own addresses",
+		"the network is not asked whether an address is in use: give out with --ip-range only what the cloud has given to this NIC, or what no DHCP server and no other host uses",
+		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
+	}
+	if subMode(n) != subL2 {
+		all = append(all, "in sub-mode "+subMode(n)+" no broadcast and no multicast reaches the containers, and the network's router needs a route to their addresses by this host")
+	}
+	if n.Options["services"] != "" {
+		all = append(all, "services are reached if the host's rules masquerade what they send on (kube-proxy: --masquerade-all); 'heddle doctor' looks for it")
+	}
+	return all
+}

@@ -1,0 +1,157 @@
+package ipvlan
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// servicePriority is that of the rules about services, within heddle's band;
+// serviceTable leads nowhere.
+const (
+	servicePriority = heddle.RulePriorityFrom + 128
+	serviceTable    = (heddle.RouteProtocol + 1) << 16
+)
+
+// Network plans the host's own device on the parent, and the way to services.
+func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
+	parent, ok := h.Link(n.Parent)
+	if !ok {
+		return heddle.Plan{}, heddle.CheckParent(h, n)
+	}
+	slave := heddle.Slave(parent, subMode(n))
+	s := heddle.State{Links: []heddle.Link{slave}, Sysctls: sysctls(h, n, slave.Name)}
+	for _, a := range nodeAddresses(h, n) {
+		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
+	}
+	all, err := services(n)
+	if err != nil || len(all) == 0 {
+		return heddle.Plan{Host: s}, err
+	}
+	s.Sysctls = append(s.Sysctls, heddle.Forwarding(h, n)...)
+	by := n.Options["redirect"]
+	if by == "auto" {
+		by = ""
+	}
+	for _, p := range all {
+		// what no rule has taken further would leave by the parent, and be taken again
+		nowhere := heddle.Route{Dst: heddle.AnyPrefix(p.Addr()), Type: "unreachable", Table: serviceTable}
+		if !slices.Contains(s.Routes, nowhere) {
+			s.Routes = append(s.Routes, nowhere)
+		}
+		s.Rules = append(s.Rules, heddle.Rule{Priority: servicePriority, Iif: slave.Name, To: p, Table: serviceTable})
+		s.Redirects = append(s.Redirects, heddle.Redirect{Link: parent.Name, To: slave.Name, Prefix: p, By: by})
+	}
+	return heddle.Plan{Host: s}, nil
+}
+
+// sysctls make the slave take what containers send from behind it, and keep the
+// addresses of services (which IPVS has on a device of its own) off ARP there. What
+// containers send to an address that the parent itself has arrives on the parent.
+func sysctls(h heddle.HostFacts, n heddle.Network, slave string) []heddle.Sysctl {
+	conf := "net/ipv4/conf/" + slave + "/"
+	all := []heddle.Sysctl{{Name: conf + "rp_filter", Value: "2"}, {Name: conf + "arp_ignore", Value: "1"}, {Name: conf + "arp_announce", Value: "2"}}
+	if heddle.OfFamily(ownAddresses(h, n), netip.IPv4Unspecified()).IsValid() {
+		all = append(all, heddle.Sysctl{Name: "net/ipv4/conf/" + n.Parent + "/rp_filter", Value: "2"})
+	}
+	if n.HasFamily(false) {
+		all = append(all, heddle.Sysctl{Name: "net/ipv6/conf/" + slave + "/accept_ra", Value: "0"})
+	}
+	return all
+}
+
+// nodeAddresses are those that the slave gets: the node's, of the interface with the
+// default route. None if that is the parent: its addresses would arrive on the slave
+// instead, the answers to the host's own ARP among them.
+func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
+	up, ok := h.Uplink(heddle.Network{})
+	if !ok || up.Name == n.Parent {
+		return nil
+	}
+	var all []netip.Addr
+	for _, p := range up.Addrs {
+		a := p.Addr()
+		if n.HasFamily(a.Is4()) && !a.IsLinkLocalUnicast() && !heddle.OfFamily(all, a).IsValid() {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// ownAddresses are those that the parent itself has on the network.
+func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
+	parent, _ := h.Link(n.Parent)
+	return heddle.AddressesOnLAN(parent, n)
+}
+
+// Endpoint plans the container's device, and the ways between it and the host. In
+// sub-mode l2 both know each other's MAC address, the parent's: nobody has to ask.
+func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	if len(e.Ports) > 0 {
+		return heddle.Plan{}, heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "an ipvlan container is on the parent's network at its own address and has all its ports there; leave the published ports out")
+	}
+	parent, ok := h.Link(n.Parent)
+	if !ok {
+		return heddle.Plan{}, heddle.CheckParent(h, n)
+	}
+	plan := heddle.Plan{Pod: pod(n, e)}
+	slave := heddle.Slave(parent, subMode(n)).Name
+	hosts := append(nodeAddresses(h, n), ownAddresses(h, n)...)
+	for _, p := range e.Addrs {
+		a := p.Addr()
+		if subMode(n) == subL2 {
+			plan.Host.Neighbours = append(plan.Host.Neighbours, heddle.Neighbour{Link: slave, Addr: a, MAC: parent.MAC})
+		}
+		plan.Host.Routes = append(plan.Host.Routes, heddle.Route{Dst: heddle.Single(a), Link: slave, Src: heddle.OfFamily(hosts, a)})
+	}
+	for _, a := range hosts {
+		plan.Pod = meet(plan.Pod, n, e, a, parent.MAC)
+	}
+	return plan, nil
+}
+
+// meet leads the container to one of the host's addresses without the network's
+// router: that would bring it to the host by another interface.
+func meet(s heddle.State, n heddle.Network, e heddle.Endpoint, host netip.Addr, mac heddle.MAC) heddle.State {
+	subnet := heddle.OfFamily(addresses(e), host)
+	if !subnet.IsValid() {
+		return s
+	}
+	if subMode(n) == subL2 {
+		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: e.Interface(), Addr: host, MAC: mac})
+	}
+	if !slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return p.Contains(host) }) {
+		s.Routes = append(s.Routes, heddle.Route{Dst: heddle.Single(host), Link: e.Interface()})
+	}
+	return s
+}
+
+func addresses(e heddle.Endpoint) (all []netip.Addr) {
+	for _, p := range e.Addrs {
+		all = append(all, p.Addr())
+	}
+	return all
+}
+
+func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
+	link := heddle.Link{Name: e.Interface(), Kind: "ipvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU,
+		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
+	// the link-local address comes from one that is the container's alone: two of
+	// one parent may not have the same
+	e.MAC = e.ID.DefaultMAC(n.ID, 0)
+	s := heddle.PodBasics(n, e, link)
+	for _, a := range e.Addrs {
+		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: a})
+		gw, ok := n.GatewayFor(a.Addr())
+		if !ok || !e.DefaultRoute {
+			continue
+		}
+		way := heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link.Name}
+		if subMode(n) == subL2 {
+			way.Via = gw // in the others the host routes, and nobody answers ARP
+		}
+		s.Routes = append(s.Routes, way)
+	}
+	return s
+}

@@ -1,0 +1,55 @@
+package ipvlan
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// services are the prefixes whose traffic goes through the host's stack.
+func services(n heddle.Network) ([]netip.Prefix, error) {
+	option := n.Options["services"]
+	if option == "" {
+		return nil, nil
+	}
+	var all []netip.Prefix
+	for _, text := range strings.Split(option, ",") {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, heddle.Wrap(heddle.BadOption, "read services of network", n.Name, err, "give prefixes joined by commas, such as services=10.96.0.0/12,fd00:96::/112")
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
+}
+
+// checkServices refuses prefixes that cannot be taken out of the containers'
+// traffic.
+func checkServices(h heddle.HostFacts, n heddle.Network) error {
+	all, err := services(n)
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		bad := func(remedy string) error {
+			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "services="+p.String(), remedy)
+		}
+		switch {
+		case subMode(n) != subL2:
+			return bad("services are reached in sub-mode l2 only: in " + subMode(n) + " replies would not pass the rules that made the requests; use ipvlan_mode=l2")
+		case p.Bits() == 0:
+			return bad("that is everything; name the prefixes of the services")
+		case !n.HasFamily(p.Addr().Is4()):
+			return bad("no container has an address of that family; leave it out, or give the network a subnet of that family")
+		case slices.ContainsFunc(n.Subnets, p.Overlaps):
+			return bad("it overlaps with the network's own subnet; services have addresses of their own")
+		case slices.ContainsFunc(all[:i], p.Overlaps):
+			return bad("it overlaps with another one; name the larger one only")
+		case !heddle.OfFamily(append(nodeAddresses(h, n), ownAddresses(h, n)...), p.Addr()).IsValid():
+			return bad("the host has no address of that family, to which replies could come back; give it one")
+		}
+	}
+	return nil
+}

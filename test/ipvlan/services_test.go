@@ -1,0 +1,136 @@
+package ipvlan_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/netip"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/vm"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// large is more than fits any queue on the way.
+const large = 2 << 20
+
+// echoes sends a large text and compares what comes back.
+func echoes(from world.Place, to netip.AddrPort) error {
+	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(world.Patience * 6))
+	sent := make([]byte, large)
+	rand.Read(sent)
+	go c.Write(sent)
+	line := make([]byte, 1)
+	for line[0] != '\n' {
+		if _, err := c.Read(line); err != nil {
+			return fmt.Errorf("greeting of %s: %w", to, err)
+		}
+	}
+	got := make([]byte, large)
+	if _, err := io.ReadFull(c, got); err != nil {
+		return fmt.Errorf("large transfer from %s to %s: %w", from.Name, to, err)
+	}
+	if !bytes.Equal(got, sent) {
+		return fmt.Errorf("large transfer from %s to %s came back another", from.Name, to)
+	}
+	return nil
+}
+
+// served: every container and every node reaches all services, by both protocols and
+// families; a container its own too.
+func (s *scene) served(t *testing.T) {
+	t.Helper()
+	for _, backend := range backends {
+		if t.Failed() {
+			return // each further failure would wait for an answer in vain
+		}
+		for _, from := range []string{"a1", "a2", "b1", "c1"} {
+			s.pods[from].Gets(t, backend, 80, service(backend)...)
+		}
+		for _, n := range s.nodes {
+			n.Gets(t, backend, 80, service(backend)...)
+		}
+		for _, to := range service(backend) {
+			if err := echoes(s.pods["a1"].Place, netip.AddrPortFrom(to, 80)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// services tries one way of redirecting with all kinds of rules.
+func services(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place, redirect string, rules ...string) {
+	s := newScene(t, cloud)
+	s.populate(t, map[string]string{"services": servicePrefixes, "redirect": redirect})
+	for _, proxy := range rules {
+		t.Run(proxy, func(t *testing.T) {
+			for _, n := range s.nodes {
+				proxies[proxy](t, s, n)
+			}
+			s.served(t)
+			for _, n := range s.nodes {
+				n.auditEmpty(t)
+				n.byNobody(t)
+			}
+		})
+	}
+	t.Run("no rule", func(t *testing.T) {
+		s.pods["a1"].GetsNothing(t, 80, service("a2")...)
+	})
+}
+
+// TestServicesU32 and TestServicesProgram reach services by both ways of the
+// redirect, with offloads on and strict reverse path filters.
+func TestServicesU32(t *testing.T) { services(t, routedCloud, "u32", "iptables", "nftables", "ipvs") }
+
+func TestServicesProgram(t *testing.T) { services(t, routedCloud, "ebpf", "iptables") }
+
+// TestServicesOnPlainSwitch: the same where the network is a plain switch.
+func TestServicesOnPlainSwitch(t *testing.T) { services(t, bridgedCloud, "auto", "iptables") }
+
+// TestServicesOnUplink: the containers are on the NIC that has the node's own address
+// and default route.
+func TestServicesOnUplink(t *testing.T) {
+	s := newScene(t, routedCloud)
+	options := map[string]string{"services": servicePrefixes}
+	s.network(t, "primary1", options)
+	s.network(t, "c", options)
+	for i, name := range []string{"a1", "a2", "b1"} {
+		s.pod(t, name, "primary1", 1+i)
+	}
+	s.pod(t, "c1", "c", 1)
+	for _, n := range s.nodes {
+		byNftables(t, s, n)
+	}
+	s.served(t)
+	s.reach(t)
+	for _, n := range s.nodes {
+		n.byNobody(t)
+	}
+	s.pods["a1"].GetsNothing(t, 80, service("c1")...)
+}
+
+// These run them under the kernels of Debian, in guests of their own: each takes a
+// minute or more there.
+func TestServicesInGuests(t *testing.T) { guest(t, "^TestServicesU32$") }
+
+func TestProgramInGuests(t *testing.T) { guest(t, "^TestServices(Program|OnPlainSwitch)$") }
+
+func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
+
+// guest runs tests in guests that have IPVS too.
+func guest(t *testing.T, pattern string) {
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Boot: []string{"no_timer_check"}}
+	if path, err := exec.LookPath("ipvsadm"); err == nil {
+		g.Tools = append(g.Tools, path)
+	}
+	g.RunEverywhere(t, pattern)
+}

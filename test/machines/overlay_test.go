@@ -1,0 +1,176 @@
+// Package machines_test has agents on hosts with kernels of their own: virtual
+// machines, beside what labs of namespaces show on this machine's kernel.
+package machines_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+func TestMain(m *testing.M) {
+	lab.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
+
+// limit is how long a command may take: the processor is emulated.
+const limit = 3 * time.Minute
+
+// TestOverlay joins containers on two machines, and sees the overlay outlive its
+// agents' deaths and a cut.
+func TestOverlay(t *testing.T) {
+	cell.Need(t)
+	for _, kernel := range boot.Versions() {
+		t.Run("linux-"+kernel, func(t *testing.T) {
+			if reason := lab.MissingForMachines(kernel); reason != "" {
+				if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
+					t.Fatal(reason)
+				}
+				t.Skip(reason)
+			}
+			l := pair(t, kernel)
+			overlay(t, l, attach(t, l))
+		})
+	}
+}
+
+// pair is two machines whose agents share a store. Its server is on a host of this
+// machine's kernel: it promises answers in time.
+func pair(t *testing.T, kernel string) *lab.Lab {
+	t.Helper()
+	start := time.Now()
+	l, err := lab.Raise(t.Context(), lab.Topology{
+		Name: "machines", Dir: t.TempDir(), Machine: kernel, Store: lab.StoreEtcd, Etcd: []string{"store"},
+		Agent: lab.Agent{Command: []string{cell.Build(t, "heddled")}, Args: []string{"--fast-path", "off"}}, // package fast has its programs in guests
+		Hosts: []lab.Node{{Name: "host1"}, {Name: "host2"}, {Name: "store", Machine: lab.Namespaces, Agent: lab.Agent{Off: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("two machines with agents (%s): up in %.1f s", l.Hosts[0].Accelerator, time.Since(start).Seconds())
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, h := range l.Hosts[:2] {
+				text, _ := os.ReadFile(h.Log)
+				t.Logf("%s:\n%s", h.Name, text)
+			}
+		}
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// attach makes a container on each machine, in one network, and returns their
+// addresses of both families.
+func attach(t *testing.T, l *lab.Lab) (all [2][]string) {
+	t.Helper()
+	heddle(t, l, "host1", "network", "create", "web", "--mode", "overlay", "--subnet", "10.77.0.0/16", "--subnet", "fd77::/64")
+	soon(t, "host2 knows the network", func() bool {
+		_, err := try(t, l, "host2", command(t, "network", "show", "web")...)
+		return err == nil
+	})
+	for i, host := range []string{"host1", "host2"} {
+		in(t, l, host, "ip", "netns", "add", "c")
+		heddle(t, l, host, "attach", "web", "--netns", "c", "--id", host)
+		for _, family := range []string{"-4", "-6"} {
+			out := in(t, l, host, "ip", "-n", "c", "-o", family, "address", "show", "dev", "eth0", "scope", "global")
+			fields := strings.Fields(out)
+			if len(fields) < 4 {
+				t.Fatalf("no address: %q", out)
+			}
+			addr, _, _ := strings.Cut(fields[3], "/")
+			all[i] = append(all[i], addr)
+		}
+	}
+	return all
+}
+
+func overlay(t *testing.T, l *lab.Lab, containers [2][]string) {
+	ctx := t.Context()
+	both := func(want bool) {
+		t.Helper()
+		for i, host := range []string{"host1", "host2"} {
+			for _, to := range containers[1-i] {
+				soon(t, host+" to "+to, func() bool {
+					_, err := try(t, l, host, "ip", "netns", "exec", "c", "ping", "-n", "-c1", "-W2", to)
+					return (err == nil) == want
+				})
+			}
+		}
+	}
+	both(true)
+	for _, h := range l.Hosts[:2] {
+		if err := l.KillAgent(ctx, h.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both(true)
+	for _, h := range l.Hosts[:2] {
+		if err := h.StartAgent(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Cut(ctx, "host1", "host2", false); err != nil {
+		t.Fatal(err)
+	}
+	both(false)
+	if err := l.Heal(ctx, "host1", "host2"); err != nil {
+		t.Fatal(err)
+	}
+	both(true)
+	for _, host := range []string{"host1", "host2"} {
+		heddle(t, l, host, "detach", host)
+		heddle(t, l, host, "audit")
+	}
+}
+
+func command(t *testing.T, args ...string) []string {
+	return append([]string{cell.Build(t, "heddle")}, args...)
+}
+
+func heddle(t *testing.T, l *lab.Lab, host string, args ...string) {
+	t.Helper()
+	in(t, l, host, command(t, args...)...)
+}
+
+func in(t *testing.T, l *lab.Lab, host string, argv ...string) string {
+	t.Helper()
+	out, err := try(t, l, host, argv...)
+	if err != nil {
+		t.Fatalf("%s: %s %s: %v\n%s", host, filepath.Base(argv[0]), strings.Join(argv[1:], " "), err, out)
+	}
+	return out
+}
+
+func try(t *testing.T, l *lab.Lab, host string, argv ...string) (string, error) {
+	t.Helper()
+	h, err := l.Host(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd, err := h.Command(ctx, argv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func soon(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
