@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
@@ -18,9 +16,6 @@ import (
 // mostBlocks is how many blocks a network may bring along: they and the network
 // go into one change.
 const mostBlocks = 120
-
-// leaveTime is how long a deletion waits for the hosts to yield their blocks.
-const leaveTime = 3 * time.Second
 
 // CreateNetwork records a network. That no other has its name or its addresses is
 // a condition on all networks at once.
@@ -171,102 +166,26 @@ func (c *Cluster) change(ctx context.Context, find func() (heddle.Network, int64
 func (c *Cluster) stored(name string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found := value[heddle.Network](&c.record, networkKey(name))
-	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", name+" of the cluster", "'heddle network list' shows those there are")
-	}
-	text, err := json.Marshal(found)
-	if err == nil {
-		err = json.Unmarshal(text, &n)
-	}
-	return n, c.record.revisionOf(networkKey(name)), err
-}
-
-// DeleteNetwork deletes the network of an ID, whatever it is called by now, when all
-// hosts have left it. A network that is marked takes no new blocks, and without
-// blocks there are no new pins.
-func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	if err := c.mark(ctx, id, true); err != nil {
-		return err
-	}
-	for {
-		n, revision, err := c.storedAs(id)
-		if err != nil {
-			return nil // gone
-		}
-		name := n.Name
-		waiting, stop := context.WithTimeout(ctx, leaveTime)
-		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
-		stop()
-		if left != nil {
-			c.mu.Lock()
-			users := c.usersOf(n.ID)
-			c.mu.Unlock()
-			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
-			if kept := c.mark(ctx, id, false); kept != nil {
-				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
-			}
-			return err
-		}
-		done, _, err := c.commit(ctx, store.Change{
-			Require: []store.Condition{{Key: networkKey(name), Revision: revision}, {Key: blockKeys(n.ID), Prefix: true}},
-			Delete:  []string{networkKey(name)},
-		})
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
-	return c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(id) }, func(n *heddle.Network) error {
-		n.Deleting = leaving
-		return nil
-	})
+	return c.copied(value[heddle.Network](&c.record, networkKey(name)), name)
 }
 
 // storedAs is stored for the network of an ID.
 func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	_, found := c.record.network(id)
-	name := ""
-	if found != nil {
-		name = found.Name
-	}
-	c.mu.Unlock()
-	if n, revision, err = c.stored(name); err == nil && n.ID != id {
-		err = heddle.Errorf(heddle.NoNetwork, "network with the ID", id, "'heddle network list' shows those there are")
-	}
-	return n, revision, err
+	return c.copied(found, "with the ID "+id)
 }
 
-// usersOf names the hosts that have blocks or pins of a network. The caller holds
-// the lock.
-func (c *Cluster) usersOf(network string) []string {
-	var all []string
-	for _, i := range c.record.items {
-		if i.place.network != network {
-			continue
-		}
-		id := ""
-		switch v := i.value.(type) {
-		case *blockRecord:
-			id = v.Host
-		case *pinRecord:
-			id = v.Host
-		default:
-			continue
-		}
-		name := c.record.hostName(id)
-		if c.record.revisionOf(aliveKey(name)) == 0 {
-			name += " (not connected)"
-		}
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
+// copied is what was found, if anything, of the network that was looked for. The caller
+// holds the lock.
+func (c *Cluster) copied(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
+	if found == nil {
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", what+" of the cluster", "'heddle network list' shows those there are")
 	}
-	slices.Sort(all)
-	return all
+	text, err := json.Marshal(found)
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	return n, c.record.revisionOf(networkKey(n.Name)), err
 }

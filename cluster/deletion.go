@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// leaveTime is how long a deletion waits for the hosts to yield their blocks.
+const leaveTime = 3 * time.Second
+
+// DeleteNetwork deletes the network of an ID, whatever it is called by now, when all
+// hosts have left it. A network that is marked takes no new blocks, and without
+// blocks there are no new pins.
+func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if err := c.mark(ctx, id, true); err != nil {
+		return err
+	}
+	for {
+		n, revision, err := c.storedAs(id)
+		if err != nil {
+			return nil // gone
+		}
+		name := n.Name
+		waiting, stop := context.WithTimeout(ctx, leaveTime)
+		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
+		stop()
+		if left != nil {
+			c.mu.Lock()
+			users := c.usersOf(n.ID)
+			c.mu.Unlock()
+			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
+			if kept := c.mark(ctx, id, false); kept != nil {
+				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
+			}
+			return err
+		}
+		done, _, err := c.commit(ctx, store.Change{
+			Require: []store.Condition{{Key: networkKey(name), Revision: revision}, {Key: blockKeys(n.ID), Prefix: true}},
+			Delete:  []string{networkKey(name)},
+		})
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
+	return c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(id) }, func(n *heddle.Network) error {
+		n.Deleting = leaving
+		return nil
+	})
+}
+
+// usersOf names the hosts that have blocks or pins of a network. The caller holds
+// the lock.
+func (c *Cluster) usersOf(network string) []string {
+	var all []string
+	for _, i := range c.record.items {
+		if i.place.network != network {
+			continue
+		}
+		id := ""
+		switch v := i.value.(type) {
+		case *blockRecord:
+			id = v.Host
+		case *pinRecord:
+			id = v.Host
+		default:
+			continue
+		}
+		name := c.record.hostName(id)
+		if c.record.revisionOf(aliveKey(name)) == 0 {
+			name += " (not connected)"
+		}
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
