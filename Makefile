@@ -9,13 +9,13 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client \
-            clang-14 llvm-14 libbpf-dev docker-compose curl
+            clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm
 
 # Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin,
 # those that boot guests, which wait for each other, beside those that do not.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
-LONGEST  := ./test/modes ./test/fleet ./test/attack ./test/hardship ./kernel ./test/crash ./test/fast \
-            ./test/runtimes ./test/overlay ./test/doctor ./lab ./test/direct ./test/install ./trial
+LONGEST  := ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/attack ./test/crash ./test/fast ./kernel \
+            ./test/runtimes ./test/overlay ./test/doctor ./test/machines ./lab ./test/direct ./test/install ./trial
 # Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
 # those that mostly wait runs beside them.
 ALONE    := ./test/docker
@@ -64,9 +64,9 @@ test-pure: ## the tests that need no root: seconds
 
 test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
-	@{ $(GO) test -json -vet=off -timeout 30m -p $(AT_ONCE) $(LONGEST) \
+	@{ $(GO) test -json -vet=off -timeout 45m -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(LAST))); \
-	   $(GO) test -json -vet=off -timeout 30m -p 2 $(LAST); } | $(GO) run ./test/report
+	   $(GO) test -json -vet=off -timeout 45m -p 2 $(LAST); } | $(GO) run ./test/report
 
 race: ## the race detector over what runs in parallel (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -short ./ipam ./bench ./kernel ./door/...
