@@ -98,15 +98,16 @@ func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// checkLAN refuses, on a parent's LAN, the addresses that the parent itself has.
+// checkLAN refuses, on a parent's LAN, the addresses that the host itself has.
 func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return nil
 	}
-	parent, _ := a.host().Link(n.Parent)
-	for _, p := range parent.Addrs {
-		if slices.Contains(req.IPs, p.Addr()) {
-			return heddle.Errorf(heddle.AddressTaken, "address", p.Addr().String()+" on network "+n.Name, "the host itself has it on "+parent.Name+"; choose another one")
+	h := a.host()
+	parent, _ := h.Link(n.Parent)
+	for _, addr := range hostAddresses(n.mode, h, parent) {
+		if slices.Contains(req.IPs, addr) {
+			return heddle.Errorf(heddle.AddressTaken, "address", addr.String()+" on network "+n.Name, "the host itself has it; choose another one")
 		}
 	}
 	return nil
@@ -118,11 +119,9 @@ func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return false
 	}
-	parent, _ := a.host().Link(n.Parent)
-	taken := slices.Clone(parent.Gateways)
-	for _, p := range parent.Addrs {
-		taken = append(taken, p.Addr())
-	}
+	h := a.host()
+	parent, _ := h.Link(n.Parent)
+	taken := append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
 }
 

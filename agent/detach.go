@@ -49,18 +49,18 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 // remove takes an endpoint away: intent, deed, record. The caller holds its
 // lock. It may be called again after a failure.
 func (a *Agent) remove(r record) error {
-	if err := a.begin(r); err != nil {
+	if _, err := a.begin(r); err != nil {
 		return err
 	}
 	return a.end(r)
 }
 
-// begin records that an endpoint is going.
-func (a *Agent) begin(r record) error {
+// begin records that an endpoint is going, and reports whether that is on disk.
+func (a *Agent) begin(r record) (recorded bool, err error) {
 	if err := a.step("ledger intent detach"); err != nil {
-		return err
+		return false, err
 	}
-	if err := a.ledger.putIntent(r, intentDetach); err != nil {
+	if err = a.ledger.putIntent(r, intentDetach); err != nil {
 		// a full disk must not keep a container from going: the record, when it
 		// is read again, says "made", and gc finds the namespace gone
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
@@ -68,7 +68,7 @@ func (a *Agent) begin(r record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.setPending(r.Endpoint.ID, intentDetach)
-	return nil
+	return err == nil, nil
 }
 
 // end removes an endpoint of which that is recorded.

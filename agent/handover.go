@@ -54,7 +54,7 @@ func (a *Agent) whereabouts(r record) (where place, seen *kernel.Seen, pod *kern
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
-	pod, err = kernel.OpenNetns(r.Request.Netns)
+	pod, err = a.sandbox(r)
 	if err != nil || a.kernel.IsOwn(pod) {
 		if pod != nil {
 			pod.Close()

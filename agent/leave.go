@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // departure is an endpoint that has left and whose removal is under way: the kernel
@@ -12,7 +13,10 @@ import (
 // on with something else need not wait. Nothing of it is given to anybody before.
 type departure struct {
 	network string
-	done    chan struct{}
+	// pod is the container's namespace, if the interface is in it: the engine may
+	// take the way to it away, and it would live on without.
+	pod  *kernel.Netns
+	done chan struct{}
 }
 
 // Leave takes away an endpoint that was handed over, and returns once that is
@@ -38,16 +42,17 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		end()
 		return nil
 	}
-	err := a.begin(r)
+	recorded, err := a.begin(r)
+	var pod *kernel.Netns
 	if err == nil {
-		err = a.cutOff(r)
+		pod, err = a.cutOff(r)
 	}
 	if err != nil {
 		end()
 		a.metrics.observe("detach", began, &err)
 		return err
 	}
-	d := a.depart(r)
+	d := a.depart(r, pod)
 	a.finished.Go(func() {
 		defer close(d.done)
 		a.finishLeave(r, began)
@@ -56,6 +61,9 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 			a.passDefault(r.Inode)
 		}
 	})
+	if !recorded { // nobody would go on with it after a crash
+		<-d.done
+	}
 	return nil
 }
 
@@ -71,27 +79,42 @@ func (a *Agent) finishLeave(r record, began time.Time) {
 	a.metrics.observe("detach", began, &err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if pod := a.departures[r.Endpoint.ID].pod; pod != nil {
+		pod.Close()
+	}
 	delete(a.departures, r.Endpoint.ID)
 }
 
-// cutOff lowers the container's end, and takes the name from it by which the engine
-// would move it out of the container: that, too, would wait for the kernel.
-func (a *Agent) cutOff(r record) error {
-	where, _, pod, err := a.whereabouts(r)
-	if pod != nil {
-		defer pod.Close()
+// sandbox opens the container's namespace by the engine's way to it, or, of what is
+// leaving, the one that it was in.
+func (a *Agent) sandbox(r record) (*kernel.Netns, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if pod := a.departures[r.Endpoint.ID].pod; pod != nil {
+		return pod.Dup()
 	}
-	if err != nil || where != inContainer {
-		return err
-	}
-	if err := a.step("cut off"); err != nil {
-		return err
-	}
-	return pod.Shelve(r.alias(), r.handName())
+	return kernel.OpenNetns(r.Request.Netns)
 }
 
-func (a *Agent) depart(r record) departure {
-	d := departure{r.Endpoint.Network, make(chan struct{})}
+// cutOff lowers the container's end, and takes the name from it by which the engine
+// would move it out of the container: that, too, would wait for the kernel. It
+// returns the container's namespace, nil if the interface is not in it.
+func (a *Agent) cutOff(r record) (*kernel.Netns, error) {
+	where, _, pod, err := a.whereabouts(r)
+	if err == nil && where == inContainer {
+		if err = a.step("cut off"); err == nil {
+			err = pod.Shelve(r.alias(), r.handName())
+		}
+	}
+	if err != nil && pod != nil {
+		pod.Close()
+		pod = nil
+	}
+	return pod, err
+}
+
+func (a *Agent) depart(r record, pod *kernel.Netns) departure {
+	d := departure{r.Endpoint.Network, pod, make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.departures[r.Endpoint.ID] = d

@@ -52,6 +52,20 @@ func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, err
 	return ipam.CheckOnLAN(n)
 }
 
+// hostAddresses are those that the host has beside a parent's containers: the
+// parent's, or those of all interfaces where several may be in one subnet.
+func hostAddresses(mode heddle.Mode, h heddle.HostFacts, parent heddle.LinkFact) (all []netip.Addr) {
+	for _, l := range h.Links {
+		if l.Name != parent.Name && !hasCommonSubnet(mode) {
+			continue
+		}
+		for _, p := range l.Addrs {
+			all = append(all, p.Addr())
+		}
+	}
+	return all
+}
+
 // keepParentsAddresses reserves, on a network within its parent's subnet, the
 // addresses of the parent and its gateways.
 func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
@@ -59,14 +73,7 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 	if !ok || !mayShareSubnet(mode) {
 		return n, nil
 	}
-	taken := slices.Clone(parent.Gateways)
-	for _, l := range h.Links {
-		if l.Name == parent.Name || hasCommonSubnet(mode) {
-			for _, p := range l.Addrs {
-				taken = append(taken, p.Addr())
-			}
-		}
-	}
+	taken := append(slices.Clone(parent.Gateways), hostAddresses(mode, h, parent)...)
 	_, guest := mode.(heddle.Guest)
 	for _, t := range taken {
 		switch {

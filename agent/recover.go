@@ -133,8 +133,10 @@ func (a *Agent) hasPorts() (bool, error) {
 		return true, err
 	}
 	port := func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }
-	byShim := func(r heddle.Route) bool { return strings.HasPrefix(r.Link, heddle.PrefixShim) }
-	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, byShim), err
+	beside := func(r heddle.Route) bool {
+		return strings.HasPrefix(r.Link, heddle.PrefixShim) || strings.HasPrefix(r.Link, heddle.PrefixSlave)
+	}
+	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, beside), err
 }
 
 func (a *Agent) loadNetworks(recorded []heddle.Network) error {

@@ -183,6 +183,15 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestPeerElsewhere: a peer's packets are taken by the interface that leads to it, and
+// by no other.
+func TestPeerElsewhere(t *testing.T) {
+	r := newRig(t)
+	frame := r.tunnelled(from4, remote, 0)
+	copy(frame, r.find(t, "portd").HardwareAddr)
+	r.try(t, input{wire: true, link: "portd", frame: frame}, verdict{code: next, miss: "peer", who: "porta", out: frame})
+}
+
 // TestFull: packets that fill the MTU to the byte are carried.
 func TestFull(t *testing.T) {
 	r := newRig(t)

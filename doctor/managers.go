@@ -17,13 +17,13 @@ func managerChecks() []Check {
 			Why: "At its start, and whenever a link of its own changes, it removes routes and rules that it did not make.", Remedy: "write ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no under [Network] in " + networkdConf + ", then systemctl restart systemd-networkd",
 			look: lookNetworkdRoutes, fix: fixFile(networkdConf, "[Network]\nManageForeignRoutes=no\nManageForeignRoutingPolicyRules=no\n")},
 		{ID: "networkd-links", Title: "systemd-networkd does not configure our links", Severity: Warn, Looks: "a running systemd-networkd; the [Match] sections of *.network files",
-			Why: "It would give bridges and ports addresses, DHCP and settings of its own.", Remedy: "write [Match] Name=hb* hd* hs* hm* hv* and [Link] Unmanaged=yes to " + networkdUnmanaged + ", then networkctl reload",
-			look: lookNetworkdLinks, fix: fixFile(networkdUnmanaged, "[Match]\nName=hb* hd* hs* hm* hv*\n\n[Link]\nUnmanaged=yes\n")},
+			Why: "It would give bridges and ports addresses, DHCP and settings of its own.", Remedy: "write [Match] Name=hb* hc* hd* hi* hm* hs* hv* and [Link] Unmanaged=yes to " + networkdUnmanaged + ", then networkctl reload",
+			look: lookNetworkdLinks, fix: fixFile(networkdUnmanaged, "[Match]\nName=hb* hc* hd* hi* hm* hs* hv*\n\n[Link]\nUnmanaged=yes\n")},
 		{ID: "networkmanager", Title: "NetworkManager does not configure our links", Severity: Warn, Looks: "a running NetworkManager; unmanaged-devices in NetworkManager.conf and conf.d",
-			Why: "It may start DHCP on bridges and ports, and take their addresses away.", Remedy: "write unmanaged-devices=interface-name:hb*;interface-name:hd*;interface-name:hs*;interface-name:hm*;interface-name:hv* under [keyfile] in " + nmConf + ", then nmcli general reload",
-			look: lookNetworkManager, fix: fixFile(nmConf, "[keyfile]\nunmanaged-devices+=interface-name:hb*;interface-name:hd*;interface-name:hs*;interface-name:hm*;interface-name:hv*\n")},
+			Why: "It may start DHCP on bridges and ports, and take their addresses away.", Remedy: "write unmanaged-devices=interface-name:hb*;interface-name:hc*;interface-name:hd*;interface-name:hi*;interface-name:hm*;interface-name:hs*;interface-name:hv* under [keyfile] in " + nmConf + ", then nmcli general reload",
+			look: lookNetworkManager, fix: fixFile(nmConf, "[keyfile]\nunmanaged-devices+=interface-name:hb*;interface-name:hc*;interface-name:hd*;interface-name:hi*;interface-name:hm*;interface-name:hs*;interface-name:hv*\n")},
 		{ID: "dhcpcd", Title: "dhcpcd does not configure our links", Severity: Warn, Looks: "a running dhcpcd; denyinterfaces and allowinterfaces in /etc/dhcpcd.conf",
-			Why: "It asks for an address on every new interface, and gives it one from 169.254.0.0/16 with a route when nobody answers.", Remedy: "echo 'denyinterfaces hb* hd* hs* hm* hv*' >>/etc/dhcpcd.conf, then dhcpcd -n", look: lookDhcpcd},
+			Why: "It asks for an address on every new interface, and gives it one from 169.254.0.0/16 with a route when nobody answers.", Remedy: "echo 'denyinterfaces hb* hc* hd* hi* hm* hs* hv*' >>/etc/dhcpcd.conf, then dhcpcd -n", look: lookDhcpcd},
 		{ID: "ifupdown", Title: "ifupdown does not configure our links", Severity: Warn, Looks: "auto, allow-hotplug and iface lines in /etc/network/interfaces and interfaces.d",
 			Why: "ifup gives the interface addresses, or waits for DHCP on it.", Remedy: "remove the line from FILE", look: lookIfupdown},
 		{ID: "ufw", Title: "ufw does not drop what is forwarded", Severity: Note, Looks: "ENABLED in /etc/ufw/ufw.conf, DEFAULT_FORWARD_POLICY in /etc/default/ufw",
@@ -45,8 +45,9 @@ const (
 
 // prefixes start the names of our links, samples are names such as they have.
 var (
-	prefixes = []string{heddle.PrefixBridge, heddle.PrefixLeaf, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel}
-	samples  = withDigits(prefixes)
+	prefixes = []string{heddle.PrefixBridge, heddle.PrefixLeaf, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixSlave,
+		heddle.PrefixTunnel, heddle.PrefixHand}
+	samples = withDigits(prefixes)
 )
 
 func withDigits(starts []string) (names []string) {
@@ -103,7 +104,7 @@ func lookNetworkManager(_ context.Context, h *Host) Finding {
 	if !slices.ContainsFunc(samples, func(name string) bool { return !kept[name] }) {
 		return fine(read...)
 	}
-	return trouble(append(lines(daemon), append(read, "unmanaged-devices does not name hb*, hd*, hs*, hm* and hv*")...))
+	return trouble(append(lines(daemon), append(read, "unmanaged-devices does not name hb*, hc*, hd*, hi*, hm*, hs* and hv*")...))
 }
 
 func lookDhcpcd(_ context.Context, h *Host) Finding {
@@ -118,5 +119,5 @@ func lookDhcpcd(_ context.Context, h *Host) Finding {
 			return fine(l.String())
 		}
 	}
-	return trouble(append(lines(daemon), "/etc/dhcpcd.conf: no denyinterfaces that names hb*, hd*, hs*, hm* and hv*"))
+	return trouble(append(lines(daemon), "/etc/dhcpcd.conf: no denyinterfaces that names hb*, hc*, hd*, hi*, hm*, hs* and hv*"))
 }

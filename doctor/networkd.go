@@ -108,5 +108,5 @@ func lookNetworkdLinks(_ context.Context, h *Host) Finding {
 		}
 		return trouble(append(lines(daemon), read))
 	}
-	return fine("no *.network file matches hb*, hd*, hs*, hm* or hv*")
+	return fine("no *.network file matches hb*, hc*, hd*, hi*, hm*, hs* or hv*")
 }

@@ -39,11 +39,12 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	return trouble(unmasked(chains, asking))
 }
 
-// Rules that masquerade, or mark for it, in the words of nft and iptables; and a
-// source that a rule leaves out.
+// Rules that masquerade, or mark for it, in the words of nft and iptables; a source
+// that a rule leaves out; and one that it is about.
 var (
 	maskPattern   = regexp.MustCompile(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
 	exceptPattern = regexp.MustCompile(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
+	onlyPattern   = regexp.MustCompile(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 )
 
 // unmasked tells why packets from the subnets are not masqueraded.
@@ -52,7 +53,7 @@ func unmasked(chains []chain, subnets []netip.Prefix) []string {
 	masks := false
 	for _, c := range chains {
 		for _, r := range c.rules {
-			if !maskPattern.MatchString(r) {
+			if !maskPattern.MatchString(r) || c.obeysMarks() || aboutOthers(r, subnets) {
 				continue
 			}
 			masks = true
@@ -65,6 +66,22 @@ func unmasked(chains []chain, subnets []netip.Prefix) []string {
 		return []string{fmt.Sprintf("no rule of others masquerades, and services are asked from %s", list(subnets))}
 	}
 	return evidence
+}
+
+// obeysMarks reports whether the chain masquerades what other rules of kube-proxy
+// have marked, and nothing else.
+func (c chain) obeysMarks() bool {
+	return c.name == "KUBE-POSTROUTING" || c.table == "kube-proxy" && c.hook == "postrouting"
+}
+
+// aboutOthers reports whether a rule is about a source that is none of the subnets:
+// another network, or a single container that calls itself.
+func aboutOthers(rule string, subnets []netip.Prefix) bool {
+	m := onlyPattern.FindStringSubmatch(rule)
+	return m != nil && !slices.ContainsFunc(subnets, func(s netip.Prefix) bool {
+		p, ok := parsePrefix(m[1])
+		return ok && p.Bits() <= s.Bits() && p.Contains(s.Addr())
+	})
 }
 
 func list(all []netip.Prefix) string {

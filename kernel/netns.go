@@ -76,6 +76,15 @@ func (n *Netns) Inode() uint64 { return n.ino }
 // Same reports whether both are the same namespace.
 func (n *Netns) Same(o *Netns) bool { return n.dev == o.dev && n.ino == o.ino }
 
+// Dup returns another handle on the namespace (dup(2)).
+func (n *Netns) Dup() (*Netns, error) {
+	fd, err := unix.FcntlInt(uintptr(n.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", n.path, err, "try again")
+	}
+	return &Netns{fd, n.path, n.dev, n.ino}, nil
+}
+
 // Close lets go of the namespace.
 func (n *Netns) Close() { unix.Close(n.fd) }
 

@@ -3,7 +3,6 @@ package kernel
 import (
 	"errors"
 	"net/netip"
-	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink"
@@ -21,8 +20,9 @@ const (
 type redirectAt struct {
 	prefix netip.Prefix
 	// to is the index of the device on which packets arrive, 0 if that is gone.
-	to int
-	by string
+	to  int
+	mac heddle.MAC // that a program writes, "" where none does
+	by  string
 	// handle, priority and protocol are the filter's.
 	handle, info uint32
 }
@@ -43,20 +43,23 @@ func (a *attempt) redirect(s *site, x heddle.Redirect) error {
 			return err
 		}
 		var old []redirectAt
+		there := false
 		for _, r := range live {
 			switch {
 			case r.prefix != x.Prefix:
 			case r.to == to && (x.By == "" || x.By == r.by):
-				return nil
+				there = true
 			default:
 				old = append(old, r)
 			}
 		}
 		// the new one first: both may be there, and none may not
-		if err := a.k.putRedirect(s, index, to, x); err != nil {
-			return err
+		if !there {
+			a.did(x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
+			if err := a.k.putRedirect(s, index, to, x); err != nil {
+				return err
+			}
 		}
-		a.did(x.Key(), func() error { return s.deleteRedirect(x) })
 		for _, r := range old {
 			if err := s.dropRedirect(index, r); err != nil {
 				return err
@@ -127,6 +130,15 @@ func (s *site) redirectsOn(index int) ([]redirectAt, error) {
 	if absent(err) || errors.Is(err, unix.EINVAL) {
 		return nil, nil // no qdisc
 	}
+	for i, r := range all {
+		if r.mac == "" || err != nil {
+			continue
+		}
+		mac, e := s.macOf(r.to)
+		if err = e; mac != r.mac {
+			all[i].to = 0 // the device has another address by now, or is another one
+		}
+	}
 	return all, err
 }
 
@@ -163,17 +175,31 @@ func (d *differ) redirects(wanted []heddle.Redirect) error {
 			}
 			live[index] = all
 		}
-		same := func(r redirectAt) bool { return r.prefix == x.Prefix }
-		switch i := slices.IndexFunc(live[index], same); {
-		case i < 0:
-			d.missing(x)
-		case live[index][i].to != d.index(x.To) || live[index][i].to == 0:
-			d.differs(x, "want to %s, have to %s", x.To, d.nameOf(live[index][i].to))
-		case x.By != "" && x.By != live[index][i].by:
-			d.differs(x, "want by %s, have by %s", x.By, live[index][i].by)
-		}
+		d.redirect(x, live[index])
 	}
 	return nil
+}
+
+// redirect compares all filters of the prefix: an old one beside the right one may
+// take the packets first.
+func (d *differ) redirect(x heddle.Redirect, live []redirectAt) {
+	there := false
+	for _, r := range live {
+		switch {
+		case r.prefix != x.Prefix:
+			continue
+		case r.to != d.index(x.To) || r.to == 0:
+			d.differs(x, "want to %s, have to %s", x.To, d.nameOf(r.to))
+			return
+		case x.By != "" && x.By != r.by:
+			d.differs(x, "want by %s, have by %s", x.By, r.by)
+			return
+		}
+		there = true
+	}
+	if !there {
+		d.missing(x)
+	}
 }
 
 // ownRedirects adds the redirects on all interfaces to what is ours.

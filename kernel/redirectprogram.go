@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programWay is the name of a redirect's filter: what its program does.
-const programWay = "heddle redirect %s to %d"
+// programWay is the name of a redirect's filter: what its program does. It writes the
+// MAC address of the device that receives.
+const programWay = "heddle redirect %s to %d at %s"
 
 // putProgram makes a filter of direct action. Each prefix has a program of its own,
 // with what it compares as constants.
@@ -30,7 +31,7 @@ func (s *site) putProgram(index, to int, p netip.Prefix) error {
 	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
 	options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(program.FD())))
-	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(fmt.Sprintf(programWay, p, to)))
+	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(fmt.Sprintf(programWay, p, to, mac)))
 	options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
 	r.AddData(options)
 	return s.rt.execute(r)
@@ -50,7 +51,7 @@ func (s *site) macOf(index int) (heddle.MAC, error) {
 // decodeProgram reads a filter of ours by its name.
 func decodeProgram(options map[uint16][]byte) (r redirectAt, ok bool) {
 	var prefix string
-	if n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to); n != 2 {
+	if n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to, &r.mac); n != 3 {
 		return r, false
 	}
 	p, err := netip.ParsePrefix(prefix)

@@ -11,8 +11,9 @@ static __always_inline int same(const __u32 *a, const __u32 *b, const int six)
 	return a[0] == b[0] && (!six || (a[1] == b[1] && a[2] == b[2] && a[3] == b[3]));
 }
 
-/* sent_by reports whether the inner source lies where the outer one is. */
-static __always_inline int sent_by(const struct packet *p, const struct place *to, const __u32 *outer, const int six)
+/* sent_by reports whether the inner source lies where the outer one is, and the packet
+ * came by the interface that leads there. */
+static __always_inline int sent_by(const struct packet *p, const struct place *to, const __u32 *outer, __u32 wire, const int six)
 {
 	struct place *from = find(p->v6, p->src, p->v6 ? 128 : 32);
 	if (!from)
@@ -21,7 +22,7 @@ static __always_inline int sent_by(const struct packet *p, const struct place *t
 		return 0;
 	__u32 index = from->peer;
 	struct peer *peer = bpf_map_lookup_elem(&peers, &index);
-	return peer && peer->ifindex && peer->six == six && same(peer->addr, outer, six);
+	return peer && peer->ifindex && peer->ifindex == wire && peer->six == six && same(peer->addr, outer, six);
 }
 
 /* for_host reports whether an outer header is one of UDP to this host, whole and
@@ -109,7 +110,7 @@ static __always_inline int arrive(struct __sk_buff *skb, const struct wire *w, c
 	struct place *to = find(p.v6, p.dst, p.v6 ? 128 : 32);
 	if (!to || !to->ifindex || to->flags & (PLACE_HOST | PLACE_BRIDGED))
 		return missed(0, REASON_DESTINATION);
-	if (!sent_by(&p, to, o.src, six))
+	if (!sent_by(&p, to, o.src, skb->ifindex, six))
 		return missed(to->slot, REASON_PEER);
 	if (!fits(skb, &p, to->mtu))
 		return missed(to->slot, REASON_MTU);

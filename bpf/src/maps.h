@@ -78,7 +78,8 @@ struct {
 	__uint(max_entries, 4096);
 } peers SEC(".maps");
 
-/* wire is what arrives for us: written once, before the program is attached. */
+/* wire is what arrives for us. It is written anew when the host's addresses change;
+ * a packet that meets half of them takes the stack. */
 struct wire {
 	__u32 local;     /* 0: none over IPv4 */
 	__u32 local6[4]; /* first word 0: none over IPv6 */

@@ -15,6 +15,7 @@ var facts = heddle.HostFacts{Name: "h", Links: []heddle.LinkFact{
 	{Name: "eth1", MTU: 1500, MAC: "02:00:00:00:00:02", Up: true},
 	{Name: "eth2", MTU: 1500, MAC: "02:00:00:00:00:03"},
 	{Name: "tun0", MTU: 1500, Up: true},
+	{Name: "kube-ipvs0", MTU: 1500, Addrs: []netip.Prefix{netip.MustParsePrefix("172.16.0.1/32")}},
 }}
 
 func network(change func(*heddle.Network)) heddle.Network {
@@ -53,6 +54,10 @@ func TestCheck(t *testing.T) {
 		"everything":       {option("services", "0.0.0.0/0"), heddle.BadOption, "everything"},
 		"other family":     {option("services", "fd00:96::/112"), heddle.BadOption, "of that family"},
 		"own subnet":       {option("services", "10.0.9.0/24"), heddle.BadOption, "overlaps"},
+		"the host's LAN": {func(n *heddle.Network) {
+			n.Subnets, n.Gateways = []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")}, nil
+			n.Options["services"] = "10.0.0.0/8"
+		}, heddle.BadOption, "cut off"},
 		"twice":            {option("services", "172.16.0.0/12,172.17.0.0/16"), heddle.BadOption, "overlaps"},
 		"no reply": {func(n *heddle.Network) {
 			n.Subnets = append(n.Subnets, netip.MustParsePrefix("fd00:a::/64"))

@@ -46,12 +46,13 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// sysctls make the slave take what containers send from behind it, and keep the
-// addresses of services (which IPVS has on a device of its own) off ARP there. What
+// sysctls make the slave take what containers send from behind it, and answer no ARP
+// there: neither for the addresses of services (which IPVS has on a device of its own)
+// nor for the node's, for which its own interface answers. What
 // containers send to an address that the parent itself has arrives on the parent.
 func sysctls(h heddle.HostFacts, n heddle.Network, slave string) []heddle.Sysctl {
 	conf := "net/ipv4/conf/" + slave + "/"
-	all := []heddle.Sysctl{{Name: conf + "rp_filter", Value: "2"}, {Name: conf + "arp_ignore", Value: "1"}, {Name: conf + "arp_announce", Value: "2"}}
+	all := []heddle.Sysctl{{Name: conf + "rp_filter", Value: "2"}, {Name: conf + "arp_ignore", Value: "8"}, {Name: conf + "arp_announce", Value: "2"}}
 	if heddle.OfFamily(ownAddresses(h, n), netip.IPv4Unspecified()).IsValid() {
 		all = append(all, heddle.Sysctl{Name: "net/ipv4/conf/" + n.Parent + "/rp_filter", Value: "2"})
 	}

@@ -45,6 +45,8 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 			return bad("no container has an address of that family; leave it out, or give the network a subnet of that family")
 		case slices.ContainsFunc(n.Subnets, p.Overlaps):
 			return bad("it overlaps with the network's own subnet; services have addresses of their own")
+		case hostIn(h, p):
+			return bad("it covers addresses or routers of the host's own interfaces, which would be cut off; services have addresses of their own")
 		case slices.ContainsFunc(all[:i], p.Overlaps):
 			return bad("it overlaps with another one; name the larger one only")
 		case !heddle.OfFamily(append(nodeAddresses(h, n), ownAddresses(h, n)...), p.Addr()).IsValid():
@@ -52,4 +54,16 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 		}
 	}
 	return nil
+}
+
+// hostIn reports whether a prefix covers any of what the host's interfaces have beside
+// them: what the host itself sends there would come back to it. Single addresses away
+// from the routers may be the services' own (IPVS has them on a device).
+func hostIn(h heddle.HostFacts, p netip.Prefix) bool {
+	return slices.ContainsFunc(h.Links, func(l heddle.LinkFact) bool {
+		return slices.ContainsFunc(l.Gateways, p.Contains) || slices.ContainsFunc(l.Addrs, func(on netip.Prefix) bool {
+			lan := on.Bits() > 0 && (!on.IsSingleIP() || len(l.Gateways) > 0)
+			return lan && p.Overlaps(on.Masked())
+		})
+	})
 }

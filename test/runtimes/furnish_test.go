@@ -45,7 +45,7 @@ func overlay(dir string) error {
 
 // settleCgroups takes the second hierarchy out of sight where both versions are
 // mounted: crun refuses such a mixture if it has controllers.
-func settleCgroups() error {
+var settleCgroups = sync.OnceValue(func() error {
 	const second = "/sys/fs/cgroup/unified"
 	if _, err := os.Stat(second); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -54,7 +54,7 @@ func settleCgroups() error {
 		return fmt.Errorf("unmount %s: %w", second, err)
 	}
 	return nil
-}
+})
 
 // cgroup names a control group for the test's containers, and removes it after
 // them: control groups are the one thing that a cell does not keep inside. So it
