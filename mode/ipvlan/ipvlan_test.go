@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 			n.Subnets, n.Gateways = []netip.Prefix{netip.MustParsePrefix("172.31.0.0/16")}, nil
 			n.Options["services"] = "10.0.0.0/8"
 		}, heddle.BadOption, "cut off"},
-		"twice":            {option("services", "172.16.0.0/12,172.17.0.0/16"), heddle.BadOption, "overlaps"},
+		"twice": {option("services", "172.16.0.0/12,172.17.0.0/16"), heddle.BadOption, "overlaps"},
 		"no reply": {func(n *heddle.Network) {
 			n.Subnets = append(n.Subnets, netip.MustParsePrefix("fd00:a::/64"))
 			n.Options["services"] = "fd00:96::/112"
