@@ -42,7 +42,7 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
 	case last:
 		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
-	case s.votes(name) && !o.spare(ctx, s, name):
+	case s.votes(name) && !o.spareInTime(ctx, s, name):
 		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "start the agents of the others first ('heddle host list')")
 	case by == "":
 		return nil
@@ -60,6 +60,19 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 func (s state) votes(name string) bool {
 	voters, _ := s.split()
 	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
+}
+
+// spareInTime is spare with patience: a member that has just got its vote may still
+// be busy with what it missed.
+func (o *Operator) spareInTime(ctx context.Context, s state, name string) bool {
+	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
+		if o.spare(ctx, s, name) {
+			return true
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			return false
+		}
+	}
 }
 
 // spare reports whether most of the other voters answer.
