@@ -255,7 +255,7 @@ func hasKey(diff []Difference, key string) bool {
 func (r *room) putsBack(t *testing.T, what string, all heddle.Plan) {
 	t.Helper()
 	names := sysctlNames(all)
-	before := r.dump(names...)
+	before := r.steady(names...)
 	last := all.Pod.Routes[len(all.Pod.Routes)-1].Key()
 	r.k.Tripwire = func(step string) error {
 		if step == "make "+last {

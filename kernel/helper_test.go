@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle/test/vm"
 	"golang.org/x/sys/unix"
@@ -117,6 +118,22 @@ func (r *room) dump(sysctls ...string) string {
 		fmt.Fprintf(&script, "cat /proc/sys/%s 2>/dev/null || echo none\n", name)
 	}
 	return volatile.ReplaceAllString(r.sh(script.String()), "")
+}
+
+// steady is the state once it stands still: the kernel makes the local route of an IPv6
+// address a little later (addrconf_verify_work).
+func (r *room) steady(sysctls ...string) string {
+	r.t.Helper()
+	last := r.dump(sysctls...)
+	for range 20 {
+		time.Sleep(50 * time.Millisecond)
+		now := r.dump(sysctls...)
+		if now == last {
+			break
+		}
+		last = now
+	}
+	return last
 }
 
 // volatile is what moves by itself while we look: timers, carriers (noticed up

@@ -49,7 +49,13 @@ func bigSegments(t *testing.T, mode, fast string) {
 			{old.Place, a.Place, a.Addrs()[i], false},
 			{a.Place, w.Outside, outside[i], false},
 		} {
-			if got := longest(t, way.from, way.to, way.addr); got > fullSegment != way.big {
+			got := longest(t, way.from, way.to, way.addr)
+			for range 4 { // where the processor is busy, a window may stay small for a whole stream
+				if way.big && got <= fullSegment {
+					got = longest(t, way.from, way.to, way.addr)
+				}
+			}
+			if got > fullSegment != way.big {
 				t.Errorf("from %s to %s (%s): the longest segment has %d bytes, want one beyond 64 KB: %t", way.from.Name, way.to.Name, way.addr, got, way.big)
 			}
 		}

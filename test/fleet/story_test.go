@@ -90,7 +90,9 @@ func TestAddresses(t *testing.T) {
 	near := first.addrs()[0].Next().Next()
 	fixed := f.hosts[1].attach(t, "fixed", "app", world.IP(near.String()))
 	for _, p := range []*pod{first, second} {
-		p.Reaches(t, fixed.addrs()...)
+		for _, a := range fixed.addrs() { // the other hosts hear of it
+			world.Soon(t, p.Name+" reaches a fixed address", func() error { return p.Ping(a) })
+		}
 	}
 	if _, err := f.hosts[2].tryAttach("thief", "app", world.IP(near.String())); err == nil || !strings.Contains(err.Error(), "HDL-2007") {
 		t.Errorf("an address that is taken: %v", err)
