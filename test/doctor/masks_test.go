@@ -282,9 +282,9 @@ func TestGuestWithoutIPv6(t *testing.T) {
 }
 
 // TestInGuests runs the masks under Debian's kernels.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^TestGuestMasks$") }
+func TestInGuests(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestGuestMasks$") }
 
 // TestInGuestsWithoutIPv6 starts the kernels with ipv6.disable=1.
 func TestInGuestsWithoutIPv6(t *testing.T) {
-	vm.RunInGuests(t, "^TestGuestWithoutIPv6$", "ipv6.disable=1")
+	vm.RunInGuest(t, "6.1", "^TestGuestWithoutIPv6$", "ipv6.disable=1")
 }

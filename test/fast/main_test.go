@@ -14,11 +14,13 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestInGuests repeats what takes little under the kernels of Debian, TestInGuestsIPv6
 // the same with tunnels over IPv6: in other guests, for the time that they have.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv4$") }
+func TestInGuests(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAcross|TestSameBits)$/^over_IPv4$") }
 
-func TestInGuestsIPv6(t *testing.T) { vm.RunInGuests(t, "^(TestAcross|TestSameBits)$/^over_IPv6$") }
+func TestInGuestsIPv6(t *testing.T) {
+	vm.RunInGuest(t, "6.12", "^(TestAcross|TestSameBits)$/^over_IPv6$")
+}
 
 // TestInGuestsSegments: a kernel without large segments of IPv4 (6.1) goes without.
 func TestInGuestsSegments(t *testing.T) {
-	vm.RunInGuests(t, "^TestBigSegments$/^(bridge|routed)_fast-path=true$")
+	vm.RunInGuest(t, "6.12", "^TestBigSegments$/^(bridge|routed)_fast-path=true$")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 func TestMain(m *testing.M) {
@@ -29,6 +30,7 @@ func TestOverlay(t *testing.T) {
 	cell.Need(t)
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {
+			vm.SkipOther(t, kernel, "6.1")
 			if reason := lab.MissingForMachines(kernel); reason != "" {
 				if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
 					t.Fatal(reason)

@@ -30,6 +30,7 @@ type Guest struct {
 	Args    []string      // the test binary's arguments
 	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
+	Only    string        // the kernel's version that is enough, see SkipOther; "" means all
 }
 
 // Run boots the guest and waits for its power-off. It returns what the guest wrote to its console, kernel messages included,

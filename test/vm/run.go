@@ -27,6 +27,24 @@ func RunInGuests(t *testing.T, pattern string, boot ...string) {
 	Guest{Boot: boot}.RunEverywhere(t, pattern)
 }
 
+// kernelsVariable has guests run under every kernel where one is enough when it is "all".
+const kernelsVariable = "HEDDLE_KERNELS"
+
+// SkipOther ends a test under a kernel that is not the one which is enough: emulation takes its time. HEDDLE_KERNELS=all
+// runs it.
+func SkipOther(t *testing.T, version, enough string) {
+	t.Helper()
+	if enough != "" && version != enough && os.Getenv(kernelsVariable) != "all" {
+		t.Skipf("runs under Linux %s; %s=all runs it under every kernel", enough, kernelsVariable)
+	}
+}
+
+// RunInGuest is RunInGuests under one kernel: for what other packages look at under the other one, too.
+func RunInGuest(t *testing.T, version, pattern string, boot ...string) {
+	t.Helper()
+	Guest{Boot: boot, Only: version}.RunEverywhere(t, pattern)
+}
+
 // RunEverywhere is RunInGuests with guests like this one; its kernel is left out.
 func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	t.Helper()
@@ -39,6 +57,7 @@ func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	present := boot.Kernels()
 	for _, v := range boot.Versions() {
 		t.Run("linux-"+v, func(t *testing.T) {
+			SkipOther(t, v, g.Only)
 			t.Parallel()
 			i := slices.IndexFunc(present, func(k boot.Kernel) bool { return k.Version == v })
 			if i < 0 {
