@@ -79,6 +79,9 @@ func (s *tally) take(e event, out io.Writer) {
 			s.finishPackage(e, name, key, out)
 			return
 		}
+		if e.Action == "fail" { // at once: the rest may take long
+			fmt.Fprintf(out, "FAIL  %s\n", key)
+		}
 		s.finishTest(e, key)
 	}
 }
