@@ -44,8 +44,9 @@ func echo(from world.Place, to netip.AddrPort, size int) error {
 	sent, got := sha256.New(), sha256.New()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := io.CopyN(io.MultiWriter(c, sent), random(), int64(size))
-		failed <- errors.Join(err, c.(*net.TCPConn).CloseWrite())
+		w := bufio.NewWriterSize(c, 1<<20) // few large writes: segments are made of what is there
+		_, err := io.CopyN(io.MultiWriter(w, sent), random(), int64(size))
+		failed <- errors.Join(err, w.Flush(), c.(*net.TCPConn).CloseWrite())
 	}()
 	n, err := io.Copy(got, back)
 	if err = errors.Join(err, <-failed); err != nil || int(n) != size || string(got.Sum(nil)) != string(sent.Sum(nil)) {
