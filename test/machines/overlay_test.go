@@ -144,9 +144,22 @@ func command(t *testing.T, args ...string) []string {
 	return append([]string{cell.Build(t, "heddle")}, args...)
 }
 
+// heddle runs the command line on a host. An emulated processor that has much else to
+// do may not hear from the store in time; then the caller is told to wait, and does so.
 func heddle(t *testing.T, l *lab.Lab, host string, args ...string) {
 	t.Helper()
-	in(t, l, host, command(t, args...)...)
+	var out string
+	var err error
+	for range 20 {
+		if out, err = try(t, l, host, command(t, args...)...); err == nil {
+			return
+		}
+		if !strings.Contains(out, "[HDL-8001]") {
+			break
+		}
+		time.Sleep(3 * time.Second)
+	}
+	t.Fatalf("%s: heddle %s: %v\n%s", host, strings.Join(args, " "), err, out)
 }
 
 func in(t *testing.T, l *lab.Lab, host string, argv ...string) string {
