@@ -56,18 +56,7 @@ func (m *machineSpec) wire() (net.Listener, error) {
 	return l, s.addRoutes(m.Routes)
 }
 
-func ownStack() (*stack, error) {
-	ns, err := netns.Get()
-	if err != nil {
-		return nil, err
-	}
-	handle, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
-	if err != nil {
-		ns.Close()
-		return nil, err
-	}
-	return &stack{handle, ns}, nil
-}
+func ownStack() (*stack, error) { return stackOf(netns.Get()) }
 
 func (s *stack) byMAC(mac string) (netlink.Link, error) {
 	for end := time.Now().Add(nicTime); ; time.Sleep(10 * time.Millisecond) {

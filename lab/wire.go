@@ -64,8 +64,9 @@ type stack struct {
 	ns netns.NsHandle
 }
 
-func (h *Host) enter() (*stack, error) {
-	ns, err := netns.GetFromPath(h.Netns)
+func (h *Host) enter() (*stack, error) { return stackOf(netns.GetFromPath(h.Netns)) }
+
+func stackOf(ns netns.NsHandle, err error) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
