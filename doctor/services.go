@@ -25,7 +25,7 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	}
 	var asking []netip.Prefix
 	for _, n := range networks {
-		if n.Mode == "ipvlan" && n.Options["services"] != "" {
+		if n.Options["services"] != "" {
 			asking = append(asking, n.Subnets...)
 		}
 	}
