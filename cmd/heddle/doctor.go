@@ -38,7 +38,7 @@ func newDoctor(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", GroupID: groupHealth, Args: knownCommand,
 		Short: "Look at the host for what keeps networks from working",
-		Long: `doctor makes about ninety checks: what each mode needs from this kernel (by trying it
+		Long: `doctor makes over a hundred checks: what each mode needs from this kernel (by trying it
 in throw-away namespaces), settings, MTU, network managers, other firewalls,
 overlapping subnets, leftovers, rights, and the agent. It runs as root, with the
 agent up or down. Each finding tells what was read, word for word, and a command
