@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ func below(hostFolder, own string) string {
 }
 
 // makeFolders makes all that the lab has on the file system.
-func (l *Lab) makeFolders() error {
+func (l *Lab) makeFolders(ctx context.Context) error {
 	var names []string
 	for _, sw := range l.Topology.Switches {
 		names = append(names, sw.Name)
@@ -35,7 +36,13 @@ func (l *Lab) makeFolders() error {
 			}
 		}
 	}
-	if err := makeGroups(groupName(l.folder), names); err != nil {
+	group := groupName(l.folder)
+	// A folder in memory can be gone before its groups are, and what is left of
+	// these takes no process: it has controllers for its children.
+	if err := removeGroups(ctx, group); err != nil {
+		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end what is in "+group)
+	}
+	if err := makeGroups(group, names); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "make the cgroups of", l.Name, err, "")
 	}
 	return nil

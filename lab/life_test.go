@@ -127,6 +127,34 @@ func TestHalfMade(t *testing.T) {
 	noTrace(t, before, dir)
 }
 
+// A lab comes up where one was whose folder is gone and whose groups are not.
+func TestGroupsLeft(t *testing.T) {
+	needRoot(t)
+	before, dir := survey(t), t.TempDir()
+	l, err := lab.Up(t.Context(), lab.Options{Dir: dir, Hosts: 1, NoAgent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(l.Hosts[0].Pid, syscall.SIGKILL)
+	for _, sw := range l.Switches {
+		syscall.Kill(sw.Pid, syscall.SIGKILL)
+	}
+	for l.Hosts[0].Alive() || l.Switches[0].Alive() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := os.Rename(filepath.Join(dir, "lab"), filepath.Join(t.TempDir(), "gone")); err != nil {
+		t.Fatal(err)
+	}
+	l, err = lab.Up(t.Context(), lab.Options{Dir: dir, Hosts: 1, NoAgent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	noTrace(t, before, dir)
+}
+
 // A process that has the number of a dead host is left alone.
 func TestRecycledPid(t *testing.T) {
 	needRoot(t)

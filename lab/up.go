@@ -55,7 +55,7 @@ func existing(folder string, t Topology) (*Lab, error) {
 // whatever exists is either recorded or ends with this process: the inits only
 // wait until they are in the record, and stay only when told so at the end.
 func (l *Lab) raise(ctx context.Context) error {
-	if err := l.makeFolders(); err != nil {
+	if err := l.makeFolders(ctx); err != nil {
 		return err
 	}
 	if err := l.prepareMachines(); err != nil {

@@ -173,7 +173,7 @@ func TestVanished(t *testing.T) {
 		for _, p := range []*world.Pod{a, b, c} {
 			noticed(t, w, p)
 		}
-		world.Place{}.Sh(t, "touch /run/netns/unseen; mount --bind /run/netns/a /run/netns/unseen; umount /run/netns/a")
+		world.Place{}.Sh(t, "touch /run/netns/unseen; mount --bind /run/netns/a /run/netns/unseen; umount -l /run/netns/a")
 		b.Sh(t, "ip link set eth0 down; ip link set eth0 name back")
 		world.Place{}.Sh(t, "ip -n b link set back netns %d; ip link set back name %s", os.Getpid(), b.Endpoint.ID.HandName())
 		place.Delete()
@@ -185,7 +185,7 @@ func TestVanished(t *testing.T) {
 			}
 			return nil
 		})
-		world.Place{}.Sh(t, "mount --bind /run/netns/unseen /run/netns/a; umount /run/netns/unseen; rm /run/netns/unseen")
+		world.Place{}.Sh(t, "mount --bind /run/netns/unseen /run/netns/a; umount -l /run/netns/unseen; rm /run/netns/unseen")
 		w.AuditEmpty(t)
 		place = world.Namespace(t, "e")
 		q := w.HandOverRequest(place, reply)
