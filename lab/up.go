@@ -61,6 +61,7 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.prepareMachines(); err != nil {
 		return err
 	}
+	l.Topology.tellNeighbours()
 	l.Topology.Progress(fmt.Sprintf("starting %d hosts", len(l.Topology.Hosts)))
 	inits, err := l.startAll()
 	defer inits.close()

@@ -38,6 +38,17 @@ static __always_inline int for_host(const void *l3, const struct wire *w, const 
 	       !(ip->frag_off & bpf_htons(0xbfff));
 }
 
+/* whole reports whether the inner headers can be read where they are: those of IPv4
+ * are shorter, and TCP's payload, which would have to be pulled, is often not in the
+ * head. What is shorter still is pulled in vain. */
+static __always_inline int whole(void *data, void *end, const int six)
+{
+	struct inside *in = data + INSIDE(six);
+	if (data + FRONT(six) + sizeof(struct iphdr) + sizeof(struct tcphdr) > end)
+		return 0;
+	return in->eth.h_proto == bpf_htons(ETH_P_IP) || data + FRONT(six) + INNER_HEADERS <= end;
+}
+
 /* ours tells VXLAN for this host from all else that arrives, of which it reads no
  * more than the kernel would. */
 static __always_inline struct ethhdr *ours(struct __sk_buff *skb, const struct wire *w, const int six)
@@ -54,7 +65,7 @@ static __always_inline struct ethhdr *ours(struct __sk_buff *skb, const struct w
 	struct inside *in = data + INSIDE(six);
 	if (in->udp.dest != w->port || !for_host(data + sizeof(struct ethhdr), w, six))
 		return 0;
-	if (data + FRONT(six) + INNER_HEADERS > end_of(skb)) {
+	if (!whole(data, end_of(skb), six)) {
 		__u32 all = FRONT(six) + INNER_HEADERS;
 		if (skb->len < FRONT(six) || bpf_skb_pull_data(skb, skb->len < all ? skb->len : all))
 			return 0;
