@@ -15,6 +15,8 @@ import (
 type Netperf struct {
 	Test  string
 	Sized bool
+	// Else measures nearly the same with a tool that is free software; nil if there is none.
+	Else Probe
 }
 
 // Name is netperf-tcp-rr and so on.

@@ -143,14 +143,15 @@ func ladder(columns []Column) Matrix {
 
 // terwayIPvlan is what a talk on a container network for clouds held ipvlan,
 // policy routes and whole NICs beside each other by: ping, normal and flood, and
-// netperf at several sizes. It printed the outcome in words only.
+// netperf at several sizes. It printed the outcome in words only. Where there is no
+// netperf, other tools do what is nearest: those of TCP in one size.
 func terwayIPvlan(columns []Column) Matrix {
-	probes := []Probe{Ping{}, Flood{}}
-	for _, test := range []string{"TCP_RR", "UDP_RR", "TCP_STREAM", "UDP_STREAM"} {
-		probes = append(probes, Netperf{Test: test, Sized: true})
-	}
+	netperf := func(test string, other Probe) Probe { return Netperf{Test: test, Sized: true, Else: other} }
 	return Matrix{
-		Preset: "terway-ipvlan", Columns: columns, Probes: probes, Sizes: []int{64, 1024, 8192}, PairCounts: []int{1},
+		Preset: "terway-ipvlan", Columns: columns,
+		Probes: []Probe{Ping{}, Flood{}, netperf("TCP_RR", Qperf{"tcp_lat"}), netperf("UDP_RR", PingPong{}),
+			netperf("TCP_STREAM", Iperf3{}), netperf("UDP_STREAM", Throughput{})},
+		Sizes: []int{64, 1024, 8192}, PairCounts: []int{1},
 		Rounds: 10, WarmupRounds: 1, Duration: time.Second, Placement: SeparateCores, Seed: 1,
 	}
 }

@@ -48,21 +48,30 @@ func missing(tools ...Tool) error {
 	return nil
 }
 
-// Present keeps the probes whose tools are on this machine. For each of the
-// others there is a line that names the tool and its package.
+// Present keeps the probes whose tools are on this machine, or their stand-ins. For
+// each of the others there is a line that names the tool and its package.
 func Present(probes []Probe) (have []Probe, leftOut []string) {
 	for _, p := range probes {
-		absent := ""
-		for _, tool := range p.Tools() {
-			if _, err := exec.LookPath(tool.Name); err != nil && absent == "" {
-				absent = fmt.Sprintf("%s: no %s here (Debian: %s)", p.Name(), tool.Name, tool.Package)
-			}
-		}
+		absent := absentTool(p)
 		if absent == "" {
 			have = append(have, p)
-		} else {
-			leftOut = append(leftOut, absent)
+			continue
 		}
+		if n, ok := p.(Netperf); ok && n.Else != nil && absentTool(n.Else) == "" {
+			have = append(have, n.Else)
+			absent += "; " + n.Else.Name() + " is run instead"
+		}
+		leftOut = append(leftOut, absent)
 	}
 	return have, leftOut
+}
+
+// absentTool names the first tool of the probe that is absent.
+func absentTool(p Probe) string {
+	for _, tool := range p.Tools() {
+		if _, err := exec.LookPath(tool.Name); err != nil {
+			return fmt.Sprintf("%s: no %s here (Debian: %s)", p.Name(), tool.Name, tool.Package)
+		}
+	}
+	return ""
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -129,6 +130,10 @@ func TestPresent(t *testing.T) {
 	probes := []Probe{&fakeProbe{}, toolless{&fakeProbe{}}}
 	have, leftOut := Present(probes)
 	if len(have) != 1 || len(leftOut) != 1 || !strings.Contains(leftOut[0], "no-such-tool here (Debian: nowhere)") {
+		t.Errorf("%v, left out %v", have, leftOut)
+	}
+	have, leftOut = Present([]Probe{Netperf{Test: "UDP_RR", Else: &fakeProbe{}}, Netperf{Test: "TCP_RR", Else: toolless{&fakeProbe{}}}})
+	if _, err := exec.LookPath("netperf"); err != nil && (len(have) != 1 || len(leftOut) != 2 || !strings.Contains(leftOut[0], " is run instead") || strings.Contains(leftOut[1], " is run instead")) {
 		t.Errorf("%v, left out %v", have, leftOut)
 	}
 	if err := CheckTools(probes); !errors.Is(err, heddle.NoTool.Sentinel()) || !strings.Contains(err.Error(), "nowhere") {

@@ -31,15 +31,21 @@ func TestOverlay(t *testing.T) {
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {
 			vm.SkipOther(t, kernel, "6.1")
-			if reason := lab.MissingForMachines(kernel); reason != "" {
-				if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
-					t.Fatal(reason)
-				}
-				t.Skip(reason)
-			}
+			needMachines(t, kernel)
 			l := pair(t, kernel)
 			overlay(t, l, attach(t, l))
 		})
+	}
+}
+
+// needMachines skips the test where machines cannot run.
+func needMachines(t *testing.T, kernel string) {
+	t.Helper()
+	if reason := lab.MissingForMachines(kernel); reason != "" {
+		if os.Getenv("HEDDLE_REQUIRE_VM") == "1" {
+			t.Fatal(reason)
+		}
+		t.Skip(reason)
 	}
 }
 
@@ -47,18 +53,24 @@ func TestOverlay(t *testing.T) {
 // machine's kernel: it promises answers in time.
 func pair(t *testing.T, kernel string) *lab.Lab {
 	t.Helper()
-	start := time.Now()
-	l, err := lab.Raise(t.Context(), lab.Topology{
-		Name: "machines", Dir: t.TempDir(), Machine: kernel, Store: lab.StoreEtcd, Etcd: []string{"store"},
-		Agent: lab.Agent{Command: []string{cell.Build(t, "heddled")}, Args: []string{"--fast-path", "off"}}, // package fast has its programs in guests
+	return raise(t, lab.Topology{Name: "machines", Machine: kernel, Store: lab.StoreEtcd, Etcd: []string{"store"},
 		Hosts: []lab.Node{{Name: "host1"}, {Name: "host2"}, {Name: "store", Machine: lab.Namespaces, Agent: lab.Agent{Off: true}}}})
+}
+
+// raise makes a lab with our agents for the length of the test.
+func raise(t *testing.T, topology lab.Topology) *lab.Lab {
+	t.Helper()
+	start := time.Now()
+	topology.Dir = t.TempDir()
+	topology.Agent = lab.Agent{Command: []string{cell.Build(t, "heddled")}, Args: []string{"--fast-path", "off"}} // package fast has its programs in guests
+	l, err := lab.Raise(t.Context(), topology)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("two machines with agents (%s): up in %.1f s", l.Hosts[0].Accelerator, time.Since(start).Seconds())
+	t.Logf("machines with agents (%s): up in %.1f s", l.Hosts[0].Accelerator, time.Since(start).Seconds())
 	t.Cleanup(func() {
 		if t.Failed() {
-			for _, h := range l.Hosts[:2] {
+			for _, h := range l.Hosts {
 				text, _ := os.ReadFile(h.Log)
 				t.Logf("%s:\n%s", h.Name, text)
 			}
