@@ -20,19 +20,14 @@ var packing sync.Mutex
 // names, and the optional programs with their libraries.
 func (h *Host) Image(t testing.TB) {
 	t.Helper()
-	if out, err := h.TryDocker("import", h.Archive(t), "box"); err != nil {
-		t.Errorf("import the image on %s: %v\n%s", h.Name(), err, out)
-	}
-}
-
-// Archive is the file of the image.
-func (h *Host) Archive(t testing.TB) string {
-	t.Helper()
 	archive, err := pack(filepath.Dir(cell.Build(t, "heddle")))
 	if err != nil {
 		t.Errorf("make the image: %v", err)
+		return
 	}
-	return archive
+	if out, err := h.TryDocker("import", archive, "box"); err != nil {
+		t.Errorf("import the image on %s: %v\n%s", h.Name(), err, out)
+	}
 }
 
 // NeedInImage skips the test if the image lacks a program.
