@@ -60,6 +60,9 @@ type View struct {
 	heddle.Fabric
 	// Alive has the names of hosts whose agents are connected to the store.
 	Alive map[string]bool
+	// LeftOut are hosts that are no peers, for another has their ID or one of their
+	// underlay addresses, and came first.
+	LeftOut []heddle.Host
 	// Lent are addresses of this host's own blocks that another host has, or may
 	// have: they must not be given out here.
 	Lent []heddle.Pin

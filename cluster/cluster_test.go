@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -281,6 +282,38 @@ func TestRemovedHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, dial(t, at), "a", t.TempDir()) // installed anew
+}
+
+// TestSameUnderlay has a host come at the address of another one, and one that was
+// there by an older program's leave.
+func TestSameUnderlay(t *testing.T) {
+	at, dir, dirB := serve(t), t.TempDir(), t.TempDir()
+	s := dial(t, at)
+	a, b := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", dirB)
+	o := options(t, dial(t, at), "anew", dir)
+	o.Self.Underlay = []netip.Addr{underlayOf("b")}
+	if _, err := cluster.Open(wait(t), o); !errors.Is(err, heddle.HostExists.Sentinel()) || !strings.Contains(err.Error(), "host remove b") {
+		t.Fatal(err)
+	}
+	late := fmt.Sprintf(`{"name":"late","id":"1234","underlay":[%q],"mtu":1500,"run":"x"}`, underlayOf("b"))
+	_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/late/self", Value: []byte(late)}}})
+	check(t, err)
+	firstOnly := func() bool {
+		v := a.View()
+		return len(v.Peers) == 1 && v.Peers[0].Name == "b" && len(v.LeftOut) == 1 && v.LeftOut[0].Name == "late"
+	}
+	until(t, "a leaves out the later one", firstOnly)
+	check(t, b.Close())
+	b = open(t, dial(t, at), "b", dirB) // not refused, though it has a neighbour by now
+	until(t, "a has seen b again", func() bool { return a.View().Revision >= b.View().Revision })
+	if !firstOnly() {
+		t.Fatalf("b lost its place by its start: %+v, left out %+v", a.View().Peers, a.View().LeftOut)
+	}
+	check(t, a.RemoveHost(wait(t), s, "b", true))
+	check(t, a.RemoveHost(wait(t), s, "late", true))
+	c, err := cluster.Open(wait(t), o)
+	check(t, err)
+	check(t, c.Close())
 }
 
 func TestTwins(t *testing.T) {

@@ -150,6 +150,10 @@ func (c *Cluster) introduction() (store.Change, error) {
 		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
 			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
 	}
+	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // nobody would take it for a peer
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "host "+name+": underlay address", at.String()+" is that of host "+old.Name,
+			"if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"'); else choose another address with --underlay")
+	}
 	change := store.Change{
 		Require: []store.Condition{{Key: selfKey(name), Revision: self.revision}, {Key: removedKey(c.o.Self.ID)}, {Key: clusterKey, Revision: r.revisionOf(clusterKey)}},
 		Put:     []store.Entry{put(selfKey(name), hostRecord{c.o.Self, c.run})},

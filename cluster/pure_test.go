@@ -70,6 +70,43 @@ func TestViewFromEntries(t *testing.T) {
 	}
 }
 
+// TestTwoHostsAtOneAddress: the later is no peer, however often the first has
+// written its record anew.
+func TestTwoHostsAtOneAddress(t *testing.T) {
+	at := func(a ...string) (all []netip.Addr) {
+		for _, s := range a {
+			all = append(all, netip.MustParseAddr(s))
+		}
+		return all
+	}
+	self := heddle.Host{Name: "a", ID: "ida", Underlay: at("10.0.0.1")}
+	first := heddle.Host{Name: "b", ID: "idb", Underlay: at("10.0.0.2", "fd00::2")}
+	later := heddle.Host{Name: "c", ID: "idc", Underlay: at("10.0.0.3", "fd00::2")}
+	mine := heddle.Host{Name: "d", ID: "idd", Underlay: at("10.0.0.1")}
+	twice := heddle.Host{Name: "e", ID: "idb", Underlay: at("10.0.0.5")}
+	gone := heddle.Host{Name: "x", ID: "idx", Underlay: at("10.0.0.2")}
+	var r record
+	r.apply(store.Event{Revision: 90, Snapshot: true, Entries: entries(removedKey("idx"), removedRecord{Name: "x"})})
+	for _, e := range []struct {
+		host              heddle.Host
+		created, revision int64
+	}{{self, 3, 3}, {first, 10, 80}, {later, 20, 20}, {mine, 2, 2}, {twice, 30, 30}, {gone, 1, 1}} {
+		entry := put(selfKey(e.host.Name), hostRecord{e.host, "r"})
+		entry.Created, entry.Revision = e.created, e.revision
+		r.apply(store.Event{Revision: 90, Entries: []store.Entry{entry}})
+	}
+	all, left := r.peers(self)
+	if !reflect.DeepEqual(all, []heddle.Host{first}) || !reflect.DeepEqual(left, []heddle.Host{mine, later, twice}) {
+		t.Errorf("peers %+v, left out %+v", all, left)
+	}
+	if other, a, found := r.neighbourAt(self); !found || other.Name != "d" || a != self.Underlay[0] {
+		t.Errorf("%+v at %s, %v", other, a, found)
+	}
+	if other, a, found := r.neighbourAt(heddle.Host{ID: "new", Underlay: at("10.0.0.9")}); found {
+		t.Errorf("%+v at %s", other, a)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for subnet, blocks := range map[string]int{"10.1.0.0/24": 32, "10.1.0.0/30": 1, "10.1.0.0/20": 64, "fd00::/120": 16, "fd00::/64": 65536} {
 		p := netip.MustParsePrefix(subnet)

@@ -122,7 +122,7 @@ func (r *record) view(m memory) *View {
 			r.show(v, m, i, newest)
 		}
 	}
-	v.Peers = r.peers(m.Host)
+	v.Peers, v.LeftOut = r.peers(m.Host)
 	for p, i := range newest {
 		host := i.value.(*pinRecord).Host
 		if _, mine := m.Pins[p]; mine || host != m.Host.ID {
@@ -136,39 +136,6 @@ func (r *record) view(m memory) *View {
 	})
 	v.sort()
 	return v
-}
-
-// peers are the other hosts. A record says no more than its writer may: of two
-// with one ID or one underlay address the later is none, and neither is one with
-// this host's.
-func (r *record) peers(self heddle.Host) (all []heddle.Host) {
-	var found []item
-	for _, i := range r.items {
-		if x, is := i.value.(*hostRecord); is && x.ID != self.ID && !r.removed(x.ID) {
-			found = append(found, i)
-		}
-	}
-	slices.SortFunc(found, byRevision)
-	seen := map[any]bool{}
-	for _, a := range self.Underlay {
-		seen[a] = true
-	}
-	for _, i := range found {
-		h := i.value.(*hostRecord).Host
-		taken := seen[h.ID]
-		for _, a := range h.Underlay {
-			taken = taken || seen[a]
-		}
-		if taken {
-			continue
-		}
-		seen[h.ID] = true
-		for _, a := range h.Underlay {
-			seen[a] = true
-		}
-		all = append(all, h)
-	}
-	return all
 }
 
 // admits reports whether what a key is about lies in the network: whoever may
@@ -263,7 +230,9 @@ func byPrefix(a, b netip.Prefix) int {
 }
 
 func (v *View) sort() {
-	slices.SortFunc(v.Peers, func(a, b heddle.Host) int { return strings.Compare(a.Name, b.Name) })
+	for _, hosts := range [][]heddle.Host{v.Peers, v.LeftOut} {
+		slices.SortFunc(hosts, func(a, b heddle.Host) int { return strings.Compare(a.Name, b.Name) })
+	}
 	slices.SortFunc(v.Networks, func(a, b heddle.Network) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(v.Blocks, func(a, b heddle.Block) int {
 		return cmp.Or(strings.Compare(a.Network, b.Network), byPrefix(a.Prefix, b.Prefix))
