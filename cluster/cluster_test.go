@@ -367,6 +367,49 @@ func TestAllClaimAtOnce(t *testing.T) {
 	}
 }
 
+// TestSharedEtcd has somebody else write into the same etcd all the time: what the
+// hosts do waits for their own changes alone.
+func TestSharedEtcd(t *testing.T) {
+	at := serve(t)
+	s := dial(t, at)
+	const hosts = 6
+	var all []*cluster.Cluster
+	for i := range hosts {
+		all = append(all, open(t, dial(t, at), fmt.Sprintf("h%d", i), t.TempDir()))
+	}
+	n, err := all[0].CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	for _, c := range all {
+		until(t, "all have the network", func() bool { return len(c.View().Networks) == 1 && len(c.View().Alive) == hosts })
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer, group sync.WaitGroup
+	other := dial(t, at)
+	writer.Go(func() {
+		for ctx.Err() == nil {
+			_, _, _ = other.Commit(ctx, store.Change{Put: []store.Entry{{Key: "/other/x", Value: []byte("x")}}})
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+	errs := make([]error, hosts)
+	for i, c := range all {
+		group.Go(func() {
+			for range 4 {
+				_, err := c.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
+	}
+	group.Wait()
+	check(t, errors.Join(errs...))
+	check(t, all[0].RemoveHost(wait(t), s, "h1", true))
+	check(t, all[0].RemoveHost(wait(t), s, "h1", true)) // finishes what was cut off
+	if v := all[0].View(); len(v.Peers) != hosts-2 || len(v.Blocks) != 4*(hosts-1) {
+		t.Fatalf("after the removal: %d peers, %d blocks", len(v.Peers), len(v.Blocks))
+	}
+}
+
 func TestMoveToAHostInstalledAnew(t *testing.T) {
 	at := serve(t)
 	s := dial(t, at)

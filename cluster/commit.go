@@ -34,7 +34,7 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 	change.Require = append([]store.Condition{{Key: selfKey(c.o.Self.Name), Revision: fence}}, change.Require...)
 	done, revision, err = c.o.Store.Commit(ctx, change)
 	if err == nil {
-		return done, revision, c.saw(ctx, revision)
+		return done, revision, c.learned(ctx, change, done, revision)
 	}
 	if errors.Is(err, heddle.StoreRefused.Sentinel()) || errors.Is(err, heddle.StoreFull.Sentinel()) || errors.Is(err, heddle.BadArgument.Sentinel()) {
 		return false, 0, err
@@ -43,6 +43,17 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 		return false, 0, err
 	}
 	return false, 0, nil
+}
+
+// learned waits until the record shows what came of a change: that it was made, or
+// why it was refused. The revision at which it was refused may be due to keys that
+// are not ours, and the record never come to it; but what the change required is no
+// more, and that the record comes to show, unless it passes it by.
+func (c *Cluster) learned(ctx context.Context, change store.Change, done bool, revision int64) error {
+	if done {
+		return c.saw(ctx, revision)
+	}
+	return c.await(ctx, func() bool { return c.record.revision >= revision || !c.record.holds(change.Require) })
 }
 
 // fenced waits until the host may change something, and returns the revision of
@@ -105,8 +116,9 @@ func (c *Cluster) introduce(ctx context.Context) error {
 	c.mu.Unlock()
 	if err == nil {
 		var revision int64
-		if _, revision, err = c.o.Store.Commit(ctx, change); err == nil {
-			err = c.saw(ctx, revision)
+		var done bool
+		if done, revision, err = c.o.Store.Commit(ctx, change); err == nil {
+			err = c.learned(ctx, change, done, revision)
 		}
 	}
 	c.mu.Lock()

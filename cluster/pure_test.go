@@ -107,6 +107,29 @@ func TestTwoHostsAtOneAddress(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	var r record
+	r.apply(store.Event{Revision: 9, Snapshot: true, Entries: entries(clusterKey, 1, networkKey("a"), 1, networkKey("b"), 1)}) // at 1, 3 and 5
+	for _, c := range []struct {
+		is   bool
+		that store.Condition
+	}{
+		{true, store.Condition{Key: clusterKey, Revision: 1}},
+		{false, store.Condition{Key: clusterKey, Revision: 2}},
+		{false, store.Condition{Key: clusterKey}},
+		{true, store.Condition{Key: removedKey("x")}},
+		{false, store.Condition{Key: removedKey("x"), Revision: 1}},
+		{true, store.Condition{Key: networksKey, Revision: 5, Prefix: true}},
+		{false, store.Condition{Key: networksKey, Revision: 4, Prefix: true}},
+		{false, store.Condition{Key: networksKey, Prefix: true}},
+		{true, store.Condition{Key: blockKeys("n1"), Prefix: true}},
+	} {
+		if got := r.holds([]store.Condition{{Key: clusterKey, Revision: 1}, c.that}); got != c.is {
+			t.Errorf("%+v: %v", c.that, got)
+		}
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for subnet, blocks := range map[string]int{"10.1.0.0/24": 32, "10.1.0.0/30": 1, "10.1.0.0/20": 64, "fd00::/120": 16, "fd00::/64": 65536} {
 		p := netip.MustParsePrefix(subnet)
