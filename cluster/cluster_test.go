@@ -20,6 +20,12 @@ import (
 // serve runs a store in this process and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
+	at, _ := server(t)
+	return at
+}
+
+func server(t *testing.T) (string, *store.Server) {
+	t.Helper()
 	at := free(t)
 	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{free(t)}})
 	check(t, err)
@@ -29,7 +35,7 @@ func serve(t *testing.T) string {
 	case <-time.After(time.Minute):
 		t.Fatal("the store does not start")
 	}
-	return at.String()
+	return at.String(), s
 }
 
 func free(t *testing.T) netip.AddrPort {
@@ -488,6 +494,59 @@ func TestOlderStore(t *testing.T) {
 		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
 		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
 	})
+}
+
+// restore puts what was read of a store into another one.
+func restore(t *testing.T, s store.Store, backup store.Snapshot) {
+	t.Helper()
+	var change store.Change
+	for _, e := range backup.Entries {
+		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
+	}
+	_, _, err := s.Commit(wait(t), change)
+	check(t, err)
+}
+
+// advance has somebody else write into a store until it is past a revision.
+func advance(t *testing.T, s store.Store, past int64) {
+	t.Helper()
+	for at := int64(0); at <= past; {
+		var err error
+		_, at, err = s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: "/other/x", Value: []byte("x")}}})
+		check(t, err)
+	}
+}
+
+// TestOlderStoreUnderAgent has the store of an agent that runs go back to an
+// earlier state, at a later revision.
+func TestOlderStoreUnderAgent(t *testing.T) {
+	first, running := server(t)
+	s := dial(t, first)
+	advance(t, s, 10)
+	b := open(t, dial(t, first), "b", t.TempDir())
+	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	check(t, b.Close())
+	access := dial(t, first)
+	a := open(t, access, "a", t.TempDir())
+	backup, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	second := serve(t)
+	other := dial(t, second)
+	restore(t, other, backup)
+	advance(t, other, a.View().Revision+10)
+	access.(*store.Etcd).SetEndpoints([]string{second})
+	check(t, running.Close())
+	until(t, "a has claimed its block again", func() bool {
+		s, err := other.Read(wait(t), cluster.Prefix+"blocks/")
+		return err == nil && len(s.Entries) == 1
+	})
+	got, err := a.ClaimBlock(wait(t), n, n.Subnets[0], block.Addr())
+	if v := a.View(); err != nil || got != block || v.Removed || v.Strange != nil {
+		t.Fatalf("%s, %v: %+v", got, err, v)
+	}
 }
 
 // underlayOf gives every host an address of its own.
