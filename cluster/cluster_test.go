@@ -465,15 +465,19 @@ func TestWipedStore(t *testing.T) {
 	}
 }
 
-// TestOlderStore has the store go back to what it was before a claim, as it does
-// when a backup is restored.
+// TestOlderStore has the store go back to what it was before a claim, and to before
+// the host came, as it does when a backup is restored.
 func TestOlderStore(t *testing.T) {
 	at := serve(t)
 	s := dial(t, at)
 	dir := t.TempDir()
-	a := open(t, s, "a", dir)
-	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	b := open(t, dial(t, at), "b", t.TempDir())
+	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
 	check(t, err)
+	before, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	a := open(t, s, "a", dir)
+	id := a.View().Self.ID
 	backup, err := s.Read(wait(t), cluster.Prefix)
 	check(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
@@ -482,18 +486,19 @@ func TestOlderStore(t *testing.T) {
 	block, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	check(t, a.Close())
-	other := dial(t, serve(t))
-	var change store.Change
-	for _, e := range backup.Entries {
-		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
+	for _, backup := range []store.Snapshot{backup, before} {
+		other := dial(t, serve(t))
+		restore(t, other, backup)
+		a = open(t, other, "a", dir)
+		until(t, "the block is claimed again", func() bool {
+			got := a.View().BlocksOf(n.ID, id)
+			return a.View().Revision > 0 && len(got) == 1 && got[0] == block
+		})
+		if v := a.View(); v.Removed || v.Self.ID != id {
+			t.Fatalf("%+v", v)
+		}
+		check(t, a.Close())
 	}
-	_, _, err = other.Commit(wait(t), change)
-	check(t, err)
-	a = open(t, other, "a", dir)
-	until(t, "the block is claimed again", func() bool {
-		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
-		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
-	})
 }
 
 // restore puts what was read of a store into another one.
@@ -520,6 +525,11 @@ func advance(t *testing.T, s store.Store, past int64) {
 // TestOlderStoreUnderAgent has the store of an agent that runs go back to an
 // earlier state, at a later revision.
 func TestOlderStoreUnderAgent(t *testing.T) {
+	t.Run("before a claim", func(t *testing.T) { goBack(t, true) })
+	t.Run("before the host came", func(t *testing.T) { goBack(t, false) })
+}
+
+func goBack(t *testing.T, known bool) {
 	first, running := server(t)
 	s := dial(t, first)
 	advance(t, s, 10)
@@ -527,10 +537,14 @@ func TestOlderStoreUnderAgent(t *testing.T) {
 	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
 	check(t, err)
 	check(t, b.Close())
-	access := dial(t, first)
-	a := open(t, access, "a", t.TempDir())
 	backup, err := s.Read(wait(t), cluster.Prefix)
 	check(t, err)
+	access := dial(t, first)
+	a := open(t, access, "a", t.TempDir())
+	if known {
+		backup, err = s.Read(wait(t), cluster.Prefix)
+		check(t, err)
+	}
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	second := serve(t)

@@ -79,11 +79,17 @@ func (c *Cluster) barred() error {
 	switch {
 	case c.strange != nil:
 		return c.strange
-	case c.accepted && c.record.isRemoved(c.memory):
+	case c.isRemoved():
 		return c.removedError()
 	default:
 		return nil
 	}
+}
+
+// isRemoved says whether the host was taken out of the cluster, also if the store
+// has forgotten it since. The caller holds the lock.
+func (c *Cluster) isRemoved() bool {
+	return c.memory.Removed || c.accepted && c.record.isRemoved(c.memory)
 }
 
 func (c *Cluster) removedError() error {

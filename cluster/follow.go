@@ -117,7 +117,7 @@ func (c *Cluster) judge() {
 // none any more: it went back to an earlier state, of whatever revision (etcd can
 // raise it, or others have since). Nothing could be changed by the old fence.
 func (c *Cluster) noticeSetback() {
-	if !c.accepted || c.fence == 0 || c.record.isRemoved(c.memory) || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
+	if !c.accepted || c.fence == 0 || c.isRemoved() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
 		return
 	}
 	c.o.Log.Warn("the store went back to before this host's start; the host introduces itself again", "revision", c.record.revision)

@@ -65,8 +65,15 @@ func TestViewFromEntries(t *testing.T) {
 		t.Error("the block of a removed host is not free")
 	}
 	r.apply(store.Event{Revision: 51, Deleted: []string{selfKey("a")}})
-	if !r.view(m).Removed {
-		t.Error("a host whose record is gone is not removed")
+	if r.view(m).Removed {
+		t.Error("a host whose record is not there is removed, though nobody said so")
+	}
+	for _, e := range []store.Entry{put(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "another"}, "r"}), put(removedKey("ida"), removedRecord{Name: "a"})} {
+		r.apply(store.Event{Revision: 52, Entries: []store.Entry{e}})
+		if !r.view(m).Removed {
+			t.Errorf("with %s, the host is not removed", e.Key)
+		}
+		r.apply(store.Event{Revision: 53, Deleted: []string{e.Key}})
 	}
 }
 

@@ -84,10 +84,12 @@ func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 	}
 }
 
-// isRemoved says whether an operator took the host out of the cluster.
+// isRemoved says whether an operator took the host out of the cluster. That there is
+// no record of it does not say so: a removal says it in the change that deletes the
+// record, and a store that went back to before the host came knows of neither.
 func (r *record) isRemoved(m memory) bool {
 	self := value[hostRecord](r, selfKey(m.Host.Name))
-	return r.removed(m.Host.ID) || m.Introduced && (self == nil || self.ID != m.Host.ID)
+	return r.removed(m.Host.ID) || m.Introduced && self != nil && self.ID != m.Host.ID
 }
 
 // remembered is the view of a host that has not reached the store yet.
