@@ -111,10 +111,10 @@ type API interface {
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
 	// ChangeNetwork replaces a network's record by what change makes of it.
 	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
-	// DeleteNetwork marks the network as leaving, waits for all hosts to yield
-	// their blocks of it, and deletes it; if one keeps its blocks, the mark is
+	// DeleteNetwork marks the network with the ID as leaving, waits for all hosts to
+	// yield their blocks of it, and deletes it; if one keeps its blocks, the mark is
 	// taken away and the error (heddle.NetworkInUse) names the hosts.
-	DeleteNetwork(ctx context.Context, name string) error
+	DeleteNetwork(ctx context.Context, id string) error
 
 	// ClaimBlock claims for this host a block of the network in the subnet, the
 	// one with the address near if that is valid, and returns it. A block with

@@ -80,7 +80,7 @@ func (c *Cluster) barred() error {
 	case c.strange != nil:
 		return c.strange
 	case c.isRemoved():
-		return c.removedError()
+		return RemovedError(c.o.Self.Name)
 	default:
 		return nil
 	}
@@ -92,8 +92,10 @@ func (c *Cluster) isRemoved() bool {
 	return c.memory.Removed || c.accepted && c.record.isRemoved(c.memory)
 }
 
-func (c *Cluster) removedError() error {
-	return heddle.Errorf(heddle.HostRemoved, "host", c.o.Self.Name, "detach its endpoints, move its state folder away, and join again with a new token")
+// RemovedError tells a host that it was taken out of the cluster, and how it comes
+// back.
+func RemovedError(host string) error {
+	return heddle.Errorf(heddle.HostRemoved, "host", host, "detach its endpoints, move its state folder away, and join again with a new token")
 }
 
 // settle renews the fence after a change with an unknown outcome.

@@ -144,7 +144,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 	case c.strange != nil:
 		return c.strange
 	case c.isRemoved():
-		return c.removedError()
+		return RemovedError(c.o.Self.Name)
 	case c.fence == 0 && c.trouble != nil:
 		return c.trouble
 	case err != nil:
