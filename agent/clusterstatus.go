@@ -61,7 +61,7 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 			names = append(names, fmt.Sprintf("%s %v", h.Name, h.Underlay))
 		}
 		part.State = "warn"
-		part.Detail += "; not counted are those with the underlay address of a host that came before them: " + firstFew(names, ", ") +
+		part.Detail += "; left out, for this or another host has their underlay address: " + firstFew(names, ", ") +
 			"; remove those that are gone ('heddle host remove NAME'), and give the others an address of their own (--underlay)"
 	}
 	return part
