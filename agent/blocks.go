@@ -179,7 +179,7 @@ func (a *Agent) tryTake(n *network, subnets []netip.Prefix, req heddle.AttachReq
 
 func refusesNew(n *network, v *cluster.View) error {
 	if v.Removed {
-		return heddle.Errorf(heddle.HostRemoved, "host", v.Self.Name, "detach its endpoints, move its state folder away, and join again with a new token")
+		return cluster.RemovedError(v.Self.Name)
 	}
 	for _, m := range v.Networks {
 		if m.ID == n.ID && m.Deleting {

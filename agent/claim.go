@@ -219,6 +219,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
+		a.noticeLent(n, e)
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err

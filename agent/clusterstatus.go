@@ -55,6 +55,15 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 	if len(away) > 0 && v.Revision > 0 {
 		part.State, part.Detail = "warn", fmt.Sprintf("%d, of which %d away: %s", 1+len(v.Peers), len(away), firstFew(away, ", "))
 	}
+	if len(v.LeftOut) > 0 {
+		var names []string
+		for _, h := range v.LeftOut {
+			names = append(names, fmt.Sprintf("%s %v", h.Name, h.Underlay))
+		}
+		part.State = "warn"
+		part.Detail += "; left out, for this or another host has their underlay address: " + firstFew(names, ", ") +
+			"; remove those that are gone ('heddle host remove NAME'), and give the others an address of their own (--underlay)"
+	}
 	return part
 }
 

@@ -47,7 +47,7 @@ func (a *Agent) fitLeases(n *network) {
 		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
 			continue
 		}
-		if _, err := n.pool.TakeOne(p.Subnet, l.Addr.Addr(), leaseID); err != nil {
+		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {
 			a.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
 		}
 	}

@@ -45,6 +45,20 @@ func (a *Agent) isLent(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(a.opt.Cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
+// noticeLent tells of an endpoint's addresses that another host has by the store:
+// its record there is stale, or a host wrote what it may not. The endpoint keeps
+// them, for it has them.
+func (a *Agent) noticeLent(n *network, e heddle.Endpoint) {
+	if !n.Shared || a.opt.Cluster == nil {
+		return
+	}
+	for _, addr := range e.Addrs {
+		if a.isLent(n.ID, addr.Addr()) {
+			a.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it", "endpoint", e.ID, "network", n.Name, "address", addr.Addr())
+		}
+	}
+}
+
 // giveBack returns the addresses that were borrowed from other hosts.
 func (a *Agent) giveBack(n *network, addrs []netip.Addr) {
 	if !n.Shared || a.opt.Cluster == nil {

@@ -60,6 +60,9 @@ type View struct {
 	heddle.Fabric
 	// Alive has the names of hosts whose agents are connected to the store.
 	Alive map[string]bool
+	// LeftOut are hosts that are no peers, for another has their ID or one of their
+	// underlay addresses, and came first.
+	LeftOut []heddle.Host
 	// Lent are addresses of this host's own blocks that another host has, or may
 	// have: they must not be given out here.
 	Lent []heddle.Pin
@@ -108,10 +111,10 @@ type API interface {
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
 	// ChangeNetwork replaces a network's record by what change makes of it.
 	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
-	// DeleteNetwork marks the network as leaving, waits for all hosts to yield
-	// their blocks of it, and deletes it; if one keeps its blocks, the mark is
+	// DeleteNetwork marks the network with the ID as leaving, waits for all hosts to
+	// yield their blocks of it, and deletes it; if one keeps its blocks, the mark is
 	// taken away and the error (heddle.NetworkInUse) names the hosts.
-	DeleteNetwork(ctx context.Context, name string) error
+	DeleteNetwork(ctx context.Context, id string) error
 
 	// ClaimBlock claims for this host a block of the network in the subnet, the
 	// one with the address near if that is valid, and returns it. A block with

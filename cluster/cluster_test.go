@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,12 @@ import (
 // serve runs a store in this process and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
+	at, _ := server(t)
+	return at
+}
+
+func server(t *testing.T) (string, *store.Server) {
+	t.Helper()
 	at := free(t)
 	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{free(t)}})
 	check(t, err)
@@ -28,7 +35,7 @@ func serve(t *testing.T) string {
 	case <-time.After(time.Minute):
 		t.Fatal("the store does not start")
 	}
-	return at.String()
+	return at.String(), s
 }
 
 func free(t *testing.T) netip.AddrPort {
@@ -283,6 +290,38 @@ func TestRemovedHost(t *testing.T) {
 	open(t, dial(t, at), "a", t.TempDir()) // installed anew
 }
 
+// TestSameUnderlay has a host come at the address of another one, and one that was
+// there by an older program's leave.
+func TestSameUnderlay(t *testing.T) {
+	at, dir, dirB := serve(t), t.TempDir(), t.TempDir()
+	s := dial(t, at)
+	a, b := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", dirB)
+	o := options(t, dial(t, at), "anew", dir)
+	o.Self.Underlay = []netip.Addr{underlayOf("b")}
+	if _, err := cluster.Open(wait(t), o); !errors.Is(err, heddle.HostExists.Sentinel()) || !strings.Contains(err.Error(), "host remove b") {
+		t.Fatal(err)
+	}
+	late := fmt.Sprintf(`{"name":"late","id":"1234","underlay":[%q],"mtu":1500,"run":"x"}`, underlayOf("b"))
+	_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/late/self", Value: []byte(late)}}})
+	check(t, err)
+	firstOnly := func() bool {
+		v := a.View()
+		return len(v.Peers) == 1 && v.Peers[0].Name == "b" && len(v.LeftOut) == 1 && v.LeftOut[0].Name == "late"
+	}
+	until(t, "a leaves out the later one", firstOnly)
+	check(t, b.Close())
+	b = open(t, dial(t, at), "b", dirB) // not refused, though it has a neighbour by now
+	until(t, "a has seen b again", func() bool { return a.View().Revision >= b.View().Revision })
+	if !firstOnly() {
+		t.Fatalf("b lost its place by its start: %+v, left out %+v", a.View().Peers, a.View().LeftOut)
+	}
+	check(t, a.RemoveHost(wait(t), s, "b", true))
+	check(t, a.RemoveHost(wait(t), s, "late", true))
+	c, err := cluster.Open(wait(t), o)
+	check(t, err)
+	check(t, c.Close())
+}
+
 func TestTwins(t *testing.T) {
 	at, dir, copied := serve(t), t.TempDir(), t.TempDir()
 	a := open(t, dial(t, at), "a", dir)
@@ -334,6 +373,69 @@ func TestAllClaimAtOnce(t *testing.T) {
 	}
 }
 
+// crowded is a store into which somebody else writes before each call, so that its
+// revision is never that of a key of ours.
+type crowded struct {
+	store.Store
+	before func(store.Change)
+}
+
+func (s crowded) Commit(ctx context.Context, c store.Change) (bool, int64, error) {
+	if s.before != nil {
+		s.before(c)
+	}
+	if err := s.crowd(ctx); err != nil {
+		return false, 0, err
+	}
+	return s.Store.Commit(ctx, c)
+}
+
+func (s crowded) Read(ctx context.Context, prefix string) (store.Snapshot, error) {
+	if err := s.crowd(ctx); err != nil {
+		return store.Snapshot{}, err
+	}
+	return s.Store.Read(ctx, prefix)
+}
+
+func (s crowded) crowd(ctx context.Context) error {
+	_, _, err := s.Store.Commit(ctx, store.Change{Put: []store.Entry{{Key: "/other/x", Value: []byte("x")}}})
+	return err
+}
+
+// TestSharedEtcd has somebody else write into the same etcd all the time: a host
+// waits for its own changes alone, also where one is refused.
+func TestSharedEtcd(t *testing.T) {
+	at := serve(t)
+	b := open(t, dial(t, at), "b", t.TempDir())
+	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	var lost netip.Prefix
+	var once sync.Once
+	a := open(t, crowded{dial(t, at), func(c store.Change) {
+		if len(c.Put) > 0 && strings.HasPrefix(c.Put[0].Key, cluster.Prefix+"blocks/") {
+			once.Do(func() { // b is a little faster
+				var err error
+				lost, err = b.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}}, "a", t.TempDir())
+	until(t, "a has the network", func() bool { return len(a.View().Networks) == 1 && len(a.View().Alive) == 2 })
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	if !lost.IsValid() || block == lost {
+		t.Fatalf("a has %s, b has %s", block, lost)
+	}
+	operator := crowded{Store: dial(t, at)}
+	check(t, a.RemoveHost(wait(t), operator, "b", true))
+	if v := a.View(); len(v.Peers) != 0 || len(v.Blocks) != 1 {
+		t.Fatalf("after the removal: %+v, %+v", v.Peers, v.Blocks)
+	}
+	check(t, a.RemoveHost(wait(t), operator, "b", true)) // finishes what was cut off
+}
+
 func TestMoveToAHostInstalledAnew(t *testing.T) {
 	at := serve(t)
 	s := dial(t, at)
@@ -383,15 +485,19 @@ func TestWipedStore(t *testing.T) {
 	}
 }
 
-// TestOlderStore has the store go back to what it was before a claim, as it does
-// when a backup is restored.
+// TestOlderStore has the store go back to what it was before a claim, and to before
+// the host came, as it does when a backup is restored.
 func TestOlderStore(t *testing.T) {
 	at := serve(t)
 	s := dial(t, at)
 	dir := t.TempDir()
-	a := open(t, s, "a", dir)
-	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	b := open(t, dial(t, at), "b", t.TempDir())
+	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
 	check(t, err)
+	before, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	a := open(t, s, "a", dir)
+	id := a.View().Self.ID
 	backup, err := s.Read(wait(t), cluster.Prefix)
 	check(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
@@ -400,18 +506,81 @@ func TestOlderStore(t *testing.T) {
 	block, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	check(t, a.Close())
-	other := dial(t, serve(t))
+	for _, backup := range []store.Snapshot{backup, before} {
+		other := dial(t, serve(t))
+		restore(t, other, backup)
+		a = open(t, other, "a", dir)
+		until(t, "the block is claimed again", func() bool {
+			got := a.View().BlocksOf(n.ID, id)
+			return a.View().Revision > 0 && len(got) == 1 && got[0] == block
+		})
+		if v := a.View(); v.Removed || v.Self.ID != id {
+			t.Fatalf("%+v", v)
+		}
+		check(t, a.Close())
+	}
+}
+
+// restore puts what was read of a store into another one.
+func restore(t *testing.T, s store.Store, backup store.Snapshot) {
+	t.Helper()
 	var change store.Change
 	for _, e := range backup.Entries {
 		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
 	}
-	_, _, err = other.Commit(wait(t), change)
+	_, _, err := s.Commit(wait(t), change)
 	check(t, err)
-	a = open(t, other, "a", dir)
-	until(t, "the block is claimed again", func() bool {
-		got := a.View().BlocksOf(n.ID, a.View().Self.ID)
-		return a.View().Revision > 0 && len(got) == 1 && got[0] == block
+}
+
+// advance has somebody else write into a store until it is past a revision.
+func advance(t *testing.T, s store.Store, past int64) {
+	t.Helper()
+	for at := int64(0); at <= past; {
+		var err error
+		_, at, err = s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: "/other/x", Value: []byte("x")}}})
+		check(t, err)
+	}
+}
+
+// TestOlderStoreUnderAgent has the store of an agent that runs go back to an
+// earlier state, at a later revision.
+func TestOlderStoreUnderAgent(t *testing.T) {
+	t.Run("before a claim", func(t *testing.T) { goBack(t, true) })
+	t.Run("before the host came", func(t *testing.T) { goBack(t, false) })
+}
+
+func goBack(t *testing.T, known bool) {
+	first, running := server(t)
+	s := dial(t, first)
+	advance(t, s, 10)
+	b := open(t, dial(t, first), "b", t.TempDir())
+	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	check(t, b.Close())
+	backup, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	access := dial(t, first)
+	a := open(t, access, "a", t.TempDir())
+	if known {
+		backup, err = s.Read(wait(t), cluster.Prefix)
+		check(t, err)
+	}
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	second := serve(t)
+	other := dial(t, second)
+	restore(t, other, backup)
+	advance(t, other, a.View().Revision+10)
+	access.(*store.Etcd).SetEndpoints([]string{second})
+	check(t, running.Close())
+	until(t, "a has claimed its block again", func() bool {
+		s, err := other.Read(wait(t), cluster.Prefix+"blocks/")
+		return err == nil && len(s.Entries) == 1
 	})
+	got, err := a.ClaimBlock(wait(t), n, n.Subnets[0], block.Addr())
+	if v := a.View(); err != nil || got != block || v.Removed || v.Strange != nil {
+		t.Fatalf("%s, %v: %+v", got, err, v)
+	}
 }
 
 // underlayOf gives every host an address of its own.

@@ -34,7 +34,7 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 	change.Require = append([]store.Condition{{Key: selfKey(c.o.Self.Name), Revision: fence}}, change.Require...)
 	done, revision, err = c.o.Store.Commit(ctx, change)
 	if err == nil {
-		return done, revision, c.saw(ctx, revision)
+		return done, revision, c.learned(ctx, change, done, revision)
 	}
 	if errors.Is(err, heddle.StoreRefused.Sentinel()) || errors.Is(err, heddle.StoreFull.Sentinel()) || errors.Is(err, heddle.BadArgument.Sentinel()) {
 		return false, 0, err
@@ -43,6 +43,17 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 		return false, 0, err
 	}
 	return false, 0, nil
+}
+
+// learned waits until the record shows what came of a change: that it was made, or
+// why it was refused. The revision at which it was refused may be due to keys that
+// are not ours, and the record never come to it; but what the change required is no
+// more, and that the record comes to show, unless it passes it by.
+func (c *Cluster) learned(ctx context.Context, change store.Change, done bool, revision int64) error {
+	if done {
+		return c.saw(ctx, revision)
+	}
+	return c.await(ctx, func() bool { return c.record.revision >= revision || !c.record.holds(change.Require) })
 }
 
 // fenced waits until the host may change something, and returns the revision of
@@ -68,15 +79,23 @@ func (c *Cluster) barred() error {
 	switch {
 	case c.strange != nil:
 		return c.strange
-	case c.accepted && c.record.isRemoved(c.memory):
-		return c.removedError()
+	case c.isRemoved():
+		return RemovedError(c.o.Self.Name)
 	default:
 		return nil
 	}
 }
 
-func (c *Cluster) removedError() error {
-	return heddle.Errorf(heddle.HostRemoved, "host", c.o.Self.Name, "detach its endpoints, move its state folder away, and join again with a new token")
+// isRemoved says whether the host was taken out of the cluster, also if the store
+// has forgotten it since. The caller holds the lock.
+func (c *Cluster) isRemoved() bool {
+	return c.memory.Removed || c.accepted && c.record.isRemoved(c.memory)
+}
+
+// RemovedError tells a host that it was taken out of the cluster, and how it comes
+// back.
+func RemovedError(host string) error {
+	return heddle.Errorf(heddle.HostRemoved, "host", host, "detach its endpoints, move its state folder away, and join again with a new token")
 }
 
 // settle renews the fence after a change with an unknown outcome.
@@ -105,8 +124,9 @@ func (c *Cluster) introduce(ctx context.Context) error {
 	c.mu.Unlock()
 	if err == nil {
 		var revision int64
-		if _, revision, err = c.o.Store.Commit(ctx, change); err == nil {
-			err = c.saw(ctx, revision)
+		var done bool
+		if done, revision, err = c.o.Store.Commit(ctx, change); err == nil {
+			err = c.learned(ctx, change, done, revision)
 		}
 	}
 	c.mu.Lock()
@@ -149,6 +169,10 @@ func (c *Cluster) introduction() (store.Change, error) {
 	if h, is := self.value.(*hostRecord); is && h.ID != c.o.Self.ID {
 		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
 			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
+	}
+	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // nobody would take it for a peer
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "host "+name+": underlay address", at.String()+" is that of host "+old.Name,
+			"if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"'); else choose another address with --underlay")
 	}
 	change := store.Change{
 		Require: []store.Condition{{Key: selfKey(name), Revision: self.revision}, {Key: removedKey(c.o.Self.ID)}, {Key: clusterKey, Revision: r.revisionOf(clusterKey)}},

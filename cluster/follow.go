@@ -55,6 +55,7 @@ func (c *Cluster) take(events []store.Event) bool {
 		c.record.apply(e)
 		c.judge()
 	}
+	c.noticeSetback()
 	c.noticeTwin()
 	c.noticeRemoval()
 	changed := c.publish()
@@ -110,6 +111,17 @@ func (c *Cluster) judge() {
 	if c.strange != nil && was == nil {
 		c.o.Log.Error("the store is not this host's; nothing is changed in it", "error", c.strange)
 	}
+}
+
+// noticeSetback finds that the store has this host's record as it was before, or has
+// none any more: it went back to an earlier state, of whatever revision (etcd can
+// raise it, or others have since). Nothing could be changed by the old fence.
+func (c *Cluster) noticeSetback() {
+	if !c.accepted || c.fence == 0 || c.isRemoved() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
+		return
+	}
+	c.o.Log.Warn("the store went back to before this host's start; the host introduces itself again", "revision", c.record.revision)
+	c.fence = 0
 }
 
 // noticeTwin finds another agent with this host's identity.

@@ -87,6 +87,7 @@ type (
 type item struct {
 	key      string
 	revision int64
+	created  int64
 	// host is whose name the key is below, asker whom an answer is for.
 	host, asker string
 	place       place
@@ -97,7 +98,7 @@ type item struct {
 
 // read makes an item of an entry; what is not ours to understand has no value.
 func read(e store.Entry) item {
-	i := item{key: e.Key, revision: e.Revision}
+	i := item{key: e.Key, revision: e.Revision, created: e.Created}
 	part := strings.Split(strings.TrimPrefix(e.Key, Prefix), "/")
 	switch {
 	case e.Key == clusterKey:

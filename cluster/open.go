@@ -133,7 +133,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
 	err := c.await(ctx, func() bool {
-		return c.fence != 0 || c.strange != nil || errors.Is(c.trouble, heddle.HostExists.Sentinel()) || c.accepted && c.record.isRemoved(c.memory)
+		return c.fence != 0 || c.strange != nil || errors.Is(c.trouble, heddle.HostExists.Sentinel()) || c.isRemoved()
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,8 +143,8 @@ func (c *Cluster) meet(ctx context.Context) error {
 	switch {
 	case c.strange != nil:
 		return c.strange
-	case c.accepted && c.record.isRemoved(c.memory):
-		return c.removedError()
+	case c.isRemoved():
+		return RemovedError(c.o.Self.Name)
 	case c.fence == 0 && c.trouble != nil:
 		return c.trouble
 	case err != nil:

@@ -65,8 +65,75 @@ func TestViewFromEntries(t *testing.T) {
 		t.Error("the block of a removed host is not free")
 	}
 	r.apply(store.Event{Revision: 51, Deleted: []string{selfKey("a")}})
-	if !r.view(m).Removed {
-		t.Error("a host whose record is gone is not removed")
+	if r.view(m).Removed {
+		t.Error("a host whose record is not there is removed, though nobody said so")
+	}
+	for _, e := range []store.Entry{put(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "another"}, "r"}), put(removedKey("ida"), removedRecord{Name: "a"})} {
+		r.apply(store.Event{Revision: 52, Entries: []store.Entry{e}})
+		if !r.view(m).Removed {
+			t.Errorf("with %s, the host is not removed", e.Key)
+		}
+		r.apply(store.Event{Revision: 53, Deleted: []string{e.Key}})
+	}
+}
+
+// TestTwoHostsAtOneAddress: the later is no peer, however often the first has
+// written its record anew.
+func TestTwoHostsAtOneAddress(t *testing.T) {
+	at := func(a ...string) (all []netip.Addr) {
+		for _, s := range a {
+			all = append(all, netip.MustParseAddr(s))
+		}
+		return all
+	}
+	self := heddle.Host{Name: "a", ID: "ida", Underlay: at("10.0.0.1")}
+	first := heddle.Host{Name: "b", ID: "idb", Underlay: at("10.0.0.2", "fd00::2")}
+	later := heddle.Host{Name: "c", ID: "idc", Underlay: at("10.0.0.3", "fd00::2")}
+	mine := heddle.Host{Name: "d", ID: "idd", Underlay: at("10.0.0.1")}
+	twice := heddle.Host{Name: "e", ID: "idb", Underlay: at("10.0.0.5")}
+	gone := heddle.Host{Name: "x", ID: "idx", Underlay: at("10.0.0.2")}
+	var r record
+	r.apply(store.Event{Revision: 90, Snapshot: true, Entries: entries(removedKey("idx"), removedRecord{Name: "x"})})
+	for _, e := range []struct {
+		host              heddle.Host
+		created, revision int64
+	}{{self, 3, 3}, {first, 10, 80}, {later, 20, 20}, {mine, 2, 2}, {twice, 30, 30}, {gone, 1, 1}} {
+		entry := put(selfKey(e.host.Name), hostRecord{e.host, "r"})
+		entry.Created, entry.Revision = e.created, e.revision
+		r.apply(store.Event{Revision: 90, Entries: []store.Entry{entry}})
+	}
+	all, left := r.peers(self)
+	if !reflect.DeepEqual(all, []heddle.Host{first}) || !reflect.DeepEqual(left, []heddle.Host{mine, later, twice}) {
+		t.Errorf("peers %+v, left out %+v", all, left)
+	}
+	if other, a, found := r.neighbourAt(self); !found || other.Name != "d" || a != self.Underlay[0] {
+		t.Errorf("%+v at %s, %v", other, a, found)
+	}
+	if other, a, found := r.neighbourAt(heddle.Host{ID: "new", Underlay: at("10.0.0.9")}); found {
+		t.Errorf("%+v at %s", other, a)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	var r record
+	r.apply(store.Event{Revision: 9, Snapshot: true, Entries: entries(clusterKey, 1, networkKey("a"), 1, networkKey("b"), 1)}) // at 1, 3 and 5
+	for _, c := range []struct {
+		is   bool
+		that store.Condition
+	}{
+		{true, store.Condition{Key: clusterKey, Revision: 1}},
+		{false, store.Condition{Key: clusterKey, Revision: 2}},
+		{false, store.Condition{Key: clusterKey}},
+		{true, store.Condition{Key: removedKey("x")}},
+		{false, store.Condition{Key: removedKey("x"), Revision: 1}},
+		{true, store.Condition{Key: networksKey, Revision: 5, Prefix: true}},
+		{false, store.Condition{Key: networksKey, Revision: 4, Prefix: true}},
+		{false, store.Condition{Key: networksKey, Prefix: true}},
+		{true, store.Condition{Key: blockKeys("n1"), Prefix: true}},
+	} {
+		if got := r.holds([]store.Condition{{Key: clusterKey, Revision: 1}, c.that}); got != c.is {
+			t.Errorf("%+v: %v", c.that, got)
+		}
 	}
 }
 

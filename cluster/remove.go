@@ -29,7 +29,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			return heddle.Errorf(heddle.HostAlive, "remove host", name+", which is connected to the store",
 				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
 		}
-		done, _, err := operator.Commit(ctx, store.Change{
+		done, revision, err := operator.Commit(ctx, store.Change{
 			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},
 			DeletePrefix: []string{hostKeys(name)},
 			Put:          []store.Entry{put(removedKey(host.ID), removedRecord{name, c.o.Now().UTC()})},
@@ -39,7 +39,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		}
 		if done {
 			r.items[removedKey(host.ID)] = item{}
-			return c.drop(ctx, operator, &r, host.ID)
+			return c.drop(ctx, operator, &r, host.ID, revision)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, na
 	for key, i := range r.items {
 		if v, is := i.value.(*removedRecord); is && v.Name == name {
 			found = true
-			if err := c.drop(ctx, operator, r, key[len(removedKey("")):]); err != nil {
+			if err := c.drop(ctx, operator, r, key[len(removedKey("")):], i.revision); err != nil {
 				return err
 			}
 		}
@@ -61,23 +61,24 @@ func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, na
 	return nil
 }
 
-// drop deletes the blocks of a removed host that nobody has claimed since, each
-// for itself: a block that was claimed meanwhile stays.
-func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string) error {
+// drop deletes the blocks of a host that was removed at the revision, but for those
+// that somebody has claimed since, each for itself; and waits until the view shows
+// it. It waits for its own changes, not for those of the store: keys that are not
+// ours advance it, too.
+func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string, revision int64) error {
 	for _, i := range r.items {
 		if v, is := i.value.(*blockRecord); is && v.Host == id {
-			_, _, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}})
+			done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}})
 			if err != nil {
 				return err
+			}
+			if done {
+				revision = max(revision, at)
 			}
 		}
 	}
 	if c.o.Self.ID == id {
 		return nil
 	}
-	s, err := operator.Read(ctx, clusterKey)
-	if err != nil {
-		return err
-	}
-	return c.saw(ctx, s.Revision)
+	return c.saw(ctx, revision)
 }

@@ -7,101 +7,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/store"
 )
-
-// record is all keys of the cluster at a revision.
-type record struct {
-	revision int64
-	items    map[string]item
-}
-
-// apply takes in an event.
-func (r *record) apply(e store.Event) {
-	if e.Snapshot || r.items == nil {
-		r.items = map[string]item{}
-	}
-	for _, k := range e.Deleted {
-		delete(r.items, k)
-	}
-	for _, entry := range e.Entries {
-		r.items[entry.Key] = read(entry)
-	}
-	r.revision = e.Revision
-}
-
-// revisionOf is the revision of a key's last change, 0 if it is not there.
-func (r *record) revisionOf(key string) int64 { return r.items[key].revision }
-
-// value returns the record below a key, nil if there is none.
-func value[T any](r *record, key string) *T {
-	v, _ := r.items[key].value.(*T)
-	return v
-}
-
-func (r *record) removed(id string) bool {
-	_, is := r.items[removedKey(id)]
-	return is
-}
-
-// owner returns whose a block is, "" if it is free: nobody has claimed it, or a
-// host that was removed.
-func (r *record) owner(b blockID) string {
-	v := value[blockRecord](r, blockKey(b.network, b.prefix))
-	switch {
-	case v == nil || r.removed(v.Host):
-		return ""
-	case v.Host == "":
-		return "unknown"
-	default:
-		return v.Host
-	}
-}
-
-// blockAround returns the claimed block that an address lies in.
-func (r *record) blockAround(p place) (item, bool) {
-	for _, i := range r.items {
-		if _, is := i.value.(*blockRecord); is && i.place.network == p.network && i.prefix.Contains(p.addr) {
-			return i, true
-		}
-	}
-	return item{}, false
-}
-
-// pinsOf lists the pins of an address, the newest last: while it moves, both
-// hosts have one.
-func (r *record) pinsOf(p place) []item {
-	var all []item
-	for _, i := range r.items {
-		if _, is := i.value.(*pinRecord); is && i.place == p {
-			all = append(all, i)
-		}
-	}
-	slices.SortFunc(all, byRevision)
-	return all
-}
-
-func byRevision(a, b item) int { return cmp.Compare(a.revision, b.revision) }
-
-// hostName returns the name of a host by its ID.
-func (r *record) hostName(id string) string {
-	for _, i := range r.items {
-		if h, is := i.value.(*hostRecord); is && h.ID == id {
-			return h.Name
-		}
-	}
-	return id
-}
-
-// network returns a network's record by its ID.
-func (r *record) network(id string) (item, *heddle.Network) {
-	for _, i := range r.items {
-		if n, is := i.value.(*heddle.Network); is && n.ID == id {
-			return i, n
-		}
-	}
-	return item{}, nil
-}
 
 // view computes what the cluster looks like to the host: of its own blocks and
 // pins only those that are on its disk, too.
@@ -122,7 +28,7 @@ func (r *record) view(m memory) *View {
 			r.show(v, m, i, newest)
 		}
 	}
-	v.Peers = r.peers(m.Host)
+	v.Peers, v.LeftOut = r.peers(m.Host)
 	for p, i := range newest {
 		host := i.value.(*pinRecord).Host
 		if _, mine := m.Pins[p]; mine || host != m.Host.ID {
@@ -136,39 +42,6 @@ func (r *record) view(m memory) *View {
 	})
 	v.sort()
 	return v
-}
-
-// peers are the other hosts. A record says no more than its writer may: of two
-// with one ID or one underlay address the later is none, and neither is one with
-// this host's.
-func (r *record) peers(self heddle.Host) (all []heddle.Host) {
-	var found []item
-	for _, i := range r.items {
-		if x, is := i.value.(*hostRecord); is && x.ID != self.ID && !r.removed(x.ID) {
-			found = append(found, i)
-		}
-	}
-	slices.SortFunc(found, byRevision)
-	seen := map[any]bool{}
-	for _, a := range self.Underlay {
-		seen[a] = true
-	}
-	for _, i := range found {
-		h := i.value.(*hostRecord).Host
-		taken := seen[h.ID]
-		for _, a := range h.Underlay {
-			taken = taken || seen[a]
-		}
-		if taken {
-			continue
-		}
-		seen[h.ID] = true
-		for _, a := range h.Underlay {
-			seen[a] = true
-		}
-		all = append(all, h)
-	}
-	return all
 }
 
 // admits reports whether what a key is about lies in the network: whoever may
@@ -211,10 +84,12 @@ func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 	}
 }
 
-// isRemoved says whether an operator took the host out of the cluster.
+// isRemoved says whether an operator took the host out of the cluster. That there is
+// no record of it does not say so: a removal says it in the change that deletes the
+// record, and a store that went back to before the host came knows of neither.
 func (r *record) isRemoved(m memory) bool {
 	self := value[hostRecord](r, selfKey(m.Host.Name))
-	return r.removed(m.Host.ID) || m.Introduced && (self == nil || self.ID != m.Host.ID)
+	return r.removed(m.Host.ID) || m.Introduced && self != nil && self.ID != m.Host.ID
 }
 
 // remembered is the view of a host that has not reached the store yet.
@@ -263,7 +138,9 @@ func byPrefix(a, b netip.Prefix) int {
 }
 
 func (v *View) sort() {
-	slices.SortFunc(v.Peers, func(a, b heddle.Host) int { return strings.Compare(a.Name, b.Name) })
+	for _, hosts := range [][]heddle.Host{v.Peers, v.LeftOut} {
+		slices.SortFunc(hosts, func(a, b heddle.Host) int { return strings.Compare(a.Name, b.Name) })
+	}
 	slices.SortFunc(v.Networks, func(a, b heddle.Network) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(v.Blocks, func(a, b heddle.Block) int {
 		return cmp.Or(strings.Compare(a.Network, b.Network), byPrefix(a.Prefix, b.Prefix))

@@ -50,7 +50,11 @@ func (p *Pool) Reclaim(a netip.Addr) {
 	}
 	delete(l.aside, a)
 	l.size = l.count()
-	if l.pooled(a) && !l.isHeld(a) {
+	switch {
+	case !l.pooled(a):
+	case l.isHeld(a): // it counted as given out on request only
+		l.unpooled--
+	default:
 		l.freed.add(a, p.now())
 	}
 }

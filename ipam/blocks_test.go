@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -88,4 +89,27 @@ func TestBlocks(outer *testing.T) {
 			t.Fatalf("one more: %v", err)
 		}
 	})
+}
+
+// TestRestoreWhatIsLent: an endpoint from before the agent's start has its address,
+// though the store says that it is another host's; nobody else gets it.
+func TestRestoreWhatIsLent(t *testing.T) {
+	pool := ipam.NewPool(checked(t, "10.0.0.0/26"))
+	block, lent := netip.MustParsePrefix("10.0.0.8/29"), netip.MustParseAddr("10.0.0.9")
+	pool.SetBlocks([]netip.Prefix{block}, map[netip.Addr]string{lent: "another host"})
+	if err := pool.Restore(id("a"), prefixes("10.0.0.9/26")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, take(pool, "b", "10.0.0.9"), string(heddle.AddressTaken))
+	count := func(want ipam.Stats) {
+		t.Helper()
+		if got := pool.Stats(); !reflect.DeepEqual(got, []ipam.Stats{want}) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	count(ipam.Stats{Family: "4", Size: 7, Free: 7, Aside: 1})
+	pool.Reclaim(lent)
+	count(ipam.Stats{Family: "4", Size: 8, Used: 1, Free: 7})
+	pool.Give(id("a"))
+	count(ipam.Stats{Family: "4", Size: 8, Free: 7, Quarantined: 1})
 }

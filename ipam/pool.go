@@ -93,7 +93,7 @@ func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix,
 
 // choose finds an address of every family, and leaves all of them free.
 func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
-	addrs, err := p.byLane(id, want)
+	addrs, err := p.byLane(id, want, (*lane).refuses)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 // Restore records a lease from before the agent's start. Restoring the same
-// lease twice is no error. Like a request, it may name any address that an
-// endpoint can hold; the length is always the subnet's.
+// lease twice is no error. It may name any address that an endpoint can hold, also
+// one that is set aside: the endpoint has it, whatever others say. The length is
+// always the subnet's.
 func (p *Pool) Restore(id heddle.EndpointID, addrs []netip.Prefix) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -21,7 +22,7 @@ func (p *Pool) Restore(id heddle.EndpointID, addrs []netip.Prefix) error {
 	for _, a := range addrs {
 		want = append(want, a.Addr())
 	}
-	asked, err := p.byLane(id, want)
+	asked, err := p.byLane(id, want, (*lane).excludes)
 	if err != nil {
 		return err
 	}

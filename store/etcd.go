@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -59,6 +60,9 @@ func Dial(o Options) (*Etcd, error) {
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(dial),
+			// A snapshot is one answer, and as large as what the hosts share: gRPC
+			// takes 4 MiB unless told otherwise, some 40,000 keys.
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 				MinConnectTimeout: 2 * time.Second,

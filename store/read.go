@@ -30,7 +30,7 @@ func (e *Etcd) Read(ctx context.Context, prefix string) (Snapshot, error) {
 }
 
 func entry(kv *mvccpb.KeyValue) Entry {
-	return Entry{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision}
+	return Entry{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision}
 }
 
 // The calls are gRPC's own: etcd's client would wait for a connection until the

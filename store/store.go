@@ -50,11 +50,13 @@ type Condition struct {
 	Prefix   bool
 }
 
-// Entry is a key with its value and the revision of its last change.
+// Entry is a key with its value and the revision of its last change. Created is the
+// revision since which the key has been there; changes of its value leave it.
 type Entry struct {
 	Key      string
 	Value    []byte
 	Revision int64
+	Created  int64
 }
 
 // Snapshot is all entries of a prefix at a revision.

@@ -27,6 +27,7 @@ func TestContract(t *testing.T) {
 		t.Run("one of many wins", func(t *testing.T) { testCreators(t, s) })
 		t.Run("no change lost", func(t *testing.T) { testCounters(t, s, dial(t, k)) })
 		t.Run("watch", func(t *testing.T) { testWatch(t, s) })
+		t.Run("large snapshot", func(t *testing.T) { testLarge(t, s) })
 		t.Run("watch of all", func(t *testing.T) { testWatchAll(t, s) })
 		t.Run("lease", func(t *testing.T) { testLease(t, s, k) })
 		health(t, s, "ok")
@@ -200,6 +201,25 @@ func testWatch(t *testing.T, s store.Store) {
 	cancel()
 	for range events { // closed when it ends
 	}
+}
+
+// testLarge has more below a prefix than gRPC takes by default, 4 MiB.
+func testLarge(t *testing.T, s store.Store) {
+	const changes, keys, size = 6, 100, 10_000
+	for i := range changes {
+		var c store.Change
+		for j := range keys {
+			c.Put = append(c.Put, put(fmt.Sprintf("/large/%d/%d", i, j), strings.Repeat("x", size))...)
+		}
+		commit(t, s, c)
+	}
+	if r := read(t, s, "/large/"); len(r.Entries) != changes*keys || len(r.Entries[0].Value) != size {
+		t.Errorf("read %d entries of %d", len(r.Entries), changes*keys)
+	}
+	m := follow(t, s, "/large/", nil)
+	m.wait(t, "all of it", func(m *mirror) bool { return len(m.entries) == changes*keys && m.snapshots == 1 })
+	commit(t, s, store.Change{DeletePrefix: []string{"/large/"}})
+	m.wait(t, "all of it goes", func(m *mirror) bool { return len(m.entries) == 0 })
 }
 
 func testWatchAll(t *testing.T, s store.Store) {

@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// peers are the other hosts. A record says no more than its writer may: of two
+// with one ID or one underlay address the later is none, and neither is one with
+// this host's. The later is who came later: an agent that starts writes its record
+// anew, and must not get ahead by it.
+func (r *record) peers(self heddle.Host) (all, left []heddle.Host) {
+	var found []item
+	for _, i := range r.items {
+		if x, is := i.value.(*hostRecord); is && x.ID != self.ID && !r.removed(x.ID) {
+			found = append(found, i)
+		}
+	}
+	slices.SortFunc(found, byCreation)
+	seen := map[any]bool{}
+	for _, a := range self.Underlay {
+		seen[a] = true
+	}
+	for _, i := range found {
+		h := i.value.(*hostRecord).Host
+		taken := seen[h.ID]
+		for _, a := range h.Underlay {
+			taken = taken || seen[a]
+		}
+		if taken {
+			left = append(left, h)
+			continue
+		}
+		seen[h.ID] = true
+		for _, a := range h.Underlay {
+			seen[a] = true
+		}
+		all = append(all, h)
+	}
+	return all, left
+}
+
+// neighbourAt returns another host with one of the host's underlay addresses.
+func (r *record) neighbourAt(self heddle.Host) (other heddle.Host, at netip.Addr, found bool) {
+	for _, i := range r.items {
+		h, is := i.value.(*hostRecord)
+		if !is || h.ID == self.ID || r.removed(h.ID) {
+			continue
+		}
+		for _, a := range h.Underlay {
+			if slices.Contains(self.Underlay, a) {
+				return h.Host, a, true
+			}
+		}
+	}
+	return other, at, false
+}
+
+// byCreation orders by who came first.
+func byCreation(a, b item) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), byRevision(a, b), strings.Compare(a.key, b.key))
+}

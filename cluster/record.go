@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// record is all keys of the cluster at a revision.
+type record struct {
+	revision int64
+	items    map[string]item
+}
+
+// apply takes in an event.
+func (r *record) apply(e store.Event) {
+	if e.Snapshot || r.items == nil {
+		r.items = map[string]item{}
+	}
+	for _, k := range e.Deleted {
+		delete(r.items, k)
+	}
+	for _, entry := range e.Entries {
+		r.items[entry.Key] = read(entry)
+	}
+	r.revision = e.Revision
+}
+
+// revisionOf is the revision of a key's last change, 0 if it is not there.
+func (r *record) revisionOf(key string) int64 { return r.items[key].revision }
+
+// value returns the record below a key, nil if there is none.
+func value[T any](r *record, key string) *T {
+	v, _ := r.items[key].value.(*T)
+	return v
+}
+
+func (r *record) removed(id string) bool {
+	_, is := r.items[removedKey(id)]
+	return is
+}
+
+// owner returns whose a block is, "" if it is free: nobody has claimed it, or a
+// host that was removed.
+func (r *record) owner(b blockID) string {
+	v := value[blockRecord](r, blockKey(b.network, b.prefix))
+	switch {
+	case v == nil || r.removed(v.Host):
+		return ""
+	case v.Host == "":
+		return "unknown"
+	default:
+		return v.Host
+	}
+}
+
+// blockAround returns the claimed block that an address lies in.
+func (r *record) blockAround(p place) (item, bool) {
+	for _, i := range r.items {
+		if _, is := i.value.(*blockRecord); is && i.place.network == p.network && i.prefix.Contains(p.addr) {
+			return i, true
+		}
+	}
+	return item{}, false
+}
+
+// pinsOf lists the pins of an address, the newest last: while it moves, both
+// hosts have one.
+func (r *record) pinsOf(p place) []item {
+	var all []item
+	for _, i := range r.items {
+		if _, is := i.value.(*pinRecord); is && i.place == p {
+			all = append(all, i)
+		}
+	}
+	slices.SortFunc(all, byRevision)
+	return all
+}
+
+// holds says whether all conditions hold by the record.
+func (r *record) holds(all []store.Condition) bool {
+	for _, c := range all {
+		if !c.Prefix && r.revisionOf(c.Key) != c.Revision || c.Prefix && r.lastBelow(c.Key) > c.Revision {
+			return false
+		}
+	}
+	return true
+}
+
+// lastBelow is the revision of the last change of a key that is there with the
+// prefix.
+func (r *record) lastBelow(prefix string) (last int64) {
+	for key, i := range r.items {
+		if strings.HasPrefix(key, prefix) {
+			last = max(last, i.revision)
+		}
+	}
+	return last
+}
+
+func byRevision(a, b item) int { return cmp.Compare(a.revision, b.revision) }
+
+// hostName returns the name of a host by its ID.
+func (r *record) hostName(id string) string {
+	for _, i := range r.items {
+		if h, is := i.value.(*hostRecord); is && h.ID == id {
+			return h.Name
+		}
+	}
+	return id
+}
+
+// network returns a network's record by its ID.
+func (r *record) network(id string) (item, *heddle.Network) {
+	for _, i := range r.items {
+		if n, is := i.value.(*heddle.Network); is && n.ID == id {
+			return i, n
+		}
+	}
+	return item{}, nil
+}
