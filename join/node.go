@@ -64,6 +64,9 @@ type Node struct {
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
+	// turn is had by who changes whether the host keeps the store; it is taken
+	// before mu.
+	turn sync.Mutex
 	// mu guards what follows.
 	mu        sync.Mutex
 	record    record
