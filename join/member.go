@@ -117,8 +117,7 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		}
 	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
-		// its members have not been together for long: that passes
-		if ignore(err, rpctypes.ErrUnhealthy, rpctypes.ErrTooManyLearners) == nil {
+		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // that passes
 			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
 		}
 		return nil, refusedTo("add member", g.Name, err)
