@@ -113,7 +113,7 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 	case len(s.members) < want:
 		return b.ask(ctx, r, s)
 	}
-	return nil
+	return b.giveUp(ctx, r, "")
 }
 
 // watch notes since when hosts and members have kept others waiting.
@@ -148,16 +148,24 @@ func (b *balancer) neverStarted(learners []member) *member {
 	return nil
 }
 
-// ask asks the next host to keep the store; one that did not answer is asked no
-// more.
-func (b *balancer) ask(ctx context.Context, r roster, s state) error {
-	name := s.candidate(b)
+// giveUp asks hosts no more that were asked and did not come in time, but for one.
+func (b *balancer) giveUp(ctx context.Context, r roster, but string) error {
 	for host, t := range b.asked {
-		if host != name && time.Since(t) > askedTime {
+		if host != but && time.Since(t) > askedTime {
 			if err := r.unask(ctx, host); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// ask asks the next host to keep the store; one that did not answer is asked no
+// more.
+func (b *balancer) ask(ctx context.Context, r roster, s state) error {
+	name := s.candidate(b)
+	if err := b.giveUp(ctx, r, name); err != nil {
+		return err
 	}
 	if name == "" || slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name && h.asked }) {
 		return nil

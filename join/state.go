@@ -18,17 +18,18 @@ type state struct {
 	self  string
 }
 
-// state reads hosts and members.
+// state reads members and hosts, in that order: who was asked before a member was
+// taken off is seen to be asked when that one is seen to be gone.
 func (r roster) state(ctx context.Context) (state, error) {
 	s := state{alive: func(host string) bool {
 		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
 		return err == nil && e.Value != nil
 	}}
 	var err error
-	if s.hosts, err = r.admissions(ctx); err != nil {
+	if s.members, err = r.members(ctx); err != nil {
 		return s, err
 	}
-	if s.members, err = r.members(ctx); err != nil {
+	if s.hosts, err = r.admissions(ctx); err != nil {
 		return s, err
 	}
 	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // the nameless last

@@ -15,19 +15,27 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// gone has the cluster take a host out that does not come back, as
-// cluster.RemoveHost does before Expel.
-func (h *hosts) gone(by, i int) *Operator {
+// leave has the cluster take a host out that does not come back, as
+// cluster.RemoveHost does before Expel or Replace.
+func (h *hosts) leave(by, i int) *Operator {
 	h.Helper()
 	o := must(h.nodes[by].Operator(h.ctx(), nil))
 	name := fmt.Sprintf("host%d", i)
-	if _, _, err := o.Store().Commit(h.ctx(), store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"}}); err != nil {
-		h.Fatal(err)
-	}
-	if err := o.Expel(h.ctx(), name); err != nil {
+	id := strings.TrimSpace(string(must(os.ReadFile(filepath.Join(h.dir, fmt.Sprint(i), fileID)))))
+	change := store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"},
+		Put: []store.Entry{{Key: cluster.Prefix + "removed/" + id, Value: fmt.Appendf(nil, `{"name":%q}`, name)}}}
+	if _, _, err := o.Store().Commit(h.ctx(), change); err != nil {
 		h.Fatal(err)
 	}
 	return o
+}
+
+// gone has a host removed.
+func (h *hosts) gone(by, i int) {
+	h.Helper()
+	if err := h.leave(by, i).Expel(h.ctx(), fmt.Sprintf("host%d", i)); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // keeps reports whether a host's own record says that it keeps the store.
@@ -74,13 +82,16 @@ func TestVoters(t *testing.T) {
 	if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
 		t.Fatal(err)
 	}
-	h.gone(2, 3)
-	if err := o.Ask(h.ctx(), "host4"); err != nil {
-		t.Fatal(err)
+	h.gone(2, 3) // and there it was cut off: it can be called again
+	for range 2 {
+		if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Replace(h.ctx(), "host3", "host4"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := o.AwaitVote(h.ctx(), "host4"); err != nil {
-		t.Fatal(err)
-	}
+	wantCode(t, o.Removable(h.ctx(), "host9", "host4"), heddle.NoHost, "host9")
 	h.await("the new voter's door", func() bool { return h.keeps(4) })
 
 	// it comes back all the same, and its certificate opens nothing
