@@ -107,8 +107,9 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 		return r.dismiss(ctx, s.surplus())
 	case len(learners) > 0 && learners[len(learners)-1].Name == "":
 		return nil // it is about to start
-	// an even number of votes is no better than one less: learners wait for each other
-	case len(learners) > 0 && (len(voters)%2 == 0 || len(s.members) >= want):
+	// an even number of votes is no better than one less: learners wait for each
+	// other, but no more than two, for etcd takes few at a time
+	case len(learners) > 1, len(learners) == 1 && (len(voters)%2 == 0 || len(s.members) >= want):
 		return r.promote(ctx, learners)
 	case len(s.members) < want:
 		return b.ask(ctx, r, s)
