@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -21,9 +22,12 @@ func (h *hosts) leave(by, i int) *Operator {
 	h.Helper()
 	o := must(h.nodes[by].Operator(h.ctx(), nil))
 	name := fmt.Sprintf("host%d", i)
-	id := strings.TrimSpace(string(must(os.ReadFile(filepath.Join(h.dir, fmt.Sprint(i), fileID)))))
+	var was admission
+	if err := json.Unmarshal(must(read(h.ctx(), o.store, admittedKey(name))).Value, &was); err != nil {
+		h.Fatal(err)
+	}
 	change := store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"},
-		Put: []store.Entry{{Key: cluster.Prefix + "removed/" + id, Value: fmt.Appendf(nil, `{"name":%q}`, name)}}}
+		Put: []store.Entry{{Key: cluster.Prefix + "removed/" + was.ID, Value: fmt.Appendf(nil, `{"name":%q}`, name)}}}
 	if _, _, err := o.Store().Commit(h.ctx(), change); err != nil {
 		h.Fatal(err)
 	}

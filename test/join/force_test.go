@@ -21,6 +21,7 @@ func TestForceNewStore(t *testing.T) {
 	}
 	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=voter/alive")
 	h.must(1, "network", "create", "web", "--mode", "overlay", "--subnet", "10.20.0.0/16")
+	h.knows(3, "web")
 
 	h.kill(3)
 	h.notForced(3, "answers", force) // the store is well
@@ -44,10 +45,11 @@ func TestForceNewStore(t *testing.T) {
 	h.start(4, "--join", address, "--token", token, "--underlay", "eth0")
 	h.start(1, "--join", address, "--token", token, "--underlay", "eth0") // under its old name
 	h.await(4, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
+	h.knows(4, "web")
 	h.attach(4, "c4")
 
 	h.kill(3)
-	h.notForced(3, "answers", force)
+	h.notForced(3, "is done", force)
 	h.start(3, "--store", "embedded", "--underlay", "eth0")
 	h.await(3, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
 	h.must(3, "audit")
@@ -59,6 +61,20 @@ func (h *hosts) notForced(i int, word string, args []string) {
 	out, exit := h.run(i, append([]string{h.heddled}, args...)...)
 	if exit != int(heddle.Usage) || !strings.Contains(out, "--force-new-store") || !strings.Contains(out, word) {
 		h.Errorf("host%d: exit %d\n%s", i, exit, out)
+	}
+}
+
+// knows waits until a host has a network.
+func (h *hosts) knows(i int, network string) {
+	h.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		out, code := h.run(i, h.heddle, "network", "list")
+		if code == 0 && strings.Contains(out, network) {
+			return
+		}
+		if time.Now().After(end) {
+			h.Fatalf("host%d has no network %s: exit %d\n%s", i, network, code, out)
+		}
 	}
 }
 
