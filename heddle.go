@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -200,6 +201,16 @@ type LinkFact struct {
 func (h HostFacts) Link(name string) (LinkFact, bool) {
 	for _, l := range h.Links {
 		if l.Name == name {
+			return l, true
+		}
+	}
+	return LinkFact{}, false
+}
+
+// Holder returns the interface that has the address.
+func (h HostFacts) Holder(addr netip.Addr) (LinkFact, bool) {
+	for _, l := range h.Links {
+		if slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr }) {
 			return l, true
 		}
 	}

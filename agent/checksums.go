@@ -79,7 +79,7 @@ func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 		return
 	}
 	a.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
-	a.adopt()
+	a.adopt(ctx)
 	p.mu.Lock()
 	clear(p.checksums) // all are tested again
 	p.mu.Unlock()

@@ -74,8 +74,15 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 	defer a.mu.RUnlock()
 	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
 	var trouble []string
-	if a.reachError != nil {
+	bad := a.reachError != nil
+	if bad {
 		trouble = append(trouble, a.reachError.Error())
+	}
+	for _, addr := range a.facts.Fabric.Self.Underlay {
+		if _, there := a.facts.Holder(addr); !there {
+			bad = true
+			trouble = append(trouble, "no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
+		}
 	}
 	for _, n := range a.facts.Fabric.Networks {
 		if n.Deleting {
@@ -89,7 +96,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 		trouble = append(trouble, "network "+name+" is on this host alone: "+a.lonely[name].Error())
 	}
 	switch {
-	case a.reachError != nil:
+	case bad:
 		part.State, part.Detail = "bad", firstFew(trouble, "; ")
 	case len(trouble) > 0:
 		part.State, part.Detail = "warn", firstFew(trouble, "; ")

@@ -27,7 +27,7 @@ func (a *Agent) follow(ctx context.Context) {
 	tick := time.NewTicker(patrolEvery)
 	defer tick.Stop()
 	for {
-		a.adopt()
+		a.adopt(ctx)
 		select {
 		case a.adopted <- struct{}{}:
 		default:
@@ -55,20 +55,20 @@ func (a *Agent) tend(ctx context.Context) {
 }
 
 // adopt takes on what the cluster looks like now.
-func (a *Agent) adopt() {
+func (a *Agent) adopt(ctx context.Context) {
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
-	a.adoptLocked()
+	a.adoptLocked(ctx)
 }
 
 // adoptLocked is adopt; the caller holds networkOps.
-func (a *Agent) adoptLocked() {
+func (a *Agent) adoptLocked(ctx context.Context) {
 	v := a.opt.Cluster.View()
 	if v.Strange != nil || v.Removed {
 		return // status tells; what is there stays
 	}
 	if v.Revision > 0 {
-		a.migrate(v)
+		a.migrate(ctx, v)
 		v = a.opt.Cluster.View()
 	}
 	unfit := map[string]error{}

@@ -13,7 +13,7 @@ import (
 // each with the blocks in which its endpoints' addresses are. What the cluster
 // refuses (another network has the name, or the subnet) stays on this host alone,
 // and the status says so. The caller holds networkOps.
-func (a *Agent) migrate(v *cluster.View) {
+func (a *Agent) migrate(ctx context.Context, v *cluster.View) {
 	for _, shown := range a.Networks() {
 		mode, err := a.mode(shown.Mode)
 		if err != nil || shown.Shared || !a.spans(mode) {
@@ -21,7 +21,7 @@ func (a *Agent) migrate(v *cluster.View) {
 		}
 		n, err := a.network(shown.Name)
 		if err == nil {
-			err = a.migrateNetwork(n, v)
+			err = a.migrateNetwork(ctx, n, v)
 		}
 		a.mu.Lock()
 		delete(a.lonely, shown.Name)
@@ -32,14 +32,19 @@ func (a *Agent) migrate(v *cluster.View) {
 	}
 }
 
-func (a *Agent) migrateNetwork(n *network, v *cluster.View) error {
+func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View) error {
+	there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
+	if !there {
+		if err := a.storeAway("share network", n.Name); err != nil {
+			return err // nobody waits for it
+		}
+	}
 	n.life.Lock() // nobody attaches meanwhile
 	defer n.life.Unlock()
-	there := func(m heddle.Network) bool { return m.ID == n.ID }
-	if !slices.ContainsFunc(v.Networks, there) {
+	if !there {
 		shared := n.Network
 		shared.Shared, shared.Limits = true, nil
-		ctx, cancel := waiting(context.Background())
+		ctx, cancel := waiting(ctx)
 		defer cancel()
 		if _, err := a.opt.Cluster.CreateNetwork(ctx, shared, usedBlocks(n)); err != nil {
 			return err

@@ -56,7 +56,7 @@ func (a *Agent) nameLocked(n *network, name string, d *heddle.DockerNetwork) err
 		return a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
 	})
 	if err == nil {
-		a.adoptLocked()
+		a.adoptLocked(ctx)
 	}
 	return err
 }

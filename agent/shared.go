@@ -54,7 +54,7 @@ func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
 	if err != nil {
 		return n, err
 	}
-	a.adoptLocked()
+	a.adoptLocked(ctx)
 	a.mu.RLock()
 	unfit := a.unfit[n.Name]
 	a.mu.RUnlock()
@@ -65,7 +65,7 @@ func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
 	if err := a.unlocked(undo); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
-	a.adoptLocked()
+	a.adoptLocked(ctx)
 	return n, unfit
 }
 
@@ -84,7 +84,7 @@ func (a *Agent) deleteShared(n *network) error {
 	}
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
-	a.adoptLocked()
+	a.adoptLocked(ctx)
 	if err := a.disallow(n.ID); err != nil { // permissions for what is gone do no harm
 		a.log.Warn("permissions for a deleted network stay", "network", n.Name, "error", err)
 	}
@@ -108,7 +108,7 @@ func (a *Agent) changeShared(name string, letGo bool, change func(*heddle.Networ
 		err = commit()
 	}
 	if err == nil {
-		a.adoptLocked()
+		a.adoptLocked(ctx)
 	}
 	return err
 }

@@ -3,10 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +16,8 @@ func overlayChecks() []Check {
 	return []Check{
 		{ID: "tunnel-port", Title: "The tunnels' port is free", Severity: Fail, Looks: "/proc/net/udp and udp6, and VXLAN devices of others in 'ip -d link'; where the host is in a cluster",
 			Why: "A program on the port keeps the tunnel device from coming up. A VXLAN device of another network on the same port loses its packets: heddle drops what is not of its cluster.", Remedy: "stop the program, or start all agents of a new cluster with --tunnel-port PORT", look: lookTunnelPort},
+		{ID: "underlay-address", Title: "An interface has the host's underlay address", Severity: Fail, Looks: "this host's addresses in 'heddle host list', and those in 'ip address'",
+			Why: "Other hosts send to the address that the agent had when it started. A new one is not taken while it runs.", Remedy: "ip address add ADDRESS/LENGTH dev INTERFACE to give it back, or systemctl restart heddled to take the new one; a host that keeps the store is replaced first ('heddle host replace')", look: lookUnderlayAddress},
 		{ID: "underlay-mtu", Title: "The underlay has room for IPv6 in tunnels", Severity: Warn, Looks: "'ip link': the MTU of the interface with the underlay address",
 			Why: "VXLAN takes 50 bytes of each packet, 70 over IPv6, and IPv6 needs 1280.", Remedy: "ip link set INTERFACE mtu 1500", look: lookUnderlayMTU},
 		{ID: "path-narrow", Title: "Every path carries what its ends do", Severity: Warn, Looks: "'heddle path list': the path MTUs, and the underlay's own MTU",
@@ -95,32 +95,6 @@ func listens(line string, port int) bool {
 	_, hex, _ := strings.Cut(f[1], ":")
 	number, err := strconv.ParseUint(hex, 16, 16)
 	return err == nil && int(number) == port
-}
-
-// underlay is this host's record in the cluster, and the interface with its first
-// underlay address; the finding says why they are not known.
-func (h *Host) underlay(ctx context.Context) (heddle.LinkFact, netip.Addr, *Finding) {
-	fail := func(f Finding) (heddle.LinkFact, netip.Addr, *Finding) { return heddle.LinkFact{}, netip.Addr{}, &f }
-	if !h.clustered() {
-		return fail(alone)
-	}
-	all, err := ask(ctx, h, (*client.Client).Hosts)
-	if err != nil {
-		return fail(unknown(err))
-	}
-	facts, err := h.Facts()
-	if err != nil {
-		return fail(unknown(err))
-	}
-	for _, host := range all {
-		for _, l := range facts.Links {
-			has := func(p netip.Prefix) bool { return slices.Contains(host.Underlay, p.Addr()) }
-			if host.Self && slices.ContainsFunc(l.Addrs, has) {
-				return l, host.Underlay[0], nil
-			}
-		}
-	}
-	return fail(skip("no interface has this host's underlay address"))
 }
 
 func lookUnderlayMTU(ctx context.Context, h *Host) Finding {

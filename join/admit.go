@@ -43,15 +43,18 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err := q.check(n.opt.Now()); err != nil {
 		return nil, err
 	}
+	r, err := n.roster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := r.token(ctx, q, n.opt.Now()); err != nil { // nothing is done for who has none
+		return nil, err
+	}
 	k, err := n.memberKeys()
 	if err != nil {
 		return nil, err
 	}
 	cert, err := k.authority.signRequest(q.Request, q.guest.String(), n.opt.Now())
-	if err != nil {
-		return nil, err
-	}
-	r, err := n.roster(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,20 +95,9 @@ func goodUnderlay(all []netip.Addr) bool {
 // admit checks the token and the name, and records the host: all of it or
 // nothing.
 func (r roster) admit(ctx context.Context, q joinRequest, now time.Time) error {
-	secret := token{secret: [16]byte(q.Secret)}
 	for {
-		entry, err := read(ctx, r.store, tokensPrefix+secret.hash())
+		t, entry, err := r.token(ctx, q, now)
 		if err != nil {
-			return err
-		}
-		if entry.Value == nil {
-			return badToken("it is not one of this cluster, or has been gone for long")
-		}
-		var t tokenRecord
-		if err := json.Unmarshal(entry.Value, &t); err != nil {
-			return err
-		}
-		if err := t.admits(q.guest, now); err != nil {
 			return err
 		}
 		name, err := r.admittable(ctx, q.guest)
@@ -179,40 +171,4 @@ func (r roster) admittable(ctx context.Context, g guest) (store.Entry, error) {
 
 func hostRemoved(name string) error {
 	return heddle.Errorf(heddle.HostRemoved, "host", name, "detach its endpoints, move its state folder away, and join again with a new token")
-}
-
-// admissions lists all hosts that were let in, in the order in which they came.
-func (r roster) admissions(ctx context.Context) ([]admitted, error) {
-	snap, err := r.store.Read(ctx, hostsPrefix)
-	if err != nil {
-		return nil, err
-	}
-	votes := map[string]bool{}
-	var all []admitted
-	for _, e := range snap.Entries {
-		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
-		if what == "vote" {
-			votes[name] = true
-		}
-		if what != "admitted" {
-			continue
-		}
-		a := admitted{name: name}
-		if err := json.Unmarshal(e.Value, &a.admission); err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	for i := range all {
-		all[i].asked = votes[all[i].name]
-	}
-	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
-	return all, nil
-}
-
-// admitted is a host that was let in; asked says that it is to keep the store.
-type admitted struct {
-	name string
-	admission
-	asked bool
 }

@@ -208,6 +208,12 @@ func TestExpired(t *testing.T) {
 	csr := must(request(n.record.guest.String(), n.host.Load().key))
 	err := c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &renewReply{})
 	wantCode(t, err, heddle.StoreRefused, "has expired", "clock of host1", "that of the other host")
+	// to the other host it is trouble with clocks, and nobody was removed
+	n.checkWelcome(h.ctx())
+	if why := n.refused.Load(); why != nil {
+		t.Errorf("refused: %v", *why)
+	}
+	h.await("the clocks in its health", func() bool { return strings.Contains(n.Store().Health().Detail, "clock") })
 	h.stop(2)
 	h.stop(1)
 

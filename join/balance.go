@@ -107,13 +107,14 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 		return r.dismiss(ctx, s.surplus())
 	case len(learners) > 0 && learners[len(learners)-1].Name == "":
 		return nil // it is about to start
-	// an even number of votes is no better than one less: learners wait for each other
-	case len(learners) > 0 && (len(voters)%2 == 0 || len(s.members) >= want):
+	// an even number of votes is no better than one less: learners wait for each
+	// other, but no more than two, for etcd takes few at a time
+	case len(learners) > 1, len(learners) == 1 && (len(voters)%2 == 0 || len(s.members) >= want):
 		return r.promote(ctx, learners)
 	case len(s.members) < want:
 		return b.ask(ctx, r, s)
 	}
-	return nil
+	return b.giveUp(ctx, r, "")
 }
 
 // watch notes since when hosts and members have kept others waiting.
@@ -148,16 +149,24 @@ func (b *balancer) neverStarted(learners []member) *member {
 	return nil
 }
 
-// ask asks the next host to keep the store; one that did not answer is asked no
-// more.
-func (b *balancer) ask(ctx context.Context, r roster, s state) error {
-	name := s.candidate(b)
+// giveUp asks hosts no more that were asked and did not come in time, but for one.
+func (b *balancer) giveUp(ctx context.Context, r roster, but string) error {
 	for host, t := range b.asked {
-		if host != name && time.Since(t) > askedTime {
+		if host != but && time.Since(t) > askedTime {
 			if err := r.unask(ctx, host); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// ask asks the next host to keep the store; one that did not answer is asked no
+// more.
+func (b *balancer) ask(ctx context.Context, r roster, s state) error {
+	name := s.candidate(b)
+	if err := b.giveUp(ctx, r, name); err != nil {
+		return err
 	}
 	if name == "" || slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name && h.asked }) {
 		return nil

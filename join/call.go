@@ -115,3 +115,19 @@ func doorFailed(address string, err error) error {
 func notADoor(address, why string) error {
 	return heddle.Errorf(heddle.BadArgument, "join door", address+" is not one: "+why, "give --join the address of a host that runs heddled and keeps the store")
 }
+
+// hostTLS is how the host calls the store. The certificate may be renewed.
+func (n *Node) hostTLS() *tls.Config {
+	c := n.callTLS()
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		cert := n.host.Load().tls()
+		return &cert, nil
+	}
+	return c
+}
+
+func (n *Node) callTLS() *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(n.ca)
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, Time: n.opt.Now}
+}

@@ -25,8 +25,10 @@ const (
 )
 
 const (
-	// doorBody bounds a request's and a reply's size in bytes, doorTime its length.
+	// doorBody bounds a reply's size in bytes, doorAsks a request's; doorTime is how
+	// long a call may take.
 	doorBody = 64 << 10
+	doorAsks = 8 << 10
 	doorTime = 30 * time.Second
 	// doorGuests bounds the calls served at a time.
 	doorGuests = 8
@@ -92,6 +94,13 @@ func (d *door) close() error {
 // answered in JSON.
 func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q // read first: who is slow to ask takes nobody's place
+		d := json.NewDecoder(io.LimitReader(r.Body, doorAsks))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&q); err != nil {
+			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "is that program heddled, of this version?"))
+			return
+		}
 		select {
 		case room <- struct{}{}:
 			defer func() { <-room }()
@@ -99,13 +108,6 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 			return
 		case <-time.After(doorTime / 3):
 			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "try again"))
-			return
-		}
-		var q Q
-		d := json.NewDecoder(io.LimitReader(r.Body, doorBody))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&q); err != nil {
-			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "is that program heddled, of this version?"))
 			return
 		}
 		var caller *x509.Certificate

@@ -116,9 +116,11 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 			return nil, refusedTo("replace member", m.Name, err)
 		}
 	}
+	if err := r.room(ctx, g.Name, own, members); err != nil {
+		return nil, err
+	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
-		// its members have not been together for long: that passes
-		if ignore(err, rpctypes.ErrUnhealthy, rpctypes.ErrTooManyLearners) == nil {
+		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // that passes
 			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
 		}
 		return nil, refusedTo("add member", g.Name, err)
@@ -127,6 +129,20 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		return nil, err
 	}
 	return members, r.republish(ctx)
+}
+
+// room reports whether the store needs another member. A host that is to replace
+// one is asked while that one is still there.
+func (r roster) room(ctx context.Context, name, own string, members []member) error {
+	hosts, err := r.admissions(ctx)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return slices.Contains(m.Peers, own) })
+	if len(others) >= wanted(len(hosts)) {
+		return heddle.Errorf(heddle.StoreDown, "membership of", fmt.Sprintf("%s: %d hosts keep the store already", name, len(others)), "it is tried again")
+	}
+	return nil
 }
 
 // initial are the members' peer URLs by name, the caller's under its own.

@@ -2,7 +2,6 @@ package join
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -30,6 +29,9 @@ type Options struct {
 	// Join is a host that keeps the store, Token one of the cluster's; both are
 	// empty for the first host. A host that has joined needs them no more.
 	Join, Token string
+	// ForceNew drops the store's other members, which are lost: this host's is the
+	// only one from then on.
+	ForceNew bool
 	// Now is the clock, Log must be set.
 	Now func() time.Time
 	Log *slog.Logger
@@ -49,6 +51,8 @@ type record struct {
 	// Member keeps the store, and started with these members' peer URLs by name.
 	Member  bool              `json:"member,omitempty"`
 	Initial map[string]string `json:"initial,omitempty"`
+	// Forced says that it dropped the other members when it was last started.
+	Forced bool `json:"forced,omitempty"`
 }
 
 // Node is a host of a cluster with an embedded store.
@@ -64,6 +68,9 @@ type Node struct {
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
+	// turn is had by who changes whether the host keeps the store; it is taken
+	// before mu.
+	turn sync.Mutex
 	// mu guards what follows.
 	mu        sync.Mutex
 	record    record
@@ -178,22 +185,6 @@ func (n *Node) Self() heddle.Host {
 
 // Store is the host's access to the record, with the host's own rights.
 func (n *Node) Store() store.Store { return judged{n.store, n} }
-
-// hostTLS is how the host calls the store. The certificate may be renewed.
-func (n *Node) hostTLS() *tls.Config {
-	c := n.callTLS()
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		cert := n.host.Load().tls()
-		return &cert, nil
-	}
-	return c
-}
-
-func (n *Node) callTLS() *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AddCert(n.ca)
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, Time: n.opt.Now}
-}
 
 // Close ends the host's part in the store's work; it takes it up when it starts
 // again.

@@ -128,27 +128,6 @@ func (o *Operator) Expel(ctx context.Context, name string) error {
 	return err
 }
 
-// Ask asks a host to keep the store.
-func (o *Operator) Ask(ctx context.Context, name string) error { return o.ask(ctx, name) }
-
-// AwaitVote waits until the host has a vote in the store.
-func (o *Operator) AwaitVote(ctx context.Context, name string) error {
-	for {
-		s, err := o.state(ctx)
-		voters, _ := s.split()
-		for _, m := range voters {
-			if err == nil && s.hostOf(m) == name {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return heddle.Errorf(heddle.Waited, "vote of", name, "it goes on when the host can be reached; 'heddle host list' shows it")
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-}
-
 // Doors lists the addresses of the hosts that keep the store and let others in.
 func (n *Node) Doors() []netip.Addr {
 	n.mu.Lock()

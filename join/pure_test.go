@@ -16,6 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/heddle-network/heddle"
 )
 
@@ -197,5 +201,25 @@ func TestDoorAddresses(t *testing.T) {
 		if got, err := doorAddress(bad); !errors.Is(err, heddle.BadArgument.Sentinel()) {
 			t.Errorf("%q: %s, %v", bad, got, err)
 		}
+	}
+}
+
+// TestRefused tells what the store refuses from what it cannot do for now.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code heddle.Code
+	}{
+		{rpctypes.ErrNoLeader, heddle.StoreDown},
+		{rpctypes.ErrLeaderChanged, heddle.StoreDown},
+		{rpctypes.ErrTimeout, heddle.StoreDown},
+		{rpctypes.ErrGRPCUnhealthy, heddle.StoreDown},
+		{status.Error(codes.Unavailable, "connection refused"), heddle.StoreDown},
+		{context.DeadlineExceeded, heddle.StoreDown},
+		{rpctypes.ErrPermissionDenied, heddle.StoreRefused},
+		{rpctypes.ErrMemberNotEnoughStarted, heddle.StoreRefused},
+		{rpctypes.ErrGRPCPeerURLExist, heddle.StoreRefused},
+	} {
+		wantCode(t, refusedTo("list members of", "store", c.err), c.code)
 	}
 }

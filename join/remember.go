@@ -51,8 +51,11 @@ func (n *Node) load() error {
 		host, err = n.loadPair(fileHost, fileHostKey)
 		n.host.Store(&host)
 	}
-	if err == nil && n.record.Member {
+	switch {
+	case err == nil && n.record.Member:
 		n.keys, err = n.loadKeys()
+	case err == nil: // it was cut off when it became a member, or when it was one no more
+		err = errors.Join(n.dropKeys(), n.dir.remove(dirData))
 	}
 	if err != nil {
 		return heddle.Wrap(heddle.LedgerBroken, "read the host's part in the cluster from", string(n.dir), err, "restore the folder from a backup, or move it away and join again")

@@ -29,17 +29,25 @@ func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 }
 
 // Removable reports whether a host can be removed, and, if by is not empty,
-// whether that one can keep the store in its place.
+// whether that one can keep the store in its place. A replacement that was cut off
+// can go on.
 func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
 	}
+	if by != "" && !s.keeps(name) {
+		if gone, err := o.removed(ctx, name); err != nil {
+			return err
+		} else if gone {
+			return s.resumable(name, by)
+		}
+	}
 	voters, _ := s.split()
 	last := len(voters) == 1 && s.hostOf(voters[0]) == name
 	switch {
 	case !s.has(name):
-		return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+		return noHost(name)
 	case last:
 		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
 	case s.votes(name) && !o.spareInTime(ctx, s, name):
@@ -47,7 +55,7 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	case by == "":
 		return nil
 	case !s.has(by):
-		return heddle.Errorf(heddle.NoHost, "host", by, "'heddle host list' shows those there are")
+		return noHost(by)
 	case s.keeps(by):
 		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "name one that does not, or use 'heddle host remove "+name+"'")
 	case !s.keeps(name):

@@ -43,7 +43,7 @@ func (n *Node) renew(ctx context.Context) error {
 			return err
 		}
 		n.mu.Lock()
-		n.keys.serving.cert = cert
+		keys.serving.cert = cert
 		n.mu.Unlock()
 	}
 	if !dueForRenewal(host.cert, now) {

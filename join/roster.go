@@ -3,7 +3,6 @@ package join
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -177,21 +176,4 @@ func read(ctx context.Context, s store.Store, key string) (store.Entry, error) {
 		}
 	}
 	return store.Entry{Key: key}, nil
-}
-
-// ignore forgets the errors listed.
-func ignore(err error, these ...error) error {
-	for _, e := range these {
-		if errors.Is(rpctypes.Error(err), e) {
-			return nil
-		}
-	}
-	return err
-}
-
-func refusedTo(op, object string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return heddle.Wrap(heddle.StoreRefused, op, object, err, "'heddle status' shows the store's state")
 }

@@ -17,17 +17,23 @@ const foundingTime = 30 * time.Second
 // start takes up the host's part: the server and the door of a member, the
 // connection to the store of all.
 func (n *Node) start(ctx context.Context) error {
+	if err := n.mayForce(ctx); err != nil {
+		return err
+	}
 	if n.record.Member {
 		if err := n.renew(ctx); err != nil { // before anybody sees them
 			return err
 		}
-		if err := n.serve(); err != nil && n.record.Founder && !n.record.Enabled {
+		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
 			return err
 		} else if err != nil { // containers need the agent all the same
 			n.log.Error("this host does not keep the store for now", "error", err)
 		}
 	}
-	var err error
+	err := n.forced(ctx)
+	if err != nil {
+		return err
+	}
 	if n.store, err = store.Dial(store.Options{Endpoints: n.endpoints, TLS: n.hostTLS(), Log: n.log}); err != nil {
 		return err
 	}
@@ -80,7 +86,8 @@ func (n *Node) serveStore() error {
 	}
 	server, err := store.StartServer(store.ServerOptions{
 		Name: n.record.Name, Dir: n.dir.path(dirData), Initial: n.record.Initial, Existing: !n.record.Founder,
-		Client: ports(n.record.Underlay, ClientPort), Peer: ports(n.record.Underlay, PeerPort),
+		ForceNew: n.opt.ForceNew && !n.record.Forced,
+		Client:   ports(n.record.Underlay, ClientPort), Peer: ports(n.record.Underlay, PeerPort),
 		TLS: &store.ServerTLS{CA: n.dir.path(fileAuthority), Cert: n.dir.path(fileServer), Key: n.dir.path(fileServerKey), PeerName: serverName}, Log: n.log})
 	if err == nil {
 		n.server = server
@@ -113,10 +120,8 @@ func ports(addrs []netip.Addr, port uint16) []netip.AddrPort {
 func (n *Node) enable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, foundingTime, errors.New("the store did not come up in time"))
 	defer cancel()
-	select {
-	case <-n.server.Ready():
-	case <-ctx.Done():
-		return heddle.Wrap(heddle.StoreDown, "start the store of", n.record.Name, context.Cause(ctx), "see the log for the store's own words")
+	if err := n.ready(ctx); err != nil {
+		return err
 	}
 	r, err := n.roster(ctx)
 	if err != nil {
@@ -180,24 +185,3 @@ func (n *Node) memberKeys() (*keys, error) {
 	k := *n.keys
 	return &k, nil
 }
-
-// judged is the host's store, whose health also tells of the host's certificate.
-type judged struct {
-	*store.Etcd
-	node *Node
-}
-
-// Health says that the certificate is out of date, if it is: the store's own
-// words would not.
-func (j judged) Health() store.Health {
-	h := j.Etcd.Health()
-	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
-		h.State, h.Detail = "down", err.Error()
-	} else if err := j.node.refused.Load(); err != nil {
-		h.State, h.Detail = "down", (*err).Error()
-	}
-	return h
-}
-
-// Close leaves the connection to the node.
-func (j judged) Close() error { return nil }

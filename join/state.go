@@ -3,6 +3,7 @@ package join
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -18,17 +19,18 @@ type state struct {
 	self  string
 }
 
-// state reads hosts and members.
+// state reads members and hosts, in that order: who was asked before a member was
+// taken off is seen to be asked when that one is seen to be gone.
 func (r roster) state(ctx context.Context) (state, error) {
 	s := state{alive: func(host string) bool {
 		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
 		return err == nil && e.Value != nil
 	}}
 	var err error
-	if s.hosts, err = r.admissions(ctx); err != nil {
+	if s.members, err = r.members(ctx); err != nil {
 		return s, err
 	}
-	if s.members, err = r.members(ctx); err != nil {
+	if s.hosts, err = r.admissions(ctx); err != nil {
 		return s, err
 	}
 	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // the nameless last
@@ -115,4 +117,40 @@ func (s state) candidate(b *balancer) string {
 		}
 	}
 	return ""
+}
+
+// admissions lists all hosts that were let in, in the order in which they came.
+func (r roster) admissions(ctx context.Context) ([]admitted, error) {
+	snap, err := r.store.Read(ctx, hostsPrefix)
+	if err != nil {
+		return nil, err
+	}
+	votes := map[string]bool{}
+	var all []admitted
+	for _, e := range snap.Entries {
+		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
+		if what == "vote" {
+			votes[name] = true
+		}
+		if what != "admitted" {
+			continue
+		}
+		a := admitted{name: name}
+		if err := json.Unmarshal(e.Value, &a.admission); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	for i := range all {
+		all[i].asked = votes[all[i].name]
+	}
+	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
+	return all, nil
+}
+
+// admitted is a host that was let in; asked says that it is to keep the store.
+type admitted struct {
+	name string
+	admission
+	asked bool
 }

@@ -2,11 +2,8 @@ package join
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -30,68 +27,6 @@ func (n *Node) followMembers(ctx context.Context) {
 			n.log.Warn("the store's members have changed, and this host has not kept up yet", "error", err)
 		}
 	}
-}
-
-// readMembers takes on who keeps the store. It reads that anew: what was watched
-// may be older than what this host knows.
-func (n *Node) readMembers(ctx context.Context) error {
-	n.mu.Lock()
-	was := n.record.Member
-	n.mu.Unlock()
-	e, err := read(ctx, n.store, MembersKey)
-	if err != nil || e.Value == nil {
-		return err
-	}
-	var all []member
-	if err := json.Unmarshal(e.Value, &all); err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
-		return nil
-	}
-	return n.adopt(all, was)
-}
-
-// adopt takes on who keeps the store; was says that this host did when the list
-// was read.
-func (n *Node) adopt(all []member, was bool) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var err error
-	if now := reachable(all, n.opt.Underlay); len(now) > 0 && !slices.Equal(now, n.endpoints) {
-		err = n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n"))
-		n.endpoints = now
-		n.store.SetEndpoints(now)
-		if n.admin != nil {
-			n.admin.store.SetEndpoints(now)
-		}
-	}
-	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
-		err = errors.Join(err, n.dir.write(fileMembers, text))
-		n.members = all
-	}
-	own := peerURL(n.record.Underlay)
-	mine := slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) })
-	if was && n.record.Member && !mine {
-		err = errors.Join(err, n.dismissed())
-	}
-	return err
-}
-
-// dismissed makes a host that kept the store one that does not; it holds mu.
-func (n *Node) dismissed() error {
-	n.log.Info("this host no longer keeps the store")
-	r := n.record
-	r.Member, r.Founder, r.Initial = false, false, nil
-	err := errors.Join(n.save(r), n.door.close())
-	if n.server != nil {
-		n.server.Close() // it was told to end by the others, and says so as an error
-	}
-	if n.admin != nil {
-		err = errors.Join(err, n.admin.store.Close())
-	}
-	n.door, n.server, n.admin, n.keys = nil, nil, nil, nil
-	return errors.Join(err, n.dir.remove(dirData, fileAuthorityKey, fileOperator, fileServer, fileServerKey))
 }
 
 // followVote waits to be asked to keep the store.
@@ -134,6 +69,8 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.turn.Lock() // an earlier server of this host may still be closing
+	defer n.turn.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.keepKeys(authority{ca}, operator); err != nil {
@@ -180,24 +117,6 @@ func (n *Node) patrol(ctx context.Context) {
 		}
 		b.look(ctx)
 		pause(ctx, patrolTime)
-	}
-}
-
-// checkWelcome finds out whether the store still takes the host's certificate:
-// its servers answer a host that was removed, and refuse to tell it anything.
-func (n *Node) checkWelcome(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	err := n.readMembers(ctx)
-	switch {
-	case errors.Is(err, heddle.StoreRefused.Sentinel()):
-		err = error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
-			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
-		if n.refused.Swap(&err) == nil {
-			n.log.Error("refused by the store", "error", err)
-		}
-	case err == nil:
-		n.refused.Store(nil)
 	}
 }
 

@@ -1,14 +1,17 @@
 package join
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // tokenWord starts all tokens of this form.
@@ -82,4 +85,21 @@ func (r *tokenRecord) admits(g guest, now time.Time) error {
 	}
 	r.Used = append(r.Used, g)
 	return nil
+}
+
+// token returns the token's record as it will be when the host has come by it, and
+// the entry that it is in now.
+func (r roster) token(ctx context.Context, q joinRequest, now time.Time) (t tokenRecord, used store.Entry, err error) {
+	secret := token{secret: [16]byte(q.Secret)}
+	used, err = read(ctx, r.store, tokensPrefix+secret.hash())
+	if err == nil && used.Value == nil {
+		err = badToken("it is not one of this cluster, or has been gone for long")
+	}
+	if err == nil {
+		err = json.Unmarshal(used.Value, &t)
+	}
+	if err == nil {
+		err = t.admits(q.guest, now)
+	}
+	return t, used, err
 }

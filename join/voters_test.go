@@ -2,7 +2,9 @@ package join
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,19 +16,30 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// gone has the cluster take a host out that does not come back, as
-// cluster.RemoveHost does before Expel.
-func (h *hosts) gone(by, i int) *Operator {
+// leave has the cluster take a host out that does not come back, as
+// cluster.RemoveHost does before Expel or Replace.
+func (h *hosts) leave(by, i int) *Operator {
 	h.Helper()
 	o := must(h.nodes[by].Operator(h.ctx(), nil))
 	name := fmt.Sprintf("host%d", i)
-	if _, _, err := o.Store().Commit(h.ctx(), store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"}}); err != nil {
+	var was admission
+	if err := json.Unmarshal(must(read(h.ctx(), o.store, admittedKey(name))).Value, &was); err != nil {
 		h.Fatal(err)
 	}
-	if err := o.Expel(h.ctx(), name); err != nil {
+	change := store.Change{DeletePrefix: []string{cluster.Prefix + "hosts/" + name + "/"},
+		Put: []store.Entry{{Key: cluster.Prefix + "removed/" + was.ID, Value: fmt.Appendf(nil, `{"name":%q}`, name)}}}
+	if _, _, err := o.Store().Commit(h.ctx(), change); err != nil {
 		h.Fatal(err)
 	}
 	return o
+}
+
+// gone has a host removed.
+func (h *hosts) gone(by, i int) {
+	h.Helper()
+	if err := h.leave(by, i).Expel(h.ctx(), fmt.Sprintf("host%d", i)); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // keeps reports whether a host's own record says that it keeps the store.
@@ -35,6 +48,19 @@ func (h *hosts) keeps(i int) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.record.Member
+}
+
+// keeperFiles are what only a host that keeps the store may have.
+var keeperFiles = []string{fileAuthorityKey, fileOperator, fileServer, fileServerKey, dirData}
+
+// left lists those of them that there are.
+func (n *Node) left() (all []string) {
+	for _, name := range keeperFiles {
+		if n.dir.has(name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // TestVoters has five hosts join, one after the other, kills and replaces voters,
@@ -60,13 +86,16 @@ func TestVoters(t *testing.T) {
 	if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
 		t.Fatal(err)
 	}
-	h.gone(2, 3)
-	if err := o.Ask(h.ctx(), "host4"); err != nil {
-		t.Fatal(err)
+	h.gone(2, 3) // and there it was cut off: it can be called again
+	for range 2 {
+		if err := o.Removable(h.ctx(), "host3", "host4"); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Replace(h.ctx(), "host3", "host4"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := o.AwaitVote(h.ctx(), "host4"); err != nil {
-		t.Fatal(err)
-	}
+	wantCode(t, o.Removable(h.ctx(), "host9", "host4"), heddle.NoHost, "host9")
 	h.await("the new voter's door", func() bool { return h.keeps(4) })
 
 	// it comes back all the same, and its certificate opens nothing
@@ -74,10 +103,31 @@ func TestVoters(t *testing.T) {
 	_, _, err := removed.Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/host3/self"}}})
 	wantCode(t, err, heddle.StoreRefused)
 	h.await("the reason in its health", func() bool { return strings.Contains(removed.Store().Health().Detail, string(heddle.HostRemoved)) })
+	h.await("what it had as a keeper to go", func() bool { return !h.keeps(3) && len(removed.left()) == 0 })
+	_, err = removed.Operator(h.ctx(), nil)
+	wantCode(t, err, heddle.NoCredential, "host3")
+	h.await("its door to close", func() bool {
+		conn, err := net.Dial("tcp", "127.0.0.3:9478")
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
 	var got renewReply
 	csr := must(request("host3@"+removed.record.ID, removed.host.Load().key))
 	c := doorCaller{fingerprint(removed.ca), *removed.host.Load(), time.Now}
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &got), heddle.HostRemoved)
+	h.stop(3)
+
+	// as if it had been killed before its files were gone
+	for _, name := range keeperFiles {
+		if err := os.WriteFile(removed.dir.path(name), []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := h.start(3, nil).left(); len(left) > 0 {
+		t.Errorf("a host that does not keep the store has %v", left)
+	}
 	h.stop(3)
 
 	h.stop(4)
@@ -129,7 +179,7 @@ func (h *hosts) lose() {
 		left = 2
 	}
 	n := h.nodes[left]
-	h.await("its keys to go", func() bool { return !n.dir.has(fileAuthorityKey) && !n.dir.has(fileOperator) && !n.dir.has(dirData) })
+	h.await("its keys to go", func() bool { return len(n.left()) == 0 })
 	_, err := n.Operator(h.ctx(), nil)
 	wantCode(h.T, err, heddle.NoCredential, fmt.Sprintf("host%d", left))
 	h.alive(left)

@@ -49,6 +49,14 @@ func (e *Etcd) classify(err error) (heddle.Code, string) {
 	}
 }
 
+// Denied reports whether the store has answered and, by the rights that it keeps,
+// does not let the caller do what it asked. A certificate that is not taken is
+// not that: no answer has come then.
+func Denied(err error) bool {
+	var etcds said
+	return errors.As(err, &etcds) && status.Code(etcds.error) == codes.PermissionDenied
+}
+
 // certificate says who this host is to the store, and how long.
 func (e *Etcd) certificate() string {
 	config := e.options.TLS

@@ -49,7 +49,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if external {
 		m.store, err = c.dial(endpoints, clear, log)
 	} else if m.node, err = join.Open(ctx, join.Options{Dir: c.clusterDir(), Name: self.Name, Underlay: self.Underlay, MTU: self.MTU,
-		Join: c.Join, Token: c.Token, Now: now, Log: log}); err == nil {
+		Join: c.Join, Token: c.Token, ForceNew: c.ForceNewStore, Now: now, Log: log}); err == nil {
 		m.store = m.node.Store()
 		self.ID, self.Underlay = m.node.Self().ID, m.node.Self().Underlay
 	}

@@ -38,6 +38,8 @@ type config struct {
 	Token      string `json:"token,omitempty"`
 	Underlay   string `json:"underlay,omitempty"`
 	TunnelPort uint16 `json:"tunnelPort,omitempty"`
+	// ForceNewStore is for one start, so the file cannot have it.
+	ForceNewStore bool `json:"-"`
 }
 
 func defaults() config {
@@ -59,11 +61,16 @@ token' prints. A host that belongs to a cluster goes on with it, with or without
 these flags, unless it is told --store none. An etcd that is there already is used
 with --store etcd://HOST:PORT,… and its certificates (etcd+insecure:// without).
 
+An embedded store that has lost most of its members for good goes on from one that
+is left: started once with --force-new-store, it drops the others and keeps all
+hosts and networks. The dropped must not start again before that.
+
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
 storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
-			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…",
+			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…\n" +
+			"  heddled --store embedded --force-new-store",
 		Version:       heddle.Version,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, SilenceUsage: true,
@@ -88,6 +95,7 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 			if cmd.Flags().Changed("tunnel-port") {
 				c.TunnelPort = flags.TunnelPort
 			}
+			c.ForceNewStore = flags.ForceNewStore
 			if err := c.checkStore(); err != nil {
 				return err
 			}
@@ -117,6 +125,7 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 	f.StringVar(&flags.Join, "join", "", "underlay address of a host of the cluster to join")
 	f.StringVar(&flags.Token, "token", "", "token of the cluster to join ('heddle host token')")
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
+	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", heddle.DefaultTunnelPort, "UDP port of the tunnels of a cluster that this host founds")
 	return cmd
 }

@@ -106,13 +106,10 @@ func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalReq
 	if err != nil {
 		return err
 	}
-	if err := o.Expel(ctx, q.Name); err != nil || q.By == "" {
-		return err
+	if q.By != "" {
+		return o.Replace(ctx, q.Name, q.By)
 	}
-	if err := o.Ask(ctx, q.By); err != nil {
-		return err
-	}
-	return o.AwaitVote(ctx, q.By)
+	return o.Expel(ctx, q.Name)
 }
 
 // removeExternal removes a host by the rights that this host has in an external

@@ -61,6 +61,8 @@ func (c config) checkStore() error {
 		return wrongFlag("--join and --token", "with --store "+c.Store, "they are for an embedded store; leave them or --store out")
 	case (c.Join != "") != (c.Token != "") && !c.belongs():
 		return wrongFlag("--join and --token", "one without the other", "give both; 'heddle host token' on a host of the cluster prints a token")
+	case c.ForceNewStore && !(c.embedded() && c.belongs()):
+		return wrongFlag("--force-new-store", "without an embedded store on this host", "give it to a host that keeps one ('heddle host list')")
 	case files && (!external || clear):
 		return wrongFlag("--store-ca, --store-cert and --store-key", "without --store etcd://…", "they are for an external etcd with TLS")
 	case (c.StoreCert != "") != (c.StoreKey != ""):

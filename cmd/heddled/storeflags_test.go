@@ -61,7 +61,9 @@ func TestStoreFlags(t *testing.T) {
 		"--store embedded --store-ca a":                         "external etcd",
 		"--store etcd+insecure://192.0.2.1:1 --store-ca a":      "external etcd",
 		"--store etcd://192.0.2.1:1 --store-cert a":             "both files",
-		"--tunnel-port 0": "65535",
+		"--tunnel-port 0":                                      "65535",
+		"--force-new-store --store embedded":                   "embedded store on this host",
+		"--force-new-store --store none --state-dir " + joined: "embedded store on this host",
 	} {
 		if _, err := parsed(strings.Fields(line)...); heddle.KindOf(err) != heddle.Usage || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", line, err)

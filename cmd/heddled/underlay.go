@@ -44,10 +44,8 @@ func underlay(text string, host heddle.HostFacts) ([]netip.Addr, int, error) {
 func underlayOf(word string, host heddle.HostFacts) ([]netip.Addr, heddle.LinkFact, error) {
 	want, err := netip.ParseAddr(word)
 	if err == nil {
-		for _, l := range host.Links {
-			if slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == want.Unmap() }) {
-				return []netip.Addr{want.Unmap()}, l, nil
-			}
+		if l, ok := host.Holder(want.Unmap()); ok {
+			return []netip.Addr{want.Unmap()}, l, nil
 		}
 		return nil, heddle.LinkFact{}, heddle.Errorf(heddle.NoParent, "underlay address", word+" is on no interface of this host", "name one that 'ip address' shows, or an interface, with --underlay")
 	}

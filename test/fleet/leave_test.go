@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,4 +41,36 @@ func TestLeaveAndReturn(t *testing.T) {
 	first.Reaches(t, here.addrs()...)
 	here.detach(t)
 	first.detach(t)
+}
+
+// TestLonelyWithoutStore has a host come back to its cluster with a network that
+// the cluster cannot take; then the store goes away. What is to be tried again
+// waits for the store to be back, and nobody on the host waits with it.
+func TestLonelyWithoutStore(t *testing.T) {
+	f := newCluster(t, 2)
+	h := f.hosts[1]
+	h.kill(t)
+	h.start(t, "--store", "none")
+	h.cli(t, "network", "create", "own", "--mode", "overlay", "--subnet", "10.30.0.0/24")
+	f.hosts[0].cli(t, "network", "create", "other", "--mode", "overlay", "--subnet", "10.30.0.0/24")
+	h.kill(t)
+	h.start(t, "--store", "embedded", "--underlay", "eth0")
+	lonely := func(word string) func() error {
+		return func() error {
+			st, err := h.Status(context.Background())
+			for _, p := range st.Parts {
+				if p.Name == "tunnels" && strings.Contains(p.Detail, "network own is on this host alone") && strings.Contains(p.Detail, word) {
+					return nil
+				}
+			}
+			return fmt.Errorf("%v: %w", st.Parts, err)
+		}
+	}
+	world.Within(t, time.Minute, "the network stays the host's", lonely("other"))
+	f.hosts[0].kill(t)
+	world.Within(t, time.Minute, "the store is not asked", lonely("share network own"))
+	a := h.attach(t, "a", "own")
+	a.detach(t)
+	f.hosts[0].start(t)
+	world.Within(t, time.Minute, "it is asked again", lonely("other"))
 }

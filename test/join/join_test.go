@@ -108,8 +108,10 @@ func (h *hosts) start(i int, args ...string) {
 // kill ends a host's agent without a word, and waits until it is gone.
 func (h *hosts) kill(i int) {
 	h.Helper()
-	if out, code := h.run(i, "sh", "-c", "kill -9 $(pidof heddled); while pidof heddled; do sleep 0.02; done"); code != 0 {
-		h.Fatalf("kill the agent of host%d: %s", i, out)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.host(i).KillAgent(ctx); err != nil {
+		h.Fatal(err)
 	}
 }
 

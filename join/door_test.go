@@ -1,0 +1,50 @@
+package join
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestSlowGuests has as many guests at a door as it has places, who never end
+// their question: others are served all the same.
+func TestSlowGuests(t *testing.T) {
+	type question struct{ Name string }
+	room := make(chan struct{}, 1)
+	door := httptest.NewTLSServer(answer(room, func(_ context.Context, q question, _ *x509.Certificate) (any, error) { return q, nil }))
+	defer door.Close()
+	insecure := &tls.Config{InsecureSkipVerify: true}
+	for range cap(room) {
+		conn := must(tls.DialWithDialer(&net.Dialer{Timeout: 10 * time.Second}, "tcp", door.Listener.Addr().String(), insecure))
+		defer conn.Close()
+		must(conn.Write([]byte("POST / HTTP/1.1\r\nHost: door\r\nContent-Length: 100\r\n\r\n{")))
+	}
+	time.Sleep(200 * time.Millisecond) // the handler reads by now
+	resp := must(door.Client().Post(door.URL, "application/json", strings.NewReader(`{"name": "a"}`)))
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		t.Errorf("the door answers %s", resp.Status)
+	}
+	resp = must(door.Client().Post(door.URL, "application/json", strings.NewReader(`{"name": "`+strings.Repeat("a", doorAsks)+`"}`)))
+	defer resp.Body.Close()
+	if resp.StatusCode != 403 {
+		t.Errorf("the door answers a long question with %s", resp.Status)
+	}
+}
+
+// TestTokenFirst calls with a made-up token and a request that is none: the token
+// is looked at before anything costs.
+func TestTokenFirst(t *testing.T) {
+	h := newHosts(t)
+	n := h.start(1, nil)
+	c := doorCaller{pin: fingerprint(n.ca), now: time.Now}
+	q := joinRequest{Secret: make([]byte, 16), guest: guest{"host2", "0123456789abcdef"}, Underlay: h.options(2).Underlay, Request: []byte("none"), Clock: time.Now()}
+	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathJoin, q, &joinReply{}), heddle.BadToken, "not one of this cluster")
+}

@@ -1,0 +1,87 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// mayForce reports whether this host may make its member of the store the only
+// one, if it was told to: it keeps the store, no other member answers, and it did
+// not do so at its last start. The members that are dropped would not know.
+func (n *Node) mayForce(ctx context.Context) error {
+	if !n.opt.ForceNew {
+		return nil
+	}
+	const flag = "--force-new-store"
+	if !n.record.Member || !n.dir.has(dirData) {
+		return heddle.Errorf(heddle.BadArgument, flag, "on "+n.record.Name+", which does not keep the store", "give it to a host that does: one with operator.pem in "+string(n.dir))
+	}
+	if n.record.Forced {
+		return heddle.Errorf(heddle.BadArgument, flag, "was given when "+n.record.Name+" was last started, and is done", "leave it out")
+	}
+	if up := n.answering(ctx); len(up) > 0 {
+		return heddle.Errorf(heddle.BadArgument, flag, "while "+strings.Join(up, ", ")+" answers",
+			"with most of its members the store comes back by itself; if they are lost, stop the agents of those that are left first: they are ordinary hosts when they start again")
+	}
+	n.endpoints = urls(n.record.Underlay[:1], ClientPort)
+	return nil
+}
+
+// answering lists the servers of other members that take a connection.
+func (n *Node) answering(ctx context.Context) (up []string) {
+	all := slices.Clone(n.endpoints)
+	for _, m := range n.members {
+		all = append(all, m.Clients...)
+	}
+	slices.Sort(all)
+	own := urls(n.record.Underlay, ClientPort)
+	for _, url := range slices.Compact(all) {
+		if slices.Contains(own, url) {
+			continue
+		}
+		address := strings.TrimPrefix(url, "https://")
+		conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			conn.Close()
+			up = append(up, address)
+		}
+	}
+	return up
+}
+
+// forced waits until the store serves with this host's member alone, if it was
+// told to, and records that: a server that starts again drops nobody.
+func (n *Node) forced(ctx context.Context) error {
+	if n.record.Forced == n.opt.ForceNew {
+		return nil
+	}
+	if n.opt.ForceNew {
+		ctx, cancel := context.WithTimeoutCause(ctx, foundingTime, errors.New("the store did not come up in time"))
+		defer cancel()
+		if err := n.ready(ctx); err != nil {
+			return err
+		}
+		n.log.Warn("the store's other members are dropped: this host keeps it alone until others do again")
+	}
+	r := n.record
+	r.Forced = n.opt.ForceNew
+	return n.save(r)
+}
+
+// ready waits until the store on this host serves.
+func (n *Node) ready(ctx context.Context) error {
+	select {
+	case <-n.server.Ready():
+		return nil
+	case <-n.server.Stopped():
+		return n.server.Err()
+	case <-ctx.Done():
+		return heddle.Wrap(heddle.StoreDown, "start the store of", n.record.Name, context.Cause(ctx), "see the log for the store's own words")
+	}
+}

@@ -1,0 +1,28 @@
+package join
+
+import (
+	"time"
+
+	"github.com/heddle-network/heddle/store"
+)
+
+// judged is the host's store, whose health also tells of the host's certificate.
+type judged struct {
+	*store.Etcd
+	node *Node
+}
+
+// Health says that the certificate is out of date, if it is: the store's own
+// words would not.
+func (j judged) Health() store.Health {
+	h := j.Etcd.Health()
+	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
+		h.State, h.Detail = "down", err.Error()
+	} else if err := j.node.refused.Load(); err != nil {
+		h.State, h.Detail = "down", (*err).Error()
+	}
+	return h
+}
+
+// Close leaves the connection to the node.
+func (j judged) Close() error { return nil }

@@ -1,0 +1,96 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+)
+
+// Replace has a host keep the store in the place of another one, which is
+// expelled. The new one is asked first, and comes in when the old one's place is
+// free: the balancer would ask another one meanwhile. What was cut off is done
+// when it is called again.
+func (o *Operator) Replace(ctx context.Context, name, by string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range s.hosts {
+		if h.asked && h.name != by && !s.keeps(h.name) {
+			if err := o.unask(ctx, h.name); err != nil {
+				return err
+			}
+		}
+	}
+	if !s.keeps(by) {
+		if err := o.ask(ctx, by); err != nil {
+			return err
+		}
+	}
+	if err := o.Expel(ctx, name); err != nil {
+		return err
+	}
+	return o.awaitVote(ctx, by)
+}
+
+// awaitVote waits until the host has a vote in the store.
+func (o *Operator) awaitVote(ctx context.Context, name string) error {
+	why := "it is no member of the store yet"
+	for {
+		s, err := o.state(ctx)
+		switch {
+		case err == nil && s.votes(name):
+			return nil
+		case err == nil && s.keeps(name):
+			why = "it is a member of the store, and has not all of its records yet"
+		case err != nil && ctx.Err() == nil:
+			why = err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			return heddle.Errorf(heddle.Waited, "vote of", name+": "+why, "it goes on when the host can be reached; 'heddle host list' shows it")
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// removed reports whether the cluster has removed a host of that name, and has
+// none now.
+func (r roster) removed(ctx context.Context, name string) (bool, error) {
+	self, err := read(ctx, r.store, cluster.Prefix+"hosts/"+name+"/self")
+	if err != nil || self.Value != nil {
+		return false, err
+	}
+	snap, err := r.store.Read(ctx, cluster.Prefix+"removed/")
+	if err != nil {
+		return false, err
+	}
+	for _, e := range snap.Entries {
+		var was struct{ Name string }
+		if json.Unmarshal(e.Value, &was) == nil && was.Name == name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// resumable reports whether a replacement that was cut off, of a host that does
+// not keep the store any more, can go on.
+func (s state) resumable(name, by string) error {
+	left := slices.DeleteFunc(slices.Clone(s.hosts), func(h admitted) bool { return h.name == name })
+	switch {
+	case !s.has(by):
+		return noHost(by)
+	case s.keeps(by) || len(s.members) < wanted(len(left)):
+		return nil
+	}
+	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already", "use 'heddle host remove "+name+"' if 'heddle host list' still shows it")
+}
+
+func noHost(name string) error {
+	return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+}

@@ -1,0 +1,58 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestReplace has a keeper replaced by the last of two hosts that wait, though the
+// first one was asked before.
+func TestReplace(t *testing.T) {
+	h := newHosts(t)
+	h.start(1, nil)
+	h.alive(1)
+	token := h.token(6)
+	for i := 2; i <= 5; i++ {
+		h.join(i, token)
+	}
+	h.await("five voters", func() bool { return h.voters(1) == 5 })
+	h.join(6, token)
+	h.join(7, token)
+	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	if err := o.ask(h.ctx(), "host6"); err != nil {
+		t.Fatal(err)
+	}
+	h.await("a host that was asked to wait for room", func() bool { return strings.Contains(h.log(6), "5 hosts keep the store already") })
+	brief, cancel := context.WithTimeout(h.ctx(), time.Second)
+	defer cancel()
+	wantCode(t, o.awaitVote(brief, "host6"), heddle.Waited, "host6", "no member of the store yet")
+
+	h.stop(3)
+	h.leave(1, 3)
+	if err := o.Replace(h.ctx(), "host3", "host7"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range must(o.state(h.ctx())).members {
+		got = append(got, m.Name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"host1", "host2", "host4", "host5", "host7"}) {
+		t.Errorf("the store is kept by %v", got)
+	}
+	if strings.Contains(h.log(6), "keeps the store from now on") {
+		t.Error("host6 kept it, too")
+	}
+}
+
+func (h *hosts) log(i int) string {
+	return string(must(os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))))
+}

@@ -1,0 +1,117 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// readMembers takes on who keeps the store. It reads that anew: what was watched
+// may be older than what this host knows.
+func (n *Node) readMembers(ctx context.Context) error {
+	n.turn.Lock() // the host becomes no member after the list was read
+	defer n.turn.Unlock()
+	e, err := read(ctx, n.store, MembersKey)
+	if err != nil || e.Value == nil {
+		return err
+	}
+	var all []member
+	if err := json.Unmarshal(e.Value, &all); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(m member) bool { return !m.Learner }) {
+		return nil
+	}
+	mine, err := n.adopt(all)
+	if !mine {
+		err = errors.Join(err, n.dismiss())
+	}
+	return err
+}
+
+// adopt takes on who keeps the store, and reports whether this host does.
+func (n *Node) adopt(all []member) (mine bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := reachable(all, n.opt.Underlay); len(now) > 0 && !slices.Equal(now, n.endpoints) {
+		err = n.dir.write(fileEndpoints, []byte(strings.Join(now, "\n")+"\n"))
+		n.endpoints = now
+		n.store.SetEndpoints(now)
+		if n.admin != nil {
+			n.admin.store.SetEndpoints(now)
+		}
+	}
+	if text, bad := json.Marshal(all); bad == nil && !reflect.DeepEqual(all, n.members) {
+		err = errors.Join(err, n.dir.write(fileMembers, text))
+		n.members = all
+	}
+	own := peerURL(n.record.Underlay)
+	return slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) }), err
+}
+
+// dismiss makes a host that kept the store one that does not. The caller holds
+// turn.
+func (n *Node) dismiss() error {
+	n.mu.Lock()
+	if !n.record.Member {
+		n.mu.Unlock()
+		return nil
+	}
+	n.log.Info("this host no longer keeps the store")
+	r := n.record
+	r.Member, r.Founder, r.Initial = false, false, nil
+	unsaved := n.save(r)
+	door, server, admin := n.door, n.server, n.admin
+	n.door, n.server, n.admin, n.keys = nil, nil, nil, nil
+	n.mu.Unlock() // a server may take its time to close
+	err := errors.Join(unsaved, door.close())
+	if unsaved == nil { // else it is tried again; a member without them would not start
+		err = errors.Join(err, n.dropKeys())
+	}
+	if server != nil {
+		server.Close() // it was told to end by the others, and says so as an error
+	}
+	if admin != nil {
+		err = errors.Join(err, admin.store.Close())
+	}
+	if unsaved == nil {
+		err = errors.Join(err, n.dir.remove(dirData))
+	}
+	return err
+}
+
+// dropKeys removes what only a host that keeps the store may have.
+func (n *Node) dropKeys() error {
+	return n.dir.remove(fileAuthorityKey, fileOperator, fileServer, fileServerKey)
+}
+
+// checkWelcome finds out whether the store still takes the host's certificate:
+// its servers answer a host that was removed, and refuse to tell it anything. One
+// that kept the store gives up what it has for that. A certificate that is not
+// taken for its dates is another matter, which the store's health tells.
+func (n *Node) checkWelcome(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	err := n.readMembers(ctx)
+	switch {
+	case store.Denied(err):
+		removed := error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		if n.refused.Swap(&removed) == nil {
+			n.log.Error("refused by the store", "error", removed)
+		}
+		n.turn.Lock()
+		defer n.turn.Unlock()
+		if err := n.dismiss(); err != nil {
+			n.log.Error("what this host had as a member of the store is not all gone", "error", err)
+		}
+	case err == nil:
+		n.refused.Store(nil)
+	}
+}

@@ -1,0 +1,102 @@
+package join_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestForceNewStore loses two of three keepers for good: the third one goes on
+// alone with all hosts and networks, and the cluster grows again.
+func TestForceNewStore(t *testing.T) {
+	h := newHosts(t, 4)
+	force := []string{"--store", "embedded", "--underlay", "eth0", "--force-new-store"}
+	h.start(1, "--store", "embedded", "--underlay", "eth0")
+	address := h.host(1).Addr4.String()
+	token := strings.TrimSpace(h.must(1, "host", "token", "--uses", "2"))
+	for i := 2; i <= 3; i++ {
+		h.start(i, "--join", address, "--token", token, "--underlay", "eth0")
+	}
+	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=voter/alive")
+	h.must(1, "network", "create", "web", "--mode", "overlay", "--subnet", "10.20.0.0/16")
+	h.knows(3, "web")
+
+	h.kill(3)
+	h.notForced(3, "answers", force) // the store is well
+	h.notForced(4, "without an embedded store", force)
+	for _, i := range []int{1, 2} {
+		h.kill(i)
+		h.run(i, "sh", "-c", "rm -r /var/lib/heddle/*")
+	}
+	h.start(3, force...)
+	if all := h.list(3); len(all) != 3 || all["host3"].State != "alive" {
+		t.Errorf("the hosts are %v", all)
+	}
+	h.attach(3, "c1")
+
+	for _, name := range []string{"host1", "host2"} {
+		h.removed(3, name)
+	}
+	h.await(3, "host3=voter/alive")
+	address = h.host(3).Addr4.String()
+	token = strings.TrimSpace(h.must(3, "host", "token", "--uses", "2"))
+	h.start(4, "--join", address, "--token", token, "--underlay", "eth0")
+	h.start(1, "--join", address, "--token", token, "--underlay", "eth0") // under its old name
+	h.await(4, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
+	h.knows(4, "web")
+	h.attach(4, "c4")
+
+	h.kill(3)
+	h.notForced(3, "is done", force)
+	h.start(3, "--store", "embedded", "--underlay", "eth0")
+	h.await(3, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
+	h.must(3, "audit")
+}
+
+// notForced starts an agent that refuses the flag.
+func (h *hosts) notForced(i int, word string, args []string) {
+	h.Helper()
+	out, exit := h.run(i, append([]string{h.heddled}, args...)...)
+	if exit != int(heddle.Usage) || !strings.Contains(out, "--force-new-store") || !strings.Contains(out, word) {
+		h.Errorf("host%d: exit %d\n%s", i, exit, out)
+	}
+}
+
+// knows waits until a host has a network.
+func (h *hosts) knows(i int, network string) {
+	h.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		out, code := h.run(i, h.heddle, "network", "list")
+		if code == 0 && strings.Contains(out, network) {
+			return
+		}
+		if time.Now().After(end) {
+			h.Fatalf("host%d has no network %s: exit %d\n%s", i, network, code, out)
+		}
+	}
+}
+
+// attach gives a new container an address of the cluster's network.
+func (h *hosts) attach(i int, name string) {
+	h.Helper()
+	if out, code := h.run(i, "ip", "netns", "add", name); code != 0 {
+		h.Fatal(out)
+	}
+	h.must(i, "attach", "web", "--netns", name)
+}
+
+// removed removes a host as soon as it does not count as connected any more.
+func (h *hosts) removed(by int, name string) {
+	h.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(500 * time.Millisecond) {
+		out, code := h.run(by, h.heddle, "host", "remove", name)
+		if code == 0 {
+			return
+		}
+		if !strings.Contains(out, string(heddle.HostAlive)) || time.Now().After(end) {
+			h.Fatalf("remove %s: exit %d\n%s", name, code, out)
+		}
+	}
+}
