@@ -46,13 +46,13 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 }
 
 // carried reports whether the fast path reaches a peer, and by which family: without
-// fragments underneath, and by a NIC that completes checksums in tunnels, which the
-// programs leave to it.
+// fragments underneath, by a NIC that completes checksums in tunnels, which the
+// programs leave to it, and without IPsec, which they would pass by.
 func carried(h heddle.HostFacts, p heddle.Host) (v4, ok bool) {
 	f := h.Fabric
 	v4, ok = heddle.Path(f.Self, p)
 	_, _, here := underlay(h, v4)
-	return v4, ok && here && !f.SoftChecksums && pathRoom(f, p, v4) >= leastMTU
+	return v4, ok && here && !f.SoftChecksums && !h.Secures(p) && pathRoom(f, p, v4) >= leastMTU
 }
 
 // underlay is the host's underlay address of a family, and the interface that has it.
@@ -75,7 +75,10 @@ func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string
 		return nil
 	}
 	for _, p := range f.Peers {
-		if v4, ok := carried(h, p); ok && p.ID == host {
+		if p.ID != host {
+			continue
+		}
+		if v4, ok := carried(h, p); ok {
 			return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(p, v4)}}
 		}
 	}
