@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define ETH_LEN 6
+#define SLOTS 8192 /* places among the counters */
 
 /* Flags of a place. */
 #define PLACE_BRIDGED 1 /* frames are addressed to the container, not to a gateway */
@@ -129,7 +130,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
 	__type(value, struct count);
-	__uint(max_entries, 8192);
+	__uint(max_entries, SLOTS);
 } counts SEC(".maps");
 
 /* forwards are the endpoints, by slot, that were seen to send on an aggregate which
@@ -138,7 +139,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
 	__type(value, __u8);
-	__uint(max_entries, 8192);
+	__uint(max_entries, SLOTS);
 } forwards SEC(".maps");
 
 #endif
