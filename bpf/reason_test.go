@@ -88,6 +88,8 @@ var reasonCases = []reasonCase{
 	{"the gateway", "destination", "porta", changed(far4, set(30, 10, 1, 0, 1))},
 	{"the gateway's IPv6", "destination", "porta", changed(near6, set(53, 1))},
 	{"our own block", "destination", "porta", changed(far4, set(30, 10, 1, 0, 60))},
+	{"itself", "destination", "porta", changed(near4.with(func(k *talk) { k.to = "porta" }), same)},
+	{"itself, on a bridge", "destination", "portd", changed(near6.with(func(k *talk) { k.from, k.to = "portd", "portd" }), same)},
 	{"multicast", "destination", "porta", changed(far4, set(30, 224, 0, 0, 251))},
 	{"another network", "network", "porta", changed(near4.with(func(k *talk) { k.to = "portc" }), same)},
 	{"another network, IPv6", "network", "porta", changed(near6.with(func(k *talk) { k.to = "portd" }), same)},

@@ -97,6 +97,8 @@ int from_port(struct __sk_buff *skb)
 		return missed(from->slot, REASON_DESTINATION);
 	if (to->group != from->group)
 		return missed(from->slot, REASON_NETWORK);
+	if (to->ifindex == from->ifindex)
+		return missed(from->slot, REASON_DESTINATION);
 	if (to->ifindex)
 		return deliver(skb, &p, from, to);
 	return dispatch(skb, &p, from, to);

@@ -107,7 +107,7 @@ enum reason {
 	REASON_LENGTH,      /* headers and frame disagree */
 	REASON_TTL,
 	REASON_SOURCE,      /* not the port's own address */
-	REASON_DESTINATION, /* nothing it knows: outside, gateway, host */
+	REASON_DESTINATION, /* nothing it knows: outside, gateway, host, the sender itself */
 	REASON_NETWORK,     /* another network */
 	REASON_LINK,        /* addressed to another MAC, or tagged */
 	REASON_MTU,
