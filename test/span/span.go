@@ -216,6 +216,14 @@ func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, add
 	return p
 }
 
+// PodOnStack is a container without the fast path.
+func (c *Cluster) PodOnStack(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
+	t.Helper()
+	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
+	p.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, NoFastPath: true}, n, addrs)
+	return p
+}
+
 // Join gives the container a second interface, eth1, on another network.
 func (p *Pod) Join(t testing.TB, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
 	t.Helper()
