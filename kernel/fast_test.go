@@ -32,7 +32,12 @@ func TestFastPathFails(t *testing.T) {
 	if !hangs() {
 		t.Fatal("no program hangs on the port")
 	}
-	next := newRoomOn(r).k
+	var next *Kernel
+	check(t, openNetns(t, r.host).Do(func() (err error) {
+		next, err = Open()
+		return err
+	}))
+	defer next.Close()
 	next.Recast = func(c *ebpf.CollectionSpec) {
 		for _, p := range c.Programs {
 			p.Instructions = asm.Instructions{asm.Return()} // of nothing: the verifier refuses it
