@@ -92,17 +92,10 @@ func (f *fleet) demand(t *testing.T, host int, directions ...string) {
 // left to the stack.
 func (p *pod) fast(t *testing.T, to *pod, carried bool, paths ...string) {
 	t.Helper()
-	counts := func() map[string]uint64 {
-		e, err := p.on.Endpoint(context.Background(), p.ID)
-		if err != nil || e.Fast == nil {
-			t.Fatalf("no counters of the fast path: %v", err)
-		}
-		return e.Fast.Packets
-	}
 	world.Within(t, 30*world.Patience, fmt.Sprintf("carried: %t", carried), func() error {
-		before := counts()
+		before := p.counts(t)
 		there, back := p.Ping(to.addrs()[0], "-W0.3"), to.Ping(p.addrs()[0], "-W0.3")
-		after := counts()
+		after := p.counts(t)
 		for _, path := range paths {
 			if (after[path] > before[path]) != carried {
 				return fmt.Errorf("%s: %d, before %d: %w", path, after[path], before[path], errors.Join(there, back))
@@ -110,4 +103,14 @@ func (p *pod) fast(t *testing.T, to *pod, carried bool, paths ...string) {
 		}
 		return nil
 	})
+}
+
+// counts are the packets that the fast path has carried for the container, by path.
+func (p *pod) counts(t *testing.T) map[string]uint64 {
+	t.Helper()
+	e, err := p.on.Endpoint(context.Background(), p.ID)
+	if err != nil || e.Fast == nil {
+		t.Fatalf("no counters of the fast path: %v", err)
+	}
+	return e.Fast.Packets
 }
