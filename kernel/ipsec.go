@@ -16,7 +16,15 @@ const (
 	xfrmPolicyOut   = 1
 	xfrmPolicyBlock = 1
 	xfrmGroupPolicy = 4
+	xfrmGetDefault  = 0x28 // XFRM_MSG_GETDEFAULT, since Linux 5.15
 )
+
+// xfrmDefaults is what becomes of what no policy is about (struct
+// xfrm_userpolicy_default): of what comes in, is forwarded and goes out.
+type xfrmDefaults []byte
+
+func (d xfrmDefaults) Serialize() []byte { return d }
+func (d xfrmDefaults) Len() int          { return len(d) }
 
 // secured lists what the host's IPsec policies protect or stop; a kernel without
 // IPsec has none.
@@ -39,12 +47,33 @@ func (k *Kernel) secured() (all []heddle.Secured, err error) {
 	if errors.Is(err, unix.EPERM) {
 		return nil, nil // who may not ask changes nothing, either
 	}
+	if err != nil {
+		return nil, err
+	}
+	byDefault, err := stopped(c)
 	once := map[heddle.Secured]bool{}
-	for _, s := range found {
+	for _, s := range append(found, byDefault...) {
 		if !once[s] {
 			all = append(all, s)
 		}
 		once[s] = true
+	}
+	return all, err
+}
+
+// stopped is everything, where the host has what no policy is about dropped.
+func stopped(c *conn) (all []heddle.Secured, err error) {
+	err = c.get(request(xfrmGetDefault, 0, xfrmDefaults{0, 0, 0}), func(_ uint16, d []byte) {
+		if len(d) < 3 || d[0] != xfrmPolicyBlock && d[2] != xfrmPolicyBlock {
+			return
+		}
+		for _, zero := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
+			any := netip.PrefixFrom(zero, 0)
+			all = append(all, heddle.Secured{Local: any, Remote: any})
+		}
+	})
+	if errors.Is(err, unix.EINVAL) {
+		return nil, nil // an older kernel has no such default
 	}
 	return all, err
 }
@@ -86,7 +115,7 @@ func selected(a nl.XfrmAddress, bits uint8, family uint16) netip.Prefix {
 // stack what they are about.
 func concernsPolicies(m message) bool {
 	switch m.Header.Type {
-	case nl.XFRM_MSG_NEWPOLICY, nl.XFRM_MSG_DELPOLICY, nl.XFRM_MSG_UPDPOLICY, nl.XFRM_MSG_FLUSHPOLICY:
+	case nl.XFRM_MSG_NEWPOLICY, nl.XFRM_MSG_DELPOLICY, nl.XFRM_MSG_UPDPOLICY, nl.XFRM_MSG_FLUSHPOLICY, xfrmGetDefault:
 		return true
 	}
 	return false

@@ -34,6 +34,7 @@ func TestSecured(t *testing.T) {
 		{"dir out src fd00::1/128 dst fd00::/8 " + six, "fd00::1/128", "fd00::/8"},
 		{"dir in src ::/0 dst 2001:db8::/64 " + six, "2001:db8::/64", "::/0"},
 		{"dir out src 192.0.2.0/24 dst 203.0.113.0/24 action block", "192.0.2.0/24", "203.0.113.0/24"},
+		{"dir in src ::/0 dst 2001:db8:1::/64 action block", "2001:db8:1::/64", "::/0"},
 		{"dir fwd src 10.0.0.0/8 dst 10.0.0.0/8 " + four, "", ""},
 		{"dir out src 192.0.2.1/32 dst 192.0.2.9/32 proto tcp " + four, "", ""},
 		{"dir out src 192.0.2.1/32 dst 192.0.2.10/32", "", ""}, // lets pass what another one is about
@@ -55,5 +56,11 @@ func TestSecured(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Errorf("%s: not told of", c.policy)
 		}
+	}
+	r.sh("ip xfrm policy flush; ip xfrm policy setdefault out block")
+	f, err = r.k.Facts()
+	check(t, err)
+	if len(f.Secured) != 2 || f.Secured[0].Remote.Bits() != 0 || f.Secured[1].Remote.Bits() != 0 {
+		t.Errorf("by default nothing goes out: %v", f.Secured)
 	}
 }
