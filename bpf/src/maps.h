@@ -13,7 +13,7 @@
 
 /* Flags of a place. */
 #define PLACE_BRIDGED 1 /* frames are addressed to the container, not to a gateway */
-#define PLACE_HOST 2    /* the host's own: the slow path knows what to do */
+#define PLACE_HOST 2    /* the host's own, or without the fast path: the stack knows what to do */
 
 /* place is where an address, or a peer's block, is found. */
 struct place {
