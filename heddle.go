@@ -179,6 +179,8 @@ type HostFacts struct {
 	BootID string     `json:"bootID"`
 	Kernel string     `json:"kernel"`
 	Links  []LinkFact `json:"links"`
+	// Secured is what IPsec policies of the host look after.
+	Secured []Secured `json:"secured,omitempty"`
 	// Fabric is the cluster that the host belongs to, nil if to none.
 	Fabric *Fabric `json:"fabric,omitempty"`
 }

@@ -28,8 +28,8 @@ type Wire struct {
 }
 
 // Shortcut is where the fast path finds an address, or a peer's block: on this host
-// behind Link, on the peer with the underlay address Peer, or nowhere (the host's
-// own: what goes there is left to the slow path).
+// behind Link, on the peer with the underlay address Peer, or nowhere (what goes there
+// is left to the slow path: the host's own, and what has no fast path).
 type Shortcut struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Group is the network's interface group. Only traffic within one is carried.

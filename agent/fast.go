@@ -19,7 +19,24 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 	}
 	s.Fast = &c
 	part.Detail = fmt.Sprintf("%d packets carried, %d left to the host's stack", c.Carried(), c.Left())
+	if n := a.securedPeers(); n > 0 {
+		part.Detail += fmt.Sprintf("; IPsec looks after the way to %d hosts, which it leaves alone", n)
+	}
 	return []heddle.PartStatus{part}
+}
+
+// securedPeers counts the hosts whose tunnels are left to the stack, for IPsec.
+func (a *Agent) securedPeers() (n int) {
+	host := a.host()
+	if host.Fabric == nil {
+		return 0
+	}
+	for _, p := range host.Fabric.Peers {
+		if host.Secures(p) {
+			n++
+		}
+	}
+	return n
 }
 
 // usesFastPath reports whether a plan hangs a program in.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -145,11 +146,16 @@ func (a *Agent) repairNetwork(name, id string) {
 }
 
 // planAgain looks at the host anew, and plans the networks that could not be
-// planned before: their parent may have come.
+// planned before: their parent may have come. What IPsec looks after goes into the
+// ways to other hosts at once.
 func (a *Agent) planAgain() {
+	before := a.host().Secured
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
+	}
+	if a.opt.Cluster != nil && !slices.Equal(before, a.host().Secured) {
+		a.adopt()
 	}
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()

@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -13,28 +14,32 @@ func (f *Fast) Counts(ifindex int) (heddle.FastCounts, error) {
 	s, known := f.slots[uint32(ifindex)]
 	f.mu.Unlock()
 	c := noCounts()
-	if !known {
+	if !known || s.index == 0 {
 		return c, nil
 	}
 	return c, f.addCounts(&c, s.index)
 }
 
-// Totals sums all up, with the packets of nobody.
+// Totals sums all up, with the packets of nobody and of endpoints that are gone.
 func (f *Fast) Totals() (heddle.FastCounts, error) {
 	f.mu.Lock()
-	slots := []uint32{0}
+	defer f.mu.Unlock()
+	slots := map[uint32]bool{0: true, f.goneSlot(): true}
 	for _, s := range f.slots {
-		slots = append(slots, s.index)
+		slots[s.index] = true
 	}
-	f.mu.Unlock()
 	c := noCounts()
-	for _, i := range slots {
+	for i := range slots {
 		if err := f.addCounts(&c, i); err != nil {
 			return c, err
 		}
 	}
 	return c, nil
 }
+
+// goneSlot has the sum of the counters that were given back, so that totals never
+// fall: the last one, which no endpoint gets.
+func (f *Fast) goneSlot() uint32 { return f.objects.Counts.MaxEntries() - 1 }
 
 func noCounts() heddle.FastCounts {
 	return heddle.FastCounts{Packets: map[string]uint64{}, Bytes: map[string]uint64{}, Missed: map[string]uint64{}}
@@ -63,11 +68,10 @@ func (f *Fast) takeSlot(ifindex uint32) (uint32, error) {
 	s, known := f.slots[ifindex]
 	if !known {
 		s.index = f.spareSlot()
+	}
+	if !known && s.index != 0 {
 		zero := make([]fastCount, f.cpus)
-		if err := f.objects.Counts.Put(s.index, zero); s.index != 0 && err != nil {
-			return 0, err
-		}
-		if err := f.objects.Forwards.Put(s.index, uint8(0)); err != nil {
+		if err := errors.Join(f.objects.Counts.Put(s.index, zero), f.objects.Forwards.Put(s.index, uint8(0))); err != nil {
 			return 0, err
 		}
 	}
@@ -82,26 +86,47 @@ func (f *Fast) spareSlot() uint32 {
 		f.spare = f.spare[:n-1]
 		return i
 	}
-	if f.highest+1 == f.objects.Counts.MaxEntries() {
+	if f.highest+1 >= f.goneSlot() {
 		return 0
 	}
 	f.highest++
 	return f.highest
 }
 
-func (f *Fast) giveSlot(ifindex uint32) {
+// giveSlot gives it back with the last of the interface's addresses.
+func (f *Fast) giveSlot(ifindex uint32) error {
 	s, known := f.slots[ifindex]
 	if !known {
-		return
+		return nil
 	}
 	if s.users--; s.users > 0 {
 		f.slots[ifindex] = s
-		return
+		return nil
 	}
 	delete(f.slots, ifindex)
-	if s.index != 0 {
-		f.spare = append(f.spare, s.index)
+	if s.index == 0 {
+		return nil
 	}
+	f.spare = append(f.spare, s.index)
+	return f.bury(s.index)
+}
+
+// bury adds a slot's counters to those of all that are gone.
+func (f *Fast) bury(slot uint32) error {
+	var last, gone []fastCount
+	if err := errors.Join(f.objects.Counts.Lookup(slot, &last), f.objects.Counts.Lookup(f.goneSlot(), &gone)); err != nil {
+		return err
+	}
+	for cpu := range gone {
+		for i := range gone[cpu].Packets {
+			gone[cpu].Packets[i] += last[cpu].Packets[i]
+			gone[cpu].Bytes[i] += last[cpu].Bytes[i]
+		}
+		for i := range gone[cpu].Missed {
+			gone[cpu].Missed[i] += last[cpu].Missed[i]
+		}
+	}
+	return f.objects.Counts.Put(f.goneSlot(), gone)
 }
 
 // readSlots learns which places among the counters are taken.

@@ -135,6 +135,8 @@ func (m model) port(link string, gso int, frame []byte) verdict {
 		return left(link, "destination", frame)
 	case to.Group != from.Group:
 		return left(link, "network", frame)
+	case to.Link == from.Link:
+		return left(link, "destination", frame)
 	case to.Link != "":
 		return m.deliver(h, gso, from, to, frame)
 	}

@@ -42,7 +42,7 @@ func (f *Fast) Put(s heddle.Shortcut, ifindex int) error {
 		return err
 	}
 	if there && !kept {
-		f.giveSlot(old.Ifindex)
+		return f.giveSlot(old.Ifindex)
 	}
 	return nil
 }
@@ -59,8 +59,7 @@ func (f *Fast) Drop(p netip.Prefix) error {
 	if err := m.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return err
 	}
-	f.giveSlot(old.Ifindex)
-	return nil
+	return f.giveSlot(old.Ifindex)
 }
 
 // Has reports whether there is a shortcut for the prefix, and whether it is as

@@ -87,7 +87,10 @@ var reasonCases = []reasonCase{
 	{"the outside", "destination", "porta", changed(far4, set(30, 203, 0, 113, 9))},
 	{"the gateway", "destination", "porta", changed(far4, set(30, 10, 1, 0, 1))},
 	{"the gateway's IPv6", "destination", "porta", changed(near6, set(53, 1))},
+	{"left to the stack, in a peer's block", "destination", "porta", changed(far4, set(30, 10, 1, 0, 72))},
 	{"our own block", "destination", "porta", changed(far4, set(30, 10, 1, 0, 60))},
+	{"itself", "destination", "porta", changed(near4.with(func(k *talk) { k.to = "porta" }), same)},
+	{"itself, on a bridge", "destination", "portd", changed(near6.with(func(k *talk) { k.from, k.to = "portd", "portd" }), same)},
 	{"multicast", "destination", "porta", changed(far4, set(30, 224, 0, 0, 251))},
 	{"another network", "network", "porta", changed(near4.with(func(k *talk) { k.to = "portc" }), same)},
 	{"another network, IPv6", "network", "porta", changed(near6.with(func(k *talk) { k.to = "portd" }), same)},
@@ -120,6 +123,7 @@ var reasonCases = []reasonCase{
 	{"from the wire: our own block inside", "peer", "porta", received(from4, 0, set(79, 60))},
 	{"from the wire: our own endpoint inside", "peer", "porta", received(from4.with(func(k *talk) { k.from = "portb" }), 0, same)},
 	{"from the wire: our gateway inside", "peer", "porta", received(from4, 0, set(79, 1))},
+	{"from the wire: left to the stack, in the peer's block", "peer", "porta", received(from4, 0, set(79, 72))},
 	{"from the wire: another peer's inside", "peer", "porta", received(from4, 0, set(79, 130))},
 	{"from the wire: another network's inside", "peer", "portc", received(from4.with(func(k *talk) { k.to = "portc" }), 0, same)},
 	{"from the wire: a stranger", "peer", "porta", func(r *rig) input {

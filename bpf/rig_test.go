@@ -31,8 +31,8 @@ type rig struct {
 }
 
 // The rig's places: two routed endpoints, one of another network, two on a bridge;
-// a peer with a block, an address of its own out of our block, and a gateway; a peer
-// over IPv6 with a block.
+// a peer with a block, an address of its own out of our block, and a gateway; an address
+// out of the peer's block that is left to the stack; a peer over IPv6 with a block.
 var rigEndpoints = []struct {
 	link, v4, v6 string
 	group        uint32
@@ -100,7 +100,7 @@ func (r *rig) furnish(t *testing.T) {
 		r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix(p), Group: 1, Peer: remote6})
 	}
 	r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix("10.1.0.128/26"), Group: 1, Peer: dark})
-	for _, p := range []string{"10.1.0.1/32", "fd01::1/128"} {
+	for _, p := range []string{"10.1.0.1/32", "fd01::1/128", "10.1.0.72/32", "fd01::48/128"} {
 		r.put(t, heddle.Shortcut{Prefix: netip.MustParsePrefix(p), Group: 1})
 	}
 }

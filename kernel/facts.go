@@ -32,8 +32,11 @@ func (k *Kernel) Facts() (heddle.HostFacts, error) {
 		return f, refused("read", "kernel release", err)
 	}
 	f.Name, f.BootID, f.Kernel = name, strings.TrimSpace(string(boot)), unix.ByteSliceToString(u.Release[:])
-	f.Links, err = k.linkFacts()
-	return f, refused("list", "interfaces", err)
+	if f.Links, err = k.linkFacts(); err != nil {
+		return f, refused("list", "interfaces", err)
+	}
+	f.Secured, err = k.secured()
+	return f, refused("list", "IPsec policies", err)
 }
 
 // uplink is what the default routes say of one interface.

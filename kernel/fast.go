@@ -4,19 +4,30 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bpf"
 )
 
+// openAgain is how long after a failure the fast path is opened anew: the kernel may
+// have been out of memory.
+const openAgain = time.Minute
+
 // fastPath is the handle's programs and maps, opened when the first plan wants
 // them.
 type fastPath struct {
-	mu     sync.Mutex
-	opened bool
-	fast   *bpf.Fast
-	err    error
+	mu   sync.Mutex
+	fast *bpf.Fast
+	// err is why there is none, until it is tried again; that of a fast path that is
+	// off stays.
+	err   error
+	off   bool
+	again time.Time
+	// stale says that programs of an earlier life are at work without it: what they
+	// know would never change again.
+	stale bool
 }
 
 // SwitchOffFastPath takes the programs off all interfaces, and their maps go with
@@ -24,8 +35,13 @@ type fastPath struct {
 func (k *Kernel) SwitchOffFastPath() error {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
-	k.fast.opened = true
+	k.fast.off = true
 	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off (heddled --fast-path off)")
+	return refused("switch off", "the fast path", k.takeOff())
+}
+
+// takeOff takes the programs off all interfaces.
+func (k *Kernel) takeOff() error {
 	s := k.listing()
 	links, err := s.links()
 	for _, l := range links {
@@ -39,23 +55,39 @@ func (k *Kernel) SwitchOffFastPath() error {
 			}
 		}
 	}
-	return refused("switch off", "the fast path", err)
+	return err
 }
 
-// fastPath opens the fast path, if it is not open yet, and says why there is none on
-// this kernel.
+// takeStaleOff takes off the programs of a fast path that could not be opened.
+func (k *Kernel) takeStaleOff() {
+	k.fast.mu.Lock()
+	defer k.fast.mu.Unlock()
+	if !k.fast.stale {
+		return
+	}
+	if err := k.takeOff(); err != nil {
+		k.fast.err = errors.Join(k.fast.err, refused("take off", "the fast path", err))
+		return
+	}
+	k.fast.stale = false
+}
+
+// fastPath opens the fast path, if it is not open yet, and says why there is none.
 func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
-	if k.fast.opened {
+	if k.fast.fast != nil || k.fast.off || time.Now().Before(k.fast.again) {
 		return k.fast.fast, k.fast.err
 	}
-	k.fast.opened = true
 	ids, err := k.programs()
+	k.fast.err, k.fast.stale = nil, err != nil || len(ids) > 0
 	if err == nil {
 		k.fast.fast, err = bpf.Open(ids, k.Recast)
 	}
-	if err != nil {
+	if err == nil {
+		k.fast.stale = false
+	} else {
+		k.fast.again = time.Now().Add(openAgain)
 		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")
 	}
 	return k.fast.fast, k.fast.err
@@ -93,6 +125,7 @@ func (k *Kernel) feasible(p heddle.Plan) heddle.Plan {
 		return p
 	}
 	if _, err := k.fastPath(); err != nil {
+		k.takeStaleOff()
 		p.Host.Programs, p.Host.Shortcuts, p.Host.Remotes = nil, nil, nil
 	}
 	return p

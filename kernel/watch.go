@@ -57,8 +57,12 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	}{
 		{unix.NETLINK_ROUTE, watchedGroups, concernsLinks},
 		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables},
+		{unix.NETLINK_XFRM, []int{xfrmGroupPolicy}, concernsPolicies},
 	} {
 		f, err := k.subscribe(s.protocol, s.groups)
+		if s.protocol == unix.NETLINK_XFRM && errors.Is(err, unix.EPROTONOSUPPORT) {
+			continue // a kernel without IPsec
+		}
 		if err != nil {
 			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
 		}

@@ -2,6 +2,7 @@ package mode_test
 
 import (
 	"net/netip"
+	"testing"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/overlay"
@@ -59,4 +60,41 @@ func fabric(n heddle.Network, self, peer heddle.Host) *heddle.Fabric {
 		f.Pins = append(f.Pins, heddle.Pin{Network: n.ID, Addr: source.Prev(), Host: peer.ID})
 	}
 	return f
+}
+
+// TestLeftToTheStack: what IPsec looks after has no way past the host's stack, and a
+// single address there is not found in a block of another peer.
+func TestLeftToTheStack(t *testing.T) {
+	n, _ := demo("overlay", nil)
+	f := fabric(n, clusterHost("demo", 1400, []string{"192.0.2.10"}), clusterHost("other", 1400, []string{"192.0.2.11"}))
+	safe := clusterHost("safe", 1400, []string{"192.0.2.12"})
+	f.Peers = append(f.Peers, safe)
+	pin := netip.MustParseAddr("10.20.0.20")
+	f.Pins = append(f.Pins, heddle.Pin{Network: n.ID, Addr: pin, Host: safe.ID})
+	facts := facts
+	facts.Fabric = f
+	find := func() (remotes []netip.Addr, at heddle.Shortcut) {
+		t.Helper()
+		for _, r := range (overlay.Mode{}).Reach(facts).Host.Remotes {
+			remotes = append(remotes, r.Addr)
+		}
+		p, err := overlay.Mode{}.Network(facts, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range p.Host.Shortcuts {
+			if x.Prefix == heddle.Single(pin) {
+				at = x
+			}
+		}
+		return remotes, at
+	}
+	if remotes, at := find(); len(remotes) != 2 || at.Peer != safe.Underlay[0] {
+		t.Errorf("without IPsec: peers %v, %s at %v", remotes, pin, at)
+	}
+	facts.Secured = []heddle.Secured{{Local: netip.MustParsePrefix("192.0.2.10/32"), Remote: netip.MustParsePrefix("192.0.2.12/32")},
+		{Local: netip.MustParsePrefix("192.0.2.9/32"), Remote: netip.MustParsePrefix("0.0.0.0/0")}}
+	if remotes, at := find(); len(remotes) != 1 || remotes[0] == safe.Underlay[0] || at != (heddle.Shortcut{Prefix: heddle.Single(pin), Group: n.Group()}) {
+		t.Errorf("with IPsec towards %s: peers %v, %s at %v", safe.Name, remotes, pin, at)
+	}
 }

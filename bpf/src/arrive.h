@@ -135,7 +135,7 @@ static __always_inline int arrive(struct __sk_buff *skb, const struct wire *w, c
 		if (known && *known)
 			return missed(to->slot, REASON_FORWARDED);
 	}
-	why = strip(skb, p.v6, six);
+	why = strip(skb, to->slot, p.v6, six);
 	if (why >= 0)
 		return missed(to->slot, why);
 	eth = start(skb);

@@ -77,9 +77,11 @@ int from_port(struct __sk_buff *skb)
 	if (!from || from->ifindex != skb->ifindex || !same_mac(eth->h_source, from->mac))
 		return missed(0, REASON_SOURCE);
 	if (skb->gso_size) {
-		if (skb->tc_index == FORWARDED) {
-			/* this one is lost, and those that follow come by the stack */
-			__u8 *known = bpf_map_lookup_elem(&forwards, &from->slot);
+		if ((skb->tc_index & FORWARDED_MASK) == FORWARDED) {
+			/* this one is lost, and those that follow come by the stack, to the
+			 * endpoint that it came to: the container may have others */
+			__u32 by = skb->tc_index & ~FORWARDED_MASK;
+			__u8 *known = bpf_map_lookup_elem(&forwards, &by);
 			if (known)
 				*known = 1;
 			missed(from->slot, REASON_FORWARDED);
@@ -95,6 +97,8 @@ int from_port(struct __sk_buff *skb)
 		return missed(from->slot, REASON_DESTINATION);
 	if (to->group != from->group)
 		return missed(from->slot, REASON_NETWORK);
+	if (to->ifindex == from->ifindex)
+		return missed(from->slot, REASON_DESTINATION);
 	if (to->ifindex)
 		return deliver(skb, &p, from, to);
 	return dispatch(skb, &p, from, to);

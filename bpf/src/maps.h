@@ -9,10 +9,11 @@
 #include <bpf/bpf_helpers.h>
 
 #define ETH_LEN 6
+#define SLOTS 8192 /* places among the counters */
 
 /* Flags of a place. */
 #define PLACE_BRIDGED 1 /* frames are addressed to the container, not to a gateway */
-#define PLACE_HOST 2    /* the host's own: the slow path knows what to do */
+#define PLACE_HOST 2    /* the host's own, or without the fast path: the stack knows what to do */
 
 /* place is where an address, or a peer's block, is found. */
 struct place {
@@ -106,7 +107,7 @@ enum reason {
 	REASON_LENGTH,      /* headers and frame disagree */
 	REASON_TTL,
 	REASON_SOURCE,      /* not the port's own address */
-	REASON_DESTINATION, /* nothing it knows: outside, gateway, host */
+	REASON_DESTINATION, /* nothing it knows: outside, gateway, host, the sender itself */
 	REASON_NETWORK,     /* another network */
 	REASON_LINK,        /* addressed to another MAC, or tagged */
 	REASON_MTU,
@@ -129,7 +130,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__type(key, __u32);
 	__type(value, struct count);
-	__uint(max_entries, 8192);
+	__uint(max_entries, SLOTS);
 } counts SEC(".maps");
 
 /* forwards are the endpoints, by slot, that were seen to send on an aggregate which
@@ -138,7 +139,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__type(key, __u32);
 	__type(value, __u8);
-	__uint(max_entries, 8192);
+	__uint(max_entries, SLOTS);
 } forwards SEC(".maps");
 
 #endif

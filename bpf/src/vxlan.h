@@ -39,9 +39,12 @@ struct tunnel6 {
 #define ASK_AFTER 1000000000ULL /* ns; sooner if the answer was that there is no way */
 #define ASK_AGAIN_AFTER 50000000ULL
 
-/* FORWARDED marks an aggregate that came by a tunnel (skb->tc_index): the kernel
- * cannot be told that it is in a tunnel no more, and would cut it up wrongly. */
-#define FORWARDED 0x6864
+/* FORWARDED marks an aggregate that came by a tunnel (skb->tc_index), with the slot of
+ * the endpoint that it came to: the kernel cannot be told that it is in a tunnel no
+ * more, and would cut it up wrongly. */
+#define FORWARDED 0x6000
+#define FORWARDED_MASK 0xe000
+_Static_assert(SLOTS <= (FORWARDED_MASK ^ 0xffff) + 1, "a slot fits beside the mark");
 
 #ifndef BPF_F_ADJ_ROOM_DECAP_L3_IPV6 /* since Linux 6.4 */
 #define BPF_F_ADJ_ROOM_DECAP_L3_IPV4 (1ULL << 7)
@@ -157,8 +160,8 @@ static __always_inline int send(struct __sk_buff *skb, const struct packet *p, c
 	return bpf_redirect(peer->ifindex, 0);
 }
 
-/* strip takes the headers away; it returns a reason or -1. */
-static __always_inline int strip(struct __sk_buff *skb, int v6, const int six)
+/* strip takes the headers of a packet for an endpoint away; it returns a reason or -1. */
+static __always_inline int strip(struct __sk_buff *skb, __u32 slot, int v6, const int six)
 {
 	__u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET;
 	if (!six && v6)
@@ -170,7 +173,7 @@ static __always_inline int strip(struct __sk_buff *skb, int v6, const int six)
 	bpf_csum_level(skb, BPF_CSUM_LEVEL_DEC);
 	skb->queue_mapping = 0;
 	if (skb->gso_size)
-		skb->tc_index = FORWARDED;
+		skb->tc_index = FORWARDED | slot;
 	return -1;
 }
 

@@ -46,13 +46,13 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 }
 
 // carried reports whether the fast path reaches a peer, and by which family: without
-// fragments underneath, and by a NIC that completes checksums in tunnels, which the
-// programs leave to it.
+// fragments underneath, by a NIC that completes checksums in tunnels, which the
+// programs leave to it, and without IPsec, which they would pass by.
 func carried(h heddle.HostFacts, p heddle.Host) (v4, ok bool) {
 	f := h.Fabric
 	v4, ok = heddle.Path(f.Self, p)
 	_, _, here := underlay(h, v4)
-	return v4, ok && here && !f.SoftChecksums && pathRoom(f, p, v4) >= leastMTU
+	return v4, ok && here && !f.SoftChecksums && !h.Secures(p) && pathRoom(f, p, v4) >= leastMTU
 }
 
 // underlay is the host's underlay address of a family, and the interface that has it.
@@ -68,16 +68,36 @@ func underlay(h heddle.HostFacts, v4 bool) (addr netip.Addr, link string, ok boo
 
 // shortcut is where the fast path finds what a peer has. A host without an address of
 // its own in the network tracks its traffic, so that what others translate comes back
-// (see heddle.SpanningChains), and leaves it to the stack.
+// (see heddle.SpanningChains), and leaves it to the stack. A single address of a peer
+// that it does not reach is left to the stack by name: another peer that it does reach
+// may have the block.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
 	f := h.Fabric
 	if _, own := f.Source(n.ID, to.Addr().Is4()); !own || !n.Fast() {
 		return nil
 	}
 	for _, p := range f.Peers {
-		if v4, ok := carried(h, p); ok && p.ID == host {
+		if p.ID != host {
+			continue
+		}
+		if v4, ok := carried(h, p); ok {
 			return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(p, v4)}}
+		}
+		if to.IsSingleIP() {
+			return []heddle.Shortcut{{Prefix: to, Group: n.Group()}}
 		}
 	}
 	return nil
+}
+
+// apart has an endpoint without the fast path left to the stack by name: its address
+// may lie in a block that is found at a peer.
+func apart(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
+	if !n.Fast() || !e.NoFastPath {
+		return s
+	}
+	for _, a := range e.Addrs {
+		s.Shortcuts = append(s.Shortcuts, heddle.Shortcut{Prefix: heddle.Single(a.Addr()), Group: n.Group()})
+	}
+	return s
 }

@@ -120,5 +120,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	return heddle.RoutedEndpoint(n, e), nil
+	p := heddle.RoutedEndpoint(n, e)
+	p.Host = heddle.Append(p.Host, apart(n, e))
+	return p, nil
 }

@@ -69,3 +69,32 @@ func nest(t *testing.T, router, to *span.Pod) world.Place {
 	nested.Reaches(t, to.Addrs()...)
 	return nested
 }
+
+// TestForwardsBetween: a container that leads from one network into another gets all
+// bytes through, both ways: what comes by one of its interfaces leaves by the other.
+func TestForwardsBetween(t *testing.T) {
+	s := newScene(t)
+	inner := s.Network(t, 4, nil)
+	server, back := s.Pod(t, "inner", 0, inner, at(0, 0)), s.far.Join(t, inner, at(1, 0))
+	server.Serve(t, 7000, server.Addrs()...)
+	s.far.Sh(t, `sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+		nft 'add table inet lead; add chain inet lead post { type nat hook postrouting priority srcnat; }
+			add rule inet lead post oifname eth1 masquerade
+			add chain inet lead pre { type nat hook prerouting priority dstnat; }
+			add rule inet lead pre tcp dport 9000 dnat ip to %s:7000
+			add rule inet lead pre tcp dport 9000 dnat ip6 to [%s]:7000'`, server.Addrs()[0], server.Addrs()[1])
+	back.Reaches(t, server.Addrs()...)
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			defer s.set(t, w)()
+			for _, to := range s.far.Addrs() {
+				if err := echo(s.b.Place, netip.AddrPortFrom(to, 9000), bulk()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if s.second.Carried(t).Missed["forwarded"] == 0 {
+		t.Error("no packet was left because the container forwards: the test proves nothing")
+	}
+}

@@ -79,3 +79,18 @@ func spoofedOnHost(t *testing.T, w *world.World, a, b *world.Pod) {
 }
 
 func drops(w *world.World) uint64 { return w.Status().Drops["spoofed-ip"] }
+
+// TestBorrowed: a container without the fast path, with an address out of another
+// host's block, is found by those of its own host that have it.
+func TestBorrowed(t *testing.T) {
+	s := newScene(t)
+	borrower := s.PodOnStack(t, "borrower", 0, s.net, at(1, 7))
+	borrower.Serve(t, 7000, borrower.Addrs()...)
+	for _, w := range ways[:2] {
+		t.Run(w.name, func(t *testing.T) {
+			defer s.set(t, w)()
+			s.a.Gets(t, "borrower", 7000, borrower.Addrs()...)
+			borrower.Gets(t, "a", 7000, s.a.Addrs()...)
+		})
+	}
+}

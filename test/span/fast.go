@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/overlay"
 )
 
 // FastPath takes the programs of the host's fast path off their interfaces, or puts
@@ -41,4 +42,39 @@ func (c *Cluster) NarrowPath(t testing.TB, mtu int) {
 		h.facts.Fabric.PathMTU = map[string]int{c.Hosts[1-i].Record.ID: mtu}
 	}
 	c.Plan(t)
+}
+
+// Heed has both hosts look at their IPsec policies, as their agents do, and plan anew.
+func (c *Cluster) Heed(t testing.TB) {
+	t.Helper()
+	old := [2]heddle.State{c.wanted(t, 0), c.wanted(t, 1)}
+	for _, h := range c.Hosts {
+		facts, err := h.kernel.Facts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.facts.Secured = facts.Secured
+	}
+	c.Plan(t)
+	for i, h := range c.Hosts {
+		_, gone := heddle.Delta(old[i], c.wanted(t, i))
+		if err := h.Do(func() error { return h.kernel.Remove(heddle.Plan{Host: gone}, nil, nil) }); err != nil {
+			t.Fatalf("%s: %v", h.Name, err)
+		}
+	}
+}
+
+// wanted is what a host's plans want besides its containers.
+func (c *Cluster) wanted(t testing.TB, host int) heddle.State {
+	t.Helper()
+	h := c.Hosts[host]
+	all := overlay.Mode{}.Reach(h.facts).Host
+	for _, n := range c.networks {
+		p, err := overlay.Mode{}.Network(h.facts, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _ = all.Union(p.Host)
+	}
+	return all
 }

@@ -211,11 +211,33 @@ type Pod struct {
 // Pod makes a container with an address of each of the network's subnets.
 func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr, ports ...heddle.PortMapping) *Pod {
 	t.Helper()
-	h := c.Hosts[host]
-	p := &Pod{Place: world.Namespace(t, name), Host: h}
-	id := heddle.EndpointID{Container: name, IfName: "eth0"}
-	p.Endpoint = heddle.Endpoint{ID: id, Network: n.ID, NetworkName: n.Name, Netns: p.Path, MAC: id.DefaultMAC(n.ID, 0), DefaultRoute: true, Ports: ports,
-		MTU: overlay.Mode{}.MTU(h.facts, n)}
+	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
+	p.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, Ports: ports}, n, addrs)
+	return p
+}
+
+// PodOnStack is a container without the fast path.
+func (c *Cluster) PodOnStack(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
+	t.Helper()
+	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
+	p.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, NoFastPath: true}, n, addrs)
+	return p
+}
+
+// Join gives the container a second interface, eth1, on another network.
+func (p *Pod) Join(t testing.TB, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
+	t.Helper()
+	second := &Pod{Place: p.Place, Host: p.Host}
+	second.plug(t, heddle.Endpoint{ID: heddle.EndpointID{Container: p.Name, IfName: "eth1"}}, n, addrs)
+	return second
+}
+
+// plug makes an endpoint in the container.
+func (p *Pod) plug(t testing.TB, e heddle.Endpoint, n heddle.Network, addrs func(netip.Prefix) netip.Addr) {
+	t.Helper()
+	h := p.Host
+	e.Network, e.NetworkName, e.Netns, e.MAC, e.MTU = n.ID, n.Name, p.Path, e.ID.DefaultMAC(n.ID, 0), overlay.Mode{}.MTU(h.facts, n)
+	p.Endpoint = e
 	for _, s := range n.Subnets {
 		p.Endpoint.Addrs = append(p.Endpoint.Addrs, netip.PrefixFrom(addrs(s), s.Bits()))
 	}
@@ -230,7 +252,6 @@ func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, add
 	defer pod.Close()
 	h.Apply(t, plan, pod)
 	h.pods = append(h.pods, heddle.Plan{Host: plan.Host})
-	return p
 }
 
 // Addrs are the container's addresses.

@@ -1,0 +1,27 @@
+package heddle
+
+import "net/netip"
+
+// Secured is traffic that an IPsec policy of the host protects or stops (RFC 4301,
+// section 4.4.1), by the addresses of both ends: UDP between them is left to the stack.
+type Secured struct {
+	Local  netip.Prefix `json:"local"`
+	Remote netip.Prefix `json:"remote"`
+}
+
+// Secures reports whether IPsec looks after what goes between the host's underlay
+// and a peer's.
+func (h HostFacts) Secures(peer Host) bool {
+	v4, ok := Path(h.Fabric.Self, peer)
+	if !ok {
+		return false
+	}
+	local, _ := h.Fabric.Self.UnderlayFor(v4)
+	remote, _ := peer.UnderlayFor(v4)
+	for _, s := range h.Secured {
+		if s.Local.Contains(local) && s.Remote.Contains(remote) {
+			return true
+		}
+	}
+	return false
+}
