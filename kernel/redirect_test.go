@@ -1,12 +1,16 @@
 package kernel
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // redirectScript makes what redirects stand on.
@@ -30,10 +34,8 @@ func TestRedirects(t *testing.T) {
 	for _, by := range []string{byProgram, byU32} {
 		t.Run(by, func(t *testing.T) {
 			r := newRoom(t)
+			r.needsU32(by)
 			r.sh(redirectScript)
-			if out := r.sh("tc qdisc add dev up0 clsact; tc filter add dev up0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; tc qdisc del dev up0 clsact"); by == byU32 && out != "" {
-				t.Skipf("this kernel has no act_skbedit: %s", out)
-			}
 			plan := redirects("into0", by)
 			if made := r.apply(plan); len(made) != 4 {
 				t.Errorf("made %v", made)
@@ -86,5 +88,59 @@ func (r *room) redirected(plan heddle.Plan) {
 	}
 	if len(owned.State.Redirects) != len(plan.Host.Redirects) {
 		r.t.Errorf("found %v", owned.State.Redirects)
+	}
+}
+
+// TestOldRedirects: filters of an earlier version, whose names do not say which MAC
+// address they write, are replaced where they are wanted and pruned where not.
+func TestOldRedirects(t *testing.T) {
+	r := newRoom(t)
+	r.sh(redirectScript + "tc qdisc add dev up0 clsact\n")
+	plan := redirects("into0", byProgram)
+	stale := heddle.Redirect{Link: "up0", Prefix: netip.MustParsePrefix("10.200.0.0/16")}
+	for i, p := range []netip.Prefix{plan.Host.Redirects[0].Prefix, stale.Prefix} {
+		check(t, openNetns(t, r.host).Do(func() error { return oldRedirect(p, uint32(1+i)) }))
+	}
+	diff, err := r.k.Diff(plan, nil)
+	check(t, err)
+	if len(diff) != 4 || !slices.ContainsFunc(diff, func(d Difference) bool {
+		return d.Kind == "differs" && d.Key == plan.Host.Redirects[0].Key()
+	}) {
+		t.Errorf("beside an old one: %v", diff)
+	}
+	r.apply(plan)
+	_, err = r.k.Prune(func(key string) bool { return key != stale.Key() })
+	check(t, err)
+	r.redirected(plan)
+	if out := r.sh("tc filter show dev up0 egress"); strings.Count(out, "heddle redirect") != 4 || strings.Count(out, " at ") != 4 {
+		t.Errorf("the filters are\n%s", out)
+	}
+}
+
+// oldRedirect makes one from up0 to into0.
+func oldRedirect(p netip.Prefix, handle uint32) error {
+	up, err := netlink.LinkByName("up0")
+	if err != nil {
+		return err
+	}
+	into, err := netlink.LinkByName("into0")
+	if err != nil {
+		return err
+	}
+	program, err := bpf.Steer(p, into.Attrs().Index, into.Attrs().HardwareAddr)
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	return netlink.FilterAdd(&netlink.BpfFilter{Fd: program.FD(), DirectAction: true, Name: fmt.Sprintf("heddle redirect %s to %d", p, into.Attrs().Index),
+		FilterAttrs: netlink.FilterAttrs{LinkIndex: up.Attrs().Index, Parent: netlink.HANDLE_MIN_EGRESS, Handle: handle, Protocol: unix.ETH_P_ALL, Priority: heddle.RedirectPriorityProgram}})
+}
+
+// needsU32 skips the test where the kernel cannot redirect by u32, if it shall.
+func (r *room) needsU32(by string) {
+	r.t.Helper()
+	out := r.sh("ip link add try0 type veth peer name try1; tc qdisc add dev try0 clsact; tc filter add dev try0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; ip link del try0")
+	if by == byU32 && out != "" {
+		r.t.Skipf("this kernel has no act_skbedit: %s", out)
 	}
 }
