@@ -136,6 +136,34 @@ func oldRedirect(p netip.Prefix, handle uint32) error {
 		FilterAttrs: netlink.FilterAttrs{LinkIndex: up.Attrs().Index, Parent: netlink.HANDLE_MIN_EGRESS, Handle: handle, Protocol: unix.ETH_P_ALL, Priority: heddle.RedirectPriorityProgram}})
 }
 
+// TestTaggedPassRedirects: what leaves with a VLAN's tag is another network's, though
+// the tag is kept beside the packet until the wire.
+func TestTaggedPassRedirects(t *testing.T) {
+	for _, by := range []string{byProgram, byU32} {
+		t.Run(by, func(t *testing.T) {
+			r := newRoom(t)
+			r.needsU32(by)
+			if out := r.sh("ip link add try0 type veth peer name try1; ip link add link try0 name try5 type vlan id 5 2>&1 || true; ip link del try0"); out != "" {
+				t.Skipf("this kernel has no 8021q: %s", out)
+			}
+			r.sh(redirectScript + `for l in up0 far0; do ip link add link $l name $l.5 type vlan id 5; ip link set $l.5 up; done
+mac=$(cat /sys/class/net/far0/address)
+ip address add 192.0.2.1/24 dev up0.5; ip address add 2001:db8::1/64 dev up0.5 nodad
+ip route add 10.96.0.0/12 via 192.0.2.2; ip -6 route add fd00:96::/112 via 2001:db8::2
+for a in 192.0.2.2 2001:db8::2; do ip neighbour replace $a lladdr $mac dev up0.5; done
+nft add table inet seen; nft add chain inet seen in '{ type filter hook prerouting priority -300; }'
+for to in 'ip daddr 10.96.0.1' 'ip6 daddr fd00:96::1'; do nft add rule inet seen in iifname far0.5 $to counter; done
+`)
+			r.apply(redirects("into0", by))
+			// nobody answers
+			out := r.sh("for a in 10.96.0.1 fd00:96::1; do ping -c1 -W1 $a >/dev/null || true; done; nft list chain inet seen in")
+			if strings.Count(out, "packets 1 ") != 2 {
+				t.Errorf("by %s, the tagged packets do not arrive:\n%s", by, out)
+			}
+		})
+	}
+}
+
 // needsU32 skips the test where the kernel cannot redirect by u32, if it shall.
 func (r *room) needsU32(by string) {
 	r.t.Helper()
