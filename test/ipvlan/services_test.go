@@ -126,9 +126,9 @@ func TestProgramInGuests(t *testing.T) { guest(t, "^TestServices(Program|OnPlain
 
 func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
 
-// guest runs tests in guests that have IPVS too.
-func guest(t *testing.T, pattern string) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools()}
+// guest runs tests in guests that have IPVS too, and programs of ours.
+func guest(t *testing.T, pattern string, own ...string) {
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Own: own}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}
