@@ -12,7 +12,7 @@ import (
 // serviceChecks are about services that containers reach by the host's own rules.
 func serviceChecks() []Check {
 	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Severity: Warn,
-		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades, and whether those that do leave out sources of such a network",
+		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades the services' families, and whether those that do leave out sources of such a network",
 		Why:    "A container that a service's rules have chosen as the backend would answer the asking container directly, past the rules that changed the address: as a stranger, whom that one does not hear.",
 		Remedy: "kube-proxy --masquerade-all (masqueradeAll: true, under iptables, ipvs or nftables, in its configuration)",
 		look:   lookServiceMasquerade}}
@@ -25,9 +25,7 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	}
 	var asking []netip.Prefix
 	for _, n := range networks {
-		if n.Options["services"] != "" {
-			asking = append(asking, n.Subnets...)
-		}
+		asking = append(asking, servedSubnets(n.Options["services"], n.Subnets)...)
 	}
 	if asking == nil {
 		return fine("no network has services")
@@ -39,6 +37,47 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	return trouble(unmasked(chains, asking))
 }
 
+// servedSubnets are those from which services are asked: of a family that has some.
+func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Prefix) {
+	for _, f := range families {
+		has := slices.ContainsFunc(strings.Split(services, ","), func(text string) bool {
+			p, err := netip.ParsePrefix(text)
+			return err == nil && f.has(p)
+		})
+		if has {
+			asking = append(asking, f.of(subnets)...)
+		}
+	}
+	return asking
+}
+
+// family is IPv4 or IPv6: how chains and people call it, and what says that a rule of
+// a chain for both is about it alone.
+type family struct {
+	chain, word string
+	only        *regexp.Regexp
+}
+
+var families = []family{
+	{"ip", "IPv4", regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`)},
+	{"ip6", "IPv6", regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`)},
+}
+
+func (f family) has(p netip.Prefix) bool { return p.Addr().Is4() == (f.chain == "ip") }
+
+func (f family) of(all []netip.Prefix) []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.has(p) })
+}
+
+// sees reports whether a rule of the chain is about packets of the family. A legacy
+// chain has its tool's name before the family's.
+func (c chain) sees(f family, rule string) bool {
+	if c.family != "inet" {
+		return c.family == f.chain || strings.HasSuffix(c.family, " "+f.chain)
+	}
+	return !slices.ContainsFunc(families, func(other family) bool { return other.chain != f.chain && other.only.MatchString(rule) })
+}
+
 // Rules that masquerade, or mark for it, in the words of nft and iptables; a source
 // that a rule leaves out; and one that it is about.
 var (
@@ -48,12 +87,21 @@ var (
 )
 
 // unmasked tells why packets from the subnets are not masqueraded.
-func unmasked(chains []chain, subnets []netip.Prefix) []string {
+func unmasked(chains []chain, subnets []netip.Prefix) (evidence []string) {
+	for _, f := range families {
+		if some := f.of(subnets); len(some) > 0 {
+			evidence = append(evidence, f.unmasked(chains, some)...)
+		}
+	}
+	return evidence
+}
+
+func (f family) unmasked(chains []chain, subnets []netip.Prefix) []string {
 	var evidence []string
 	masks := false
 	for _, c := range chains {
 		for _, r := range c.rules {
-			if !maskPattern.MatchString(r) || c.obeysMarks() || aboutOthers(r, subnets) {
+			if !c.sees(f, r) || !maskPattern.MatchString(r) || c.obeysMarks() || aboutOthers(r, subnets) {
 				continue
 			}
 			masks = true
@@ -63,7 +111,7 @@ func unmasked(chains []chain, subnets []netip.Prefix) []string {
 		}
 	}
 	if !masks {
-		return []string{fmt.Sprintf("no rule of others masquerades, and services are asked from %s", list(subnets))}
+		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f.word, list(subnets))}
 	}
 	return evidence
 }

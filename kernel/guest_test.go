@@ -23,7 +23,8 @@ func TestSoakInGuests(t *testing.T) {
 
 // TestRedirectsInGuests makes redirects, and all that ipvlan needs with them.
 func TestRedirectsInGuests(t *testing.T) {
-	vm.RunInGuests(t, "^(TestRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "8021q")}
+	g.RunEverywhere(t, "^(TestRedirects|TestTaggedPassRedirects|TestApplyTwice|TestCommandsEqualApply|TestDiffFindsEachObject)$/^(u32|ebpf|ipvlan)$")
 }
 
 // TestTunnelsInGuests runs there what tunnels between hosts need.

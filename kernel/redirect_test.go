@@ -1,12 +1,16 @@
 package kernel
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // redirectScript makes what redirects stand on.
@@ -30,10 +34,8 @@ func TestRedirects(t *testing.T) {
 	for _, by := range []string{byProgram, byU32} {
 		t.Run(by, func(t *testing.T) {
 			r := newRoom(t)
+			r.needsU32(by)
 			r.sh(redirectScript)
-			if out := r.sh("tc qdisc add dev up0 clsact; tc filter add dev up0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; tc qdisc del dev up0 clsact"); by == byU32 && out != "" {
-				t.Skipf("this kernel has no act_skbedit: %s", out)
-			}
 			plan := redirects("into0", by)
 			if made := r.apply(plan); len(made) != 4 {
 				t.Errorf("made %v", made)
@@ -86,5 +88,87 @@ func (r *room) redirected(plan heddle.Plan) {
 	}
 	if len(owned.State.Redirects) != len(plan.Host.Redirects) {
 		r.t.Errorf("found %v", owned.State.Redirects)
+	}
+}
+
+// TestOldRedirects: filters of an earlier version, whose names do not say which MAC
+// address they write, are replaced where they are wanted and pruned where not.
+func TestOldRedirects(t *testing.T) {
+	r := newRoom(t)
+	r.sh(redirectScript + "tc qdisc add dev up0 clsact\n")
+	plan := redirects("into0", byProgram)
+	stale := heddle.Redirect{Link: "up0", Prefix: netip.MustParsePrefix("10.200.0.0/16")}
+	for i, p := range []netip.Prefix{plan.Host.Redirects[0].Prefix, stale.Prefix} {
+		check(t, openNetns(t, r.host).Do(func() error { return oldRedirect(p, uint32(1+i)) }))
+	}
+	diff, err := r.k.Diff(plan, nil)
+	check(t, err)
+	if len(diff) != 4 || !slices.ContainsFunc(diff, func(d Difference) bool {
+		return d.Kind == "differs" && d.Key == plan.Host.Redirects[0].Key()
+	}) {
+		t.Errorf("beside an old one: %v", diff)
+	}
+	r.apply(plan)
+	_, err = r.k.Prune(func(key string) bool { return key != stale.Key() })
+	check(t, err)
+	r.redirected(plan)
+	if out := r.sh("tc filter show dev up0 egress"); strings.Count(out, "heddle redirect") != 4 || strings.Count(out, " at ") != 4 {
+		t.Errorf("the filters are\n%s", out)
+	}
+}
+
+// oldRedirect makes one from up0 to into0.
+func oldRedirect(p netip.Prefix, handle uint32) error {
+	up, err := netlink.LinkByName("up0")
+	if err != nil {
+		return err
+	}
+	into, err := netlink.LinkByName("into0")
+	if err != nil {
+		return err
+	}
+	program, err := bpf.Steer(p, into.Attrs().Index, into.Attrs().HardwareAddr)
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	return netlink.FilterAdd(&netlink.BpfFilter{Fd: program.FD(), DirectAction: true, Name: fmt.Sprintf("heddle redirect %s to %d", p, into.Attrs().Index),
+		FilterAttrs: netlink.FilterAttrs{LinkIndex: up.Attrs().Index, Parent: netlink.HANDLE_MIN_EGRESS, Handle: handle, Protocol: unix.ETH_P_ALL, Priority: heddle.RedirectPriorityProgram}})
+}
+
+// TestTaggedPassRedirects: what leaves with a VLAN's tag is another network's, though
+// the tag is kept beside the packet until the wire.
+func TestTaggedPassRedirects(t *testing.T) {
+	for _, by := range []string{byProgram, byU32} {
+		t.Run(by, func(t *testing.T) {
+			r := newRoom(t)
+			r.needsU32(by)
+			if out := r.sh("ip link add try0 type veth peer name try1; ip link add link try0 name try5 type vlan id 5 2>&1 || true; ip link del try0"); out != "" {
+				t.Skipf("this kernel has no 8021q: %s", out)
+			}
+			r.sh(redirectScript + `for l in up0 far0; do ip link add link $l name $l.5 type vlan id 5; ip link set $l.5 up; done
+mac=$(cat /sys/class/net/far0/address)
+ip address add 192.0.2.1/24 dev up0.5; ip address add 2001:db8::1/64 dev up0.5 nodad
+ip route add 10.96.0.0/12 via 192.0.2.2; ip -6 route add fd00:96::/112 via 2001:db8::2
+for a in 192.0.2.2 2001:db8::2; do ip neighbour replace $a lladdr $mac dev up0.5; done
+nft add table inet seen; nft add chain inet seen in '{ type filter hook prerouting priority -300; }'
+for to in 'ip daddr 10.96.0.1' 'ip6 daddr fd00:96::1'; do nft add rule inet seen in iifname far0.5 $to counter; done
+`)
+			r.apply(redirects("into0", by))
+			// nobody answers
+			out := r.sh("for a in 10.96.0.1 fd00:96::1; do ping -c1 -W1 $a >/dev/null || true; done; nft list chain inet seen in")
+			if strings.Count(out, "packets 1 ") != 2 {
+				t.Errorf("by %s, the tagged packets do not arrive:\n%s", by, out)
+			}
+		})
+	}
+}
+
+// needsU32 skips the test where the kernel cannot redirect by u32, if it shall.
+func (r *room) needsU32(by string) {
+	r.t.Helper()
+	out := r.sh("ip link add try0 type veth peer name try1; tc qdisc add dev try0 clsact; tc filter add dev try0 egress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 action skbedit ptype host 2>&1 || true; ip link del try0")
+	if by == byU32 && out != "" {
+		r.t.Skipf("this kernel has no act_skbedit: %s", out)
 	}
 }

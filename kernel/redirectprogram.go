@@ -48,10 +48,15 @@ func (s *site) macOf(index int) (heddle.MAC, error) {
 	return "", err
 }
 
-// decodeProgram reads a filter of ours by its name.
+// decodeProgram reads a filter of ours by its name. One that does not say which MAC
+// address it writes, as an earlier version's, leads nowhere known: it is replaced.
 func decodeProgram(options map[uint16][]byte) (r redirectAt, ok bool) {
 	var prefix string
-	if n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to, &r.mac); n != 3 {
+	switch n, _ := fmt.Sscanf(text(options[nl.TCA_BPF_NAME]), programWay, &prefix, &r.to, &r.mac); n {
+	case 3:
+	case 2:
+		r.to = 0
+	default:
 		return r, false
 	}
 	p, err := netip.ParsePrefix(prefix)

@@ -178,6 +178,30 @@ func TestAgentFaults(t *testing.T) {
 	}
 }
 
+// TestPauseFails: a host that cannot be stopped as a whole goes on as a whole.
+func TestPauseFails(t *testing.T) {
+	l := up(t, lab.Options{Name: "moving", Hosts: 1, NoAgent: true})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, l, "host1", "sh", "-c", `sleep 1000 >/dev/null 2>&1 & "$0" test-unstoppable >/dev/null 2>&1 & exit 0`, self)
+	states := func(what string) string {
+		out, _ := try(t, l, "host1", "sh", "-c", `for p in $(pgrep -f "$0"); do cut -d' ' -f3 /proc/$p/task/*/stat; done`, what)
+		return out
+	}
+	eventually(t, "a process waits for its child", func() bool { return strings.Contains(states("[t]est-unstoppable"), "D") })
+	if err := l.Pause(t.Context(), "host1", true); err == nil {
+		t.Error("it stands still")
+	}
+	if got := states("^[s]leep 1000"); got != "S" {
+		t.Errorf("another process is left in state %q", got)
+	}
+	if left := l.Faults().Paused; len(left) > 0 {
+		t.Errorf("the record says %v", left)
+	}
+}
+
 func tick(t *testing.T, h *lab.Host) string {
 	b, _ := os.ReadFile("/proc/" + strconv.Itoa(h.Pid) + "/root/run/tick")
 	return string(b)

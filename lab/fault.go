@@ -77,6 +77,10 @@ func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) 
 		}
 		return heddle.Wrap(heddle.LabFailed, what, object, err, "")
 	}
+	return l.recordFaults(f)
+}
+
+func (l *Lab) recordFaults(f Faults) error {
 	if err := writeJSON(filepath.Join(l.folder, faultsName), f); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "record the faults of", l.Name, err, "")
 	}

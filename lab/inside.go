@@ -19,14 +19,15 @@ import (
 const endTime = 10 * time.Second // until a killed program is gone
 
 // inside returns the machine's numbers of all processes of the host but its
-// init: those of containers in it too.
+// init: those of containers in it too. The kernel's own threads, which a machine
+// shows beside them, heed no signal.
 func (h *Host) inside() (all []int) {
 	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
 	if err != nil {
 		return nil
 	}
 	for _, pid := range processes() {
-		if pid != h.Pid && inNamespace(own, pid) {
+		if pid != h.Pid && inNamespace(own, pid) && !ofKernel(pid) {
 			all = append(all, pid)
 		}
 	}

@@ -228,6 +228,16 @@ func machineFaults(t *testing.T, l *lab.Lab) {
 	}
 	do(l.ClearFaults(ctx))
 	soon(t, "1500 bytes pass again", func() bool { return passes(1500) })
+	// All of a machine stands still, and what is asked for meanwhile runs.
+	stopped := func() bool {
+		return in(t, l, "host1", "sh", "-c", `for p in $(pgrep -fx "sleep 1000"; pgrep -f "[t]est-agent --name"); do cut -d' ' -f3 /proc/$p/stat; done`) == "T\nT"
+	}
+	do(l.Pause(ctx, "host1", true))
+	if !stopped() || l.Faults().Paused["host1"] != "all" {
+		t.Errorf("paused: the processes stand still: %v; the record says %v", stopped(), l.Faults().Paused)
+	}
+	do(l.ClearFaults(ctx))
+	soon(t, "they go on", func() bool { return !stopped() })
 }
 
 // A maker that is killed while its machines boot leaves none of them running.

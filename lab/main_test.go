@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 		countDatagrams(args[1], args[2])
 	case len(args) == 3 && args[0] == "test-send":
 		sendDatagrams(args[1], args[2])
+	case len(args) == 1 && args[0] == "test-unstoppable":
+		waitForChild()
 	case len(args) == 2 && args[0] == "test-up":
 		makeLab(args[1])
 	case os.Geteuid() == 0 && os.Getenv(quiet) == "":
@@ -152,6 +155,17 @@ func sendDatagrams(to, count string) {
 	for range n {
 		c.Write(make([]byte, 100))
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// waitForChild waits as after vfork(2): only a child that ends or becomes another
+// program lets it heed SIGSTOP, and this one does neither.
+func waitForChild() {
+	runtime.LockOSThread()
+	if child, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_VFORK|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0); child == 0 {
+		for {
+			syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+		}
 	}
 }
 

@@ -20,17 +20,39 @@ func stat(pid int) (state string, started uint64, err error) {
 }
 
 func readStat(file string) (state string, started uint64, err error) {
-	b, err := os.ReadFile(file)
+	fields, err := statFields(file)
 	if err != nil {
 		return "", 0, err
+	}
+	started, err = strconv.ParseUint(fields[19], 10, 64)
+	return fields[0], started, err
+}
+
+// statFields are those from the third on, the state.
+func statFields(file string) ([]string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
 	_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
-		return "", 0, fmt.Errorf("%s has %d fields", file, len(fields))
+		return nil, fmt.Errorf("%s has %d fields", file, len(fields))
 	}
-	started, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0], started, err
+	return fields, nil
+}
+
+// kernelThread is the flag of the kernel's own threads (PF_KTHREAD in
+// include/linux/sched.h; the flags are field 9 of proc(5)'s stat).
+const kernelThread = 0x00200000
+
+func ofKernel(pid int) bool {
+	fields, err := statFields(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	flags, _ := strconv.ParseUint(fields[6], 10, 64)
+	return flags&kernelThread != 0
 }
 
 // Alive reports whether the host's init lives. A process that was given the

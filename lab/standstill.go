@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ const (
 )
 
 // Pause stops a host's agent, or all processes of the host (SIGSTOP), until
-// Continue.
+// Continue. If some do not stand still, all go on.
 func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 	return l.change(ctx, "pause", host, func(f *Faults) error {
 		h, err := l.machine(host)
@@ -32,7 +33,19 @@ func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 		if all {
 			f.Paused[host] = pausedAll
 		}
-		return h.stop(ctx, all)
+		// Before the deed: ClearFaults ends also a pause that was cut short.
+		if err := l.recordFaults(*f); err != nil {
+			return err
+		}
+		err = h.stop(ctx, all)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if failed := h.resume(ctx); failed != nil {
+			return errors.Join(err, failed)
+		}
+		delete(f.Paused, host)
+		return errors.Join(err, l.recordFaults(*f))
 	})
 }
 

@@ -24,7 +24,8 @@ int to_host(struct __sk_buff *skb)
 	__u8 own[ETH_ALEN];
 	int err;
 
-	if (skb->protocol != protocol)
+	// a tag that is kept beside the frame makes it one of another network
+	if (skb->protocol != protocol || skb->vlan_present)
 		return TC_ACT_UNSPEC;
 	if (protocol == bpf_htons(ETH_P_IP))
 		err = bpf_skb_load_bytes(skb, ETH_HLEN + DESTINATION4, destination, 4);

@@ -117,8 +117,9 @@ func checkOptions(n heddle.Network) error {
 	return nil
 }
 
-// Beside refuses a parent with macvlan devices, and one with another sub-mode: the
-// kernel has one for all devices on a parent.
+// Beside refuses a parent with macvlan devices, one with another sub-mode (the kernel
+// has one for all devices on a parent), and services of one network among the
+// containers of the other, which send by the same parent.
 func (Mode) Beside(n, other heddle.Network) error {
 	what, beside := "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent
 	switch {
@@ -126,6 +127,12 @@ func (Mode) Beside(n, other heddle.Network) error {
 		return heddle.Errorf(heddle.PlanConflict, what, beside, "an interface carries either macvlan or ipvlan devices; give one of them another parent")
 	case n.Mode == other.Mode && subMode(n) != subMode(other):
 		return heddle.Errorf(heddle.PlanConflict, what, beside, "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n)+"; give one of them another parent")
+	case n.Mode == other.Mode:
+		for _, both := range [][2]heddle.Network{{n, other}, {other, n}} {
+			if p := servedAmong(both[0], both[1]); p.IsValid() {
+				return heddle.Errorf(heddle.PlanConflict, what, beside, "services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name+"; services have addresses of their own")
+			}
+		}
 	}
 	return nil
 }

@@ -96,6 +96,21 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestServicesBeside: services of one network among another's containers on the same
+// parent are refused, whichever of them was first.
+func TestServicesBeside(t *testing.T) {
+	serving := network(option("services", "172.16.0.0/16,fd00:96::/112"))
+	for text, refused := range map[string]bool{"172.16.9.0/24": true, "172.0.0.0/8": true, "fd00:96::/64": true, "172.17.0.0/16": false, "fd00:97::/112": false} {
+		other := network(func(n *heddle.Network) { n.Name, n.Subnets = "other", []netip.Prefix{netip.MustParsePrefix(text)} })
+		for _, pair := range [][2]heddle.Network{{serving, other}, {other, serving}} {
+			err := Mode{}.Beside(pair[0], pair[1])
+			if refused != errors.Is(err, heddle.PlanConflict.Sentinel()) || refused && !strings.Contains(err.Error(), "containers of network other") {
+				t.Errorf("%s beside %s on %s: %v", pair[0].Name, pair[1].Name, text, err)
+			}
+		}
+	}
+}
+
 // TestPorts: there is nothing to publish.
 func TestPorts(t *testing.T) {
 	e := heddle.Endpoint{ID: heddle.EndpointID{Container: "c", IfName: "eth0"}, Ports: []heddle.PortMapping{{HostPort: 80, ContainerPort: 80, Protocol: "tcp"}}}

@@ -67,3 +67,15 @@ func hostIn(h heddle.HostFacts, p netip.Prefix) bool {
 		})
 	})
 }
+
+// servedAmong is a prefix of the network's services that has addresses of the other
+// network.
+func servedAmong(n, other heddle.Network) netip.Prefix {
+	all, _ := services(n) // checked when it was created
+	for _, p := range all {
+		if slices.ContainsFunc(other.Subnets, p.Overlaps) {
+			return p
+		}
+	}
+	return netip.Prefix{}
+}

@@ -17,4 +17,10 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // TestInGuests runs what needs no services under the kernels of Debian.
 func TestInGuests(t *testing.T) { guest(t, "^Test(Reach|Submodes|Refusals)$") }
 
+// TestAgentInGuests runs what has agents as processes of their own.
+func TestAgentInGuests(t *testing.T) {
+	cell.Need(t)
+	guest(t, "^Test(StaleRedirects|CommandLine)$", cell.Build(t, "heddled"), cell.Build(t, "heddle"))
+}
+
 var ctx = context.Background()

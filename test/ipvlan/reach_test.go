@@ -5,11 +5,12 @@ import (
 )
 
 // TestReach: containers, nodes and the router reach each other, whichever NIC they
-// are on, each with its own address.
+// are on, each with its own address; large transfers between containers are intact.
 func TestReach(t *testing.T) {
 	s := newScene(t, routedCloud)
 	s.populate(t, nil)
 	s.reach(t)
+	s.transfers(t)
 }
 
 // reach: every container reaches all others and both nodes, and every node them.

@@ -1,48 +1,13 @@
 package ipvlan_test
 
 import (
-	"bytes"
-	"crypto/rand"
-	"fmt"
-	"io"
 	"net/netip"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
-
-// large is more than fits any queue on the way.
-const large = 2 << 20
-
-// echoes sends a large text and compares what comes back.
-func echoes(from world.Place, to netip.AddrPort) error {
-	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(world.Patience * 6))
-	sent := make([]byte, large)
-	rand.Read(sent)
-	go c.Write(sent)
-	line := make([]byte, 1)
-	for line[0] != '\n' {
-		if _, err := c.Read(line); err != nil {
-			return fmt.Errorf("greeting of %s: %w", to, err)
-		}
-	}
-	got := make([]byte, large)
-	if _, err := io.ReadFull(c, got); err != nil {
-		return fmt.Errorf("large transfer from %s to %s: %w", from.Name, to, err)
-	}
-	if !bytes.Equal(got, sent) {
-		return fmt.Errorf("large transfer from %s to %s came back another", from.Name, to)
-	}
-	return nil
-}
 
 // served: every container and every node reaches all services, by both protocols and
 // families; a container its own too.
@@ -91,7 +56,9 @@ func services(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place,
 // redirect, with offloads on and strict reverse path filters.
 func TestServicesU32(t *testing.T) { services(t, routedCloud, "u32", "iptables", "nftables", "ipvs") }
 
-func TestServicesProgram(t *testing.T) { services(t, routedCloud, "ebpf", "iptables") }
+func TestServicesProgram(t *testing.T) {
+	services(t, routedCloud, "ebpf", "iptables", "nftables", "ipvs")
+}
 
 // TestServicesOnPlainSwitch: the same where the network is a plain switch.
 func TestServicesOnPlainSwitch(t *testing.T) { services(t, bridgedCloud, "auto", "iptables") }
@@ -126,9 +93,9 @@ func TestProgramInGuests(t *testing.T) { guest(t, "^TestServices(Program|OnPlain
 
 func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
 
-// guest runs tests in guests that have IPVS too.
-func guest(t *testing.T, pattern string) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools()}
+// guest runs tests in guests that have IPVS too, and programs of ours.
+func guest(t *testing.T, pattern string, own ...string) {
+	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Own: own}
 	if path, err := exec.LookPath("ipvsadm"); err == nil {
 		g.Tools = append(g.Tools, path)
 	}

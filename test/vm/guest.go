@@ -25,6 +25,7 @@ type Guest struct {
 	Kernel  boot.Kernel
 	Modules []string      // kernel modules to load, dependencies come by themselves; nil means DefaultModules
 	Tools   []string      // programs of this machine to have in the guest; nil means DefaultTools
+	Own     []string      // programs that were built for the test, to have in ownFolder
 	MemMiB  int           // memory; 0 means 512
 	NICs    []string      // models of network interfaces ("virtio-net-pci", "e1000") that share a wire
 	Args    []string      // the test binary's arguments

@@ -16,6 +16,7 @@ const (
 	guestDir    = "/.heddle-guest"
 	argsFile    = guestDir + "/args"    // the test binary's arguments, each ended by a zero byte
 	modulesList = guestDir + "/modules" // the paths of the module files in load order, one a line
+	ownFolder   = "/usr/local/bin"
 )
 
 // writeInitramfs writes the guest's initial root file system.
@@ -95,6 +96,14 @@ func (g Guest) putTools(a *boot.Archive) error {
 	}
 	for link, target := range c.links {
 		a.Link(link, target)
+	}
+	for _, path := range g.Own {
+		if err := boot.CheckStatic(path); err != nil {
+			return err
+		}
+		if err := putFile(a, filepath.Join(ownFolder, filepath.Base(path)), path); err != nil {
+			return err
+		}
 	}
 	return nil
 }
