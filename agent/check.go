@@ -139,6 +139,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 // owner's endpoints which are not in keep (the CNI verb GC).
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
+	a.awaitDepartures("")
 	var errs []error
 	for _, id := range a.Endpoints() {
 		gone, err := a.collect(id.ID, func(r record) bool { return a.garbage(r, owner, keep) })

@@ -23,7 +23,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	defer a.ids.lock(id)()
 	defer a.work()()
 	r, known := a.lookup(id)
-	if !known {
+	if !known || a.departing(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	n, err := a.networkFor(r.Endpoint)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -139,6 +140,33 @@ func gone(t *testing.T, w *world.World, p *world.Pod) {
 		must(t, w.Unlease(a.Masked().String(), a.Addr()))
 		must(t, w.Unlease(a.Masked().String(), a.Addr()))
 	}
+}
+
+// TestLeft: the container is cut off when its engine lets go of an endpoint. Whatever
+// lives there keeps the interface under its name, until the engine has done with it.
+func TestLeft(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
+		a.Serve(t, 80, a.Addrs()...)
+		reaches(t, w, a, b)
+		for _, p := range []*world.Pod{a, b} {
+			noticed(t, w, p)
+			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			out, err := p.TrySh("ip -o link show dev eth0")
+			if lives := p == a; (err == nil) != lives || strings.Contains(out, ",UP") {
+				t.Errorf("its engine lets go of %s, a process is there: %t: %s %v", p.Name, lives, out, err)
+			}
+			must(t, w.Agent.Forgo(ctx, p.Endpoint.ID))
+			world.Soon(t, "the endpoint is gone", func() error {
+				if e, err := w.Agent.Endpoint(p.Endpoint.ID); err == nil {
+					return errors.New(e.ID.String())
+				}
+				return nil
+			})
+		}
+		w.AuditEmpty(t)
+	})
 }
 
 // TestBrought: an engine that disconnects a container without us brings the link
