@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 
@@ -147,20 +146,17 @@ func (a *Agent) isPublished(p heddle.PortMapping) bool {
 
 // anyPort asks the kernel for a port on which nobody listens.
 func anyPort(p heddle.PortMapping) (uint16, error) {
-	host := ""
-	if p.HostIP.IsValid() {
-		host = p.HostIP.String()
-	}
-	address := net.JoinHostPort(host, fmt.Sprint(0))
+	p.HostPort = 0
+	network, address := listenOn(p)
 	if p.Protocol == "udp" {
-		c, err := net.ListenPacket("udp", address)
+		c, err := net.ListenPacket(network, address)
 		if err != nil {
 			return 0, err
 		}
 		defer c.Close()
 		return uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return 0, err
 	}

@@ -125,6 +125,42 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// A port at all addresses of one family is not open in the other one, unless the
+// engine names both.
+func TestPortFamilies(t *testing.T) {
+	v4, v6, both := netip.IPv4Unspecified(), netip.IPv6Unspecified(), netip.Addr{}
+	for hosts, want := range map[string][]netip.Addr{
+		"":             {both},
+		"0.0.0.0":      {v4},
+		"::":           {v6},
+		"0.0.0.0 ::":   {both},
+		":: 0.0.0.0":   {both},
+		"0.0.0.0 =::":  {v4, v6}, // another port of the container's
+		"127.0.0.1 ::": {netip.MustParseAddr("127.0.0.1"), v6},
+	} {
+		var list []map[string]any
+		for i, host := range strings.Split(hosts, " ") {
+			port := 80
+			if strings.HasPrefix(host, "=") {
+				port += i
+			}
+			list = append(list, map[string]any{"Proto": 6, "Port": port, "HostIP": strings.TrimPrefix(host, "="), "HostPort": 8080, "HostPortEnd": 8080})
+		}
+		all, err := portsOf(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports, _, err := settle(all, 0)
+		var got []netip.Addr
+		for _, p := range ports {
+			got = append(got, p.HostIP)
+		}
+		if err != nil || !slices.Equal(got, want) || !serves(ports, all) {
+			t.Errorf("%q: %v, want %v (%v)", hosts, got, want, err)
+		}
+	}
+}
+
 // FuzzWishes feeds the reader of networks and ports: whatever it accepts has a
 // name, a mode, and addresses that are whole.
 func FuzzWishes(f *testing.F) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func gone(t *testing.T, w *world.World, p *world.Pod) {
 func TestLeft(t *testing.T) {
 	each(t, func(t *testing.T, w *world.World, mode string) {
 		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
-		a.Serve(t, 80, a.Addrs()...)
+		inhabit(t, "a")
 		reaches(t, w, a, b)
 		for _, p := range []*world.Pod{a, b} {
 			noticed(t, w, p)
@@ -167,6 +168,18 @@ func TestLeft(t *testing.T) {
 		}
 		w.AuditEmpty(t)
 	})
+}
+
+// inhabit has a process in a namespace until the test ends.
+func inhabit(t *testing.T, namespace string) {
+	t.Helper()
+	lives := exec.Command("ip", "netns", "exec", namespace, "sh", "-c", "echo; exec sleep 600")
+	out, err := lives.StdoutPipe()
+	must(t, err)
+	must(t, lives.Start())
+	t.Cleanup(func() { lives.Process.Kill(); lives.Wait() })
+	_, err = out.Read(make([]byte, 1))
+	must(t, err)
 }
 
 // TestBrought: an engine that disconnects a container without us brings the link

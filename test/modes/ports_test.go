@@ -89,6 +89,22 @@ func TestPortOfAddress6(t *testing.T) {
 	})
 }
 
+// TestPortOfFamily: a port at all addresses of one family leaves the other's alone.
+func TestPortOfFamily(t *testing.T) {
+	each(t, func(t *testing.T, mode string) {
+		w := world.New(t)
+		w.Network(t, "net", mode)
+		a := w.Pod(t, "a", "net", world.Publish("0.0.0.0@8080:80/tcp"), world.Publish("0.0.0.0@8080:80/udp"))
+		a.Serve(t, 80, a.Addrs()...)
+		w.Outside.Gets(t, "a", 8080, world.Host4)
+		w.Outside.GetsNothing(t, 8080, world.Host6)
+		b := w.Pod(t, "b", "net", world.Publish("::@8080:80/tcp"), world.Publish("::@8080:80/udp"))
+		b.Serve(t, 80, b.Addrs()...)
+		w.Outside.Gets(t, "a", 8080, world.Host4)
+		w.Outside.Gets(t, "b", 8080, world.Host6)
+	})
+}
+
 // TestPortElsewhere: a packet to the same port of an address that is not the
 // host's is forwarded and not redirected.
 func TestPortElsewhere(t *testing.T) {
