@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
@@ -112,6 +114,18 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	return next, where, nil
 }
 
+// fillIn makes what next wants in the container. What it wants on the host was made
+// when it was offered, but for what has changed since; the links there are as they were.
+func (a *Agent) fillIn(offered, next record, pod *kernel.Netns) error {
+	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
+	add.Links = nil
+	if !add.Empty() {
+		defer a.sharing(next)()
+	}
+	_, err := a.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
+	return err
+}
+
 // recordTaken puts next in the place of r. What next wants on the host, r wanted.
 func (a *Agent) recordTaken(r, next record) error {
 	if err := a.step("ledger taken"); err != nil {
@@ -124,12 +138,17 @@ func (a *Agent) recordTaken(r, next record) error {
 	return nil
 }
 
-// noticeHandovers looks after all endpoints that were offered.
-func (a *Agent) noticeHandovers() {
+// engineRest is how long an engine is left alone with an endpoint that it has just
+// been given: it equips it, and many a container has ended before that is over.
+const engineRest = time.Second
+
+// noticeHandovers looks after all endpoints that were offered at least so long ago, and
+// after those whose addresses a LAN has to be told of.
+func (a *Agent) noticeHandovers(age time.Duration) {
 	a.mu.RLock()
 	var offered []heddle.EndpointID
 	for id, r := range a.endpoints {
-		if r.offered() && a.pending[id] == "" {
+		if r.offered() && a.pending[id] == "" && (time.Since(r.Endpoint.Created) >= age || a.onLAN(r)) {
 			offered = append(offered, id)
 		}
 	}
@@ -143,4 +162,14 @@ func (a *Agent) noticeHandovers() {
 		}
 		unlock()
 	}
+}
+
+// onLAN reports whether the endpoint's network is a parent's LAN. The caller holds mu.
+func (a *Agent) onLAN(r record) bool {
+	n := a.networkHeld(r.Endpoint.Network)
+	if n == nil {
+		return false
+	}
+	_, guest := n.mode.(heddle.Guest)
+	return guest
 }

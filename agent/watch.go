@@ -56,7 +56,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			}
 		case <-tick.C:
 		}
-		a.noticeHandovers()
+		a.noticeHandovers(engineRest)
 		if time.Now().Before(due) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -108,6 +109,38 @@ func TestTaken(t *testing.T) {
 			t.Errorf("asked again: %+v, %v", again, err)
 		}
 		gone(t, w, c)
+	})
+}
+
+// TestNoticed: what an endpoint has on the host was made when it was offered, and is
+// not made again when its engine has taken it.
+func TestNoticed(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		place := world.Namespace(t, "a")
+		reply := w.HandOver(t, place, "net")
+		var mu sync.Mutex
+		var steps []string
+		w.TripAt(func(step string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			steps = append(steps, step)
+			return nil
+		})
+		p := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+		p.Take(t, reply, "eth0")
+		noticed(t, w, p)
+		w.TripAt(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(steps) == 0 {
+			t.Error("the agent does not count its steps")
+		}
+		for _, step := range steps {
+			if strings.Contains(step, reply.Endpoint.ID.PortName()) {
+				t.Errorf("%s, again", step)
+			}
+		}
+		gone(t, w, p)
 	})
 }
 
