@@ -164,6 +164,8 @@ type Endpoint struct {
 	// the container; Inside is what it is called there, "" until it has been seen.
 	Handover bool   `json:"handover,omitempty"`
 	Inside   string `json:"inside,omitempty"`
+	// NoIPv6 says that it was seen there with IPv6 switched off, which is left so.
+	NoIPv6 bool `json:"noIPv6,omitempty"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
 	Port string `json:"port,omitempty"`

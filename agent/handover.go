@@ -97,6 +97,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	}
 	next := r
 	next.Endpoint.Inside, next.Endpoint.Netns, next.Inode = seen.Name, r.Request.Netns, pod.Inode()
+	next.Endpoint.NoIPv6 = seen.NoIPv6
 	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
 		return r, where, err
 	}

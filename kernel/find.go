@@ -12,7 +12,9 @@ type Seen struct {
 	Name  string
 	MAC   heddle.MAC
 	Up    bool
-	index int
+	// NoIPv6 says that IPv6 is off on it.
+	NoIPv6 bool
+	index  int
 }
 
 // Find looks for an interface by its alias, which it keeps wherever it is moved
@@ -56,7 +58,7 @@ func (s *site) find(alias string) (*Seen, error) {
 	}
 	for _, l := range all {
 		if l.alias == alias {
-			return &Seen{Name: l.name, MAC: l.mac, Up: l.up, index: l.index}, nil
+			return &Seen{Name: l.name, MAC: l.mac, Up: l.up, NoIPv6: l.noIPv6, index: l.index}, nil
 		}
 	}
 	return nil, nil

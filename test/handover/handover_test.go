@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -213,6 +214,26 @@ func inhabit(t *testing.T, namespace string) {
 	t.Cleanup(func() { lives.Process.Kill(); lives.Wait() })
 	_, err = out.Read(make([]byte, 1))
 	must(t, err)
+}
+
+// TestNoIPv6: a container whose IPv6 is switched off has what is left, on a network of
+// both families.
+func TestNoIPv6(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		place := world.Namespace(t, "a")
+		place.Sh(t, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+		reply := w.HandOver(t, place, "net")
+		a, v4 := &world.Pod{Place: place, Endpoint: reply.Endpoint}, reply
+		v4.Endpoint.Addrs = slices.DeleteFunc(slices.Clone(reply.Endpoint.Addrs), func(p netip.Prefix) bool { return p.Addr().Is6() })
+		v4.Routes = slices.DeleteFunc(slices.Clone(reply.Routes), func(r heddle.Route) bool { return r.Dst.Addr().Is6() })
+		v4.Gateways = slices.DeleteFunc(slices.Clone(reply.Gateways), netip.Addr.Is6)
+		a.Take(t, v4, "eth0")
+		noticed(t, w, a)
+		a.Reaches(t, world.Outside4)
+		w.AuditEmpty(t)
+		whole(t, w, a)
+		gone(t, w, a)
+	})
 }
 
 // TestBrought: an engine that disconnects a container without us brings the link
