@@ -224,14 +224,6 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 	}
 }
 
-// forgetFlows lets clients of published ports find the endpoint that has them
-// now. The endpoint is made or gone by then, so a failure is only told.
-func (a *Agent) forgetFlows(e heddle.Endpoint) {
-	if err := a.kernel.ForgetFlows(e); err != nil {
-		a.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
-	}
-}
-
 // rollBack removes what make has made, and returns why. What cannot be removed
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.

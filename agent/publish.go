@@ -52,8 +52,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if next, err = a.exchange(n, r, next); err != nil {
 		return heddle.Endpoint{}, errors.Join(err, a.exchangePorts(id, ports, r.Endpoint.Ports))
 	}
-	a.forgetFlows(r.Endpoint)
-	a.forgetFlows(next.Endpoint)
+	a.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.shown(), nil
 }
 

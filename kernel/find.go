@@ -9,9 +9,9 @@ import (
 
 // Seen is an interface as it was found by its alias.
 type Seen struct {
-	Name  string
-	MAC   heddle.MAC
-	Up    bool
+	Name string
+	MAC  heddle.MAC
+	Up   bool
 	// NoIPv6 says that IPv6 is off on it.
 	NoIPv6 bool
 	index  int
