@@ -51,6 +51,19 @@ var elsewhere = map[string]string{
 	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
 }
 
+// usual are values of such options that ask for what is so in any case: Docker's own.
+var usual = map[string]string{
+	"com.docker.network.bridge.enable_icc":        "true",
+	"com.docker.network.bridge.host_binding_ipv4": "0.0.0.0",
+	"com.docker.network.bridge.inhibit_ipv4":      "false",
+	"com.docker.network.bridge.gateway_mode_ipv4": "nat",
+	"com.docker.network.bridge.gateway_mode_ipv6": "nat",
+}
+
+// Names of auxiliary addresses by which Docker's own drivers give containers another
+// gateway than the network's.
+const auxGateway4, auxGateway6 = "DefaultGatewayIPv4", "DefaultGatewayIPv6"
+
 // wishes is what CreateNetwork asks for.
 type wishes struct {
 	network heddle.Network
@@ -122,6 +135,9 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
 		default:
+			if usual[key] == value && value != "" {
+				continue
+			}
 			if remedy, known := elsewhere[key]; known {
 				return heddle.Errorf(heddle.BadOption, "option", key, remedy)
 			}
@@ -150,6 +166,9 @@ func (w *wishes) pool(d ipamData) error {
 		n.Gateways = append(n.Gateways, g)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
+		if name == auxGateway4 || name == auxGateway6 {
+			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "containers' default route leads to the network's gateway: name it with --gateway")
+		}
 		a, err := bare(d.AuxAddresses[name])
 		if err != nil {
 			return err
