@@ -14,7 +14,6 @@ import (
 const (
 	keyGeneric  = "com.docker.network.generic"
 	keyInternal = "com.docker.network.internal"
-	keyIPv6     = "com.docker.network.enable_ipv6"
 	keyMTU      = "com.docker.network.driver.mtu"
 	keyGateway  = "com.docker.network.gateway"
 	keyMAC      = "com.docker.network.endpoint.macaddress"
@@ -126,11 +125,11 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "option", key+"="+clip(value), "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
 			if value != dstPrefix {
-				return heddle.Errorf(heddle.BadOption, "option", key+"="+clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
+				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
 			}
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
@@ -154,7 +153,7 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	p, err := netip.ParsePrefix(d.Pool)
 	if err != nil {
-		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
+		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
 	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)

@@ -84,7 +84,7 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", heddle.Clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
