@@ -65,7 +65,7 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		case <-d.goes:
 		case <-time.After(engineTime):
 		}
-		a.finishLeave(id, began)
+		a.finishLeave(id)
 		if r.Endpoint.DefaultRoute {
 			a.passDefault(r.Inode)
 		}
@@ -113,7 +113,8 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, e
 
 // finishLeave removes what has left, unless somebody did meanwhile. What cannot be
 // removed now keeps its record, as after a detach that failed: the patrol tries again.
-func (a *Agent) finishLeave(id heddle.EndpointID, began time.Time) {
+func (a *Agent) finishLeave(id heddle.EndpointID) {
+	began := time.Now()
 	defer a.ids.lock(id)()
 	defer a.work()()
 	var err error
