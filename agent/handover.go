@@ -105,7 +105,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err := a.hold(next, pod); err != nil {
 		return r, where, err
 	}
-	if err := a.realise(next, pod); err != nil {
+	if err := a.fillIn(r, next, pod); err != nil {
 		return r, where, err
 	}
 	if err := a.recordTaken(r, next); err != nil {

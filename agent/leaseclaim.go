@@ -30,10 +30,9 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 		return nil, false, nil
 	}
 	for _, e := range a.endpointsOn(n.ID) {
-		for _, p := range e.Addrs {
-			if slices.Contains(addrs, p) && e.ID != req.ID && !a.yields(e, req) {
-				return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", p.Addr().String(), "endpoint "+e.ID.String()+" has it; detach that first")
-			}
+		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
+		if has >= 0 && e.ID != req.ID && !a.yields(e, req) {
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it; detach that first")
 		}
 	}
 	return addrs, true, nil

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -185,6 +186,16 @@ type owners struct {
 	endpoints []record
 }
 
+// lasting is what an endpoint wants on the host for long: of one that is offered, the
+// container's end is about to go, and when it has gone is its engine's to ask for again.
+func (a *Agent) lasting(r record) heddle.State {
+	s := r.Plan.Host
+	if r.offered() {
+		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
+	}
+	return s
+}
+
 // ownersOf finds the networks and endpoints that want the drifted objects.
 func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 	if len(drift) == 0 {
@@ -203,7 +214,7 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 		}
 	}
 	for id, r := range a.endpoints {
-		if a.pending[id] == "" && wantsAny(r.Plan.Host, keys) {
+		if a.pending[id] == "" && wantsAny(a.lasting(r), keys) {
 			found.endpoints = append(found.endpoints, r)
 		}
 	}
