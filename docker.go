@@ -30,8 +30,11 @@ type DockerPool struct {
 // ProvisionalDockerName is that of a network that Docker has asked for, until
 // Docker's own name for it is known, which no request carries.
 func ProvisionalDockerName(dockerID string) string {
-	return "docker-" + dockerID[:min(len(dockerID), 12)]
+	return "docker-" + ShortDockerID(dockerID)
 }
+
+// ShortDockerID is an id as the docker command shows it.
+func ShortDockerID(id string) string { return id[:min(len(id), 12)] }
 
 var provisionalDockerName = regexp.MustCompile(`^docker-[0-9a-f]{12}$`)
 

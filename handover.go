@@ -67,6 +67,10 @@ func taken(p Plan, e Endpoint) Plan {
 	for _, a := range e.Addrs {
 		pod.Addresses = append(pod.Addresses, Address{Link: e.Interface(), Prefix: a})
 	}
+	if e.NoIPv6 {
+		pod.Addresses = slices.DeleteFunc(pod.Addresses, func(a Address) bool { return a.Prefix.Addr().Is6() })
+		pod.Neighbours = slices.DeleteFunc(slices.Clone(pod.Neighbours), func(n Neighbour) bool { return n.Addr.Is6() })
+	}
 	return Plan{Host: p.Host, Pod: pod}
 }
 

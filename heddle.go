@@ -82,7 +82,7 @@ var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // kernel does (at most 15 bytes).
 func (id EndpointID) Check() error {
 	if !containerID.MatchString(id.Container) {
-		return Errorf(BadID, "endpoint", clip(id.Container),
+		return Errorf(BadID, "endpoint", Clip(id.Container),
 			"an id starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 128 bytes")
 	}
 	return CheckIfName(id.IfName)
@@ -94,7 +94,7 @@ func CheckIfName(s string) error {
 		return r <= ' ' || r == '/' || r == ':' || r > '~'
 	})
 	if bad {
-		return Errorf(BadIfName, "interface name", clip(s), "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
+		return Errorf(BadIfName, "interface name", Clip(s), "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
 	}
 	return nil
 }
@@ -102,14 +102,15 @@ func CheckIfName(s string) error {
 // CheckNetworkName reports whether s can name a network.
 func CheckNetworkName(s string) error {
 	if !networkName.MatchString(s) {
-		return Errorf(BadName, "network", clip(s), "a network's name starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 64 bytes")
+		return Errorf(BadName, "network", Clip(s), "a network's name starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 64 bytes")
 	}
 	return nil
 }
 
-func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "…"
+// Clip is what an error quotes of a text that somebody else gave: 60 bytes at most.
+func Clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
 	}
 	return s
 }
@@ -165,6 +166,8 @@ type Endpoint struct {
 	// the container; Inside is what it is called there, "" until it has been seen.
 	Handover bool   `json:"handover,omitempty"`
 	Inside   string `json:"inside,omitempty"`
+	// NoIPv6 says that it was seen there with IPv6 switched off, which is left so.
+	NoIPv6 bool `json:"noIPv6,omitempty"`
 	// Port names the host's end of the link, if it has one. It is not recorded:
 	// the agent fills it in whenever it shows the endpoint.
 	Port string `json:"port,omitempty"`

@@ -84,7 +84,7 @@ func CheckOptions(n Network, known ...string) error {
 			found = found || k == want
 		}
 		if !found {
-			return Errorf(BadOption, "network "+n.Name+" option", clip(k), "the mode "+n.Mode+" knows: "+orNone(known))
+			return Errorf(BadOption, "network "+n.Name+" option", Clip(k), "the mode "+n.Mode+" knows: "+orNone(known))
 		}
 	}
 	return nil
@@ -98,6 +98,6 @@ func BoolOption(n Network, key string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, Errorf(BadOption, "network "+n.Name+" option", key+"="+clip(v), "give true or false")
+		return false, Errorf(BadOption, "network "+n.Name+" option", key+"="+Clip(v), "give true or false")
 	}
 }

@@ -44,7 +44,7 @@ func CheckParent(h HostFacts, n Network) error {
 		return nil
 	}
 	if _, ok := h.Link(n.Parent); !ok {
-		return Errorf(NoParent, "network "+n.Name+" on interface", clip(n.Parent), "name an interface that 'ip link' lists")
+		return Errorf(NoParent, "network "+n.Name+" on interface", Clip(n.Parent), "name an interface that 'ip link' lists")
 	}
 	return nil
 }

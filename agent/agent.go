@@ -95,7 +95,7 @@ type Agent struct {
 	endpoints map[heddle.EndpointID]record
 	pending   map[heddle.EndpointID]string
 	// departures are the endpoints that Leave is about to remove.
-	departures map[heddle.EndpointID]departure
+	departures map[heddle.EndpointID]*departure
 	wanted     wanted
 	// counted says whose plans wanted counts, so that none counts twice.
 	counted map[heddle.EndpointID]bool
@@ -177,7 +177,7 @@ type life struct {
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
-		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]departure{},
+		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
 		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
@@ -263,6 +263,7 @@ func (a *Agent) Close() error {
 	if a.stop != nil {
 		a.stop()
 	}
+	a.hurryDepartures()
 	a.finished.Wait()
 	var errs []error
 	if a.paths != nil {

@@ -224,14 +224,6 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 	}
 }
 
-// forgetFlows lets clients of published ports find the endpoint that has them
-// now. The endpoint is made or gone by then, so a failure is only told.
-func (a *Agent) forgetFlows(e heddle.Endpoint) {
-	if err := a.kernel.ForgetFlows(e); err != nil {
-		a.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
-	}
-}
-
 // rollBack removes what make has made, and returns why. What cannot be removed
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
@@ -283,21 +275,31 @@ func (r record) shown() heddle.Endpoint {
 	return e
 }
 
+// listenOn is where it is tried whether a port of the host can be had, as net.Listen
+// takes it: an address of IPv6, were it all of them, is of IPv6 alone.
+func listenOn(p heddle.PortMapping) (network, address string) {
+	switch {
+	case !p.HostIP.IsValid():
+		return p.Protocol, net.JoinHostPort("", fmt.Sprint(p.HostPort))
+	case p.HostIP.Is4():
+		network = p.Protocol + "4"
+	default:
+		network = p.Protocol + "6"
+	}
+	return network, net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
+}
+
 // portFree reports whether nobody on the host listens on the port.
 func portFree(p heddle.PortMapping) error {
-	host := ""
-	if p.HostIP.IsValid() {
-		host = p.HostIP.String()
-	}
-	address := net.JoinHostPort(host, fmt.Sprint(p.HostPort))
+	network, address := listenOn(p)
 	if p.Protocol == "udp" {
-		c, err := net.ListenPacket("udp", address)
+		c, err := net.ListenPacket(network, address)
 		if err != nil {
 			return err
 		}
 		return c.Close()
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return err
 	}

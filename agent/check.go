@@ -16,7 +16,7 @@ import (
 // It repairs nothing; what engines have put into containers by now it completes
 // first, as the patrol does, so that this is not taken for drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
-	a.noticeHandovers()
+	a.noticeHandovers(0)
 	if id != (heddle.EndpointID{}) {
 		r, known := a.lookup(id)
 		if !known {
@@ -89,7 +89,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.awaitDepartures("")
 	a.networkOps.Lock() // what a change of the cluster is about to make is not missing
 	defer a.networkOps.Unlock()
-	a.noticeHandovers()
+	a.noticeHandovers(0)
 	owned, err := a.kernel.Ours()
 	if err != nil {
 		return nil, err
@@ -139,6 +139,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 // owner's endpoints which are not in keep (the CNI verb GC).
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
+	a.awaitDepartures("")
 	var errs []error
 	for _, id := range a.Endpoints() {
 		gone, err := a.collect(id.ID, func(r record) bool { return a.garbage(r, owner, keep) })

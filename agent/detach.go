@@ -126,9 +126,11 @@ func (a *Agent) podOf(r record) *kernel.Netns {
 }
 
 // sharing locks out others while objects that several endpoints want may be
-// made or removed. Most plans have none, and wait for nobody.
+// made or removed. Most plans have none, and wait for nobody: the ends of the
+// endpoint's own link are its alone.
 func (a *Agent) sharing(r record) func() {
-	if len(r.Plan.Host.Links) < 2 {
+	shared := func(l heddle.Link) bool { return l.Name != r.Endpoint.ID.PortName() && l.Name != r.handName() }
+	if !slices.ContainsFunc(r.Plan.Host.Links, shared) {
 		return func() {}
 	}
 	a.shared.Lock()

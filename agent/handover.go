@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
@@ -95,6 +97,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	}
 	next := r
 	next.Endpoint.Inside, next.Endpoint.Netns, next.Inode = seen.Name, r.Request.Netns, pod.Inode()
+	next.Endpoint.NoIPv6 = seen.NoIPv6
 	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
 		return r, where, err
 	}
@@ -102,7 +105,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err := a.hold(next, pod); err != nil {
 		return r, where, err
 	}
-	if err := a.realise(next, pod); err != nil {
+	if err := a.fillIn(r, next, pod); err != nil {
 		return r, where, err
 	}
 	if err := a.recordTaken(r, next); err != nil {
@@ -110,6 +113,18 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	}
 	a.announce(next.Endpoint, pod)
 	return next, where, nil
+}
+
+// fillIn makes what next wants in the container. What it wants on the host was made
+// when it was offered, but for what has changed since; the links there are as they were.
+func (a *Agent) fillIn(offered, next record, pod *kernel.Netns) error {
+	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
+	add.Links = nil
+	if !add.Empty() {
+		defer a.sharing(next)()
+	}
+	_, err := a.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
+	return err
 }
 
 // recordTaken puts next in the place of r. What next wants on the host, r wanted.
@@ -124,12 +139,17 @@ func (a *Agent) recordTaken(r, next record) error {
 	return nil
 }
 
-// noticeHandovers looks after all endpoints that were offered.
-func (a *Agent) noticeHandovers() {
+// engineRest is how long an engine is left alone with an endpoint that it has just
+// been given: it equips it, and many a container has ended before that is over.
+const engineRest = time.Second
+
+// noticeHandovers looks after all endpoints that were offered at least so long ago, and
+// after those whose addresses a LAN has to be told of.
+func (a *Agent) noticeHandovers(age time.Duration) {
 	a.mu.RLock()
 	var offered []heddle.EndpointID
 	for id, r := range a.endpoints {
-		if r.offered() && a.pending[id] == "" {
+		if r.offered() && a.pending[id] == "" && (time.Since(r.Endpoint.Created) >= age || a.onLAN(r)) {
 			offered = append(offered, id)
 		}
 	}
@@ -143,4 +163,14 @@ func (a *Agent) noticeHandovers() {
 		}
 		unlock()
 	}
+}
+
+// onLAN reports whether the endpoint's network is a parent's LAN. The caller holds mu.
+func (a *Agent) onLAN(r record) bool {
+	n := a.networkHeld(r.Endpoint.Network)
+	if n == nil {
+		return false
+	}
+	_, guest := n.mode.(heddle.Guest)
+	return guest
 }

@@ -19,8 +19,8 @@ type Lease struct {
 	MAC  heddle.MAC   `json:"mac,omitempty"`
 	// Unasked says that no certain address was asked for.
 	Unasked bool `json:"unasked,omitempty"`
-	// Released says that it goes with the endpoint that still has it.
-	Released bool `json:"released,omitempty"`
+	// Released says that it goes with the endpoint that still has it. It is not recorded.
+	Released bool `json:"-"`
 	// since is when it was taken, or last had an endpoint, or the agent started.
 	since time.Time
 }

@@ -20,7 +20,8 @@ func (n *network) leased(ips []netip.Addr) (all []netip.Prefix, is bool) {
 	return all, len(ips) > 0 && len(all) == len(ips)
 }
 
-// claimLeased takes over, for an endpoint, the addresses that were leased for it.
+// claimLeased takes over, for an endpoint, the addresses that were leased for it. Who
+// has them and is over, as its engine could not tell, is removed.
 func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip.Prefix, is bool, err error) {
 	if !req.Handover {
 		return nil, false, nil
@@ -29,13 +30,33 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 		return nil, false, nil
 	}
 	for _, e := range a.endpointsOn(n.ID) {
-		for _, p := range e.Addrs {
-			if slices.Contains(addrs, p) && e.ID != req.ID {
-				return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", p.Addr().String(), "endpoint "+e.ID.String()+" has it; detach that first")
-			}
+		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
+		if has >= 0 && e.ID != req.ID && !a.yields(e, req) {
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it; detach that first")
 		}
 	}
 	return addrs, true, nil
+}
+
+// yields removes an endpoint that is over, for another one that wants its addresses.
+// The caller holds the lock of the other, which is not recorded: nobody who has the
+// first one's waits for that.
+func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
+	if to.DryRun {
+		return false
+	}
+	r, gone, err := a.removeIf(e.ID, a.over)
+	if err != nil {
+		a.log.Error("an endpoint whose container is gone stays", "endpoint", e.ID, "error", err)
+		return false
+	}
+	if gone {
+		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed", "endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
+	}
+	if gone && e.DefaultRoute {
+		a.finished.Go(func() { a.passDefault(r.Inode) })
+	}
+	return gone
 }
 
 // fitLeases puts the leases on a network's subnets into its pool, which is new.

@@ -2,27 +2,43 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// departure is an endpoint that has left and whose removal is under way: the kernel
-// takes 10 to 20 ms to forget a link (rcu_barrier(9)), for which an engine that goes
-// on with something else need not wait. Nothing of it is given to anybody before.
+// departure is an endpoint that has left and is about to be removed. Its engine first
+// does its own part, which is to take the interface out of the container: nothing else
+// is to hold the kernel's lock meanwhile. Then the kernel takes 10 to 20 ms to forget a
+// link (rcu_barrier(9)), for which an engine that goes on with something else need not
+// wait. Nothing of it is given to anybody before.
 type departure struct {
 	network string
-	// pod is the container's namespace, if the interface is in it: the engine may
+	// pod is the container's namespace, if the interface was in it: the engine may
 	// take the way to it away, and it would live on without.
-	pod  *kernel.Netns
-	done chan struct{}
+	pod *kernel.Netns
+	// awaited says that the container lives on: the engine has to find the interface
+	// where it has put it, or else keeps it in its books.
+	awaited bool
+	// goes is closed by hurry: the removal begins. It ends with done.
+	goes, done chan struct{}
+	hurry      func()
 }
 
+const (
+	// engineTime is how long an engine may take to say that it has done with an
+	// endpoint: one that was killed does not.
+	engineTime = 5 * time.Second
+	// engineShare is how long others wait for an engine's part.
+	engineShare = time.Second
+)
+
 // Leave takes away an endpoint that was handed over, and returns once that is
-// recorded and the container is cut off. What it had goes soon after: whoever wants
-// an address of the network, an endpoint on it or its removal waits for that. An
-// endpoint that is not there has left already.
+// recorded and the container is cut off. What it had goes when the engine has done
+// with it (Forgo), or soon: whoever wants an address of the network, an endpoint on it
+// or its removal waits for that. An endpoint that is not there has left already.
 func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 	if a.departing(id) {
 		return nil
@@ -36,53 +52,86 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		return err
 	}
 	began := time.Now()
-	unlock, done := a.ids.lock(id), a.work()
-	end := func() { done(); unlock() }
-	if r, known = a.lookup(id); !known {
-		end()
-		return nil
-	}
-	recorded, err := a.begin(r)
-	var pod *kernel.Netns
-	if err == nil {
-		pod, err = a.cutOff(r)
-	}
+	d, recorded, err := a.beginLeave(id)
 	if err != nil {
-		end()
 		a.metrics.observe("detach", began, &err)
+	}
+	if err != nil || d == nil {
 		return err
 	}
-	d := a.depart(r, pod)
 	a.finished.Go(func() {
 		defer close(d.done)
-		a.finishLeave(r, began)
-		end()
+		select {
+		case <-d.goes:
+		case <-time.After(engineTime):
+		}
+		a.finishLeave(id)
 		if r.Endpoint.DefaultRoute {
 			a.passDefault(r.Inode)
 		}
 	})
 	if !recorded { // nobody would go on with it after a crash
+		d.hurry()
 		<-d.done
 	}
 	return nil
 }
 
-// finishLeave removes what has left. What cannot be removed now keeps its record, as
-// after a detach that failed: the patrol tries again.
-func (a *Agent) finishLeave(r record, began time.Time) {
-	err := a.end(r)
-	if err == nil {
-		a.releaseLeft(r.Endpoint)
-	} else {
-		a.log.Error("an endpoint that has left is not removed", "endpoint", r.Endpoint.ID, "error", err)
+// Forgo is Leave of an endpoint that its engine has done with: what has left goes now.
+func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
+	err := a.Leave(ctx, id)
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if d := a.departures[id]; d != nil {
+		d.hurry()
+	}
+	return err
+}
+
+// beginLeave records that an endpoint is going, and cuts its container off; there is
+// no departure of one that has left meanwhile.
+func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, err error) {
+	defer a.ids.lock(id)()
+	defer a.work()()
+	r, known := a.lookup(id)
+	if !known || a.departing(id) {
+		return nil, true, nil
+	}
+	if recorded, err = a.begin(r); err != nil {
+		return nil, false, err
+	}
+	d = &departure{network: r.Endpoint.Network, goes: make(chan struct{}), done: make(chan struct{})}
+	d.hurry = sync.OnceFunc(func() { close(d.goes) })
+	if err := a.cutOff(r, d); err != nil {
+		return nil, false, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.departures[id] = d
+	return d, recorded, nil
+}
+
+// finishLeave removes what has left, unless somebody did meanwhile. What cannot be
+// removed now keeps its record, as after a detach that failed: the patrol tries again.
+func (a *Agent) finishLeave(id heddle.EndpointID) {
+	began := time.Now()
+	defer a.ids.lock(id)()
+	defer a.work()()
+	var err error
+	if r, known := a.lookup(id); known {
+		if err = a.end(r); err == nil {
+			a.releaseLeft(r.Endpoint)
+		} else {
+			a.log.Error("an endpoint that has left is not removed", "endpoint", id, "error", err)
+		}
 	}
 	a.metrics.observe("detach", began, &err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if pod := a.departures[r.Endpoint.ID].pod; pod != nil {
+	if pod := a.departures[id].pod; pod != nil {
 		pod.Close()
 	}
-	delete(a.departures, r.Endpoint.ID)
+	delete(a.departures, id)
 }
 
 // sandbox opens the container's namespace by the engine's way to it, or, of what is
@@ -90,57 +139,76 @@ func (a *Agent) finishLeave(r record, began time.Time) {
 func (a *Agent) sandbox(r record) (*kernel.Netns, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	if pod := a.departures[r.Endpoint.ID].pod; pod != nil {
-		return pod.Dup()
+	if d := a.departures[r.Endpoint.ID]; d != nil && d.pod != nil {
+		return d.pod.Dup()
 	}
 	return kernel.OpenNetns(r.Request.Netns)
 }
 
-// cutOff lowers the container's end, and takes the name from it by which the engine
-// would move it out of the container: that, too, would wait for the kernel. It
-// returns the container's namespace, nil if the interface is not in it.
-func (a *Agent) cutOff(r record) (*kernel.Netns, error) {
-	where, _, pod, err := a.whereabouts(r)
-	if err == nil && where == inContainer {
+// cutOff lowers the container's end. If the container is over, it takes the name from
+// it, too, by which the engine would move it out: that would wait for the kernel, and
+// serve nobody. While the container lives the engine is let: it goes on showing, and
+// reading the counters of, an interface that it could not take out.
+func (a *Agent) cutOff(r record, d *departure) error {
+	where, seen, pod, err := a.whereabouts(r)
+	if where != inContainer {
+		d.hurry() // its engine has no part in this
+	} else if err == nil {
 		if err = a.step("cut off"); err == nil {
-			err = pod.Shelve(r.alias(), r.handName())
+			aside := r.handName()
+			if d.awaited = pod.Inhabited(); d.awaited {
+				aside = ""
+			}
+			err = pod.Shelve(seen, aside)
 		}
 	}
 	if err != nil && pod != nil {
 		pod.Close()
-		pod = nil
+		return err
 	}
-	return pod, err
-}
-
-func (a *Agent) depart(r record, pod *kernel.Netns) departure {
-	d := departure{r.Endpoint.Network, pod, make(chan struct{})}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.departures[r.Endpoint.ID] = d
-	return d
+	d.pod = pod
+	return err
 }
 
 func (a *Agent) departing(id heddle.EndpointID) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	_, is := a.departures[id]
-	return is
+	return a.departures[id] != nil
 }
 
 // awaitDepartures waits until what has left a network is gone: any network for "".
 // The caller holds no lock.
 func (a *Agent) awaitDepartures(network string) {
 	a.mu.RLock()
-	var all []departure
+	var all []*departure
 	for _, d := range a.departures {
 		if network == "" || d.network == network {
 			all = append(all, d)
 		}
 	}
 	a.mu.RUnlock()
+	patience, enough := context.WithTimeout(context.Background(), engineShare)
+	defer enough()
+	for _, d := range all {
+		if d.awaited {
+			select {
+			case <-d.goes:
+			case <-patience.Done():
+			}
+		}
+		d.hurry()
+	}
 	for _, d := range all {
 		<-d.done
+	}
+}
+
+// hurryDepartures has all that has left go now: the agent ends.
+func (a *Agent) hurryDepartures() {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, d := range a.departures {
+		d.hurry()
 	}
 }
 

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 
@@ -23,7 +22,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	defer a.ids.lock(id)()
 	defer a.work()()
 	r, known := a.lookup(id)
-	if !known {
+	if !known || a.departing(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	n, err := a.networkFor(r.Endpoint)
@@ -53,8 +52,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if next, err = a.exchange(n, r, next); err != nil {
 		return heddle.Endpoint{}, errors.Join(err, a.exchangePorts(id, ports, r.Endpoint.Ports))
 	}
-	a.forgetFlows(r.Endpoint)
-	a.forgetFlows(next.Endpoint)
+	a.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.shown(), nil
 }
 
@@ -147,20 +145,17 @@ func (a *Agent) isPublished(p heddle.PortMapping) bool {
 
 // anyPort asks the kernel for a port on which nobody listens.
 func anyPort(p heddle.PortMapping) (uint16, error) {
-	host := ""
-	if p.HostIP.IsValid() {
-		host = p.HostIP.String()
-	}
-	address := net.JoinHostPort(host, fmt.Sprint(0))
+	p.HostPort = 0
+	network, address := listenOn(p)
 	if p.Protocol == "udp" {
-		c, err := net.ListenPacket("udp", address)
+		c, err := net.ListenPacket(network, address)
 		if err != nil {
 			return 0, err
 		}
 		defer c.Close()
 		return uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return 0, err
 	}

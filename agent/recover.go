@@ -42,7 +42,7 @@ func (a *Agent) recover() error {
 	if a.opt.Cluster != nil {
 		a.returnUnused()
 	}
-	a.noticeHandovers()
+	a.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
 	a.reconcile()
 	a.settleDefaults(intents)

@@ -44,8 +44,10 @@ func (t portTable) free(id heddle.EndpointID, ports []heddle.PortMapping) {
 
 // collide reports whether two mappings want the same port of the host.
 func collide(p, q heddle.PortMapping) bool {
-	all := func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
-	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (all(p.HostIP) || all(q.HostIP) || p.HostIP == q.HostIP)
+	covers := func(a, b netip.Addr) bool {
+		return !a.IsValid() || a == b || a.IsUnspecified() && a.Is4() == b.Is4()
+	}
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
 }
 
 // remember, want, unwant and erase keep the tables in memory.

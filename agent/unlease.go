@@ -25,8 +25,10 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 		return nil
 	}
 	if a.leaseUsed(l, a.addressesInUse()) {
+		// not on disk: an agent that dies now keeps the address until it expires
 		l.Released = true
-		return a.keepLease(l)
+		a.leases[leaseKey(id, addr)] = l
+		return nil
 	}
 	return a.endLease(l)
 }

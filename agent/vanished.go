@@ -42,7 +42,7 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 // removed and could not be.
 func (a *Agent) over(r record) bool {
 	id := r.Endpoint.ID
-	return a.pendingOf(id) == intentDetach && !a.departing(id) || a.vanished(r)
+	return !a.departing(id) && (a.pendingOf(id) == intentDetach || a.vanished(r))
 }
 
 // handedOver lists the endpoints whose links engines move, but for those that are

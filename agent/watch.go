@@ -51,13 +51,13 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.busy() && (change == kernel.Faint || !a.frameBroken())
+			echo := a.busy() && (change != kernel.Tables || !a.frameBroken())
 			if !echo {
 				due = soonest
 			}
 		case <-tick.C:
 		}
-		a.noticeHandovers()
+		a.noticeHandovers(engineRest)
 		if time.Now().Before(due) {
 			continue
 		}
@@ -65,7 +65,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		a.saveCursors()
 		missing = a.collectVanished(missing)
 		a.tendLeases()
-		a.planAgain()
+		a.planAgain(ctx)
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(max(patrolEvery, took*patrolShare)), now.Add(took*2)
@@ -148,14 +148,14 @@ func (a *Agent) repairNetwork(name, id string) {
 // planAgain looks at the host anew, and plans the networks that could not be
 // planned before: their parent may have come. What IPsec looks after goes into the
 // ways to other hosts at once.
-func (a *Agent) planAgain() {
+func (a *Agent) planAgain(ctx context.Context) {
 	before := a.host().Secured
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
 	if a.opt.Cluster != nil && !slices.Equal(before, a.host().Secured) {
-		a.adopt()
+		a.adopt(ctx)
 	}
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
@@ -191,6 +191,16 @@ type owners struct {
 	endpoints []record
 }
 
+// lasting is what an endpoint wants on the host for long: of one that is offered, the
+// container's end is about to go, and when it has gone is its engine's to ask for again.
+func (a *Agent) lasting(r record) heddle.State {
+	s := r.Plan.Host
+	if r.offered() {
+		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
+	}
+	return s
+}
+
 // ownersOf finds the networks and endpoints that want the drifted objects.
 func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 	if len(drift) == 0 {
@@ -209,7 +219,7 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 		}
 	}
 	for id, r := range a.endpoints {
-		if a.pending[id] == "" && wantsAny(r.Plan.Host, keys) {
+		if a.pending[id] == "" && wantsAny(a.lasting(r), keys) {
 			found.endpoints = append(found.endpoints, r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -76,20 +77,19 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 	changed, err := r.k.Watch(ctx)
 	check(t, err)
-	signalled := func() bool {
-		any := false
+	signalled := func() (greatest Change) {
 		for {
 			select {
-			case <-changed:
-				any = true
+			case c := <-changed:
+				greatest = max(greatest, c)
 			case <-time.After(200 * time.Millisecond):
-				return any
+				return greatest
 			}
 		}
 	}
 	r.apply(s.netPlan)
 	r.apply(plan)
-	if !signalled() {
+	if signalled() == 0 {
 		t.Error("not told of what was made")
 	}
 	time.Sleep(2 * time.Second) // carriers settle
@@ -99,13 +99,16 @@ func TestWatch(t *testing.T) {
 		"ip neigh add 10.20.0.9 lladdr 02:00:00:00:00:09 nud permanent dev " + port, "nft flush ruleset", "nft add table inet heddle",
 		"sysctl -qw net/ipv4/ip_forward=0", "ip rule add priority 27000 lookup 9 protocol 104",
 	} {
-		if r.sh(script); !signalled() {
-			t.Errorf("not told of: %s", script)
+		r.sh(script)
+		if told := signalled(); told == 0 || (told == Tables) != strings.HasPrefix(script, "nft ") {
+			t.Errorf("told %d of: %s", told, script)
 		}
 	}
 	for _, script := range []string{"ip route add 192.0.2.0/24 dev up0", "nft add table inet other; nft add chain inet other x", "ip rule add priority 27001 lookup 9",
-		"ip link add other0 type veth peer name other1", "ip neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 nud stale dev up0"} {
-		if r.sh(script); signalled() {
+		"ip link add other0 type veth peer name other1", "ip neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 nud stale dev up0",
+		"ip neigh del 198.51.100.9 dev up0", "ip neigh add 198.51.100.8 lladdr 02:00:00:00:00:08 nud permanent dev up0; ip neigh del 198.51.100.8 dev up0",
+		"ip address add 198.51.100.77/32 dev up0; ip address del 198.51.100.77/32 dev up0"} {
+		if r.sh(script); signalled() != 0 {
 			t.Errorf("told of: %s", script)
 		}
 	}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
@@ -11,6 +12,9 @@ type Seen struct {
 	Name string
 	MAC  heddle.MAC
 	Up   bool
+	// NoIPv6 says that IPv6 is off on it.
+	NoIPv6 bool
+	index  int
 }
 
 // Find looks for an interface by its alias, which it keeps wherever it is moved
@@ -24,25 +28,21 @@ func (n *Netns) Find(alias string) (*Seen, error) {
 	return s.find(alias)
 }
 
-// Shelve takes an interface out of use until it is deleted: found by its alias, it is
-// lowered and gets another name. One that is not there is out of use.
-func (n *Netns) Shelve(alias, name string) error {
+// Shelve takes an interface that was found out of use: it is lowered, and called by
+// another name from then on, unless that is empty. One that is not there is out of use.
+func (n *Netns) Shelve(seen *Seen, name string) error {
 	s, err := podSite(n)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	seen, err := s.find(alias)
-	if err != nil || seen == nil || seen.Name == name {
-		return err
-	}
-	index, err := s.ifindex(seen.Name)
-	if err == nil {
-		rename := request(unix.RTM_NEWLINK, 0, indexed(index))
+	requests := []*nl.NetlinkRequest{raiseLink(seen.index, false)}
+	if name != "" {
+		rename := request(unix.RTM_NEWLINK, 0, indexed(seen.index))
 		rename.AddData(textAttr(unix.IFLA_IFNAME, name))
-		err = s.rt.execute(raiseLink(index, false), rename)
+		requests = append(requests, rename)
 	}
-	return refused("lower and rename interface", seen.Name, ignoreAbsent(err))
+	return refused("lower and rename interface", seen.Name, ignoreAbsent(s.rt.execute(requests...)))
 }
 
 // Has reports whether the host has an interface of that name and alias.
@@ -58,7 +58,7 @@ func (s *site) find(alias string) (*Seen, error) {
 	}
 	for _, l := range all {
 		if l.alias == alias {
-			return &Seen{Name: l.name, MAC: l.mac, Up: l.up}, nil
+			return &Seen{Name: l.name, MAC: l.mac, Up: l.up, NoIPv6: l.noIPv6, index: l.index}, nil
 		}
 	}
 	return nil, nil

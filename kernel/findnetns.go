@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +13,9 @@ import (
 // returns nil if there is none, or none that can be seen from here.
 func FindNetns(inode uint64) *Netns {
 	name := fmt.Sprintf("net:[%d]", inode)
-	paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-	for _, path := range paths {
-		if link, err := os.Readlink(path); err == nil && link == name {
-			if n, err := OpenNetns(path); err == nil && n.ino == inode {
-				return n
-			}
+	for path := range processesIn(name) {
+		if n, err := OpenNetns(path); err == nil && n.ino == inode {
+			return n
 		}
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -34,4 +32,25 @@ func FindNetns(inode uint64) *Netns {
 		}
 	}
 	return nil
+}
+
+// processesIn are the ways into a namespace by the processes that are in it
+// (namespaces(7)).
+func processesIn(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+		for _, path := range paths {
+			if link, err := os.Readlink(path); err == nil && link == name && !yield(path) {
+				return
+			}
+		}
+	}
+}
+
+// Inhabited reports whether a process is in the namespace that can be seen from here.
+func (n *Netns) Inhabited() bool {
+	for range processesIn(fmt.Sprintf("net:[%d]", n.ino)) {
+		return true
+	}
+	return false
 }

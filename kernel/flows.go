@@ -13,8 +13,12 @@ import (
 // ForgetFlows deletes the connection tracking entries of an endpoint's published
 // ports. A port's translation is decided once for each flow: a UDP client that
 // goes on sending from one source port would stay with a container that has
-// gone, or with the host from before the port was published.
-func (k *Kernel) ForgetFlows(e heddle.Endpoint) error {
+// gone, or with the host from before the port was published. Flows that go where they
+// would be sent today stay: published reports whether the host's port leads to the
+// container's at an address (of the mapping it is given, HostIP is not set).
+//
+// All of the host's connections are read, which takes a second for a million.
+func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error {
 	if len(e.Ports) == 0 {
 		return nil
 	}
@@ -25,7 +29,7 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint) error {
 		}
 		defer h.Close()
 		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
-			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, flowsOf(e)); err != nil {
+			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, flowsOf{e, published}); err != nil {
 				return heddle.Wrap(heddle.KernelRefused, "forget connections of", e.ID.String(), err, "'conntrack -L' shows them")
 			}
 		}
@@ -33,22 +37,22 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint) error {
 	})
 }
 
-// flowsOf matches flows that are translated to the endpoint, and untranslated
-// ones to its published ports.
-type flowsOf heddle.Endpoint
+// flowsOf matches flows that are translated to the endpoint and would not be today, and
+// untranslated ones to its published ports.
+type flowsOf struct {
+	heddle.Endpoint
+	published func(p heddle.PortMapping, to netip.Addr) bool
+}
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
 func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	answers, _ := netip.AddrFromSlice(f.Reverse.SrcIP)
 	asked, _ := netip.AddrFromSlice(f.Forward.DstIP)
+	protocol := map[uint8]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp"}[f.Forward.Protocol]
 	if slices.ContainsFunc(e.Addrs, func(a netip.Prefix) bool { return a.Addr() == answers.Unmap() }) && answers != asked {
-		return true
+		return !e.published(heddle.PortMapping{HostPort: f.Forward.DstPort, ContainerPort: f.Reverse.SrcPort, Protocol: protocol}, answers.Unmap())
 	}
 	return answers == asked && slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
-		protocol := uint8(unix.IPPROTO_TCP)
-		if p.Protocol == "udp" {
-			protocol = unix.IPPROTO_UDP
-		}
-		return p.HostPort == f.Forward.DstPort && protocol == f.Forward.Protocol
+		return p.HostPort == f.Forward.DstPort && p.Protocol == protocol
 	})
 }

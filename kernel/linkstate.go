@@ -27,6 +27,8 @@ type linkState struct {
 	up   bool
 	// gso is the size of the largest IPv4 segment; 0 on kernels that do not say.
 	gso int
+	// noIPv6 says that IPv6 is off on it (disable_ipv6).
+	noIPv6 bool
 	// noAuto says that the kernel makes no link-local address.
 	noAuto bool
 	// port holds the switches of a bridge port.
@@ -58,8 +60,11 @@ func prefixed(name string) bool {
 	return false
 }
 
-// ifla_inet6 and in6_addr_gen_mode of linux/if_link.h.
+// ifla_inet6 and in6_addr_gen_mode of linux/if_link.h; the place of disable_ipv6 in the
+// settings is DEVCONF_DISABLE_IPV6 of linux/ipv6.h.
 const (
+	inet6ConfAttr   = 2
+	disableIPv6     = 26
 	addrGenModeAttr = 8
 	addrGenEUI64    = 0
 	addrGenNone     = 1
@@ -115,6 +120,9 @@ func decodeLink(b []byte) (linkState, bool) {
 		l.permanent = heddle.MAC(net.HardwareAddr(mac).String())
 	}
 	inet6 := attributes(attributes(at[unix.IFLA_AF_SPEC])[unix.AF_INET6])
+	if settings := inet6[inet6ConfAttr]; len(settings) >= 4*(disableIPv6+1) {
+		l.noIPv6 = number(settings[4*disableIPv6:]) != 0
+	}
 	l.noAuto = octet(inet6[addrGenModeAttr]) == addrGenNone
 	info := attributes(at[unix.IFLA_LINKINFO])
 	l.kind = text(info[nl.IFLA_INFO_KIND])

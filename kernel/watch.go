@@ -37,37 +37,41 @@ const (
 	Faint Change = 1 + iota
 	// Firm: somebody else asked for it.
 	Firm
+	// Tables: somebody else changed our tables of the firewall, or it is not known what
+	// was changed.
+	Tables
 )
 
 // Watch signals when something of ours may have changed: it looks at each
 // message's header and little more. What our own sockets asked for is left out,
 // as far as the kernel names the author (nlmsg_pid; for links since Linux 6.2).
-// Signals coalesce; a lost message (ENOBUFS) is a firm one. It ends with the
-// context; the channel is not closed.
+// Signals coalesce to the greatest; a lost message (ENOBUFS) may have been any. It ends
+// with the context; the channel is not closed.
 func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	own, err := k.ports()
 	if err != nil {
 		return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
 	}
 	w := &watcher{own: own, changed: make(chan Change, 1)}
-	for _, s := range []struct {
-		protocol int
-		groups   []int
-		concerns func(message) bool
-	}{
-		{unix.NETLINK_ROUTE, watchedGroups, concernsLinks},
-		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables},
-		{unix.NETLINK_XFRM, []int{xfrmGroupPolicy}, concernsPolicies},
-	} {
+	ours := &ourLinks{index: map[int]bool{}}
+	subjects := []subject{
+		{unix.NETLINK_ROUTE, watchedGroups, ours.concerns, Firm},
+		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables, Tables},
+		{unix.NETLINK_XFRM, []int{xfrmGroupPolicy}, concernsPolicies, Firm},
+	}
+	for i, s := range subjects {
 		f, err := k.subscribe(s.protocol, s.groups)
 		if s.protocol == unix.NETLINK_XFRM && errors.Is(err, unix.EPROTONOSUPPORT) {
 			continue // a kernel without IPsec
+		}
+		if err == nil && i == 0 { // of those that come from now on it hears
+			err = ours.learn(k)
 		}
 		if err != nil {
 			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
 		}
 		context.AfterFunc(ctx, func() { f.Close() })
-		go w.pump(f, s.concerns)
+		go w.pump(f, s)
 	}
 	return w.changed, nil
 }
@@ -83,6 +87,15 @@ func (k *Kernel) ports() (map[uint32]bool, error) {
 		own[a.(*unix.SockaddrNetlink).Pid] = true
 	}
 	return own, nil
+}
+
+// subject is what one socket hears.
+type subject struct {
+	protocol int
+	groups   []int
+	concerns func(message) bool
+	// firm is what somebody else's change is.
+	firm Change
 }
 
 // watcher passes on what its sockets hear.
@@ -113,44 +126,46 @@ func (k *Kernel) subscribe(protocol int, groups []int) (f *os.File, err error) {
 	return f, err
 }
 
-func (w *watcher) pump(f *os.File, concerns func(message) bool) {
+func (w *watcher) pump(f *os.File, s subject) {
 	defer f.Close()
 	buf := make([]byte, receiveSize)
 	for {
 		n, err := f.Read(buf)
 		switch {
 		case errors.Is(err, unix.ENOBUFS):
-			w.signal(Firm)
+			w.signal(Tables)
 		case err != nil:
 			return
 		default:
-			w.signal(w.judge(buf[:n], concerns))
+			w.signal(w.judge(buf[:n], s))
 		}
 	}
 }
 
-// judge returns the firmest change among the messages, 0 for none.
-func (w *watcher) judge(b []byte, concerns func(message) bool) Change {
+// judge returns the greatest change among the messages, 0 for none.
+func (w *watcher) judge(b []byte, s subject) Change {
 	msgs, err := split(b)
 	if err != nil {
-		return Firm
+		return Tables
 	}
-	var firmest Change
+	var greatest Change
 	for _, m := range msgs {
 		author := m.Header.Pid
-		if w.own[author] || !concerns(m) {
+		// asked of all: it learns which links there are
+		if !s.concerns(m) || w.own[author] {
 			continue
 		}
-		if author != 0 {
-			return Firm
+		if author == 0 {
+			greatest = max(greatest, Faint)
+		} else {
+			greatest = s.firm
 		}
-		firmest = Faint
 	}
-	return firmest
+	return greatest
 }
 
-// signal replaces a faint change that the receiver has not taken yet by a firm
-// one; otherwise what is there says enough.
+// signal replaces a lesser change that the receiver has not taken yet; otherwise what
+// is there says enough.
 func (w *watcher) signal(c Change) {
 	for c != 0 {
 		select {
@@ -162,35 +177,11 @@ func (w *watcher) signal(c Change) {
 			return
 		}
 		select {
-		case <-w.changed:
+		case before := <-w.changed:
+			c = max(c, before)
 		default:
 		}
 	}
-}
-
-// concernsLinks tells of rtnetlink messages that may be about an object of
-// ours. Addresses do not say whose interface they are on, so that all count;
-// neighbours come and go by themselves, except the permanent and static. A
-// setting that was changed comes alone with the interface's index; of a new
-// interface all come.
-func concernsLinks(m message) bool {
-	switch m.Header.Type {
-	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
-		return prefixed(text(after(unix.SizeofIfInfomsg, m.Data)[unix.IFLA_IFNAME]))
-	case unix.RTM_DELADDR:
-		return true
-	case unix.RTM_NEWNETCONF:
-		return len(after(sizeofNetconfmsg, m.Data)) <= 2
-	case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
-		e, ok := decodeEntry(m.Data)
-		return ok && (e.permanent() || e.static() || m.Header.Type == unix.RTM_DELNEIGH)
-	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
-		return len(m.Data) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(m.Data).Protocol == heddle.RouteProtocol
-	case unix.RTM_NEWRULE, unix.RTM_DELRULE:
-		_, ours := decodeRule(m.Data)
-		return ours
-	}
-	return false
 }
 
 // concernsTables tells of nftables messages about our tables. In all of them

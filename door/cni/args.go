@@ -61,5 +61,5 @@ func truth(s string) (value, ok bool) {
 }
 
 func badArgs(pair, cause string) error {
-	return faultf(badEnvironment, heddle.BadArgument, "read environment CNI_ARGS", clip(pair), cause, "the keys are IP and MAC; with IgnoreUnknown=1 others are ignored")
+	return faultf(badEnvironment, heddle.BadArgument, "read environment CNI_ARGS", heddle.Clip(pair), cause, "the keys are IP and MAC; with IgnoreUnknown=1 others are ignored")
 }

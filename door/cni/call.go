@@ -35,7 +35,7 @@ func (c call) check() error {
 	switch c.command {
 	case "ADD", "CHECK":
 		if !strings.HasPrefix(c.netns, "/") {
-			return faultf(badEnvironment, heddle.BadNamespace, "read environment", "CNI_NETNS="+clip(c.netns), "", "give the absolute path of a network namespace")
+			return faultf(badEnvironment, heddle.BadNamespace, "read environment", "CNI_NETNS="+heddle.Clip(c.netns), "", "give the absolute path of a network namespace")
 		}
 		return c.checkID()
 	case "DEL":
@@ -43,7 +43,7 @@ func (c call) check() error {
 	case "GC", "STATUS":
 		return nil
 	}
-	return faultf(badEnvironment, heddle.BadArgument, "read environment", "CNI_COMMAND="+clip(c.command), "", "the verbs are ADD, DEL, CHECK, GC, STATUS and VERSION")
+	return faultf(badEnvironment, heddle.BadArgument, "read environment", "CNI_COMMAND="+heddle.Clip(c.command), "", "the verbs are ADD, DEL, CHECK, GC, STATUS and VERSION")
 }
 
 func (c call) checkID() error {
@@ -56,11 +56,4 @@ func (c call) checkID() error {
 		return fault{badEnvironment, err}
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

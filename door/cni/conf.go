@@ -90,14 +90,14 @@ func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
 
 func decode(key string, raw json.RawMessage, target any) error {
 	if err := json.Unmarshal(raw, target); err != nil {
-		return wrong(key+": "+clip(string(raw)), err.Error(), "docs/guides/cni.md lists the keys and their types")
+		return wrong(key+": "+heddle.Clip(string(raw)), err.Error(), "docs/guides/cni.md lists the keys and their types")
 	}
 	return nil
 }
 
 func (c *Conf) complete(d definition) error {
 	if !validName(c.Name) {
-		return wrong("name: "+fmt.Sprintf("%q", clip(c.Name)), "", "a network configuration's name starts with a letter or digit, and goes on with letters, digits, '_', '.', '-'")
+		return wrong("name: "+fmt.Sprintf("%q", heddle.Clip(c.Name)), "", "a network configuration's name starts with a letter or digit, and goes on with letters, digits, '_', '.', '-'")
 	}
 	if c.Network == "" {
 		c.Network = c.Name

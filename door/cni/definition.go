@@ -39,7 +39,7 @@ func (d definition) network(name string) (n heddle.Network, err error) {
 	for _, s := range one(d.gateway, d.gateways) {
 		g, err := netip.ParseAddr(s)
 		if err != nil {
-			return n, wrong("gateways: "+clip(s), err.Error(), "give addresses such as 10.20.0.1")
+			return n, wrong("gateways: "+heddle.Clip(s), err.Error(), "give addresses such as 10.20.0.1")
 		}
 		n.Gateways = append(n.Gateways, g)
 	}
@@ -58,7 +58,7 @@ func prefixes(key, single string, several []string) (all []netip.Prefix, err err
 	for _, s := range one(single, several) {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, wrong(key+": "+clip(s), err.Error(), "give prefixes such as 10.20.0.0/24")
+			return nil, wrong(key+": "+heddle.Clip(s), err.Error(), "give prefixes such as 10.20.0.0/24")
 		}
 		all = append(all, p)
 	}

@@ -57,7 +57,7 @@ func wrong(object, cause, remedy string) error {
 // unsupported is a field that the door does not serve; the specification wants
 // its key and value in the message.
 func unsupported(key string, value []byte, remedy string) error {
-	return faultf(unsupportedField, heddle.CNIConfig, "read network configuration", key+": "+clip(string(value)), "it is not supported", remedy)
+	return faultf(unsupportedField, heddle.CNIConfig, "read network configuration", key+": "+heddle.Clip(string(value)), "it is not supported", remedy)
 }
 
 // failure is the error as the specification wants it printed.

@@ -23,7 +23,7 @@ var since = map[string]string{"ADD": "0.3.1", "CHECK": "0.4.0", "GC": "1.1.0", "
 func (c call) allowedIn(version string) error {
 	switch {
 	case !supported(version):
-		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", fmt.Sprintf("%q", clip(version)), "",
+		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", fmt.Sprintf("%q", heddle.Clip(version)), "",
 			fmt.Sprintf("set cniVersion to one of %v", versions))
 	case version < since[c.command]:
 		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", version, "it has no "+c.command,

@@ -84,7 +84,7 @@ func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error)
 	if err := endpointID(q.EndpointID).Check(); err != nil {
 		return nothing{}, nil // it was never created
 	}
-	if err := s.agent.Leave(ctx, endpointID(q.EndpointID)); err != nil {
+	if err := s.agent.Forgo(ctx, endpointID(q.EndpointID)); err != nil {
 		return nil, err
 	}
 	return nothing{}, s.endpoints.drop(q.EndpointID)
@@ -111,7 +111,7 @@ func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 func (s *Server) join(ctx context.Context, q join) (any, error) {
 	d, known, err := s.endpoints.get(q.EndpointID)
 	if err == nil && (!known || d.DockerNetwork != q.NetworkID) {
-		err = heddle.Errorf(heddle.NoEndpoint, "endpoint of Docker's", first(q.EndpointID, 12), "start the container anew")
+		err = heddle.Errorf(heddle.NoEndpoint, "endpoint of Docker's", heddle.ShortDockerID(q.EndpointID), "start the container anew")
 	}
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
-			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", clip(key), "the only one is "+KeyID)
+			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", heddle.Clip(key), "the only one is "+KeyID)
 		}
 	}
 	var err error
@@ -57,7 +57,7 @@ func prefix(text string) (p netip.Prefix, err error) {
 		return p, nil
 	}
 	if p, err = netip.ParsePrefix(text); err != nil {
-		return p, heddle.Wrap(heddle.BadSubnet, "read Docker's pool", clip(text), err, "give a prefix such as 10.20.0.0/24")
+		return p, heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(text), err, "give a prefix such as 10.20.0.0/24")
 	}
 	return p.Masked(), nil
 }
@@ -108,7 +108,7 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 		}
 		return address{Address: netip.PrefixFrom(wanted, p.Subnet.Bits()).String(), Data: map[string]string{}}, nil
 	}
-	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", clip(id), "ask for the pool first (RequestPool)")
+	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", heddle.Clip(id), "ask for the pool first (RequestPool)")
 }
 
 // releaseAddress gives a lease back; one that is not there is well.

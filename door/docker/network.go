@@ -153,7 +153,7 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
 	if !known || b.intent() {
-		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", first(dockerID, 12), "remove it with 'docker network rm' and create it anew")
+		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", heddle.ShortDockerID(dockerID), "remove it with 'docker network rm' and create it anew")
 	}
 	return s.agent.NetworkByID(b.NetworkID)
 }

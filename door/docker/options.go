@@ -14,7 +14,6 @@ import (
 const (
 	keyGeneric  = "com.docker.network.generic"
 	keyInternal = "com.docker.network.internal"
-	keyIPv6     = "com.docker.network.enable_ipv6"
 	keyMTU      = "com.docker.network.driver.mtu"
 	keyGateway  = "com.docker.network.gateway"
 	keyMAC      = "com.docker.network.endpoint.macaddress"
@@ -50,6 +49,19 @@ var elsewhere = map[string]string{
 	"com.docker.network.host_ipv6":                        "leave the option out",
 	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
 }
+
+// usual are values of such options that ask for what is so in any case: Docker's own.
+var usual = map[string]string{
+	"com.docker.network.bridge.enable_icc":        "true",
+	"com.docker.network.bridge.host_binding_ipv4": "0.0.0.0",
+	"com.docker.network.bridge.inhibit_ipv4":      "false",
+	"com.docker.network.bridge.gateway_mode_ipv4": "nat",
+	"com.docker.network.bridge.gateway_mode_ipv6": "nat",
+}
+
+// Names of auxiliary addresses by which Docker's own drivers give containers another
+// gateway than the network's.
+const auxGateway4, auxGateway6 = "DefaultGatewayIPv4", "DefaultGatewayIPv6"
 
 // wishes is what CreateNetwork asks for.
 type wishes struct {
@@ -113,15 +125,18 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "option", key+"="+clip(value), "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
 			if value != dstPrefix {
-				return heddle.Errorf(heddle.BadOption, "option", key+"="+clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
+				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
 			}
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
 		default:
+			if usual[key] == value && value != "" {
+				continue
+			}
 			if remedy, known := elsewhere[key]; known {
 				return heddle.Errorf(heddle.BadOption, "option", key, remedy)
 			}
@@ -138,7 +153,7 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	p, err := netip.ParsePrefix(d.Pool)
 	if err != nil {
-		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
+		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
 	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
@@ -150,6 +165,9 @@ func (w *wishes) pool(d ipamData) error {
 		n.Gateways = append(n.Gateways, g)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
+		if name == auxGateway4 || name == auxGateway6 {
+			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "containers' default route leads to the network's gateway: name it with --gateway")
+		}
 		a, err := bare(d.AuxAddresses[name])
 		if err != nil {
 			return err

@@ -44,6 +44,7 @@ func TestWishes(t *testing.T) {
 		"internal":             {`{"com.docker.network.internal":true,"com.docker.network.enable_ipv6":false,"com.docker.network.generic":null}`, false, heddle.Network{Mode: "bridge", Internal: true}},
 		"a newer engine's":     {`{"com.docker.network.enable_ipv4":true,"com.docker.network.something_new":{"a":[1]}}`, false, heddle.Network{Mode: "bridge"}},
 		"the prefix it has":    {`{"com.docker.network.generic":{"com.docker.network.container_iface_prefix":"eth"}}`, false, heddle.Network{Mode: "bridge"}},
+		"Docker's defaults":    {`{"com.docker.network.generic":{"com.docker.network.bridge.enable_icc":"true","com.docker.network.bridge.host_binding_ipv4":"0.0.0.0","com.docker.network.bridge.inhibit_ipv4":false,"com.docker.network.bridge.gateway_mode_ipv4":"nat","com.docker.network.bridge.gateway_mode_ipv6":"nat"}}`, false, heddle.Network{Mode: "bridge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := wishesOf(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+c.options+`,`+pool+`}`), c.multi)
@@ -61,21 +62,25 @@ func TestWishes(t *testing.T) {
 // What no mode does is refused by the option's name.
 func TestRefusedOptions(t *testing.T) {
 	for options, code := range map[string]heddle.Code{
-		`{"com.docker.network.generic":{"encrypted":""}}`:                                  heddle.BadOption,
-		`{"com.docker.network.generic":{"com.docker.network.bridge.name":"br0"}}`:          heddle.BadOption,
-		`{"com.docker.network.generic":{"com.docker.network.container_iface_prefix":"x"}}`: heddle.BadOption,
-		`{"com.docker.network.generic":{"com.docker.network.driver.mtu":"much"}}`:          heddle.BadMTU,
-		`{"com.docker.network.generic":{"com.docker.network.driver.mtu":"-1"}}`:            heddle.BadMTU,
-		`{"com.docker.network.generic":["mode"]}`:                                          heddle.BadOption,
-		`{"com.docker.network.generic":{"mode":{}}}`:                                       heddle.BadOption,
-		`{"com.docker.network.internal":"perhaps"}`:                                        heddle.BadOption,
+		`{"com.docker.network.generic":{"encrypted":""}}`:                                         heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.bridge.name":"br0"}}`:                 heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.container_iface_prefix":"x"}}`:        heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.bridge.enable_icc":"false"}}`:         heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.bridge.enable_icc":""}}`:              heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.bridge.gateway_mode_ipv4":"routed"}}`: heddle.BadOption,
+		`{"com.docker.network.generic":{"com.docker.network.driver.mtu":"much"}}`:                 heddle.BadMTU,
+		`{"com.docker.network.generic":{"com.docker.network.driver.mtu":"-1"}}`:                   heddle.BadMTU,
+		`{"com.docker.network.generic":["mode"]}`:                                                 heddle.BadOption,
+		`{"com.docker.network.generic":{"mode":{}}}`:                                              heddle.BadOption,
+		`{"com.docker.network.internal":"perhaps"}`:                                               heddle.BadOption,
 	} {
 		_, err := wishesOf(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+options+`}`), false)
 		if !errors.Is(err, code.Sentinel()) {
 			t.Errorf("%s: %v", options, err)
 		}
 	}
-	for _, pool := range []string{`{"Pool":"10.0.0.0"}`, `{"Pool":"10.0.0.0/24","Gateway":"x"}`, `{"Pool":"10.0.0.0/24","AuxAddresses":{"a":"b"}}`} {
+	for _, pool := range []string{`{"Pool":"10.0.0.0"}`, `{"Pool":"10.0.0.0/24","Gateway":"x"}`, `{"Pool":"10.0.0.0/24","AuxAddresses":{"a":"b"}}`,
+		`{"Pool":"10.0.0.0/24","AuxAddresses":{"DefaultGatewayIPv4":"10.0.0.9/24"}}`, `{"Pool":"fd00::/64","AuxAddresses":{"DefaultGatewayIPv6":"fd00::9/64"}}`} {
 		if _, err := wishesOf(decode(t, `{"IPv4Data":[`+pool+`]}`), false); err == nil {
 			t.Errorf("%s: no error", pool)
 		}
@@ -121,6 +126,42 @@ func TestPorts(t *testing.T) {
 	for _, bad := range []string{`[{"Proto":132,"Port":80}]`, `[{"Proto":6,"Port":0}]`, `[{"Proto":6,"Port":70000}]`, `{"Proto":6}`} {
 		if _, err := parse(bad); !errors.Is(err, heddle.BadPort.Sentinel()) {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// A port at all addresses of one family is not open in the other one, unless the
+// engine names both.
+func TestPortFamilies(t *testing.T) {
+	v4, v6, both := netip.IPv4Unspecified(), netip.IPv6Unspecified(), netip.Addr{}
+	for hosts, want := range map[string][]netip.Addr{
+		"":             {both},
+		"0.0.0.0":      {v4},
+		"::":           {v6},
+		"0.0.0.0 ::":   {both},
+		":: 0.0.0.0":   {both},
+		"0.0.0.0 =::":  {v4, v6}, // another port of the container's
+		"127.0.0.1 ::": {netip.MustParseAddr("127.0.0.1"), v6},
+	} {
+		var list []map[string]any
+		for i, host := range strings.Split(hosts, " ") {
+			port := 80
+			if strings.HasPrefix(host, "=") {
+				port += i
+			}
+			list = append(list, map[string]any{"Proto": 6, "Port": port, "HostIP": strings.TrimPrefix(host, "="), "HostPort": 8080, "HostPortEnd": 8080})
+		}
+		all, err := portsOf(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports, _, err := settle(all, 0)
+		var got []netip.Addr
+		for _, p := range ports {
+			got = append(got, p.HostIP)
+		}
+		if err != nil || !slices.Equal(got, want) || !serves(ports, all) {
+			t.Errorf("%q: %v, want %v (%v)", hosts, got, want, err)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", heddle.Clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
@@ -93,8 +93,9 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 	return all, more, nil
 }
 
-// portsOf reads the engine's list. The engine repeats a port of all addresses for
-// IPv4 and IPv6, which is one of ours.
+// portsOf reads the engine's list. What is published at all addresses of one family is
+// of that family, unless the list has its twin of the other one: engines may repeat a
+// plain port for IPv4 and IPv6, which is one of ours.
 func portsOf(raw any) (all []portBinding, err error) {
 	if raw == nil {
 		return nil, nil
@@ -114,15 +115,30 @@ func portsOf(raw any) (all []portBinding, err error) {
 		if b.Port == 0 {
 			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "ports are from 1 to 65535")
 		}
-		if a, err := netip.ParseAddr(b.HostIP); err == nil && a.IsUnspecified() {
+		b.IP = ""
+		if hasTwin(all, b) {
 			b.HostIP = ""
 		}
-		b.IP = ""
 		if !slices.Contains(some, b) {
 			some = append(some, b)
 		}
 	}
 	return some, nil
+}
+
+// hasTwin reports whether a port that is published at all addresses of one family is
+// in the list for the other one, or for both, too.
+func hasTwin(all []portBinding, b portBinding) bool {
+	a, err := netip.ParseAddr(b.HostIP)
+	if err != nil || !a.IsUnspecified() {
+		return false
+	}
+	return slices.ContainsFunc(all, func(other portBinding) bool {
+		o, err := netip.ParseAddr(other.HostIP)
+		both := other.HostIP == "" || err == nil && o.IsUnspecified() && o.Is4() != a.Is4()
+		other.HostIP, other.IP = b.HostIP, ""
+		return both && other == b
+	})
 }
 
 // serves reports whether an endpoint publishes what is wanted: the engine asks

@@ -18,7 +18,7 @@ func texts(raw any) (map[string]string, error) {
 	}
 	given, ok := raw.(map[string]any)
 	if !ok {
-		return nil, heddle.Errorf(heddle.BadOption, "options", clip(fmt.Sprint(raw)), "give -o KEY=VALUE")
+		return nil, heddle.Errorf(heddle.BadOption, "options", heddle.Clip(fmt.Sprint(raw)), "give -o KEY=VALUE")
 	}
 	for key, value := range given {
 		switch v := value.(type) {
@@ -27,7 +27,7 @@ func texts(raw any) (map[string]string, error) {
 		case bool, float64:
 			all[key] = fmt.Sprint(v)
 		default:
-			return nil, heddle.Errorf(heddle.BadOption, "option", clip(key), "give -o KEY=VALUE")
+			return nil, heddle.Errorf(heddle.BadOption, "option", heddle.Clip(key), "give -o KEY=VALUE")
 		}
 	}
 	return all, nil
@@ -52,7 +52,7 @@ func bare(s string) (netip.Addr, error) {
 	text, _, _ := strings.Cut(s, "/")
 	a, err := netip.ParseAddr(text)
 	if err != nil {
-		return a, heddle.Wrap(heddle.BadAddress, "read Docker's address", clip(s), err, "give an address such as 10.20.0.1")
+		return a, heddle.Wrap(heddle.BadAddress, "read Docker's address", heddle.Clip(s), err, "give an address such as 10.20.0.1")
 	}
 	return a.Unmap(), nil
 }
@@ -63,13 +63,4 @@ func with(m map[string]string, key, value string) map[string]string {
 	}
 	m[key] = value
 	return m
-}
-
-func first(s string, n int) string { return s[:min(n, len(s))] }
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

@@ -61,7 +61,7 @@ func (s *Server) Sweep() {
 			s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
 		}
 		if err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
-			return
+			continue // whoever keeps the engine's networks tries again
 		}
 		if err := s.Forget(b.DockerID); err != nil {
 			s.log.Error("a network that is gone is not forgotten", "docker", b.DockerID, "error", err)

@@ -59,7 +59,7 @@ func handovers(mode string) []operation {
 		{"offer", create, attach, clearAll, nil, 0},
 		{"take", offer, func(a *cell.Agent, _ string) error { return take(a) }, clearAll, nil, 2},
 		{"detach", taken, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
-		{"leave", taken, func(a *cell.Agent, _ string) error { return leave(a, id) }, clearAll, nil, 0},
+		{"leave", taken, func(a *cell.Agent, _ string) error { return leave(a, id, "Leave", "DeleteEndpoint") }, clearAll, nil, 0},
 		{"detach offered", offer, func(a *cell.Agent, _ string) error { _, err := a.Detach(ctx, id); return err }, clearAll, nil, 0},
 	}
 }
@@ -82,16 +82,18 @@ func noticed(a *cell.Agent, id heddle.EndpointID) error {
 
 // leave is what Docker says when a container goes: it is answered before the link is
 // gone. Then this waits until it is, or the agent is dead.
-func leave(a *cell.Agent, id heddle.EndpointID) error {
+func leave(a *cell.Agent, id heddle.EndpointID, calls ...string) error {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", "/run/docker/plugins/heddle.sock")
 	}
 	docker := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	answer, err := docker.Post("http://plugin/NetworkDriver.Leave", "application/json", strings.NewReader(`{"NetworkID":"n","EndpointID":"`+id.Container+`"}`))
-	if err != nil {
-		return err
+	for _, call := range calls {
+		answer, err := docker.Post("http://plugin/NetworkDriver."+call, "application/json", strings.NewReader(`{"NetworkID":"n","EndpointID":"`+id.Container+`"}`))
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
 	}
-	answer.Body.Close()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if all, err := a.Endpoints(ctx); err != nil || len(all) == 0 {
 			return err

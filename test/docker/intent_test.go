@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestDiedWhileMaking starts an agent whose earlier life was about to make a network
 // for Docker, and had made it, or not: it goes, and no other one of such a name does.
+// One that cannot go keeps no other.
 func TestDiedWhileMaking(t *testing.T) {
 	l := docker.NewBare(t, 1)
 	h := l.Hosts[0]
@@ -21,10 +23,17 @@ func TestDiedWhileMaking(t *testing.T) {
 	made, foreign := "docker-"+strings.Repeat("a", 12), "docker-"+strings.Repeat("b", 12)
 	h.Heddle(t, "network", "create", made, "--mode", "bridge", "--subnet", "10.80.0.0/24")
 	h.Heddle(t, "network", "create", foreign, "--mode", "bridge", "--subnet", "10.81.0.0/24")
+	used := "docker-" + strings.Repeat("0", 12)
+	h.Heddle(t, "network", "create", used, "--mode", "bridge", "--subnet", "10.82.0.0/24")
+	h.Run(t, "ip", "netns", "add", "used")
+	id := heddle.EndpointID{Container: "used", IfName: "eth0"}
+	if _, err := h.Attach(t.Context(), heddle.AttachRequest{Network: used, ID: id, Netns: "/run/netns/used"}); err != nil {
+		t.Fatal(err)
+	}
 	h.KillAgent(t)
 	const record = "/var/lib/heddle/docker/networks.json"
 	var all []string
-	for _, letter := range []string{"a", "c"} {
+	for _, letter := range []string{"0", "a", "c"} {
 		id := strings.Repeat(letter, 64)
 		all = append(all, fmt.Sprintf(`"%[1]s": {"dockerID": "%[1]s", "networkID": "", "provisional": true}`, id))
 	}
@@ -36,13 +45,18 @@ func TestDiedWhileMaking(t *testing.T) {
 		for _, n := range all {
 			names = append(names, n.Name)
 		}
-		if err == nil && !slices.Equal(names, []string{foreign}) {
+		slices.Sort(names)
+		if err == nil && !slices.Equal(names, []string{used, foreign}) {
 			err = fmt.Errorf("networks %v", names)
 		}
 		return err
 	})
-	if text := h.Run(t, "cat", record); text != "{}" {
+	if text := h.Run(t, "cat", record); strings.Count(text, "dockerID") != 1 || !strings.Contains(text, strings.Repeat("0", 64)) {
 		t.Errorf("%s: %s", record, text)
 	}
+	if _, err := h.Detach(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	h.Heddle(t, "network", "delete", used)
 	h.Heddle(t, "network", "delete", foreign)
 }

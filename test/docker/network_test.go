@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,27 @@ func TestDockerAway(t *testing.T) {
 	b.StartAgent(t)
 	late.Docker(t, "network", "rm", "coming")
 	everywhere(t, l, "coming", false)
+}
+
+// TestNotHeldUp has an agent that knows of a network which its dockerd lacks: until that
+// is struck out, others come all the same.
+func TestNotHeldUp(t *testing.T) {
+	l := docker.New(t, 2)
+	a, b := l.Hosts[0], l.Hosts[1]
+	b.KillAgent(t)
+	a.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "myapp")
+	world.Within(t, time.Minute, "the network has its name", func() error { _, err := a.Network(t.Context(), "myapp"); return err })
+	const record = "/var/lib/heddle/docker/networks.json"
+	lost := strings.Repeat("c", 64)
+	b.Run(t, "sh", "-ec", fmt.Sprintf(`mkdir -p %[1]s; echo '{"%[2]s": {"dockerID": "%[2]s", "networkID": "gone"}}' >%[3]s`, path.Dir(record), lost, record))
+	b.StartAgent(t)
+	everywhere(t, l, "myapp", true)
+	if text := b.Run(t, "cat", record); !strings.Contains(text, lost) {
+		t.Errorf("it came only when the other one was struck out: %s", text)
+	}
+	a.Docker(t, "network", "rm", "myapp")
+	everywhere(t, l, "myapp", false)
+	nothingLeft(t, l)
 }
 
 // TestTwoOfAName creates two networks of one name at once, in two dockerds: one of

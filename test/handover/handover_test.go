@@ -6,8 +6,13 @@ package handover_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -109,6 +114,49 @@ func TestTaken(t *testing.T) {
 	})
 }
 
+// TestNoticed: what an endpoint has on the host was made when it was offered, and is
+// not made again when its engine has taken it. It may be once, for a comparison that
+// was under way while it was made.
+func TestNoticed(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		var again []string
+		for try := range 4 {
+			if again = remade(t, w, world.Namespace(t, fmt.Sprintf("a%d", try))); len(again) == 0 {
+				return
+			}
+		}
+		t.Errorf("made again: %v", again)
+	})
+}
+
+// remade hands an endpoint over, and lists the steps that are made on its host's end
+// until the agent knows that it is taken.
+func remade(t *testing.T, w *world.World, place world.Place) (again []string) {
+	t.Helper()
+	reply := w.HandOver(t, place, "net")
+	var mu sync.Mutex
+	steps := 0
+	w.TripAt(func(step string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if steps++; strings.Contains(step, reply.Endpoint.ID.PortName()) {
+			again = append(again, step)
+		}
+		return nil
+	})
+	p := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+	p.Take(t, reply, "eth0")
+	noticed(t, w, p)
+	w.TripAt(nil)
+	mu.Lock()
+	defer mu.Unlock()
+	if steps == 0 {
+		t.Error("the agent does not count its steps")
+	}
+	gone(t, w, p)
+	return slices.Clone(again)
+}
+
 func whole(t *testing.T, w *world.World, pods ...*world.Pod) {
 	t.Helper()
 	for _, p := range pods {
@@ -139,6 +187,65 @@ func gone(t *testing.T, w *world.World, p *world.Pod) {
 		must(t, w.Unlease(a.Masked().String(), a.Addr()))
 		must(t, w.Unlease(a.Masked().String(), a.Addr()))
 	}
+}
+
+// TestLeft: the container is cut off when its engine lets go of an endpoint. Whatever
+// lives there keeps the interface under its name, until the engine has done with it.
+func TestLeft(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
+		inhabit(t, "a")
+		reaches(t, w, a, b)
+		for _, p := range []*world.Pod{a, b} {
+			noticed(t, w, p)
+			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			out, err := p.TrySh("ip -o link show dev eth0")
+			if lives := p == a; (err == nil) != lives || strings.Contains(out, ",UP") {
+				t.Errorf("its engine lets go of %s, a process is there: %t: %s %v", p.Name, lives, out, err)
+			}
+			must(t, w.Agent.Forgo(ctx, p.Endpoint.ID))
+			world.Soon(t, "the endpoint is gone", func() error {
+				if e, err := w.Agent.Endpoint(p.Endpoint.ID); err == nil {
+					return errors.New(e.ID.String())
+				}
+				return nil
+			})
+		}
+		w.AuditEmpty(t)
+	})
+}
+
+// inhabit has a process in a namespace until the test ends.
+func inhabit(t *testing.T, namespace string) {
+	t.Helper()
+	lives := exec.Command("ip", "netns", "exec", namespace, "sh", "-c", "echo; exec sleep 600")
+	out, err := lives.StdoutPipe()
+	must(t, err)
+	must(t, lives.Start())
+	t.Cleanup(func() { lives.Process.Kill(); lives.Wait() })
+	_, err = out.Read(make([]byte, 1))
+	must(t, err)
+}
+
+// TestNoIPv6: a container whose IPv6 is switched off has what is left, on a network of
+// both families.
+func TestNoIPv6(t *testing.T) {
+	each(t, func(t *testing.T, w *world.World, mode string) {
+		place := world.Namespace(t, "a")
+		place.Sh(t, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+		reply := w.HandOver(t, place, "net")
+		a, v4 := &world.Pod{Place: place, Endpoint: reply.Endpoint}, reply
+		v4.Endpoint.Addrs = slices.DeleteFunc(slices.Clone(reply.Endpoint.Addrs), func(p netip.Prefix) bool { return p.Addr().Is6() })
+		v4.Routes = slices.DeleteFunc(slices.Clone(reply.Routes), func(r heddle.Route) bool { return r.Dst.Addr().Is6() })
+		v4.Gateways = slices.DeleteFunc(slices.Clone(reply.Gateways), netip.Addr.Is6)
+		a.Take(t, v4, "eth0")
+		noticed(t, w, a)
+		a.Reaches(t, world.Outside4)
+		w.AuditEmpty(t)
+		whole(t, w, a)
+		gone(t, w, a)
+	})
 }
 
 // TestBrought: an engine that disconnects a container without us brings the link

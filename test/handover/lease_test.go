@@ -1,8 +1,10 @@
 package handover_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -111,7 +113,12 @@ func TestLease(t *testing.T) {
 	}
 
 	a := w.Engine(t, "a", "net", world.IP(early.Addr().String()))
-	must(t, w.Unlease(p.ID, early.Addr())) // the engine forgets it too soon
+	written := w.CutAt(1)
+	must(t, w.Unlease(p.ID, early.Addr())) // the engine forgets it too soon, as it always does
+	if step := written(); step != "" {
+		t.Errorf("it is written down (%s) before the endpoint is gone", step)
+	}
+	w.TripAt(nil)
 	_, err = w.Lease(ctx, p.ID, early.Addr(), "")
 	wantCode(t, err, heddle.AddressTaken)
 	_, err = w.Detach(ctx, a.Endpoint.ID)
@@ -172,6 +179,40 @@ func TestAgain(t *testing.T) {
 	for _, l := range w.Leases() {
 		must(t, w.Unlease(l.Pool, l.Addr.Addr()))
 	}
+}
+
+// TestTakenOver: who wants the addresses of a container that is gone, of which nobody
+// has told, does not wait until that is found out; those of one that lives are refused.
+func TestTakenOver(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	place := world.Namespace(t, "a")
+	reply := w.HandOver(t, place, "net")
+	a := &world.Pod{Place: place, Endpoint: reply.Endpoint}
+	a.Take(t, reply, "eth0")
+	noticed(t, w, a)
+	q := w.HandOverRequest(world.Namespace(t, "b"), reply)
+	q.ID.Container = "b"
+	_, err := w.Attach(ctx, q)
+	wantCode(t, err, heddle.AddressTaken)
+	place.Delete()
+	world.Soon(t, "the kernel has removed the link", func() error {
+		if out, err := (world.Place{}).TrySh("ip link show dev " + reply.Endpoint.ID.PortName()); err == nil {
+			return errors.New(out)
+		}
+		return nil
+	})
+	b, err := w.Attach(ctx, q)
+	must(t, err)
+	if !slices.Equal(b.Endpoint.Addrs, reply.Endpoint.Addrs) {
+		t.Errorf("%v, not %v", b.Endpoint.Addrs, reply.Endpoint.Addrs)
+	}
+	if all := w.Endpoints(); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+	_, err = w.Detach(ctx, q.ID)
+	must(t, err)
+	w.AuditEmpty(t)
 }
 
 // TestForgotten: an address that an engine has forgotten comes back.

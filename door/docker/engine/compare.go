@@ -27,6 +27,8 @@ type round struct {
 	findings []heddle.Finding
 	// again says that there is more to be done, without anybody being told.
 	again bool
+	// making says that dockerd may be about to make a network, whose name nobody knows.
+	making bool
 }
 
 // compare brings dockerd's networks and the agent's in line, as far as possible, and
@@ -56,8 +58,7 @@ func (e *Engine) compare(ctx context.Context) *round {
 		}
 	}
 	for _, n := range e.agent.Networks() {
-		// while dockerd makes a network, nobody knows its name
-		if n.Docker != nil && n.Shared && !n.Deleting && !has[n.ID] && !r.again {
+		if n.Docker != nil && n.Shared && !n.Deleting && !has[n.ID] && !r.making {
 			r.add(ctx, n)
 		}
 	}
@@ -161,6 +162,7 @@ func (r *round) missed(b docker.Binding) bool {
 	}
 	if time.Since(since) < settleTime {
 		r.again = true
+		r.making = r.making || b.Provisional && time.Since(since) < makeTime
 		return true
 	}
 	err := r.release(b)
@@ -200,7 +202,7 @@ func (r *round) add(ctx context.Context, n heddle.Network) {
 	for _, other := range r.there {
 		if other.Name == n.Name {
 			r.find(kindAbsent, "network "+n.Name, heddle.Errorf(heddle.NetworkExists, "create in this host's Docker the cluster's network", n.Name,
-				"another one of that name is there ("+other.Driver+", "+other.ID[:min(12, len(other.ID))]+"): remove that, or have it renamed, and the cluster's comes by itself"))
+				"another one of that name is there ("+other.Driver+", "+heddle.ShortDockerID(other.ID)+"): remove that, or have it renamed, and the cluster's comes by itself"))
 			return
 		}
 	}

@@ -38,6 +38,9 @@ const (
 	// settleTime is how long a network may be known to its driver and not to dockerd:
 	// while it is created, dockerd does not show it.
 	settleTime = 30 * time.Second
+	// makeTime is how long it is likely that it is being created: its driver has
+	// answered by then.
+	makeTime = 2 * time.Second
 )
 
 // Options of an Engine.

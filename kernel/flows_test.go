@@ -1,0 +1,40 @@
+package kernel
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestFlowsOf: what is forgotten are flows that lead elsewhere than they would today.
+func TestFlowsOf(t *testing.T) {
+	e := heddle.Endpoint{Addrs: []netip.Prefix{netip.MustParsePrefix("10.20.0.9/24")}, Ports: []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}}
+	for _, c := range []struct {
+		asked, answers         string
+		port, from             uint16
+		protocol               uint8
+		published, forgettable bool
+	}{
+		{"192.0.2.1", "10.20.0.9", 8080, 80, unix.IPPROTO_TCP, false, true},
+		{"192.0.2.1", "10.20.0.9", 8080, 80, unix.IPPROTO_TCP, true, false}, // another endpoint has it by now
+		{"192.0.2.1", "10.20.0.8", 8080, 80, unix.IPPROTO_TCP, false, false},
+		{"10.20.0.9", "10.20.0.9", 80, 80, unix.IPPROTO_TCP, false, false}, // asked for by its own address
+		{"192.0.2.1", "192.0.2.1", 8080, 8080, unix.IPPROTO_TCP, true, true},
+		{"192.0.2.1", "192.0.2.1", 8080, 8080, unix.IPPROTO_UDP, true, false},
+	} {
+		f := &netlink.ConntrackFlow{}
+		f.Forward.DstIP, f.Forward.DstPort, f.Forward.Protocol = net.ParseIP(c.asked).To4(), c.port, c.protocol
+		f.Reverse.SrcIP, f.Reverse.SrcPort = net.ParseIP(c.answers).To4(), c.from
+		published := func(p heddle.PortMapping, to netip.Addr) bool {
+			return c.published && p == e.Ports[0] && to == e.Addrs[0].Addr()
+		}
+		if got := (flowsOf{e, published}).MatchConntrackFlow(f); got != c.forgettable {
+			t.Errorf("%+v: forgotten %t", c, got)
+		}
+	}
+}
