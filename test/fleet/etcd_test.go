@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestEtcd shares networks through an etcd that is Debian's, on one of the hosts,
@@ -54,6 +57,51 @@ func TestEtcd(t *testing.T) {
 		t.Errorf("a network was made in a store that lost its data:\n%s", out)
 	}
 	for _, p := range append(pods, late) {
+		p.detach(t)
+	}
+}
+
+// TestStalePin has the store say, when an agent starts, that an address of one of its
+// endpoints is another host's: the endpoint has it, and the agent comes up.
+func TestStalePin(t *testing.T) {
+	cell.Need(t)
+	for _, program := range []string{"etcd", "etcdctl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("needs etcd and etcdctl (packages etcd-server, etcd-client)")
+		}
+	}
+	ctx := context.Background()
+	f := raise(t, lab.Topology{Name: "pin", Store: lab.StoreEtcd, Etcd: []string{"host1"}, Hosts: plainHosts(2)})
+	f.network(t, "app", "10.10.0.0/24", "")
+	pods := f.onePod(t, "app")
+	meet(t, pods)
+	n, err := f.hosts[0].Network(ctx, "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := f.hosts[1].Hosts(ctx)
+	i := slices.IndexFunc(all, func(s client.HostStatus) bool { return s.Self })
+	if err != nil || i < 0 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, h := range f.hosts {
+		h.kill(t)
+	}
+	f.hosts[0].Sh(t, `ETCDCTL_API=3 etcdctl put /heddle/hosts/%s/pins/%s/%s '{"host":"%s"}'`, all[i].Name, n.ID, pods[0].Addrs[0].Addr(), all[i].ID)
+	f.hosts[0].start(t)
+	if e, err := f.hosts[0].Endpoint(ctx, pods[0].ID); err != nil || !slices.Equal(e.Addrs, pods[0].Addrs) {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	f.hosts[1].start(t) // gives back what it knows nothing of
+	world.Within(t, time.Minute, "the pin is gone", func() error {
+		if left := strings.TrimSpace(f.hosts[0].Sh(t, "ETCDCTL_API=3 etcdctl get --prefix --keys-only /heddle/hosts/%s/pins/", all[i].Name)); left != "" {
+			return errors.New(left)
+		}
+		return nil
+	})
+	world.Within(t, time.Minute, "the pods reach each other", func() error { return errors.Join(pods[0].Ping(pods[1].addrs()[0]), pods[1].Ping(pods[0].addrs()[0])) })
+	meet(t, pods)
+	for _, p := range pods {
 		p.detach(t)
 	}
 }
