@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/heddle-network/heddle"
 )
@@ -214,7 +212,7 @@ func TestRefused(t *testing.T) {
 		{rpctypes.ErrLeaderChanged, heddle.StoreDown},
 		{rpctypes.ErrTimeout, heddle.StoreDown},
 		{rpctypes.ErrGRPCUnhealthy, heddle.StoreDown},
-		{status.Error(codes.Unavailable, "connection refused"), heddle.StoreDown},
+		{rpctypes.ErrGRPCLeaderChanged, heddle.StoreDown},
 		{context.DeadlineExceeded, heddle.StoreDown},
 		{rpctypes.ErrPermissionDenied, heddle.StoreRefused},
 		{rpctypes.ErrMemberNotEnoughStarted, heddle.StoreRefused},

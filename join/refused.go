@@ -1,14 +1,12 @@
 package join
 
 import (
-	"context"
 	"errors"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // ignore forgets the errors listed.
@@ -27,19 +25,8 @@ func refusedTo(op, object string, err error) error {
 		return nil
 	}
 	code := heddle.StoreRefused
-	switch c := codeOf(err); {
-	case c == codes.Unavailable, c == codes.DeadlineExceeded, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	if store.Away(err) {
 		code = heddle.StoreDown
 	}
 	return heddle.Wrap(code, op, object, err, "'heddle status' shows the store's state")
-}
-
-// codeOf is gRPC's code of an error of etcd's client, which names its own
-// differently.
-func codeOf(err error) codes.Code {
-	var etcds rpctypes.EtcdError
-	if errors.As(err, &etcds) {
-		return etcds.Code()
-	}
-	return status.Code(err)
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -113,9 +114,19 @@ type member struct {
 	Clients []string `json:"clients,omitempty"`
 }
 
+// electing is how long a list of the members is waited for: who has just been
+// taken off may have led the others.
+const electing = 5 * time.Second
+
 // members lists those that keep the store.
 func (r roster) members(ctx context.Context) ([]member, error) {
+	ctx, cancel := context.WithTimeout(ctx, electing)
+	defer cancel()
 	resp, err := r.client.MemberList(ctx)
+	for err != nil && store.Away(err) && ctx.Err() == nil {
+		pause(ctx, 200*time.Millisecond)
+		resp, err = r.client.MemberList(ctx)
+	}
 	if err != nil {
 		return nil, refusedTo("list members of", "store", err)
 	}

@@ -57,6 +57,17 @@ func Denied(err error) bool {
 	return errors.As(err, &etcds) && status.Code(etcds.error) == codes.PermissionDenied
 }
 
+// Away reports whether an error of etcd's own client (Client) says that the store
+// does not answer for now, or has no leader, and not that it refuses.
+func Away(err error) bool {
+	code := status.Code(err)
+	var etcds rpctypes.EtcdError // which is none of gRPC's
+	if errors.As(err, &etcds) {
+		code = etcds.Code()
+	}
+	return code == codes.Unavailable || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
 // certificate says who this host is to the store, and how long.
 func (e *Etcd) certificate() string {
 	config := e.options.TLS

@@ -30,8 +30,8 @@ func TestOverlayFaults(t *testing.T) {
 			return func() { c.Close() }
 		}},
 		{id: "tunnel-port", plant: "ip link add other type vxlan id 7 dstport 4789 local 192.0.2.10 nolearning", repair: "ip link del other"},
-		{id: "underlay-address", plant: "ip address del 192.0.2.10/24 dev lan0; ip address add 192.0.2.11/24 dev lan0", others: "store-reach",
-			repair: "ip address del 192.0.2.11/24 dev lan0; ip address add 192.0.2.10/24 dev lan0; ip route add default via 192.0.2.1"},
+		{id: "underlay-address", plant: "ip address del 2001:db8::10/64 dev lan0; ip address add 2001:db8::11/64 dev lan0 nodad", others: "agent-parts",
+			repair: "ip address del 2001:db8::11/64 dev lan0; ip address add 2001:db8::10/64 dev lan0 nodad"}, // the store has the other one
 		{id: "underlay-mtu", plant: "ip link set lan0 mtu 1300", repair: "ip link set lan0 mtu 1500"},
 		{id: "underlay-input", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; policy drop; }; add rule inet strict in iifname lo accept; add rule inet strict in tcp dport 9478-9480 accept'", repair: "nft delete table inet strict"},
 		{id: "underlay-input", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; }; add rule inet strict in udp dport 4789 drop'", repair: "nft delete table inet strict"},
@@ -60,7 +60,7 @@ sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='32768 609
 ip link set lo up
 ip link add lan0 type veth peer name wlan0
 ip link set wlan0 up; ip link set lan0 up
-ip address add 192.0.2.10/24 dev lan0; ip route add default via 192.0.2.1`, s.state(), s.run(), s.run())
+ip address add 192.0.2.10/24 dev lan0; ip address add 2001:db8::10/64 dev lan0 nodad; ip route add default via 192.0.2.1`, s.state(), s.run(), s.run())
 	t.Cleanup(func() { cell.TrySh("ip link del wlan0; umount -l %s; umount -l /etc", s.run()) })
 	s.member(t)
 	return s
