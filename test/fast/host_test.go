@@ -1,6 +1,7 @@
 package fast_test
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -84,11 +85,19 @@ func drops(w *world.World) uint64 { return w.Status().Drops["spoofed-ip"] }
 // host's block, is found by those of its own host that have it.
 func TestBorrowed(t *testing.T) {
 	s := newScene(t)
-	borrower := s.PodOnStack(t, "borrower", 0, s.net, at(1, 7))
+	borrower := s.PodOnStack(t, "borrower", 0, s.net, at(1, 2))
 	borrower.Serve(t, 7000, borrower.Addrs()...)
 	for _, w := range ways[:2] {
 		t.Run(w.name, func(t *testing.T) {
 			defer s.set(t, w)()
+			world.Within(t, 30*world.Patience, "the way to the second host is known", func() error {
+				before := s.first.Carried(t).Packets["sent"]
+				s.a.Reaches(t, s.far.Addrs()...)
+				if after := s.first.Carried(t).Packets["sent"]; w.first && after < before+2 {
+					return errors.New("it is not")
+				}
+				return nil
+			})
 			s.a.Gets(t, "borrower", 7000, borrower.Addrs()...)
 			borrower.Gets(t, "a", 7000, s.a.Addrs()...)
 		})

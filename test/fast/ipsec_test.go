@@ -50,8 +50,8 @@ func TestEncrypted(t *testing.T) {
 	talk(false)
 	for i, h := range s.Hosts {
 		peer := s.Hosts[1-i]
-		h.Sh(t, `ip xfrm policy add dir out src %[1]s dst %[2]s proto udp tmpl src %[1]s dst %[2]s proto esp mode transport
-			ip xfrm policy add dir in src %[2]s dst %[1]s proto udp tmpl src %[2]s dst %[1]s proto esp mode transport`, h.Outer(), peer.Outer())
+		h.Sh(t, `ip xfrm policy add dir out src %[1]s dst %[2]s proto 17 tmpl src %[1]s dst %[2]s proto esp mode transport
+			ip xfrm policy add dir in src %[2]s dst %[1]s proto 17 tmpl src %[2]s dst %[1]s proto esp mode transport`, h.Outer(), peer.Outer())
 	}
 	s.Heed(t)
 	talk(true)

@@ -92,13 +92,13 @@ func (f *fleet) demand(t *testing.T, host int, directions ...string) {
 // left to the stack.
 func (p *pod) fast(t *testing.T, to *pod, carried bool, paths ...string) {
 	t.Helper()
-	world.Within(t, 30*world.Patience, fmt.Sprintf("carried: %t", carried), func() error {
+	world.Within(t, 10*world.Patience, fmt.Sprintf("carried: %t", carried), func() error {
 		before := p.counts(t)
 		there, back := p.Ping(to.addrs()[0], "-W0.3"), to.Ping(p.addrs()[0], "-W0.3")
 		after := p.counts(t)
 		for _, path := range paths {
 			if (after[path] > before[path]) != carried {
-				return fmt.Errorf("%s: %d, before %d: %w", path, after[path], before[path], errors.Join(there, back))
+				return fmt.Errorf("%s: %d, before %d: %v", path, after[path], before[path], errors.Join(there, back))
 			}
 		}
 		return nil
