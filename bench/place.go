@@ -35,7 +35,7 @@ type Place struct {
 	// container, or of its host where ports are published. Addr6 may be unset.
 	Addr, Addr6 netip.Addr
 	// Far is set where programs run on another machine. Here are their callers' ends
-	// only: they pass signals on, SIGTSTP as SIGSTOP, which stops themselves.
+	// only: they pass signals on, and SIGTSTP as SIGSTOP, which would stop them alone.
 	Far bool
 }
 
