@@ -38,6 +38,18 @@ func (m Matrix) prepareCost(batch []Cell) time.Duration {
 // batchMemory bounds what the waiting programs of a batch take, in MiB.
 const batchMemory = 768
 
+// emulatedBatch bounds how many cells wait on an emulated processor, which takes long
+// to start their programs.
+const emulatedBatch = 5
+
+// slowness stretches limits there.
+func (m Matrix) slowness() time.Duration {
+	if m.Emulated {
+		return 6
+	}
+	return 1
+}
+
 // parker is a probe whose programs are started ahead of their turn.
 type parker interface {
 	// memory is what one pair's programs take while they wait, in MiB.
@@ -47,7 +59,8 @@ type parker interface {
 }
 
 // batches cuts a sequence of cells into runs that are prepared together: not
-// more than the memory allows, and not more than a pair has ports.
+// more than the memory allows, not more than a pair has ports, and few on an emulated
+// processor.
 func (m Matrix) batches(cells []Cell) [][]Cell {
 	var all [][]Cell
 	var batch []Cell
@@ -58,7 +71,8 @@ func (m Matrix) batches(cells []Cell) [][]Cell {
 			need = p.memory(m) * c.Pairs
 		}
 		column, takes := m.column(c).name(), int(slots(m.probe(c)))
-		if len(batch) > 0 && (used+need > batchMemory || ports[column]+takes > PortsPerPair) {
+		full := used+need > batchMemory || ports[column]+takes > PortsPerPair || m.Emulated && len(batch) == emulatedBatch
+		if len(batch) > 0 && full {
 			all = append(all, batch)
 			batch, used, ports = nil, 0, map[string]int{}
 		}

@@ -213,3 +213,19 @@ func TestPorts(t *testing.T) {
 		}
 	}
 }
+
+// TestEmulated: an emulated processor is given few programs at a time, and long.
+func TestEmulated(t *testing.T) {
+	m := testMatrix()
+	real := len(m.batches(m.cells()))
+	m.Emulated = true
+	all := m.batches(m.cells())
+	if len(all) <= real || m.slowness() <= 1 {
+		t.Errorf("%d batches, on a real processor %d; %d times as long", len(all), real, m.slowness())
+	}
+	for _, batch := range all {
+		if len(batch) > emulatedBatch {
+			t.Errorf("%d cells wait at the same time", len(batch))
+		}
+	}
+}

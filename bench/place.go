@@ -34,6 +34,9 @@ type Place struct {
 	// Addr is the IPv4 address at which others reach the place: of the
 	// container, or of its host where ports are published. Addr6 may be unset.
 	Addr, Addr6 netip.Addr
+	// Far is set where programs run on another machine. Here are their callers' ends
+	// only: they pass signals on, and SIGTSTP as SIGSTOP, which would stop them alone.
+	Far bool
 }
 
 // PortsPerPair is how many ports from Pair.PortBase a server uses,

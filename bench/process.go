@@ -40,7 +40,7 @@ func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, 
 	if err != nil {
 		return nil, fail("start", what, err)
 	}
-	c := &child{cmd: cmd, what: what, program: filepath.Base(argv[0]), out: newTranscript(), done: make(chan struct{})}
+	c := &child{cmd: cmd, at: at, what: what, program: filepath.Base(argv[0]), out: newTranscript(), done: make(chan struct{})}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -64,6 +64,7 @@ func (s *spawner) start(ctx context.Context, at Place, argv ...string) (*child, 
 // child is a program that we started, and its process group.
 type child struct {
 	cmd  *exec.Cmd
+	at   Place
 	what string
 	// program is its name, without those that it is started through.
 	program string
@@ -82,6 +83,9 @@ func (c *child) ended() bool {
 }
 
 func (c *child) signal(sig syscall.Signal) {
+	if c.at.Far && sig == syscall.SIGSTOP {
+		sig = syscall.SIGTSTP
+	}
 	if !c.ended() {
 		_ = syscall.Kill(-c.cmd.Process.Pid, sig)
 	}

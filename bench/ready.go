@@ -10,15 +10,18 @@ import (
 )
 
 // listening returns when the server's port is bound, as the kernel's socket
-// table of the server's own network namespace tells. Until the process has
-// become the server it may still be in another namespace.
+// table of the server's own network namespace tells.
 func listening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
 	port := int(p.port(s.Slot))
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	longest := 100 * time.Millisecond
+	if server.at.Far {
+		longest = time.Second // it takes a program to look
+	}
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, longest) {
 		if server.ended() {
 			return fail("start", server.what, fmt.Errorf("ended early; it said: %s", server.out.tail()))
 		}
-		if server.became() && bound(socketTable(server.cmd.Process.Pid, proto), port, proto == "tcp") {
+		if bound(server.sockets(ctx, proto), port, proto == "tcp") {
 			return nil
 		}
 		select {
@@ -27,6 +30,28 @@ func listening(ctx context.Context, s Setting, p Pair, server *child, proto stri
 			return fail("start", server.what, fmt.Errorf("port %d/%s not open in time; it said: %s", port, proto, server.out.tail()))
 		}
 	}
+}
+
+// sockets is the text of the socket table where the program runs. Until its process
+// has become the program it may still be in another namespace.
+func (c *child) sockets(ctx context.Context, proto string) string {
+	if c.at.Far {
+		return farTable(ctx, c.at, proto)
+	}
+	if !c.became() {
+		return ""
+	}
+	return socketTable(c.cmd.Process.Pid, proto)
+}
+
+// farTable is that of a place on another machine, of both families.
+func farTable(ctx context.Context, at Place, proto string) string {
+	cmd, err := at.Command(ctx, "cat", "/proc/net/"+proto, "/proc/net/"+proto+"6")
+	if err != nil {
+		return ""
+	}
+	out, _ := cmd.Output() // one may be disabled
+	return string(out)
 }
 
 // became tells whether the process runs the program itself by now, and no longer

@@ -150,7 +150,7 @@ func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 // patience is how long preparing may take, or one run: generous, since a
 // program that hangs is rare and a busy machine is not.
 func (r *runner) patience(cells []Cell) time.Duration {
-	return 3*r.m.prepareCost(cells) + 10*time.Second
+	return r.m.slowness() * (3*r.m.prepareCost(cells) + 10*time.Second)
 }
 
 func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
@@ -159,7 +159,7 @@ func (r *runner) measure(ctx context.Context, p prepared, s Sample) Sample {
 		return s
 	}
 	defer p.session.Close()
-	limit, cancel := context.WithTimeout(ctx, 2*r.m.probe(s.Cell).Cost(r.m, s.Cell)+10*time.Second)
+	limit, cancel := context.WithTimeout(ctx, r.m.slowness()*(2*r.m.probe(s.Cell).Cost(r.m, s.Cell)+10*time.Second))
 	defer cancel()
 	var w Window
 	figures, err := p.session.Measure(limit, &w)

@@ -108,12 +108,15 @@ func sendInput(ctx context.Context, name string) error {
 	return nil
 }
 
-// passSignals passes signals on, and the terminal's size when it changes.
+// passSignals passes signals on, and the terminal's size when it changes. SIGTSTP goes
+// as SIGSTOP: the command's session has no shell that could take a stop back.
 func passSignals(c *channel, terminal bool) {
 	came := make(chan os.Signal, 16)
-	signal.Notify(came, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH)
+	signal.Notify(came, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH)
 	for s := range came {
 		switch {
+		case s == unix.SIGTSTP:
+			c.sendFrame(frameSignal, []byte{byte(unix.SIGSTOP)})
 		case s != unix.SIGWINCH:
 			c.sendFrame(frameSignal, []byte{byte(s.(syscall.Signal))})
 		case terminal:

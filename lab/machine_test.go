@@ -133,6 +133,14 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 	}
 	sleeps := func() bool { _, err := try(t, l, "host1", "pgrep", "-fx", "sleep 987"); return err == nil }
 	soon(t, "the command runs", sleeps)
+	// A caller that is told to stop stops the command.
+	stopped := func() bool {
+		return in(t, l, "host1", "sh", "-c", `cut -d' ' -f3 /proc/$(pgrep -fx "sleep 987")/stat`) == "T"
+	}
+	cmd.Process.Signal(syscall.SIGTSTP)
+	soon(t, "the command is stopped", stopped)
+	cmd.Process.Signal(syscall.SIGCONT)
+	soon(t, "the command goes on", func() bool { return !stopped() })
 	cancel()
 	cmd.Wait()
 	soon(t, "the command is gone", func() bool { return !sleeps() })

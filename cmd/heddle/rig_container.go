@@ -104,7 +104,7 @@ func (r *rig) container(ctx context.Context, s *stage, host, number int, mode st
 	}
 	h := s.lab.Hosts[host]
 	id := heddle.EndpointID{Container: fmt.Sprintf("%s-%d", mode, i), IfName: "eth0"}
-	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h)}
+	place := bench.Place{Name: h.Name + "/" + id.Container, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench"}
 	if mode != bench.Control {
 		request.Netns = "/run/netns/" + id.Container
