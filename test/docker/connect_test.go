@@ -17,7 +17,7 @@ func TestReconnect(t *testing.T) {
 	h := l.Hosts[0]
 	for i, mode := range []string{"bridge", "routed"} {
 		for j, name := range []string{mode + "-one", mode + "-two"} {
-			h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode="+mode, "--subnet", fmt.Sprintf("10.%d.%d.0/24", 64+i, j), name)
+			h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode="+mode, "-o", "masquerade=true", "--subnet", fmt.Sprintf("10.%d.%d.0/24", 64+i, j), name)
 		}
 	}
 	for _, name := range []string{"docker-one", "docker-two"} {
