@@ -113,6 +113,9 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if len(f.modes) > 0 {
 		o.modes, o.insist = f.modes, true
 	}
+	if i := slices.IndexFunc(o.modes, dockers); i >= 0 && f.machines != "" {
+		return heddle.Errorf(heddle.BadArgument, "--machines with mode", o.modes[i], "its layout is made in namespaces of this machine only: choose --modes without it")
+	}
 	if f.congestion != "" {
 		o.congestion = f.congestion
 	}

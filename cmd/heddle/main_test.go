@@ -84,6 +84,7 @@ func TestExitCodes(t *testing.T) {
 		"status --wait --timeout 0s":                          2,
 		"lab exec host1 ls":                                   2,
 		"lab up --rate 10":                                    2,
+		"bench --machines 6.12 --modes host,docker-overlay":   2,
 		"lab up --hosts 0":                                    2,
 		"network list":                                        3,
 		"network create n --mode bridge --subnet 10.0.0.0/24": 3,

@@ -97,7 +97,7 @@ func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
 	if mode == bench.Native {
 		h := s.bare[host]
-		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inNetns(h.Netns)}, nil
+		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}, nil
 	}
 	if dockers(mode) {
 		return r.dockerContainer(ctx, s, host, number, mode, i)
