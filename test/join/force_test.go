@@ -28,13 +28,23 @@ func TestForceNewStore(t *testing.T) {
 	h.notForced(4, "without an embedded store", force)
 	for _, i := range []int{1, 2} {
 		h.kill(i)
-		h.run(i, "sh", "-c", "rm -r /var/lib/heddle/*")
 	}
 	h.start(3, force...)
 	if all := h.list(3); len(all) != 3 || all["host3"].State != "alive" {
 		t.Errorf("the hosts are %v", all)
 	}
 	h.attach(3, "c1")
+
+	// a keeper that was dropped and comes back is a host as others are
+	h.start(2, "--store", "embedded", "--underlay", "eth0")
+	for end := time.Now().Add(patience); !h.serves(2); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			out, _ := h.run(2, h.heddle, "status")
+			h.Fatal(out)
+		}
+	}
+	h.kill(2)
+	h.run(1, "sh", "-c", "rm -r /var/lib/heddle/*")
 
 	for _, name := range []string{"host1", "host2"} {
 		h.removed(3, name)
@@ -53,6 +63,14 @@ func TestForceNewStore(t *testing.T) {
 	h.start(3, "--store", "embedded", "--underlay", "eth0")
 	h.await(3, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
 	h.must(3, "audit")
+}
+
+// serves reports whether a network that a host makes is on host 3.
+func (h *hosts) serves(i int) bool {
+	h.Helper()
+	h.run(i, h.heddle, "network", "create", "proof", "--mode", "overlay", "--subnet", "10.30.0.0/24")
+	out, code := h.run(3, h.heddle, "network", "list")
+	return code == 0 && strings.Contains(out, "proof")
 }
 
 // notForced starts an agent that refuses the flag.
