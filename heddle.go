@@ -107,10 +107,11 @@ func CheckNetworkName(s string) error {
 	return nil
 }
 
-// Clip is what an error quotes of a text that somebody else gave: 60 bytes at most.
+// Clip is what an error quotes of a text that somebody else gave: of a long one the
+// first 60 bytes.
 func Clip(s string) string {
 	if len(s) > 60 {
-		return s[:60] + "…"
+		return strings.ToValidUTF8(s[:60], "") + "…"
 	}
 	return s
 }

@@ -83,6 +83,9 @@ type Agent struct {
 	// several endpoints want.
 	shared sync.Mutex
 
+	// forgetting lets one look at all connections of the host at a time.
+	forgetting sync.Mutex
+
 	// networkOps lets one network be created, joined or deleted at a time.
 	networkOps sync.Mutex
 	// tried holds what was found to work on this kernel; networkOps guards it.

@@ -65,7 +65,8 @@ func (a *Agent) adopt(ctx context.Context) {
 func (a *Agent) adoptLocked(ctx context.Context) {
 	v := a.opt.Cluster.View()
 	if v.Strange != nil || v.Removed {
-		return // status tells; what is there stays
+		a.heedHost() // status tells; what is there stays
+		return
 	}
 	if v.Revision > 0 {
 		a.migrate(ctx, v)
@@ -87,6 +88,24 @@ func (a *Agent) adoptLocked(ctx context.Context) {
 		}
 	})
 	a.noteUnfit(unfit)
+}
+
+// heedHost brings the plans of shared networks in line with this host alone, whose
+// IPsec policies may have changed: the hosts stay those that were known.
+func (a *Agent) heedHost() {
+	if a.host().Fabric == nil {
+		return
+	}
+	a.weave(func() {
+		for _, n := range a.Networks() {
+			if !n.Shared {
+				continue
+			}
+			if err := a.adoptNetwork(n); err != nil {
+				a.log.Warn("a network does not follow the host", "network", n.Name, "error", err)
+			}
+		}
+	})
 }
 
 // setFabric makes the cluster's view part of the host's facts.

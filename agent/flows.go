@@ -16,6 +16,8 @@ func (a *Agent) forgetFlows(of ...heddle.Endpoint) {
 		return
 	}
 	a.finished.Go(func() {
+		a.forgetting.Lock()
+		defer a.forgetting.Unlock()
 		for _, e := range of {
 			if err := a.kernel.ForgetFlows(e, a.leads); err != nil {
 				a.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)

@@ -118,7 +118,7 @@ func (a *Agent) finishLeave(id heddle.EndpointID) {
 	defer a.ids.lock(id)()
 	defer a.work()()
 	var err error
-	if r, known := a.lookup(id); known {
+	if r, known := a.lookup(id); known && a.pendingOf(id) == intentDetach {
 		if err = a.end(r); err == nil {
 			a.releaseLeft(r.Endpoint)
 		} else {

@@ -51,7 +51,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.busy() && (change != kernel.Tables || !a.frameBroken())
+			echo := a.busy() && change != kernel.Policies && (change != kernel.Tables || !a.frameBroken())
 			if !echo {
 				due = soonest
 			}

@@ -152,7 +152,7 @@ func (r roster) admittable(ctx context.Context, g guest) (store.Entry, error) {
 		return removed, err
 	}
 	if removed.Value != nil {
-		return removed, hostRemoved(g.Name)
+		return removed, cluster.RemovedError(g.Name)
 	}
 	entry, err := read(ctx, r.store, admittedKey(g.Name))
 	if err != nil || entry.Value == nil {
@@ -167,8 +167,4 @@ func (r roster) admittable(ctx context.Context, g guest) (store.Entry, error) {
 			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
 	}
 	return entry, nil
-}
-
-func hostRemoved(name string) error {
-	return heddle.Errorf(heddle.HostRemoved, "host", name, "detach its endpoints, move its state folder away, and join again with a new token")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
 )
 
 // renewRequest asks, by the old certificate, for a new one.
@@ -45,7 +46,7 @@ func (n *Node) known(ctx context.Context, r roster, c *x509.Certificate, clock t
 		err = json.Unmarshal(entry.Value, &a)
 	}
 	if err == nil && a.ID != g.ID {
-		err = hostRemoved(g.Name)
+		err = cluster.RemovedError(g.Name)
 	}
 	return g, err
 }

@@ -37,7 +37,7 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 		return err
 	}
 	if by != "" && !s.keeps(name) {
-		if gone, err := o.removed(ctx, name); err != nil {
+		if gone, err := o.removed(ctx, name, s.idOf(name)); err != nil {
 			return err
 		} else if gone {
 			return s.resumable(name, by)
@@ -101,6 +101,16 @@ func (o *Operator) spare(ctx context.Context, s state, name string) bool {
 		}
 	}
 	return 2*up > others
+}
+
+// idOf is the ID of the host of that name, "" if none is let in.
+func (s state) idOf(name string) string {
+	for _, h := range s.hosts {
+		if h.name == name {
+			return h.ID
+		}
+	}
+	return ""
 }
 
 func (s state) has(name string) bool {

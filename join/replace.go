@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -59,8 +60,8 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 }
 
 // removed reports whether the cluster has removed a host of that name, and has
-// none now.
-func (r roster) removed(ctx context.Context, name string) (bool, error) {
+// none now; and, if one of that name is let in, with an ID, that it was this one.
+func (r roster) removed(ctx context.Context, name, id string) (bool, error) {
 	self, err := read(ctx, r.store, cluster.Prefix+"hosts/"+name+"/self")
 	if err != nil || self.Value != nil {
 		return false, err
@@ -71,7 +72,7 @@ func (r roster) removed(ctx context.Context, name string) (bool, error) {
 	}
 	for _, e := range snap.Entries {
 		var was struct{ Name string }
-		if json.Unmarshal(e.Value, &was) == nil && was.Name == name {
+		if json.Unmarshal(e.Value, &was) == nil && was.Name == name && (id == "" || strings.HasSuffix(e.Key, "/"+id)) {
 			return true, nil
 		}
 	}

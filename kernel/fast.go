@@ -28,6 +28,8 @@ type fastPath struct {
 	// stale says that programs of an earlier life are at work without it: what they
 	// know would never change again.
 	stale bool
+	// stuck is why those could not be taken off.
+	stuck error
 }
 
 // SwitchOffFastPath takes the programs off all interfaces, and their maps go with
@@ -66,9 +68,10 @@ func (k *Kernel) takeStaleOff() {
 		return
 	}
 	if err := k.takeOff(); err != nil {
-		k.fast.err = errors.Join(k.fast.err, refused("take off", "the fast path", err))
+		k.fast.stuck = refused("take off", "the fast path", err)
 		return
 	}
+	k.fast.stuck = nil
 	k.fast.stale = false
 }
 
@@ -77,10 +80,10 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
 	if k.fast.fast != nil || k.fast.off || time.Now().Before(k.fast.again) {
-		return k.fast.fast, k.fast.err
+		return k.fast.fast, k.fast.why()
 	}
 	ids, err := k.programs()
-	k.fast.err, k.fast.stale = nil, err != nil || len(ids) > 0
+	k.fast.err, k.fast.stuck, k.fast.stale = nil, nil, err != nil || len(ids) > 0
 	if err == nil {
 		k.fast.fast, err = bpf.Open(ids, k.Recast)
 	}
@@ -90,7 +93,15 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 		k.fast.again = time.Now().Add(openAgain)
 		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")
 	}
-	return k.fast.fast, k.fast.err
+	return k.fast.fast, k.fast.why()
+}
+
+// why there is no fast path.
+func (f *fastPath) why() error {
+	if f.stuck != nil {
+		return errors.Join(f.err, f.stuck)
+	}
+	return f.err
 }
 
 // programs finds those of an earlier life: on the underlay, and on one port, whose

@@ -68,8 +68,8 @@ func stopped(c *conn) (all []heddle.Secured, err error) {
 			return
 		}
 		for _, zero := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
-			any := netip.PrefixFrom(zero, 0)
-			all = append(all, heddle.Secured{Local: any, Remote: any})
+			everything := netip.PrefixFrom(zero, 0)
+			all = append(all, heddle.Secured{Local: everything, Remote: everything})
 		}
 	})
 	if errors.Is(err, unix.EINVAL) {

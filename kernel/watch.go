@@ -40,6 +40,9 @@ const (
 	// Tables: somebody else changed our tables of the firewall, or it is not known what
 	// was changed.
 	Tables
+	// Policies: somebody changed what IPsec looks after, which is never an echo of our
+	// own work; or messages were lost.
+	Policies
 )
 
 // Watch signals when something of ours may have changed: it looks at each
@@ -55,9 +58,9 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	w := &watcher{own: own, changed: make(chan Change, 1)}
 	ours := &ourLinks{index: map[int]bool{}}
 	subjects := []subject{
-		{unix.NETLINK_ROUTE, watchedGroups, ours.concerns, Firm},
-		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables, Tables},
-		{unix.NETLINK_XFRM, []int{xfrmGroupPolicy}, concernsPolicies, Firm},
+		{unix.NETLINK_ROUTE, watchedGroups, ours.concerns, Firm, func() error { return ours.learn(k) }},
+		{unix.NETLINK_NETFILTER, []int{nftablesGroup}, concernsTables, Tables, nil},
+		{unix.NETLINK_XFRM, []int{xfrmGroupPolicy}, concernsPolicies, Policies, nil},
 	}
 	for i, s := range subjects {
 		f, err := k.subscribe(s.protocol, s.groups)
@@ -96,6 +99,8 @@ type subject struct {
 	concerns func(message) bool
 	// firm is what somebody else's change is.
 	firm Change
+	// relearn is called when messages were lost; nil if nothing is kept of them.
+	relearn func() error
 }
 
 // watcher passes on what its sockets hear.
@@ -133,7 +138,10 @@ func (w *watcher) pump(f *os.File, s subject) {
 		n, err := f.Read(buf)
 		switch {
 		case errors.Is(err, unix.ENOBUFS):
-			w.signal(Tables)
+			if s.relearn != nil {
+				_ = s.relearn()
+			}
+			w.signal(Policies)
 		case err != nil:
 			return
 		default:
@@ -146,7 +154,7 @@ func (w *watcher) pump(f *os.File, s subject) {
 func (w *watcher) judge(b []byte, s subject) Change {
 	msgs, err := split(b)
 	if err != nil {
-		return Tables
+		return Policies
 	}
 	var greatest Change
 	for _, m := range msgs {

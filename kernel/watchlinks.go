@@ -11,9 +11,10 @@ import (
 // neighbour names no other. On a busy LAN the kernel forgets neighbours all the time.
 type ourLinks struct{ index map[int]bool }
 
-// learn takes in the links that are there.
+// learn takes in the links that are there, and no others.
 func (o *ourLinks) learn(k *Kernel) error {
 	all, err := k.listing().links()
+	clear(o.index)
 	for _, l := range all {
 		o.index[l.index] = prefixed(l.name)
 	}

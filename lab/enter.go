@@ -117,6 +117,7 @@ func passSignals(c *channel, terminal bool) {
 		switch {
 		case s == unix.SIGTSTP:
 			c.sendFrame(frameSignal, []byte{byte(unix.SIGSTOP)})
+			unix.Kill(os.Getpid(), unix.SIGSTOP) // the caller's shell waits for that; SIGCONT comes from there, too
 		case s != unix.SIGWINCH:
 			c.sendFrame(frameSignal, []byte{byte(s.(syscall.Signal))})
 		case terminal:
