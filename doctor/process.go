@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // process is a running program in the host's own network namespace.
 type process struct {
-	pid int
+	pid, parent int
 	// name is the kernel's, cut after 15 bytes; command is the whole line.
 	name, command string
 }
@@ -44,14 +45,17 @@ func (h *Host) Processes() ([]process, error) {
 			pid, _ := strconv.Atoi(filepath.Base(f))
 			name, _ := os.ReadFile(f + "/comm")
 			line, _ := os.ReadFile(f + "/cmdline")
-			all = append(all, process{pid, strings.TrimSpace(string(name)), strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))})
+			status, _ := os.ReadFile(f + "/status")
+			parent, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(lineWith(string(status), "PPid:"), "PPid:")))
+			all = append(all, process{pid, parent, strings.TrimSpace(string(name)), strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))})
 		}
 		return all, err
 	})
 }
 
 // running returns the processes of one program, by the file name of what was
-// started or the kernel's name for it.
+// started or the kernel's name for it. A child that has its parent's whole line is
+// about to start another program, and is left out.
 func (h *Host) running(program string) (some []process) {
 	all, _ := h.Processes()
 	for _, p := range all {
@@ -60,7 +64,9 @@ func (h *Host) running(program string) (some []process) {
 			some = append(some, p)
 		}
 	}
-	return some
+	return slices.DeleteFunc(some, func(p process) bool {
+		return slices.ContainsFunc(all, func(q process) bool { return q.pid == p.parent && q.command == p.command })
+	})
 }
 
 // Agent is the process that listens on the agent's socket.

@@ -173,6 +173,7 @@ func machineFiles(t *testing.T, l *lab.Lab) {
 	}
 	// A module that nobody named loads when it is asked for.
 	in(t, l, "host1", "ip", "link", "add", "dummy7", "type", "dummy")
+	in(t, l, "host1", "ip", "link", "delete", "dummy7")
 }
 
 func machineAgents(t *testing.T, l *lab.Lab) {
