@@ -141,9 +141,9 @@ func onDocker(t *testing.T, h *docker.Host) {
 	r := ranges(3)
 	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode=ipvlan", "-o", "parent=eth0", "-o", "ipvlan_mode=l2",
 		"--ipv6", "--subnet", subnet4, "--ip-range", r[0], "--gateway", switch4, "--subnet", subnet6, "--ip-range", r[1], "--gateway", switch6, "lan")
-	h.Docker(t, "run", "-d", "--name", "d", "--network", "lan", "box", "sleep", "3600")
-	reaches(t, h, 3, "docker", "exec", "d")
-	h.Docker(t, "rm", "-f", "d")
+	h.Docker(t, "run", "-d", "--name", "one", "--network", "lan", "box", "sleep", "3600")
+	reaches(t, h, 3, "docker", "exec", "one")
+	h.Docker(t, "rm", "-f", "one")
 	h.Docker(t, "network", "rm", "lan")
 	h.StopDocker(t)
 }
