@@ -107,6 +107,10 @@ func judge(t *testing.T, console string) {
 	}
 	if !strings.Contains(console, "\nMACHINE-DONE\n") || strings.Contains(console, "FAILED ") || passed < 60 {
 		all := lines(console)
-		t.Errorf("%d checks passed, then:\n%s", passed, strings.Join(all[max(0, len(all)-80):], "\n"))
+		// the failed check last, where a summary of the output has it
+		_, failed, _ := strings.Cut(console, "\nFAILED ")
+		failed, _, _ = strings.Cut(failed, "\n")
+		t.Errorf("%d checks passed, then:\n%s\nthe failed check: %q",
+			passed, strings.Join(all[max(0, len(all)-80):], "\n"), failed)
 	}
 }
