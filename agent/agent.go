@@ -241,6 +241,9 @@ func (a *Agent) open() (err error) {
 	return err
 }
 
+// forkTime is how long a forked child may take to become another program.
+const forkTime = 3 * time.Second
+
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -250,7 +253,7 @@ func lockFolder(dir string) (*os.File, error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	// a child that a killed agent had just forked (iptables-legacy) holds the
 	// lock until it has become that program
-	for end := time.Now().Add(time.Second); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
+	for end := time.Now().Add(forkTime); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}

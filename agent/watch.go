@@ -12,9 +12,11 @@ import (
 const (
 	// patrolEvery is how often the host is compared with the plans when no
 	// event came; with very many endpoints less often, so that comparing takes
-	// no more than a fiftieth of the time.
-	patrolEvery = 5 * time.Second
-	patrolShare = 50
+	// no more than a fiftieth of the time; but where comparing is slow since
+	// the machine is busy, not more than half a minute later.
+	patrolEvery  = 5 * time.Second
+	patrolShare  = 50
+	patrolAtMost = 30 * time.Second
 	// settleAfter is how long events are collected before they are looked at.
 	settleAfter = 100 * time.Millisecond
 	// ownNoise is how long after an operation of our own its events are taken
@@ -68,7 +70,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		a.planAgain(ctx)
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
-		due, soonest = now.Add(max(patrolEvery, took*patrolShare)), now.Add(took*2)
+		due, soonest = now.Add(min(max(patrolEvery, took*patrolShare), patrolAtMost)), now.Add(took*2)
 	}
 }
 

@@ -106,7 +106,7 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 			return c.Check(ctx, heddle.EndpointID{})
 		})
 	}
-	all, err := twice(check)
+	all, err := staying(check)
 	if err != nil {
 		return unknown(err)
 	}

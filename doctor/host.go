@@ -62,7 +62,7 @@ func (l *lazy[T]) get(read func() (T, error)) (T, error) {
 }
 
 // patience is how long the agent may take for one answer.
-const patience = 2 * time.Second
+const patience = 5 * time.Second
 
 // ask calls the agent.
 func ask[T any](ctx context.Context, h *Host, call func(*client.Client, context.Context) (T, error)) (T, error) {

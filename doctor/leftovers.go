@@ -48,23 +48,24 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 	if _, err := h.Status(ctx); err != nil {
 		return nil, err
 	}
-	return twice(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
+	return staying(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
 }
 
 // settle is how long an operation under way may take to end, and the agent to
 // put back what somebody removed.
-const settle = 500 * time.Millisecond
+const settle = 2 * time.Second
 
-// twice looks again if there is something: what was on its way is no finding,
-// only what is still there counts.
-func twice(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
+// staying looks again and again if there is something: what was on its way is no
+// finding, only what is there all the time counts.
+func staying(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
 	all, err := look()
-	if err != nil || len(all) == 0 {
-		return all, err
+	for end := time.Now().Add(settle); err == nil && len(all) > 0 && time.Now().Before(end); {
+		time.Sleep(settle / 4)
+		var again []heddle.Finding
+		again, err = look()
+		all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return !slices.Contains(again, f) })
 	}
-	time.Sleep(settle)
-	again, err := look()
-	return slices.DeleteFunc(again, func(f heddle.Finding) bool { return !slices.Contains(all, f) }), err
+	return all, err
 }
 
 func lookAudit(ctx context.Context, h *Host) Finding {

@@ -117,7 +117,7 @@ func (h *Host) dates(bad func(*x509.Certificate, time.Time) bool) Finding {
 }
 
 // answers is how long a member of the store may take to take a connection.
-const answers = time.Second
+const answers = 3 * time.Second
 
 func lookStoreReach(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {

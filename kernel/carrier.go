@@ -9,7 +9,7 @@ import (
 )
 
 // carrierPatience bounds the wait for a link to begin to send.
-const carrierPatience = 100 * time.Millisecond
+const carrierPatience = time.Second
 
 // carry waits until the new links send. A link that is set up has the queue
 // "noop", which drops, until the kernel's link watch has seen the carrier

@@ -10,7 +10,7 @@ import (
 )
 
 // localPatience bounds the wait for an address to be the namespace's own.
-const localPatience = 200 * time.Millisecond
+const localPatience = 2 * time.Second
 
 // localAddress is an IPv6 address that was made a moment ago.
 type localAddress struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const agentTime = 30 * time.Second // until an agent must answer
+const agentTime = 2 * time.Minute
 
 // StartAgent starts the host's agent, for the first time or after it ended or
 // was killed, and waits until it answers. Arguments replace those it was given

@@ -138,7 +138,7 @@ func joinRoot() {
 
 // removeGroups removes the lab's groups with all that daemons made below them.
 func removeGroups(ctx context.Context, lab string) error {
-	ctx, cancel := context.WithTimeout(ctx, strayTime)
+	ctx, cancel := context.WithTimeout(ctx, groupTime)
 	defer cancel()
 	for _, h := range hierarchies() {
 		for {

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	deathTime = 15 * time.Second // a host full of containers takes a while
+	deathTime = time.Minute      // a host full of containers takes a while
 	strayTime = 3 * time.Second  // for what ends with the last process, but later
+	groupTime = 10 * time.Second // a killed process leaves its group when it has ended
 )
 
 // Down removes the lab, whatever state it is in. A lab that is gone already is

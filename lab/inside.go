@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const endTime = 10 * time.Second // until a killed program is gone
+const endTime = 30 * time.Second // until a killed program is gone
 
 // inside returns the machine's numbers of all processes of the host but its
 // init: those of containers in it too. The kernel's own threads, which a machine

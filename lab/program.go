@@ -18,7 +18,7 @@ const (
 	stateName    = "state.json" // what the init tells of its programs
 	agentProgram = "heddled"
 	tailLines    = 12
-	startTime    = 10 * time.Second // until an init has started what it was asked to
+	startTime    = 30 * time.Second // until an init has started what it was asked to
 )
 
 // program is what a host's init starts and takes in when it ends.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const relayTime = 10 * time.Second
+const relayTime = 30 * time.Second
 
 // putRelay puts a relay into the wire, unless one is there, and waits until
 // frames pass it.
