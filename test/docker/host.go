@@ -45,8 +45,13 @@ func (h *Host) TryRun(argv ...string) (string, error) {
 // environment has programs of the host use its own dockerd, whatever the caller's
 // shell is set to, and the distribution's before others: a client of another version
 // than dockerd's knows options that it does not.
+// HEDDLE_DOCKER is the folder of another engine's programs: see fetch-engine.sh.
 func environment() []string {
-	all := []string{"NO_COLOR=1", "HOME=/run", "PATH=/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")}
+	path := "/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")
+	if engine := os.Getenv("HEDDLE_DOCKER"); engine != "" {
+		path = engine + ":" + path
+	}
+	all := []string{"NO_COLOR=1", "HOME=/run", "PATH=" + path}
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "DOCKER_") && name != "HOME" && name != "PATH" {
 			all = append(all, v)

@@ -2,7 +2,8 @@
 // a plugin to a real agent, and compares its answers.
 //
 // A recording has a call a line: path, body, and the answer that the engine was
-// content with. Engine 20.10's is of Debian's dockerd; 28.5's of libnetwork, the
+// content with. Those of engines 20.10 (Debian) and 29.8 are of a real dockerd
+// (TestRecord of test/docker makes such); 28.5's is of libnetwork, the
 // part of the engine that talks to network plugins, as of that version.
 package replay_test
 
@@ -134,7 +135,7 @@ func nothingLeft(t *testing.T, a *cell.Agent) {
 	}
 }
 
-var engines = []string{"20.10", "28.5"}
+var engines = []string{"20.10", "28.5", "29.8"}
 
 // TestEngines plays each recording as it is.
 func TestEngines(t *testing.T) {
