@@ -31,13 +31,13 @@ func TestNetworkManager(t *testing.T) {
 	cell.Sh(t, `for i in 1 2; do ip link add nic$i address 02:00:00:00:0$i:01 type veth peer name far$i; ip link set far$i up; done`)
 	t.Cleanup(func() { cell.TrySh("ip link del nic1; ip link del nic2") })
 	managed := func(name string, want bool) error {
-		out, err := cell.TrySh("nmcli -t -f DEVICE,STATE device")
+		out := devices(t)
 		for _, line := range strings.Split(out, "\n") {
 			if device, state, _ := strings.Cut(line, ":"); device == name && (state != "unmanaged") == want {
 				return nil
 			}
 		}
-		return fmt.Errorf("%s should be managed: %v; %v\n%s", name, want, err, out)
+		return fmt.Errorf("%s should be managed: %v\n%s", name, want, out)
 	}
 	world.Within(t, slowly, "NetworkManager's interest", func() error { return managed("nic1", true) })
 
@@ -58,6 +58,18 @@ func TestNetworkManager(t *testing.T) {
 	}
 	must(t, m.Free(n.MAC))
 	world.Within(t, slowly, "NetworkManager's interest again", func() error { return managed("nic1", true) })
+}
+
+// devices is what NetworkManager says of its devices, once it says anything.
+func devices(t *testing.T) (out string) {
+	t.Helper()
+	world.Within(t, slowly, "nmcli", func() (err error) {
+		if out, err = cell.TrySh("nmcli -t -f DEVICE,STATE device"); err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	return out
 }
 
 // startNetworkManager runs it in the cell, with a bus, configuration and state

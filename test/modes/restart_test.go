@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,53 +16,6 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
-
-// stream is a ping that runs beside a test.
-type stream struct {
-	cmd *exec.Cmd
-	out strings.Builder
-}
-
-// flow starts a ping every 10 ms.
-func flow(t *testing.T, from world.Place, to netip.Addr) *stream {
-	t.Helper()
-	s := &stream{cmd: exec.Command("ping", "-n", "-i0.01", "-W1", to.String())}
-	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
-	must(t, from.Do(s.cmd.Start))
-	t.Cleanup(func() { s.cmd.Process.Kill() })
-	return s
-}
-
-var (
-	sequence    = regexp.MustCompile(`icmp_seq=(\d+)`)
-	transmitted = regexp.MustCompile(`(\d+) packets transmitted`)
-)
-
-// tail is how many packets may be on their way when a ping is ended, on a busy
-// machine; it goes on for twice as many before, so that none sent until end was
-// called is among them.
-const tail = 50
-
-// end ends the ping and fails the test if a packet sent until now is missing.
-func (s *stream) end(t *testing.T) {
-	t.Helper()
-	time.Sleep(2 * tail * 10 * time.Millisecond)
-	s.cmd.Process.Signal(os.Interrupt)
-	s.cmd.Wait()
-	next := 1
-	for _, m := range sequence.FindAllStringSubmatch(s.out.String(), -1) {
-		n, _ := strconv.Atoi(m[1])
-		if n != next {
-			t.Errorf("%v: packets %d to %d are lost", s.cmd.Args, next, n-1)
-		}
-		next = n + 1
-	}
-	if m := transmitted.FindStringSubmatch(s.out.String()); m == nil || next <= 10 {
-		t.Errorf("%v: hardly an answer:\n%s", s.cmd.Args, s.out.String())
-	} else if sent, _ := strconv.Atoi(m[1]); sent > next+tail {
-		t.Errorf("%v: %d packets sent, the last answer is %d", s.cmd.Args, sent, next-1)
-	}
-}
 
 // TestRestart: an agent that ends and starts anew loses no packet, breaks no
 // connection, and knows its endpoints.
@@ -79,10 +29,7 @@ func TestRestart(t *testing.T) {
 		talk := conversation(t, w.Outside, netip.AddrPortFrom(world.Host4, 8080))
 		out := conversation(t, b.Place, netip.AddrPortFrom(world.Outside6, 7000))
 		whole := w.Host.Dump(t) + a.Dump(t)
-		flows := []*stream{}
-		for _, to := range all(b.Addrs(), outsideAddrs) {
-			flows = append(flows, flow(t, a.Place, to))
-		}
+		flows := a.Stream(t, 10*time.Millisecond, all(b.Addrs(), outsideAddrs)...)
 		before := w.Endpoints()
 		for range 3 {
 			time.Sleep(200 * time.Millisecond)
@@ -90,9 +37,7 @@ func TestRestart(t *testing.T) {
 			talk("again")
 			out("again")
 		}
-		for _, f := range flows {
-			f.end(t)
-		}
+		flows()
 		if after := w.Endpoints(); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("endpoints before %v, after %v", before, after)
 		}
