@@ -48,7 +48,7 @@ func TestNetworkManager(t *testing.T) {
 	for range 2 { // gone and back, as a NIC comes back, beside one that is not ours
 		cell.Sh(t, `ip link set nic1 netns c1 name eth0; ip link set nic2 netns c1 name eth2`)
 		lan.Sh(t, "ip link set eth0 up; ip link set eth0 down")
-		lan.Sh(t, "ip link set eth0 netns %d name nic1; ip link set eth2 netns %d name nic2", os.Getpid(), os.Getpid())
+		lan.Sh(t, "ip link set eth0 name nic1; ip link set nic1 netns %d; ip link set eth2 netns %d name nic2", os.Getpid(), os.Getpid())
 		cell.Sh(t, "ip address add 10.51.0.2/24 dev nic1; ip link set nic1 up")
 		world.Within(t, slowly, "NetworkManager's interest in the other", func() error { return managed("nic2", true) })
 		for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
