@@ -70,8 +70,16 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		a.planAgain(ctx)
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
-		due, soonest = now.Add(min(max(patrolEvery, took*patrolShare), patrolAtMost)), now.Add(took*2)
+		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
 	}
+}
+
+// patrolAfter is when the next comparison is due, after one that took so long.
+func (a *Agent) patrolAfter(took time.Duration) time.Duration {
+	if a.opt.Patrol > 0 {
+		return a.opt.Patrol
+	}
+	return min(max(patrolEvery, took*patrolShare), patrolAtMost)
 }
 
 // busy reports whether an operation of our own has just ended or is under way.

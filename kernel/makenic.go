@@ -125,6 +125,12 @@ func moveRequest(index int, to *Netns, name string, newIndex int) *nl.NetlinkReq
 	return r
 }
 
+func renameRequest(index int, name string) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(textAttr(unix.IFLA_IFNAME, name))
+	return r
+}
+
 func aliasRequest(index int, alias string) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	r.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(alias)))

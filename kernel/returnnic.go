@@ -120,6 +120,10 @@ func (h *homecoming) moveHome(l linkState) error {
 	if err != nil {
 		return err
 	}
+	// The kernel tells of a link that arrives by the name that it had, and then of the
+	// new one: a NIC manager would meet it by the container's. Where the container has
+	// another link of the name, it is so.
+	_ = h.pod.rt.execute(renameRequest(index, name))
 	if h.pod.rt.execute(moveRequest(index, h.host.ns, name, h.n.Was.Index)) == nil {
 		return nil
 	}
@@ -148,9 +152,7 @@ func (h *homecoming) rename() error {
 	if err != nil || name == h.name {
 		return err
 	}
-	r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
-	r.AddData(textAttr(unix.IFLA_IFNAME, name))
-	if err := h.host.rt.execute(raiseLink(h.index, false), r); err != nil {
+	if err := h.host.rt.execute(raiseLink(h.index, false), renameRequest(h.index, name)); err != nil {
 		return err
 	}
 	h.name = name

@@ -19,10 +19,13 @@ func churnAttacks() []doorAttack {
 	return []doorAttack{
 		{class: "flush", name: "firewall flushed", try: func(t *testing.T, h *hall) bool {
 			cell.Sh(t, "nft flush ruleset")
-			return !within(world.RepairTime+world.Patience, func() bool { return guardThere() })
+			return !within(world.RepairTime+world.Patience, guardThere)
 		}, control: func(t *testing.T, h *hall) bool {
-			cell.Sh(t, "nft delete table bridge heddle; ! nft list table bridge heddle 2>/dev/null")
-			return within(world.RepairTime+world.Patience, func() bool { return guardThere() }) // mended, for those to come
+			const handle = "nft -a list table bridge heddle | head -n1" // as nft numbers it
+			old := cell.Sh(t, handle)
+			cell.Sh(t, "nft delete table bridge heddle")
+			// mended, for those to come, by another table
+			return within(world.RepairTime+world.Patience, guardThere) && cell.Sh(t, handle) != old
 		}},
 		{class: "own-end", name: "eth0 deleted again and again", try: func(t *testing.T, h *hall) bool {
 			return h.mishandled(t, "for i in 1 2 3 4 5; do ip link del eth0 2>/dev/null || true; sleep 0.1; done")
@@ -63,15 +66,6 @@ func churnAttacks() []doorAttack {
 			})
 		}},
 	}
-}
-
-func within(limit time.Duration, look func() bool) bool {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if look() {
-			return true
-		}
-	}
-	return false
 }
 
 // guardThere reports whether the bridge's guard has its rules and elements.
@@ -143,7 +137,7 @@ func (h *hall) distracted(t *testing.T, by func()) bool {
 				return
 			default:
 			}
-			limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+			limited, cancel := context.WithTimeout(ctx, 6*world.Patience)
 			err := h.ask(idOf("patient"), "/run/netns/patient")
 			_, gone := h.Detach(limited, idOf("patient"))
 			cancel()

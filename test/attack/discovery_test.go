@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -63,7 +62,7 @@ func redirect(s *scene) [][]byte {
 
 // hostRoutes watches for a route that an advertisement gave the host.
 func hostRoutes(t *testing.T, s *scene) func() bool {
-	return advertised(func() string { return s.w.Host.Sh(t, "ip -6 route; ip -6 address") })
+	return s.advertised(func() string { return s.w.Host.Sh(t, "ip -6 route; ip -6 address") })
 }
 
 // victimRoutes watches the same in a neighbour that does listen to
@@ -73,13 +72,14 @@ func victimRoutes(t *testing.T, s *scene) func() bool {
 	t.Cleanup(func() {
 		s.victim.Sh(t, "sysctl -qw net.ipv6.conf.eth0.accept_ra=0; ip -6 route flush proto ra; ip -6 address flush dynamic")
 	})
-	return advertised(func() string { return s.victim.Sh(t, "ip -6 route; ip -6 address") })
+	return s.advertised(func() string { return s.victim.Sh(t, "ip -6 route; ip -6 address") })
 }
 
-func advertised(look func() string) func() bool {
+func (s *scene) advertised(look func() string) func() bool {
 	return func() bool {
-		time.Sleep(2 * world.Quiet)
-		seen := look()
-		return strings.Contains(seen, "2001:db8:bad:") || strings.Contains(seen, "proto ra")
+		return s.sees(func() bool {
+			seen := look()
+			return strings.Contains(seen, "2001:db8:bad:") || strings.Contains(seen, "proto ra")
+		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -97,7 +96,7 @@ func idOf(pod string) heddle.EndpointID { return heddle.EndpointID{Container: po
 
 // ask attaches by a path.
 func (h *hall) ask(id heddle.EndpointID, path string, ports ...heddle.PortMapping) error {
-	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 6*world.Patience)
 	defer cancel()
 	_, err := h.Attach(limited, heddle.AttachRequest{Network: "net", ID: id, Netns: path, Ports: ports})
 	return err

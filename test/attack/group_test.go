@@ -64,7 +64,9 @@ func redirected(t *testing.T, s *scene) func() bool {
 	look := func() string { return s.victim.Sh(t, "ip route get %s", world.Beyond4) }
 	s.victim.Reaches(t, s.attacker.V4()) // or the kernel would first look for the new gateway
 	s.victim.Sh(t, "sysctl -qw net.ipv4.conf.all.accept_redirects=1 net.ipv4.conf.eth0.accept_redirects=1 net.ipv4.conf.eth0.secure_redirects=0")
-	return soon(func() bool { return contains(look(), "via "+s.attacker.V4().String()) })
+	return func() bool {
+		return s.sees(func() bool { return contains(look(), "via "+s.attacker.V4().String()) })
+	}
 }
 
 // oversized sends more than the MTU, with a link that was told to.

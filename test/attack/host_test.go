@@ -42,9 +42,9 @@ func syn(src, dst heddle.MAC, from, to netip.Addr) []byte {
 func answered(t *testing.T, s *scene) func() bool {
 	c := s.attacker.Capture(t, "eth0")
 	return func() bool {
-		return world.Count(c.Stop(), func(f world.Frame) bool {
+		return s.saw(c, func(f world.Frame) bool {
 			tcp, ok := f.Packet().TransportLayer().(*layers.TCP)
 			return ok && !f.Out && tcp.SYN && tcp.ACK
-		}) > 0
+		})
 	}
 }

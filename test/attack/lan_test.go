@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gopacket/gopacket/layers"
 
@@ -25,12 +27,12 @@ func lanAttacks() []attack {
 		{class: "lan", name: "gateway's IPv6 address from the LAN", modes: both, reason: "isolated", unguard: openGates, try: fromLAN(gateway6)},
 		{class: "lan", name: "port published on the loopback from the LAN", modes: both, reason: "loopback", try: loopbackFromLAN},
 		{class: "portmap", name: "port published on the loopback, at the host's address", modes: both, try: func(t *testing.T, s *scene) bool {
-			return answers(s.w.Outside, "attacker", netip.AddrPortFrom(world.Host4, 8080))
+			return s.answers(s.w.Outside, "attacker", netip.AddrPortFrom(world.Host4, 8080))
 		}, unguard: func(s *scene) string {
 			return fmt.Sprintf("nft add element inet heddle any4 { tcp . 8080 : %s . 80 }", s.attacker.V4())
 		}},
 		{class: "portmap", name: "same port of another address", modes: both, try: func(t *testing.T, s *scene) bool {
-			return answers(s.victim.Place, "attacker", netip.AddrPortFrom(world.Outside4, 8081))
+			return s.answers(s.victim.Place, "attacker", netip.AddrPortFrom(world.Outside4, 8081))
 		}, unguard: func(s *scene) string {
 			return fmt.Sprintf("nft insert rule inet heddle dstnat meta nfproto ipv4 tcp dport 8081 dnat ip to %s:80", s.attacker.V4())
 		}},
@@ -44,15 +46,15 @@ func victim6(s *scene) netip.Addr { return s.victim.V6() }
 func openGates(*scene) string { return "nft flush chain inet heddle input" }
 
 // answers reports whether the server of that name answers.
-func answers(from world.Place, server string, at netip.AddrPort) bool {
-	got, err := from.AskFrom("tcp", netip.AddrPort{}, at, world.Refusal)
+func (s *scene) answers(from world.Place, server string, at netip.AddrPort) bool {
+	got, err := from.AskFrom("tcp", netip.AddrPort{}, at, max(s.limit(), world.Refusal))
 	return err == nil && got.Server == server
 }
 
 // fromLAN calls the host's service on a gateway's address.
 func fromLAN(gateway func(s *scene) netip.Addr) func(t *testing.T, s *scene) bool {
 	return func(t *testing.T, s *scene) bool {
-		return answers(s.w.Outside, "host", netip.AddrPortFrom(gateway(s), loopPort))
+		return s.answers(s.w.Outside, "host", netip.AddrPortFrom(gateway(s), loopPort))
 	}
 }
 
@@ -96,11 +98,17 @@ func allPorts(of func(s *scene) netip.Addr) func(t *testing.T, s *scene) bool {
 			frames = append(frames, segment(e, from, to, 6666, uint16(port)))
 		}
 		c := s.w.Outside.Capture(t, "eth0")
-		s.w.Outside.Send(t, "eth0", frames...)
-		return world.Count(c.Stop(), func(f world.Frame) bool {
+		for some := range slices.Chunk(frames, 256) { // the host's queue takes some hundred
+			s.w.Outside.Send(t, "eth0", some...)
+			time.Sleep(time.Millisecond)
+		}
+		return s.saw(c, func(f world.Frame) bool {
+			if f.Out {
+				return false
+			}
 			tcp, ok := f.Packet().TransportLayer().(*layers.TCP)
-			return ok && !f.Out && tcp.DstPort == 6666
-		}) > 0
+			return ok && tcp.DstPort == 6666
+		})
 	}
 }
 
@@ -109,10 +117,10 @@ func allPorts(of func(s *scene) netip.Addr) func(t *testing.T, s *scene) bool {
 func loopbackFromLAN(t *testing.T, s *scene) bool {
 	c := s.attacker.Capture(t, "eth0")
 	s.w.Outside.Send(t, "eth0", segment(fromOutside(t, s, ip4), world.Outside4, loopback4, 6667, 8080))
-	return world.Count(c.Stop(), func(f world.Frame) bool {
+	return s.saw(c, func(f world.Frame) bool {
 		tcp, ok := f.Packet().TransportLayer().(*layers.TCP)
 		return ok && !f.Out && tcp.DstPort == 80 && tcp.SrcPort == 6667
-	}) > 0
+	})
 }
 
 func contains(text, part string) bool { return strings.Contains(text, part) }

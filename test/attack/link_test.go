@@ -100,5 +100,5 @@ func manyMACs(s *scene) [][]byte {
 func learns(t *testing.T, s *scene) func() bool {
 	size := func() int { return strings.Count(s.w.Host.Sh(t, "bridge fdb show br %s", s.net.BridgeName(0)), "\n") }
 	before := size()
-	return func() bool { return size() > before }
+	return func() bool { return s.sees(func() bool { return size() > before }) }
 }

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
@@ -143,29 +142,16 @@ func proxy(t *testing.T, s *scene) bool {
 		sysctl -qw net.ipv4.conf.eth0.proxy_arp=1 net.ipv4.conf.eth0.forwarding=1 net.ipv4.neigh.eth0.proxy_delay=0`, absent)
 	defer s.rogue.Sh(t, "ip link del own0; sysctl -qw net.ipv4.conf.eth0.proxy_arp=0 net.ipv4.conf.eth0.forwarding=0")
 	say(t, s.victim.Place, absent, mark)
-	return soon(func() bool {
+	return s.sees(func() bool {
 		return strings.Contains(s.victim.Sh(t, "ip neigh show %s dev eth0", absent), string(s.rogue.Endpoint.MAC))
-	})()
+	})
 }
 
 // listening is a capture of what the witness tells the victim.
 func listening(t *testing.T, s *scene) bool {
 	s.witness.Sh(t, "ip neigh replace %s lladdr %s dev eth0 nud permanent", s.victim.V4(), s.victim.Endpoint.MAC)
 	defer s.witness.Sh(t, "ip neigh del %s dev eth0", s.victim.V4())
-	came := arrives(s.rogue.Place, "eth0")(t, s)
+	came := s.arrives(t, s.rogue.Place, "eth0")
 	say(t, s.witness.Place, s.victim.V4(), mark)
 	return came()
-}
-
-// soon asks a few times, for as long as an answer may be on its way.
-func soon(look func() bool) func() bool {
-	return func() bool {
-		for range 10 {
-			if look() {
-				return true
-			}
-			time.Sleep(world.Quiet / 3)
-		}
-		return false
-	}
 }

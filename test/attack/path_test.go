@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // pathAttacks inject through paths, ids and names.
@@ -36,11 +37,13 @@ func pathAttacks() []doorAttack {
 		{class: "path", name: "a FIFO that waits for a reader", try: func(t *testing.T, h *hall) bool {
 			return wakes(t, h, func(path string) { h.ask(idOf("fifo"), path) })
 		}, control: func(t *testing.T, h *hall) bool {
-			return wakes(t, h, func(path string) {
-				if fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
-					time.Sleep(100 * time.Millisecond)
-					unix.Close(fd)
-				}
+			return within(world.Patience, func() bool {
+				return wakes(t, h, func(path string) {
+					if fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+						time.Sleep(100 * time.Millisecond)
+						unix.Close(fd)
+					}
+				})
 			})
 		}},
 		{class: "path", name: "ids and interface names that are paths", try: badIDs, control: func(t *testing.T, h *hall) bool {

@@ -17,6 +17,7 @@ import (
 // scene is where the attacks happen: an attacker and neighbours on one network,
 // and containers on others.
 type scene struct {
+	eye
 	w    *world.World
 	mode string
 	// nf: bridged frames pass the IP firewall too.
@@ -147,10 +148,7 @@ func (s *scene) listen(t *testing.T) {
 // atLoopback watches for what the services hear.
 func atLoopback(_ *testing.T, s *scene) func() bool {
 	before := s.heard.Load()
-	return func() bool {
-		time.Sleep(2 * world.Quiet)
-		return s.heard.Load() > before
-	}
+	return func() bool { return s.sees(func() bool { return s.heard.Load() > before }) }
 }
 
 // hop is the MAC by which the attacker sends to a container of its network: the
@@ -193,9 +191,10 @@ func believes(claimed func(s *scene) netip.Addr) func(t *testing.T, s *scene) fu
 		s.victim.Sh(t, "sysctl -qw net.ipv4.neigh.eth0.locktime=0; ip neigh flush dev eth0")
 		s.victim.Reaches(t, to)
 		return func() bool {
-			time.Sleep(world.Quiet)
-			entry := s.victim.Sh(t, "ip neigh show %s dev eth0", to)
-			return strings.Contains(entry, string(s.attacker.Endpoint.MAC))
+			return s.sees(func() bool {
+				entry := s.victim.Sh(t, "ip neigh show %s dev eth0", to)
+				return strings.Contains(entry, string(s.attacker.Endpoint.MAC))
+			})
 		}
 	}
 }

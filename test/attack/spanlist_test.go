@@ -41,12 +41,12 @@ func (s *spanScene) outer(e *layers.Ethernet, src, dst netip.Addr, payload []byt
 func inDevice(host int) func(t *testing.T, s *spanScene) func() bool {
 	return func(t *testing.T, s *spanScene) func() bool {
 		h := s.Hosts[host]
-		return arrives(h.Place, h.Tunnel())(t, nil)
+		return s.arrives(t, h.Place, h.Tunnel())
 	}
 }
 
 func atPod(pick func(s *spanScene) *span.Pod) func(t *testing.T, s *spanScene) func() bool {
-	return func(t *testing.T, s *spanScene) func() bool { return arrives(pick(s).Place, "eth0")(t, nil) }
+	return func(t *testing.T, s *spanScene) func() bool { return s.arrives(t, pick(s).Place, "eth0") }
 }
 
 var (
@@ -57,7 +57,7 @@ var (
 // atService watches whether a service of the first host hears.
 func atService(_ *testing.T, s *spanScene) func() bool {
 	before := s.heard.Load()
-	return func() bool { return soon(func() bool { return s.heard.Load() > before })() }
+	return func() bool { return s.sees(func() bool { return s.heard.Load() > before }) }
 }
 
 // wireAttacks come from a machine on the underlay that is no host.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -73,10 +72,7 @@ func neighbours(part string) func(t *testing.T, s *scene) func() bool {
 	return func(t *testing.T, s *scene) func() bool {
 		count := func() int { return strings.Count(s.w.Host.Sh(t, "ip -4 neigh show"), part) }
 		before := count()
-		return func() bool {
-			time.Sleep(2 * world.Quiet)
-			return count()-before > flood/10
-		}
+		return func() bool { return s.sees(func() bool { return count()-before > flood/10 }) }
 	}
 }
 
@@ -97,10 +93,7 @@ func connections(t *testing.T, s *scene) func() bool {
 		return n
 	}
 	before := count()
-	return func() bool {
-		time.Sleep(2 * world.Quiet)
-		return count()-before > flood/10
-	}
+	return func() bool { return s.sees(func() bool { return count()-before > flood/10 }) }
 }
 
 // TestOwnARP: what keeps made-up neighbours out lets a container ask that has

@@ -56,7 +56,7 @@ func inTunnel(v6 bool) func(t *testing.T, s *scene) func() bool {
 			local = world.Host6
 		}
 		s.w.Host.Sh(t, "ip link add vx0 type vxlan id %d dstport 4789 nolearning local %s; ip link set vx0 up", tunnelID, local)
-		came := arrives(s.w.Host, "vx0")(t, s)
+		came := s.arrives(t, s.w.Host, "vx0")
 		return func() bool {
 			defer s.w.Host.Sh(t, "ip link del vx0")
 			return came()
@@ -66,14 +66,14 @@ func inTunnel(v6 bool) func(t *testing.T, s *scene) func() bool {
 
 // carries watches for what the host hears of a protocol of its own.
 func carries(protocol string) func(t *testing.T, s *scene) func() bool {
-	return func(t *testing.T, _ *scene) func() bool {
+	return func(t *testing.T, s *scene) func() bool {
 		c, err := net.ListenPacket(protocol, netip.IPv4Unspecified().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return func() bool {
 			defer c.Close()
-			c.SetReadDeadline(time.Now().Add(2 * world.Quiet))
+			c.SetReadDeadline(time.Now().Add(s.limit()))
 			_, _, err := c.ReadFrom(make([]byte, 2048))
 			return err == nil
 		}

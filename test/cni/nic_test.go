@@ -22,8 +22,15 @@ func TestNIC(t *testing.T) {
 	look := func() string {
 		return cell.Sh(t, `for i in 1 2; do ip -o address show dev nic$i | sed 's/valid_lft.*//'; ip route show table all dev nic$i | sed 's/ linkdown//'; ip -6 route show dev nic$i; done`)
 	}
-	time.Sleep(2 * time.Second) // carriers and link-local routes
-	before := look()
+	before := ""
+	// a carrier is noticed within a second, and the link-local routes come
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(1500 * time.Millisecond) {
+		if now := look(); now == before {
+			break
+		} else {
+			before = now
+		}
+	}
 	plugin := `"mode":"direct","options":{"nics":"nic1,nic2"}`
 	l := chain(t, "1.1.0", plugin+`,"args":{"cni":{"nic":"nic2"}}`)
 	c := container(t, "c1")
@@ -57,7 +64,7 @@ func TestNIC(t *testing.T) {
 	cell.Sh(t, "ip netns del c2") // and only then its DEL
 	h.mustDel(both, second)
 	h.mustDel(both, second)
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && look() != before; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && look() != before; time.Sleep(100 * time.Millisecond) {
 	}
 	if after := look(); after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)

@@ -37,7 +37,7 @@ func TestEveryVersion(t *testing.T) {
 				t.Errorf("%s: CHECK: %v", version, err)
 			}
 		}
-		cell.Sh(t, "ip netns exec %s ping -c1 -W2 192.0.2.2", c.ContainerID)
+		cell.Sh(t, "ip netns exec %s ping -c1 -w30 192.0.2.2", c.ContainerID)
 		h.mustDel(l, c)
 		if code(h.CheckNetworkList(ctx, l, c)) == 0 && version == "1.1.0" {
 			t.Error("CHECK after DEL passed")

@@ -56,12 +56,14 @@ func dockerStory(t *testing.T, backend string) {
 // outside, and that Docker can still publish a port and make a network.
 func (r *room) dockerWorks(t *testing.T, when string) {
 	t.Helper()
-	out := r.run(t, "docker", "run", "--rm", "box", "/bin/ping", "-c1", "-W3", addresses["out"][0])
+	// the port of a container that has just started may not forward yet
+	reach := []string{"box", "/bin/busybox", "sh", "-c", "for i in 0 1 2 3 4 5 6 7 8 9; do /bin/ping -c1 -W3 " + addresses["out"][0] + " && exit; done; exit 1"}
+	out := r.run(t, append([]string{"docker", "run", "--rm"}, reach...)...)
 	if !strings.Contains(out, " 0% packet loss") {
 		t.Fatalf("%s: %s", when, out)
 	}
 	r.run(t, "docker", "network", "create", "extra")
-	r.run(t, "docker", "run", "--rm", "--network", "extra", "--publish", "8088:80", "box", "/bin/ping", "-c1", "-W3", addresses["out"][0])
+	r.run(t, append([]string{"docker", "run", "--rm", "--network", "extra", "--publish", "8088:80"}, reach...)...)
 	r.run(t, "docker", "network", "rm", "extra")
 }
 
@@ -102,7 +104,7 @@ func (r *room) dockerd(t *testing.T) *daemon {
 			}
 		}
 	})
-	for range 300 {
+	for range 1800 {
 		probe := r.args("docker", "info")
 		if exec.Command(probe[0], probe[1:]...).Run() == nil {
 			return d
@@ -123,7 +125,7 @@ func (d *daemon) stop(t *testing.T) {
 	go func() { d.cmd.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		d.cmd.Process.Kill()
 		<-done
 		t.Errorf("dockerd did not stop:\n%s", d.log.String())

@@ -97,7 +97,7 @@ func (l *lab) own(t *testing.T, command string) {
 	}
 	t.Cleanup(func() { stdin.Close(); cmd.Wait() })
 	fmt.Fprintln(stdin, command)
-	for range 100 {
+	for range 3000 {
 		if strings.Contains(l.dump(t), "table inet owned") {
 			return
 		}

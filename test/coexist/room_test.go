@@ -33,7 +33,7 @@ func (l *lab) room(t *testing.T) *room {
 	}
 	r := &room{holder: strconv.Itoa(holder.Process.Pid)}
 	t.Cleanup(func() { holder.Process.Kill(); holder.Wait() })
-	for range 250 {
+	for range 3000 {
 		if exec.Command("test", "-e", "/proc/"+r.holder+"/root/run/ready").Run() == nil {
 			return r
 		}

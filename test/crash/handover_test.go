@@ -66,7 +66,7 @@ func handovers(mode string) []operation {
 
 // noticed waits until the agent knows where the link is, or is dead.
 func noticed(a *cell.Agent, id heddle.EndpointID) error {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		all, err := a.Endpoints(ctx)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func leave(a *cell.Agent, id heddle.EndpointID, calls ...string) error {
 		}
 		answer.Body.Close()
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if all, err := a.Endpoints(ctx); err != nil || len(all) == 0 {
 			return err
 		}

@@ -31,13 +31,13 @@ func TestNetworkManager(t *testing.T) {
 	cell.Sh(t, `for i in 1 2; do ip link add nic$i address 02:00:00:00:0$i:01 type veth peer name far$i; ip link set far$i up; done`)
 	t.Cleanup(func() { cell.TrySh("ip link del nic1; ip link del nic2") })
 	managed := func(name string, want bool) error {
-		out, err := cell.TrySh("nmcli -t -f DEVICE,STATE device")
+		out := devices(t)
 		for _, line := range strings.Split(out, "\n") {
 			if device, state, _ := strings.Cut(line, ":"); device == name && (state != "unmanaged") == want {
 				return nil
 			}
 		}
-		return fmt.Errorf("%s should be managed: %v; %v\n%s", name, want, err, out)
+		return fmt.Errorf("%s should be managed: %v\n%s", name, want, out)
 	}
 	world.Within(t, slowly, "NetworkManager's interest", func() error { return managed("nic1", true) })
 
@@ -48,7 +48,7 @@ func TestNetworkManager(t *testing.T) {
 	for range 2 { // gone and back, as a NIC comes back, beside one that is not ours
 		cell.Sh(t, `ip link set nic1 netns c1 name eth0; ip link set nic2 netns c1 name eth2`)
 		lan.Sh(t, "ip link set eth0 up; ip link set eth0 down")
-		lan.Sh(t, "ip link set eth0 netns %d name nic1; ip link set eth2 netns %d name nic2", os.Getpid(), os.Getpid())
+		lan.Sh(t, "ip link set eth0 name nic1; ip link set nic1 netns %d; ip link set eth2 netns %d name nic2", os.Getpid(), os.Getpid())
 		cell.Sh(t, "ip address add 10.51.0.2/24 dev nic1; ip link set nic1 up")
 		world.Within(t, slowly, "NetworkManager's interest in the other", func() error { return managed("nic2", true) })
 		for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -58,6 +58,18 @@ func TestNetworkManager(t *testing.T) {
 	}
 	must(t, m.Free(n.MAC))
 	world.Within(t, slowly, "NetworkManager's interest again", func() error { return managed("nic1", true) })
+}
+
+// devices is what NetworkManager says of its devices, once it says anything.
+func devices(t *testing.T) (out string) {
+	t.Helper()
+	world.Within(t, slowly, "nmcli", func() (err error) {
+		if out, err = cell.TrySh("nmcli -t -f DEVICE,STATE device"); err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+	return out
 }
 
 // startNetworkManager runs it in the cell, with a bus, configuration and state

@@ -321,7 +321,7 @@ func TestDrift(t *testing.T) {
 		a, b := w.Engine(t, "a", "net"), w.Engine(t, "b", "net")
 		noticed(t, w, a)
 		cell.Sh(t, "nft flush ruleset; ip -6 neigh flush nud permanent; ip neigh flush nud permanent")
-		world.Soon(t, "the firewall is back", func() error {
+		world.Within(t, 20*world.Patience, "the firewall is back", func() error {
 			found, err := w.Audit()
 			if err == nil && len(found) > 0 {
 				err = errors.New(found[0].Object)

@@ -196,7 +196,8 @@ func TestTakenOver(t *testing.T) {
 	_, err := w.Attach(ctx, q)
 	wantCode(t, err, heddle.AddressTaken)
 	place.Delete()
-	world.Soon(t, "the kernel has removed the link", func() error {
+	// the kernel takes the namespaces of the whole machine down one after another
+	world.Within(t, 20*world.Patience, "the kernel has removed the link", func() error {
 		if out, err := (world.Place{}).TrySh("ip link show dev " + reply.Endpoint.ID.PortName()); err == nil {
 			return errors.New(out)
 		}

@@ -53,20 +53,21 @@ func (d *daemon) stop() {
 // ready waits until it answers.
 func (d *daemon) ready(t testing.TB) *daemon {
 	t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if s, err := d.Status(ctx); err == nil && s.Ready {
 			return d
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal("heddled does not answer")
+	d.cmd.Process.Kill()
+	d.cmd.Wait()
+	t.Fatalf("heddled does not answer:\n%s", d.output.String())
 	return nil
 }
 
 // exit waits until it ends by itself and returns its exit code and words.
 func (d *daemon) exit(t testing.TB) (int, string) {
 	t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { d.cmd.Process.Kill() })
+	timer := time.AfterFunc(2*time.Minute, func() { d.cmd.Process.Kill() })
 	defer timer.Stop()
 	d.cmd.Wait()
 	return d.cmd.ProcessState.ExitCode(), d.output.String()

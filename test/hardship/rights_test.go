@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 const unitFile = "../../packaging/systemd/heddled.service"
@@ -46,7 +47,7 @@ func TestUnitRights(t *testing.T) {
 		createNetwork(t, a, mode, 0)
 		attach(t, a, 0, "one")
 		end := startPing(t, "one", attach(t, a, 0, "two"))
-		for name, unshare := range map[string]string{"user": "setpriv --reuid=65534 --regid=65534 --clear-groups sleep 60", "userns": "unshare -U -r -n sleep 60"} {
+		for name, unshare := range map[string]string{"user": "setpriv --reuid=65534 --regid=65534 --clear-groups sleep 3600", "userns": "unshare -U -r -n sleep 3600"} {
 			byPid(t, a, name, unshare)
 		}
 		if rules := cell.Sh(t, "iptables-legacy -S FORWARD 2>/dev/null || true"); legacy && !strings.Contains(rules, "heddle:admit") {
@@ -93,12 +94,13 @@ func byPid(t *testing.T, a *cell.Agent, name, program string) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	for range 200 { // until it is what it is going to be
-		if comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid)); string(comm) == "sleep\n" {
-			break
+	world.Within(t, time.Minute, "it is what it is going to be", func() error {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid))
+		if err == nil && string(comm) != "sleep\n" {
+			err = fmt.Errorf("it is %s", comm)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err
+	})
 	_, err := a.Attach(ctx, heddle.AttachRequest{Network: "net0", ID: endpointID(name), Netns: fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)})
 	if err != nil {
 		t.Errorf("attach a container of %s: %v", name, err)

@@ -123,7 +123,8 @@ func TestGone(t *testing.T) {
 		a := w.Pod(t, "a", "net", world.IP("10.20.0.50"), world.Publish("8080:80/tcp"))
 		b := w.Pod(t, "b", "net")
 		a.Delete()
-		world.Soon(t, "the pair goes with its namespace", func() error {
+		// the kernel takes the namespaces of the whole machine down one after another
+		world.Within(t, 20*world.Patience, "the pair goes with its namespace", func() error {
 			out, _ := w.Host.TrySh("ip link show dev %s 2>&1 || true", a.Port())
 			return contains(out, "does not exist")
 		})

@@ -2,8 +2,10 @@ package modes_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -17,18 +19,9 @@ func TestFirstPacket(t *testing.T) {
 		defer busy()()
 		for i := range 15 / min(int(world.Slowness), 3) {
 			a := w.Pod(t, fmt.Sprint("a", i), "net")
-			const quick = "-W0.8" // a packet that waits for a neighbour goes a second later, when the kernel asks again
-			for _, g := range n.Gateways {
-				if err := a.Ping(g, quick); err != nil {
-					t.Errorf("attach %d: %v", i, err)
-				}
-			}
+			firsts(t, a, n.Gateways...)
 			b := w.Pod(t, fmt.Sprint("b", i), "net")
-			for _, to := range b.Addrs() {
-				if err := a.Ping(to, quick); err != nil {
-					t.Errorf("attach %d: %v", i, err)
-				}
-			}
+			firsts(t, a, b.Addrs()...)
 			for _, link := range []string{a.Sh(t, "ip -o link show dev eth0"), b.Sh(t, "ip -o link show dev eth0"), w.Host.Sh(t, "ip -o link show dev %s", b.Port())} {
 				if strings.Contains(link, "qdisc noop ") {
 					t.Errorf("attach %d: not active: %s", i, link)
@@ -38,6 +31,19 @@ func TestFirstPacket(t *testing.T) {
 			b.Leave(t)
 		}
 	})
+}
+
+// firsts pings addresses for the first time. A packet whose question for its
+// neighbour was lost goes a second later, when the kernel asks again.
+func firsts(t *testing.T, from *world.Pod, to ...netip.Addr) {
+	t.Helper()
+	for _, a := range to {
+		if took, err := from.RTT(a); err != nil {
+			t.Error(err)
+		} else if took >= 900*time.Millisecond {
+			t.Errorf("the first packet from %s to %s took %v", from.Name, a, took)
+		}
+	}
 }
 
 // busy keeps the kernel's lock of the interfaces busy, as other containers that

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,37 +16,6 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
-
-// stream is a ping that runs beside a test.
-type stream struct {
-	cmd *exec.Cmd
-	out strings.Builder
-}
-
-// flow starts a ping every 10 ms.
-func flow(t *testing.T, from world.Place, to netip.Addr) *stream {
-	t.Helper()
-	s := &stream{cmd: exec.Command("ping", "-n", "-q", "-i0.01", "-W1", to.String())}
-	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
-	must(t, from.Do(s.cmd.Start))
-	t.Cleanup(func() { s.cmd.Process.Kill() })
-	return s
-}
-
-// lost ends the ping and returns how many it sent and how many were lost.
-func (s *stream) lost(t *testing.T) (sent, lost int) {
-	t.Helper()
-	s.cmd.Process.Signal(os.Interrupt)
-	s.cmd.Wait()
-	for line := range strings.Lines(s.out.String()) {
-		var received int
-		if n, _ := fmt.Sscanf(line, "%d packets transmitted, %d received", &sent, &received); n == 2 {
-			return sent, max(sent-received, 0)
-		}
-	}
-	t.Errorf("ping said: %s", s.out.String())
-	return 0, 0
-}
 
 // TestRestart: an agent that ends and starts anew loses no packet, breaks no
 // connection, and knows its endpoints.
@@ -61,10 +29,7 @@ func TestRestart(t *testing.T) {
 		talk := conversation(t, w.Outside, netip.AddrPortFrom(world.Host4, 8080))
 		out := conversation(t, b.Place, netip.AddrPortFrom(world.Outside6, 7000))
 		whole := w.Host.Dump(t) + a.Dump(t)
-		flows := []*stream{}
-		for _, to := range all(b.Addrs(), outsideAddrs) {
-			flows = append(flows, flow(t, a.Place, to))
-		}
+		flows := a.Stream(t, 10*time.Millisecond, all(b.Addrs(), outsideAddrs)...)
 		before := w.Endpoints()
 		for range 3 {
 			time.Sleep(200 * time.Millisecond)
@@ -72,11 +37,7 @@ func TestRestart(t *testing.T) {
 			talk("again")
 			out("again")
 		}
-		for i, f := range flows {
-			if sent, lost := f.lost(t); lost > 1 || sent < 10 {
-				t.Errorf("flow %d: %d of %d lost", i, lost, sent)
-			}
-		}
+		flows()
 		if after := w.Endpoints(); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("endpoints before %v, after %v", before, after)
 		}

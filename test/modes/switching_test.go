@@ -86,6 +86,7 @@ func TestBroadcast(t *testing.T) {
 			spread(t, a, "10.20.255.255", "255.255.255.255", "224.0.0.251", "ff02::fb%eth0")
 			for pod, capture := range captures {
 				want := map[bool]int{true: 4, false: 0}[option == "broadcast=true" && pod != far]
+				capture.Await(want, world.Contains("spread-mark"))
 				if got := world.Count(capture.Stop(), world.Contains("spread-mark")); got != want {
 					t.Errorf("%s got %d frames, want %d", pod.Name, got, want)
 				}

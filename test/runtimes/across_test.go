@@ -35,7 +35,7 @@ podman inspect --format '{{.State.Pid}}' web >/run/web.pid`
 const containerdFiles = `
 printf 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n' >/run/containerd.toml
 containerd --config /run/containerd.toml >/run/containerd.log 2>&1 &
-for i in $(seq 300); do ctr version >/dev/null 2>&1 && break; sleep 0.1; done
+for i in $(seq 1200); do ctr version >/dev/null 2>&1 && break; sleep 0.1; done
 ctr images import --snapshotter native %s
 ctr run -d --cni --snapshotter native localhost/box:1 api /bin/serve api 80
 ctr task list | awk '/^api/ {print $2}' >/run/api.pid`
@@ -73,13 +73,15 @@ func TestAcross(t *testing.T) {
 	for _, pair := range [][2]world.Place{{web, api}, {api, web}, {bare, web}, {bare, api}} {
 		from, to := pair[0], pair[1]
 		for _, addr := range addresses(t, to) {
-			world.Within(t, 30*time.Second, fmt.Sprintf("%s asks %s at %s", from.Name, to.Name, addr), func() error {
+			world.Within(t, 2*time.Minute, fmt.Sprintf("%s asks %s at %s", from.Name, to.Name, addr), func() error {
 				_, err := from.Ask("tcp", netip.AddrPortFrom(addr, 80))
 				return err
 			})
 		}
 	}
-	inHost(t, b, "ctr task kill -s KILL api; sleep 0.5; ctr container delete api; kill $(pidof containerd)")
+	inHost(t, b, `ctr task kill -s KILL api
+		for i in $(seq 600); do ctr container delete api && break; test $i != 600; sleep 0.1; done
+		kill $(pidof containerd)`)
 	inHost(t, a, "podman rm -f -t 0 web")
 }
 
@@ -90,7 +92,7 @@ func inHost(t *testing.T, h *lab.Host, script string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.WaitDelay = time.Second // containerd goes on
+	cmd.WaitDelay = 30 * time.Second // containerd goes on
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", h.Name, err, out)

@@ -57,7 +57,7 @@ func (h *host) notPublished(port uint16) {
 // serves waits until the container's program has begun to listen.
 func (h *host) serves(p world.Place, port int) {
 	h.t.Helper()
-	world.Within(h.t, 10*time.Second, p.Name+" listens", func() error {
+	world.Within(h.t, time.Minute, p.Name+" listens", func() error {
 		out, err := p.TrySh("ss -Htuln 'sport = :%d'", port)
 		if err == nil && len(strings.Split(out, "\n")) < 2 {
 			err = fmt.Errorf("nobody at port %d: %s", port, out)

@@ -73,7 +73,7 @@ func (c *containerd) tellCrash() {
 		c.t.Errorf("a sandbox began without an agent: %+v %v", out, err)
 	}
 	c.revive()
-	world.Within(c.t, 10*time.Second, "what ended meanwhile is detached", func() error {
+	world.Within(c.t, time.Minute, "what ended meanwhile is detached", func() error {
 		if all, err := c.Endpoints(ctx); err != nil || len(all) != 1 {
 			return fmt.Errorf("%d endpoints %w", len(all), err)
 		}

@@ -63,7 +63,7 @@ func (c *containerd) start() {
 	if err := c.daemon.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	world.Within(c.t, 30*time.Second, "containerd answers", func() error {
+	world.Within(c.t, 2*time.Minute, "containerd answers", func() error {
 		_, err := c.cri.call("Version", nil)
 		return err
 	})
@@ -72,7 +72,7 @@ func (c *containerd) start() {
 // stop ends the daemon; the containers go on.
 func (c *containerd) stop() {
 	c.daemon.Process.Signal(syscall.SIGTERM)
-	killer := time.AfterFunc(20*time.Second, func() { c.daemon.Process.Kill() })
+	killer := time.AfterFunc(2*time.Minute, func() { c.daemon.Process.Kill() })
 	c.daemon.Wait()
 	if !killer.Stop() {
 		c.t.Error("containerd did not stop")
@@ -120,7 +120,7 @@ func (c *containerd) network(w wiring) {
 	// but not one that is renamed into it
 	write(c.t, "/etc/cni/net.d/.10-heddle.tmp", w.conflist(name, 20))
 	cell.Sh(c.t, "mv /etc/cni/net.d/.10-heddle.tmp /etc/cni/net.d/10-heddle.conflist")
-	world.Within(c.t, 20*time.Second, "containerd reads its configuration", func() error {
+	world.Within(c.t, 2*time.Minute, "containerd reads its configuration", func() error {
 		info := c.cri.must(c.t, "Status", fields{"verbose": true}).Info["cniconfig"]
 		if !strings.Contains(info, `"`+name+`"`) {
 			return fmt.Errorf("it has %s", info)

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
 )
 
 // furnish gives the cell folders of its own where runtimes and make install
@@ -67,9 +69,14 @@ func cgroup(t *testing.T) string {
 		ours += " -o -name lxc.pivot"
 	}
 	t.Cleanup(func() {
-		if out, err := cell.TrySh(`find /sys/fs/cgroup -depth -type d \( %s \) -delete`, ours); err != nil {
-			t.Errorf("remove the control groups: %s", out)
-		}
+		// one whose last process has just been killed is busy for a moment
+		world.Within(t, time.Minute, "the control groups are removed", func() error {
+			out, err := cell.TrySh(`find /sys/fs/cgroup -depth -type d \( %s \) -delete`, ours)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		})
 	})
 	return name
 }

@@ -140,7 +140,7 @@ func (h *host) revive() {
 // queued waits until so many DELs lie in the plugin's queue.
 func (h *host) queued(want int) {
 	h.t.Helper()
-	world.Within(h.t, 20*time.Second, "the DELs are queued", func() error {
+	world.Within(h.t, 2*time.Minute, "the DELs are queued", func() error {
 		all, err := os.ReadDir("/var/lib/heddle/cni-queue")
 		if err == nil && len(all) != want {
 			err = fmt.Errorf("%d in the queue, want %d", len(all), want)
@@ -153,7 +153,7 @@ func (h *host) queued(want int) {
 // their own), and checks that nothing is lost or held: no finding, no address.
 func (h *host) empty() {
 	h.t.Helper()
-	world.Within(h.t, 20*time.Second, "all endpoints are gone", func() error {
+	world.Within(h.t, 2*time.Minute, "all endpoints are gone", func() error {
 		all, err := h.Endpoints(ctx)
 		if err == nil && len(all) > 0 {
 			err = fmt.Errorf("%d endpoints left, such as %s", len(all), all[0].ID)

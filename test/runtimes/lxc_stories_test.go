@@ -88,7 +88,7 @@ func (x lxc) tellRun() {
 // rebooted waits until the container runs in another namespace than before.
 func (x lxc) rebooted(name string, before world.Place) {
 	x.t.Helper()
-	world.Within(x.t, 20*time.Second, name+" runs again", func() error {
+	world.Within(x.t, 2*time.Minute, name+" runs again", func() error {
 		pid, err := cell.TrySh("lxc-info -H -p -n %s", name)
 		if err == nil && (pid == "" || place(name, pid) == before) {
 			err = fmt.Errorf("its process is %q", pid)
@@ -101,7 +101,7 @@ func (x lxc) rebooted(name string, before world.Place) {
 // gone waits until none of a container's endpoints is left.
 func (x lxc) gone(name string) {
 	x.t.Helper()
-	world.Within(x.t, 10*time.Second, name+" is detached", func() error {
+	world.Within(x.t, time.Minute, name+" is detached", func() error {
 		all, err := x.Endpoints(ctx)
 		for _, e := range all {
 			if e.ID.Container == name {

@@ -71,7 +71,7 @@ func (x lxc) pid(name string) string {
 // stopped waits until LXC has stopped a container, hooks and all.
 func (x lxc) stopped(name string) {
 	x.t.Helper()
-	if out, err := cell.TrySh("lxc-wait -n %s -s STOPPED -t 20", name); err != nil {
+	if out, err := cell.TrySh("lxc-wait -n %s -s STOPPED -t 120", name); err != nil {
 		x.t.Errorf("%s does not stop: %s", name, out)
 	}
 }

@@ -184,7 +184,7 @@ func (p podman) tellCrash() {
 		p.t.Errorf("a container began without an agent: %v %s", err, out)
 	}
 	p.revive()
-	world.Within(p.t, 10*time.Second, "what ended meanwhile is detached", func() error {
+	world.Within(p.t, time.Minute, "what ended meanwhile is detached", func() error {
 		if all, err := p.Endpoints(ctx); err != nil || len(all) != 1 {
 			return fmt.Errorf("%d endpoints %w", len(all), err)
 		}

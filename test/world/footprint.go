@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,11 +29,24 @@ func NewFootprint(t testing.TB) Footprint {
 	return look(t)
 }
 
-// Unchanged fails the test if the host is not as it was.
+// Unchanged fails the test if the host is not as it was; what the kernel still
+// takes down gets its time.
 func (before Footprint) Unchanged(t testing.TB) {
 	t.Helper()
-	after := look(t)
-	var changes []string
+	changes := before.changes(look(t))
+	for end := time.Now().Add(Patience); len(changes) > 0 && time.Now().Before(end); {
+		changes = before.changes(look(t))
+	}
+	for i, c := range changes {
+		if i == shown {
+			t.Errorf("and %d more changes", len(changes)-shown)
+			break
+		}
+		t.Error(c)
+	}
+}
+
+func (before Footprint) changes(after Footprint) (changes []string) {
 	for line, n := range after {
 		if n > before[line] {
 			changes = append(changes, "left on the host: "+line)
@@ -44,13 +58,7 @@ func (before Footprint) Unchanged(t testing.TB) {
 		}
 	}
 	slices.Sort(changes)
-	for i, c := range changes {
-		if i == shown {
-			t.Errorf("and %d more changes", len(changes)-shown)
-			break
-		}
-		t.Error(c)
-	}
+	return changes
 }
 
 // shown is how many changes are told: a link has some hundred settings.
@@ -93,6 +101,9 @@ const unsteady = "/proc/sys/net/netfilter/nf_conntrack_count"
 // was never set, gives no line.
 func (f Footprint) settings() error {
 	return filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it has just gone, with its link
+		}
 		if err != nil || d.IsDir() || path == unsteady {
 			return err
 		}

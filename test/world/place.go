@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -131,19 +132,42 @@ func (p Place) TrySh(script string, args ...any) (out string, err error) {
 // cannot send it, it tries again: the table of neighbours is one for all
 // namespaces, and tests that run beside this one fill it.
 func (p Place) Ping(to netip.Addr, flags ...string) error {
+	_, err := p.ping(to, flags...)
+	return err
+}
+
+func (p Place) ping(to netip.Addr, flags ...string) (said string, err error) {
 	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)
-	return p.Do(func() error {
+	err = p.Do(func() error {
 		for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
 			out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
-			full := err != nil && strings.Contains(string(out), "No buffer space available")
+			said = strings.TrimSpace(string(out))
+			full := err != nil && strings.Contains(said, "No buffer space available")
 			switch {
 			case err == nil:
 				return nil
 			case !full || time.Now().After(end):
-				return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, strings.TrimSpace(string(out)))
+				return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, said)
 			}
 		}
 	})
+	return said, err
+}
+
+var roundTrip = regexp.MustCompile(`time=([0-9.]+) ms`)
+
+// RTT pings, and returns how long the echo took. The kernel stamps what comes, so
+// that a ping(8) which waits for a processor meanwhile does not count.
+func (p Place) RTT(to netip.Addr) (time.Duration, error) {
+	said, err := p.ping(to)
+	if err != nil {
+		return 0, err
+	}
+	m := roundTrip.FindStringSubmatch(said)
+	if m == nil {
+		return 0, fmt.Errorf("ping %s from %s names no time: %s", to, p.Name, said)
+	}
+	return time.ParseDuration(m[1] + "ms")
 }
 
 // Silent pings addresses that must not answer, all at once.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A server says who it is and whom it sees. Over TCP it then sends back what it
@@ -111,8 +113,17 @@ func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duratio
 }
 
 // Dial connects to a server; over UDP it says a word first, or nobody would
-// know.
-func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
+// know. Where the kernel cannot send it, it tries again, as Ping does.
+func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (net.Conn, error) {
+	for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
+		c, err := p.dial(proto, from, to, limit)
+		if !errors.Is(err, unix.ENOBUFS) || time.Now().After(end) {
+			return c, err
+		}
+	}
+}
+
+func (p Place) dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
 	d := net.Dialer{Timeout: limit, KeepAlive: -1}
 	if from.IsValid() {
 		d.LocalAddr = net.TCPAddrFromAddrPort(from)
@@ -125,7 +136,9 @@ func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) 
 		return err
 	})
 	if err == nil && proto == "udp" {
-		_, err = c.Write([]byte("hello"))
+		if _, err = c.Write([]byte("hello")); err != nil {
+			c.Close()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s from %s to %s: %w", proto, p.Name, to, err)

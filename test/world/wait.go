@@ -25,10 +25,10 @@ var (
 	Refusal = 200 * time.Millisecond * min(Slowness, 4)
 	// Quiet is how long a frame may be on its way.
 	Quiet = 30 * time.Millisecond * Slowness
-	// RepairTime is how long the agent may take to put an object back. Where the
-	// processor is not emulated, it is below the agent's patrol of five seconds, so
-	// that its watching is what mends.
-	RepairTime = 4 * time.Second * Slowness
+	// RepairTime is how long the agent may take to put an object back, on a machine
+	// on which everything is tested at once. Who wants to see its watching mend
+	// gives it a patrol that does not come by meanwhile (Watching).
+	RepairTime = time.Minute * min(Slowness, 3)
 )
 
 // Soon waits until try succeeds, and fails the test after Patience.

@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
@@ -70,6 +71,10 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	t.Cleanup(func() { w.end(t) })
 	return w
 }
+
+// Watching has the agent mend what its watching notices, and nothing else: its patrol
+// does not come by while a test lasts.
+func Watching(o *agent.Options) { o.Patrol = time.Hour }
 
 // Start starts an agent on the world's folders.
 func (w *World) Start(t testing.TB) {

@@ -1,0 +1,78 @@
+package world
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stream is a ping that goes on through a hardship.
+type stream struct {
+	name string
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+}
+
+// tail is how many packets may be on their way when a stream is stopped, on a
+// busy machine; the streams go on for twice as many before, so that none sent
+// until the end was called is among them.
+const tail = 50
+
+// Stream pings addresses again and again. They begin once there is an answer: the
+// stream is about what happens later. What it returns ends them, and fails the test
+// if a packet sent until then is missing.
+func (p Place) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end func()) {
+	t.Helper()
+	var all []*stream
+	for _, a := range to {
+		p.Sh(t, "ping -n -c1 -w60 %s", a)
+		s := &stream{name: fmt.Sprintf("%s pings %s", p.Name, a)}
+		s.cmd = exec.Command("ping", "-n", fmt.Sprintf("-i%.3f", every.Seconds()), a.String())
+		s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+		s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := p.Do(s.cmd.Start); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.cmd.Process.Kill() })
+		all = append(all, s)
+	}
+	return func() {
+		t.Helper()
+		time.Sleep(2 * tail * every)
+		for _, s := range all {
+			s.cmd.Process.Signal(os.Interrupt)
+			s.cmd.Wait()
+			s.judge(t)
+		}
+	}
+}
+
+var (
+	sequence    = regexp.MustCompile(`icmp_seq=(\d+)`)
+	transmitted = regexp.MustCompile(`(\d+) packets transmitted`)
+)
+
+// judge fails the test if a packet is missing.
+func (s *stream) judge(t testing.TB) {
+	t.Helper()
+	next := 1
+	for _, m := range sequence.FindAllStringSubmatch(s.out.String(), -1) {
+		n, _ := strconv.Atoi(m[1])
+		if n != next {
+			t.Errorf("%s: packets %d to %d are lost", s.name, next, n-1)
+		}
+		next = n + 1
+	}
+	if m := transmitted.FindStringSubmatch(s.out.String()); m == nil || next == 1 {
+		t.Errorf("%s: no answers:\n%s", s.name, s.out.String()[:min(s.out.Len(), 2000)])
+	} else if sent, _ := strconv.Atoi(m[1]); sent > next+tail {
+		t.Errorf("%s: %d packets sent, the last answer is %d", s.name, sent, next-1)
+	}
+}
