@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func (f Frame) Packet() gopacket.Packet {
 // Capture records the frames of one link.
 type Capture struct {
 	fd     int
+	mu     sync.Mutex // guards frames
 	frames []Frame
 	ending atomic.Bool
 	done   chan struct{}
@@ -77,8 +79,23 @@ func (c *Capture) run() {
 			continue
 		}
 		at, ok := from.(*unix.SockaddrLinklayer)
+		c.mu.Lock()
 		c.frames = append(c.frames, Frame{bytes.Clone(buffer[:min(n, len(buffer))]), ok && at.Pkttype == unix.PACKET_OUTGOING})
+		c.mu.Unlock()
 	}
+}
+
+// Await waits until n frames for which is is true have come, for at most Patience.
+func (c *Capture) Await(n int, is func(Frame) bool) {
+	for end := time.Now().Add(Patience); c.count(is) < n && time.Now().Before(end); {
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func (c *Capture) count(is func(Frame) bool) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Count(c.frames, is)
 }
 
 // Stop waits for what is on its way, and returns all frames.
