@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,12 +133,17 @@ func TestLivePairsAndFailure(t *testing.T) {
 	// Nobody has this address: the cells fail and say so, the others go on.
 	columns[1].Pairs[0].Server.Addr = netip.MustParseAddr("10.77.0.99")
 	m := Matrix{Columns: columns, Probes: []Probe{Throughput{}, Ping{}}, PairCounts: []int{2}, Rounds: 1, Duration: 300 * time.Millisecond, Placement: SameCore}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
-	r, err := Run(ctx, m, Options{Out: t.TempDir()})
-	t.Log(err)
-	if r == nil {
-		t.Fatal(err)
+	out, again := t.TempDir(), func(s Sample) bool { return s.Mode == "host" && s.Error != "" }
+	var r *Report
+	for try := 0; try == 0 || try < 4 && slices.ContainsFunc(r.Samples, again); try++ { // as in whole
+		var err error
+		r, err = Run(ctx, m, Options{Out: out, Resume: try > 0})
+		t.Log(err)
+		if r == nil {
+			t.Fatal(err)
+		}
 	}
 	for _, s := range r.Samples {
 		if s.Mode == "host" {
@@ -192,14 +198,22 @@ func plausible(t *testing.T, s Sample) {
 	}
 }
 
-// nothingLeft looks for processes in the namespaces.
+// nothingLeft looks for processes in the namespaces, until those that were killed
+// are gone.
 func nothingLeft(t *testing.T, columns []Column) {
 	t.Helper()
+	end := time.Now().Add(20 * time.Second)
 	for _, c := range columns {
 		for _, p := range []Place{c.Pairs[0].Client, c.Pairs[0].Server} {
-			out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
-			if err != nil || strings.TrimSpace(string(out)) != "" {
-				t.Errorf("left in %s: %s %v", p.Name, out, err)
+			for ; ; time.Sleep(100 * time.Millisecond) {
+				out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
+				if err == nil && strings.TrimSpace(string(out)) == "" {
+					break
+				}
+				if time.Now().After(end) {
+					t.Errorf("left in %s: %s %v", p.Name, out, err)
+					break
+				}
 			}
 		}
 	}
