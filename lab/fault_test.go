@@ -52,7 +52,12 @@ func allAnswered(t *testing.T, l *lab.Lab, count int) (seen []int) {
 }
 
 // thrice is for measurements that a busy machine spoils now and then.
-func thrice(try func() bool) bool { return try() || try() || try() }
+func thrice(measure func() bool) (right bool) {
+	for try := 0; try < 3 && !right; try++ {
+		right = measure()
+	}
+	return right
+}
 
 func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impairment) {
 	t.Helper()
