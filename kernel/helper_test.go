@@ -126,13 +126,13 @@ func (r *room) dump(sysctls ...string) string {
 func (r *room) steady(sysctls ...string) string {
 	r.t.Helper()
 	last, same := "", 0
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		raw := r.dump(sysctls...)
 		now := volatile.ReplaceAllString(raw, "")
 		if same++; now != last || unnoticed(raw) {
 			same = 0
 		}
-		if last = now; same >= 5 {
+		if last = now; same >= 3 {
 			return now
 		}
 		if time.Now().After(end) {
@@ -146,7 +146,7 @@ func (r *room) steady(sysctls ...string) string {
 // come to that: what was put back may be busy for a while, as above.
 func (r *room) becomes(what, want string, sysctls ...string) {
 	r.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		have := volatile.ReplaceAllString(r.dump(sysctls...), "")
 		if len(changes(want, have)) == 0 || time.Now().After(end) {
 			sameText(r.t, what, want, have)
