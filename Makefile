@@ -30,7 +30,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: bench-paths bench-docker docker-plugin help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -79,6 +79,9 @@ demo: deps build ## connect containers in every mode on one host and on two, and
 
 docker-plugin: build ## the folder of a managed Docker plugin: bin/docker-plugin
 	@packaging/docker/plugin.sh
+
+docker-engine: build ## the Docker tests with a current engine, built from its modules (minutes)
+	HEDDLE_DOCKER=$$(test/docker/fetch-engine.sh) $(GO) test -timeout 45m -count=1 ./test/docker
 
 bench-paths: build ## the fast path against its goals: three wires, peers in the same rounds (as root, an hour)
 	bin/heddle bench --preset paths

@@ -63,13 +63,13 @@ func dial(t *testing.T, address string) store.Store {
 
 func wait(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
 func options(t *testing.T, s store.Store, name, dir string) cluster.Options {
-	return cluster.Options{Store: s, StateDir: dir, Wait: 20 * time.Second,
+	return cluster.Options{Store: s, StateDir: dir, Wait: 2 * time.Minute,
 		Self: heddle.Host{Name: name, Underlay: []netip.Addr{underlayOf(name)}, MTU: 1500}}
 }
 
@@ -124,7 +124,7 @@ func (s *shop) out() int {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

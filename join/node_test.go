@@ -46,7 +46,7 @@ func (h *hosts) options(i int) Options {
 
 // open starts a host, and says as the cluster's agent would that it is alive.
 func (h *hosts) open(o Options, i int) (*Node, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	n, err := Open(ctx, o)
 	if err == nil {
@@ -98,7 +98,7 @@ func (h *hosts) token(uses int) string {
 }
 
 func (h *hosts) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	h.Cleanup(cancel)
 	return ctx
 }
@@ -114,14 +114,15 @@ func (h *hosts) join(i int, token string) *Node {
 func (h *hosts) alive(i int) {
 	h.Helper()
 	key := fmt.Sprintf("%shosts/host%d/alive", cluster.Prefix, i)
-	if _, _, err := h.nodes[i].Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: key, Value: []byte("x")}}}); err != nil {
-		h.Fatalf("host%d cannot write: %v", i, err)
-	}
+	h.await(fmt.Sprintf("host%d to write", i), func() bool {
+		_, _, err := h.nodes[i].Store().Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: key, Value: []byte("x")}}})
+		return err == nil
+	})
 }
 
 func (h *hosts) await(what string, ok func() bool) {
 	h.Helper()
-	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			for i := range h.nodes {
 				text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))

@@ -8,13 +8,15 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // settling is how long etcd may take to accept a change of its members.
 const settling = 15 * time.Second
 
 // dismissInTime takes a member off the store. Etcd refuses that until its members
-// have been together for some seconds.
+// have been together for some seconds; and the member that is asked may be the one that
+// goes, which stops before it answers. Asked again, another one says that it is gone.
 func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
 		_, err := o.client.MemberRemove(ctx, m.ID)
@@ -22,7 +24,7 @@ func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 		if err == nil {
 			return o.republish(ctx)
 		}
-		if ignore(err, rpctypes.ErrUnhealthy) != nil || ctx.Err() != nil || time.Now().After(end) {
+		if !store.Away(err) || ctx.Err() != nil || time.Now().After(end) {
 			return refusedTo("take off the store's member", m.Name, err)
 		}
 	}

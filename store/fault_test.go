@@ -113,10 +113,10 @@ func testCompaction(t *testing.T, s *store.Etcd) {
 func testSilence(t *testing.T, s store.Store, k keeper) {
 	r := newRelay(t, k.endpoint())
 	options := r.options(k)
-	options.Patience = 2 * time.Second
+	options.Patience = 10 * time.Second
 	far := dialOptions(t, options)
 	health(t, far, "ok")
-	commit(t, far, store.Change{Put: put("/s/alive", "1"), Lease: 2})
+	commit(t, far, store.Change{Put: put("/s/alive", "1"), Lease: 8})
 	near, seen := follow(t, s, "/s/", nil), follow(t, far, "/s/", nil)
 	near.wait(t, "the lease holds", func(m *mirror) bool { return len(m.entries) == 1 })
 	seen.wait(t, "the lease holds", func(m *mirror) bool { return len(m.entries) == 1 })
@@ -131,7 +131,7 @@ func testSilence(t *testing.T, s store.Store, k keeper) {
 	took := health(t, far, "ok")
 	// It learns from the watch that its lease ended, and puts it again.
 	seen.wait(t, "the lease is known to have ended", func(m *mirror) bool { _, ok := m.entries["/s/alive"]; return !ok })
-	commit(t, far, store.Change{Put: put("/s/alive", "2"), Lease: 2})
+	commit(t, far, store.Change{Put: put("/s/alive", "2"), Lease: 8})
 	near.wait(t, "the new lease holds", func(m *mirror) bool { return number(m.entries["/s/alive"]) == 2 })
 	t.Logf("well again after %v", took.Round(time.Millisecond))
 }

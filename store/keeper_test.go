@@ -52,7 +52,7 @@ func forAll(t *testing.T, quota int64, test func(t *testing.T, k keeper)) {
 // dial opens the keeper's store, and closes it with the test.
 func dial(t *testing.T, k keeper) *store.Etcd {
 	t.Helper()
-	return dialOptions(t, store.Options{Endpoints: []string{k.endpoint()}, TLS: k.client(), Patience: 20 * time.Second})
+	return dialOptions(t, store.Options{Endpoints: []string{k.endpoint()}, TLS: k.client(), Patience: time.Minute})
 }
 
 func dialOptions(t *testing.T, o store.Options) *store.Etcd {

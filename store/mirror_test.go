@@ -12,6 +12,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
+// patience is how long what must come may take.
+const patience = 2 * time.Minute
+
 // mirror follows a watch and holds what the store holds. It notes where the
 // watch breaks its promise: revisions in order, and in the key "…/count", which
 // each change makes one greater, no step left out.
@@ -84,7 +87,7 @@ func number(e store.Entry) int {
 // wait returns when the mirror is as wanted.
 func (m *mirror) wait(t *testing.T, what string, as func(m *mirror) bool) {
 	t.Helper()
-	timeout := time.After(40 * time.Second)
+	timeout := time.After(patience)
 	for {
 		m.mu.Lock()
 		ok := as(m)
@@ -97,7 +100,7 @@ func (m *mirror) wait(t *testing.T, what string, as func(m *mirror) bool) {
 		case <-timeout:
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			t.Fatalf("%s: not so after 40 s; revision %d, %d snapshots, %d entries", what, m.revision, m.snapshots, len(m.entries))
+			t.Fatalf("%s: not so after %v; revision %d, %d snapshots, %d entries", what, patience, m.revision, m.snapshots, len(m.entries))
 		}
 	}
 }
@@ -166,8 +169,8 @@ func until(t *testing.T, what string, ok func() (bool, any)) time.Duration {
 		if now {
 			return time.Since(began)
 		}
-		if time.Since(began) > 40*time.Second {
-			t.Fatalf("%s: not so after 40 s: %+v", what, seen)
+		if time.Since(began) > patience {
+			t.Fatalf("%s: not so after %v: %+v", what, patience, seen)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

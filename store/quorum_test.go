@@ -37,7 +37,7 @@ func TestQuorum(t *testing.T) {
 		m.start()
 		endpoints = append(endpoints, m.endpoint())
 	}
-	s := dialOptions(t, store.Options{Endpoints: endpoints, TLS: a.client(t, "host-a", time.Hour), Patience: 2 * time.Second})
+	s := dialOptions(t, store.Options{Endpoints: endpoints, TLS: a.client(t, "host-a", time.Hour), Patience: 10 * time.Second})
 	health(t, s, "ok")
 	m := follow(t, s, "/q/", nil)
 	quit, counted := make(chan struct{}), make(chan int, 1)

@@ -236,9 +236,9 @@ func testLease(t *testing.T, s *store.Etcd, k keeper) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, other, store.Change{Put: put("/lease/a", "1"), Lease: 2})
+	commit(t, other, store.Change{Put: put("/lease/a", "1"), Lease: 8})
 	commit(t, other, store.Change{Put: put("/lease/b", "1")})
-	time.Sleep(3500 * time.Millisecond) // longer than the lease
+	time.Sleep(9500 * time.Millisecond) // longer than the lease
 	if r := read(t, s, "/lease/"); len(r.Entries) != 2 {
 		t.Errorf("a store that lives lost what it put: %+v", r)
 	}

@@ -87,7 +87,7 @@ func TestExamplesRun(t *testing.T) {
 	covered := map[string]bool{}
 	script := "set -e\nmkdir -p run state\nheddled --run-dir run --state-dir state --store embedded --underlay 127.0.0.1 2> agent.log & agent=$!\n" +
 		"trap 'code=$?; kill $agent; wait $agent; test $code = 0 || cat agent.log; exit $code' EXIT\n" +
-		"export HEDDLE_SOCKET=$PWD/run/heddle.sock\nheddle status --wait\nset -x\n"
+		"export HEDDLE_SOCKET=$PWD/run/heddle.sock\nheddle status --wait --timeout 2m\nset -x\n"
 	for _, path := range exampleOrder {
 		cmd, _, err := testTree().Find(strings.Fields(path))
 		if err != nil {

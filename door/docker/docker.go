@@ -48,6 +48,8 @@ type Server struct {
 	http      *http.Server
 	// calls are those under way, also those that the engine waits for no more.
 	calls sync.WaitGroup
+	// turns has a channel of each such call that would be undone, closed when it is over.
+	turns sync.Map
 }
 
 // NewServer reads the door's records.

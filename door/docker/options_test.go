@@ -169,7 +169,7 @@ func TestPortFamilies(t *testing.T) {
 // FuzzWishes feeds the reader of networks and ports: whatever it accepts has a
 // name, a mode, and addresses that are whole.
 func FuzzWishes(f *testing.F) {
-	for _, name := range []string{"testdata/engine-20.10.jsonl", "testdata/engine-28.5.jsonl"} {
+	for _, name := range []string{"testdata/engine-20.10.jsonl", "testdata/engine-28.5.jsonl", "testdata/engine-29.8.jsonl"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -122,23 +122,40 @@ type outcome struct {
 // 10 and 2 minutes.
 func (s *Server) within(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit-limit/10)
-	done := make(chan outcome, 1)
+	done, gone := make(chan outcome), make(chan struct{})
 	s.calls.Go(func() {
+		defer cancel()
+		if undo != nil {
+			defer s.turn(name + string(body))()
+		}
 		answer, err := m(ctx, body)
-		done <- outcome{answer, err}
+		select {
+		case done <- outcome{answer, err}:
+		case <-gone:
+			if err == nil && undo != nil {
+				s.takeBack(name, body, undo)
+			}
+		}
 	})
 	select {
 	case o := <-done:
-		cancel()
 		return o.answer, o.err
 	case <-ctx.Done():
-		s.calls.Go(func() {
-			defer cancel()
-			if o := <-done; o.err == nil && undo != nil {
-				s.takeBack(name, body, undo)
-			}
-		})
+		close(gone)
 		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "try again, and look at 'heddle status'")
+	}
+}
+
+// turn waits until the same call, made before, is over, and undone if it was late: else
+// what is made again, or found made, would go with it.
+func (s *Server) turn(call string) (over func()) {
+	mine := make(chan struct{})
+	for {
+		before, busy := s.turns.LoadOrStore(call, mine)
+		if !busy {
+			return func() { s.turns.Delete(call); close(mine) }
+		}
+		<-before.(chan struct{})
 	}
 }
 

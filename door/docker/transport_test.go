@@ -113,6 +113,39 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
+// A call that is repeated while the first one is still under way has its own outcome:
+// the first one's is taken back before.
+func TestRepeatedLate(t *testing.T) {
+	s := bareServer(t)
+	gate, steps := make(chan struct{}), make(chan string, 9)
+	quick := func(context.Context, []byte) (any, error) { steps <- "made"; return nothing{}, nil }
+	slow := func(ctx context.Context, body []byte) (any, error) { <-gate; return quick(ctx, body) }
+	undo := func(context.Context, []byte) (any, error) { steps <- "undone"; return nil, nil }
+	call := func(m method) error {
+		_, err := s.within(context.Background(), "Join", []byte("the request"), m, undo)
+		return err
+	}
+	if err := call(slow); !errors.Is(err, heddle.Waited.Sentinel()) {
+		t.Fatal(err)
+	}
+	time.AfterFunc(limit/10, func() { close(gate) })
+	want := "made, undone, made"
+	if err := call(quick); errors.Is(err, heddle.Waited.Sentinel()) {
+		want += ", undone" // late, too, on a busy machine
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	s.calls.Wait()
+	close(steps)
+	var all []string
+	for step := range steps {
+		all = append(all, step)
+	}
+	if got := strings.Join(all, ", "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // A socket outlives its server, is taken over by the next one, and is not taken
 // from one that lives.
 func TestListen(t *testing.T) {

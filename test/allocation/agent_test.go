@@ -1,6 +1,7 @@
 package allocation_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func (h *host) start(f flaws) error {
 	skew := time.Duration(h.number-2) * 30 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	a.cluster, err = cluster.Open(ctx, cluster.Options{Store: s, StateDir: h.dir, Wait: 500 * time.Millisecond, MoveTime: 2 * time.Second,
+	a.cluster, err = cluster.Open(ctx, cluster.Options{Store: s, StateDir: h.dir, Wait: 500 * time.Millisecond, MoveTime: cmp.Or(h.world.moveTime, 2*time.Second),
 		Self: heddle.Host{Name: h.name, MTU: 1500}, Now: func() time.Time { return time.Now().Add(skew) }})
 	if err != nil {
 		a.client.Close()

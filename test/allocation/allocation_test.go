@@ -114,7 +114,7 @@ func (w *world) histories() map[string]bool {
 // empty gives everything back and waits until the store has nothing of it.
 func (w *world) empty(when string) {
 	var left []string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		for _, h := range w.hosts {
 			a := h.current()
 			for id, have := h.any(); have > 0; id, have = h.any() {

@@ -27,7 +27,7 @@ func TestIdleAgents(t *testing.T) {
 		check(t, err)
 		t.Cleanup(func() { s.Close() })
 		group.Go(func() {
-			all[i], errs[i] = cluster.Open(soon(t), cluster.Options{Store: s, StateDir: filepath.Join(w.dir, fmt.Sprint(i)), Wait: time.Minute,
+			all[i], errs[i] = cluster.Open(soon(t), cluster.Options{Store: s, StateDir: filepath.Join(w.dir, fmt.Sprint(i)), Wait: 5 * time.Minute,
 				Self: heddle.Host{Name: fmt.Sprintf("h%d", i), MTU: 1500}})
 		})
 	}

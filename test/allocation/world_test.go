@@ -32,6 +32,7 @@ type world struct {
 	counts     map[string]int
 	flaws      flaws
 	late       func(store.Change) bool
+	moveTime   time.Duration // of agents that are started from now on; 2 s if 0
 }
 
 // member is a server of the store that can be stopped and started again.
@@ -89,7 +90,7 @@ func (w *world) startMembers(count int) {
 	for _, m := range w.members {
 		select {
 		case <-m.server.Ready():
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			w.t.Fatal("the store does not start")
 		}
 	}
@@ -114,7 +115,7 @@ func (w *world) network(id string) heddle.Network {
 // revive starts a host's agent, however long it takes.
 func (w *world) revive(h *host) {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		err := h.start(w.flaws)
 		if err == nil {
 			return
@@ -161,7 +162,7 @@ func check(t *testing.T, err error) {
 
 // soon bounds what is expected to succeed, on a slow machine too.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -83,7 +83,7 @@ const members = 3
 // than Docker's calls are let wait.
 func (l *Lab) settle(t testing.TB) {
 	t.Helper()
-	world.Within(t, time.Minute, "the store has its members", func() error {
+	world.Within(t, 3*time.Minute, "the store has its members", func() error {
 		all, err := l.Hosts[0].Client.Hosts(context.Background())
 		keep := 0
 		for _, h := range all {
@@ -144,7 +144,7 @@ func (l *Lab) Everywhere(t testing.TB, what string, try func(*Host) error) time.
 	t.Helper()
 	began := time.Now()
 	for _, h := range l.Hosts {
-		world.Within(t, time.Minute, what+" on "+h.Name(), func() error {
+		world.Within(t, 3*time.Minute, what+" on "+h.Name(), func() error {
 			err := try(h)
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, h.AgentLog())
@@ -165,7 +165,7 @@ func (l *Lab) end(t testing.TB) {
 		}
 		h.KillDocker()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := l.Down(ctx); err != nil {
 		t.Error(err)

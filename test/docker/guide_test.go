@@ -16,5 +16,5 @@ func TestDockerGuide(t *testing.T) {
 	cell.Build(t, "heddled")
 	bin := filepath.Dir(cell.Build(t, "heddle"))
 	t.Cleanup(func() { cell.TrySh("PATH=%s:$PATH heddle lab down docker", bin) })
-	guide.Typist{Fewest: 6, Limit: 3 * time.Minute, Path: bin, Unset: []string{"DOCKER_HOST", "DOCKER_CONTEXT"}}.Type(t, "docker.md")
+	guide.Typist{Fewest: 6, Limit: 5 * time.Minute, Path: bin, Unset: []string{"DOCKER_HOST", "DOCKER_CONTEXT"}}.Type(t, "docker.md")
 }

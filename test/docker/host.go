@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -45,8 +47,13 @@ func (h *Host) TryRun(argv ...string) (string, error) {
 // environment has programs of the host use its own dockerd, whatever the caller's
 // shell is set to, and the distribution's before others: a client of another version
 // than dockerd's knows options that it does not.
+// HEDDLE_DOCKER is the folder of another engine's programs: see fetch-engine.sh.
 func environment() []string {
-	all := []string{"NO_COLOR=1", "HOME=/run", "PATH=/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")}
+	path := "/usr/sbin:/usr/bin:/sbin:/bin:" + os.Getenv("PATH")
+	if engine := os.Getenv("HEDDLE_DOCKER"); engine != "" {
+		path = engine + ":" + path
+	}
+	all := []string{"NO_COLOR=1", "HOME=/run", "PATH=" + path}
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "DOCKER_") && name != "HOME" && name != "PATH" {
 			all = append(all, v)
@@ -67,14 +74,20 @@ func (h *Host) Docker(t testing.TB, args ...string) string {
 
 // TryDocker is Docker for a command that may fail. On a machine with more to do than
 // it can, the driver's answer may not be ready in the time that Docker waits for it;
-// then the caller is told to try again, and does so.
+// then the caller is told to try again, and does so. What was made too late may be in
+// its way: the container that did not start, and the network until it is undone.
 func (h *Host) TryDocker(args ...string) (out string, err error) {
+	late := false
 	for range 10 {
 		out, err = h.TryRun(append([]string{"docker"}, args...)...)
-		if err == nil || !strings.Contains(out, "[HDL-4006]") {
+		late = late || strings.Contains(out, string(heddle.Waited))
+		if err == nil || !late {
 			break
 		}
-		time.Sleep(500 * time.Millisecond)
+		if i := slices.Index(args, "--name"); i > 0 && args[0] == "run" {
+			h.TryRun("docker", "rm", "-f", args[i+1])
+		}
+		time.Sleep(2 * time.Second)
 	}
 	return out, err
 }
@@ -104,7 +117,7 @@ func (h *Host) StartAgent(t testing.TB, args ...string) {
 	if len(args) > 0 {
 		h.args = args
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := h.Host.StartAgent(ctx, h.args...); err != nil {
 		t.Fatalf("start the agent of %s: %v\n%s", h.Name(), err, h.AgentLog())
@@ -114,7 +127,7 @@ func (h *Host) StartAgent(t testing.TB, args ...string) {
 // KillAgent ends the host's agent without a word.
 func (h *Host) KillAgent(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if err := h.Host.KillAgent(ctx); err != nil {
 		t.Fatalf("kill the agent of %s: %v", h.Name(), err)

@@ -47,9 +47,13 @@ func TestManagedPlugin(t *testing.T) {
 	h.Docker(t, "run", "-d", "--name", "c1", "--net", "bridge0", "box", "sleep", "1000")
 	ping := func(what string) {
 		t.Helper()
-		if out, err := h.TryDocker("run", "--rm", "--net", "bridge0", "box", "ping", "-c1", "-W5", "c1"); err != nil {
-			t.Errorf("%s: %v\n%s", what, err, out)
-		}
+		world.Within(t, time.Minute, "ping "+what, func() error {
+			out, err := h.TryDocker("run", "--rm", "--net", "bridge0", "box", "ping", "-c1", "-W5", "c1")
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, out)
+			}
+			return err
+		})
 	}
 	ping("by name")
 	h.Docker(t, "run", "--rm", "--net", "overlay0", "box", "true")

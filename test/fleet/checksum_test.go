@@ -27,6 +27,7 @@ func TestSpoiledChecksums(t *testing.T) {
 	f.everywhere(t, "checksums are computed in software", (*host).softly)
 	for _, pair := range [][]*pod{{one, two}, {two, one}} {
 		server := pair[1]
+		pair[0].finds(t, server.addrs()...)
 		server.Serve(t, 7000, server.addrs()...)
 		pair[0].Gets(t, server.Name, 7000, server.addrs()...)
 	}

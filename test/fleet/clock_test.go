@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
-	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestClocks has hosts whose clocks are an hour apart, before and behind: they
@@ -33,9 +32,7 @@ func TestClocks(t *testing.T) {
 		if fmt.Sprint(moved.addrs()) != fmt.Sprint(pods[1].addrs()) {
 			t.Errorf("before %v, after %v", pods[1].addrs(), moved.addrs())
 		}
-		for _, a := range moved.addrs() {
-			world.Soon(t, "the endpoint is reached where it is now", func() error { return pods[0].Ping(a, "-W1") })
-		}
+		pods[0].finds(t, moved.addrs()...)
 		pods[1] = moved
 	})
 	t.Run("jump", func(t *testing.T) {
@@ -47,7 +44,7 @@ func TestClocks(t *testing.T) {
 		f.membersVote(t, 3)
 		late := f.hosts[0].attach(t, "late", "app")
 		noTwins(t, append(pods, late))
-		late.Reaches(t, pods[2].addrs()...)
+		late.finds(t, pods[2].addrs()...)
 		late.detach(t)
 	})
 	f.everywhere(t, "no part of the status is bad", func(h *host) error {

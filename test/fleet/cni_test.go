@@ -84,7 +84,7 @@ func TestCNI(t *testing.T) {
 	}
 	for _, p := range places[:3] {
 		for _, a := range all {
-			world.Within(t, 10*time.Second, p.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
+			world.Within(t, time.Minute, p.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
 		}
 	}
 	f.parallel(func(h *host) {

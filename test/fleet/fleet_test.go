@@ -84,12 +84,19 @@ func fleetOf(t *testing.T, l *lab.Lab) *fleet {
 	return f
 }
 
-// newCluster makes a lab of hosts that share an embedded store.
+// newCluster makes a lab of hosts that share an embedded store, which has its members:
+// while one is let in, the store may keep its users waiting.
 func newCluster(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
 	t.Helper()
 	f := newFleet(t, hosts, change...)
 	f.hosts[0].start(t, "--store", "embedded", "--underlay", "eth0")
 	f.join(t, f.hosts[1:]...)
+	switch {
+	case hosts >= 5:
+		f.membersVote(t, 5)
+	case hosts >= 3:
+		f.membersVote(t, 3)
+	}
 	return f
 }
 
@@ -110,7 +117,7 @@ func (h *host) start(t testing.TB, args ...string) {
 	if len(args) > 0 {
 		h.args = args
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := h.StartAgent(ctx, args...); err != nil {
 		t.Fatalf("start %s: %v\n%s", h.Host.Name, err, h.log())
@@ -144,7 +151,7 @@ func (h *host) tryCLI(t testing.TB, args ...string) (string, error) {
 // kill ends the host's agent without a word.
 func (h *host) kill(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := h.KillAgent(ctx); err != nil {
 		t.Fatalf("kill the agent of %s: %v", h.Host.Name, err)
@@ -171,7 +178,7 @@ func (f *fleet) everywhere(t testing.TB, what string, try func(*host) error) tim
 	t.Helper()
 	began := time.Now()
 	for _, h := range f.hosts {
-		world.Within(t, time.Minute, what+" on "+h.Host.Name, func() error {
+		world.Within(t, 3*time.Minute, what+" on "+h.Host.Name, func() error {
 			err := try(h)
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, h.log())
@@ -208,7 +215,7 @@ func (f *fleet) end(t *testing.T) {
 			t.Errorf("audit on %s: %v", h.Host.Name, found)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := f.lab.Down(ctx); err != nil {
 		t.Error(err)

@@ -15,5 +15,5 @@ func TestOverlayGuide(t *testing.T) {
 	cell.Build(t, "heddled")
 	bin := filepath.Dir(cell.Build(t, "heddle"))
 	t.Cleanup(func() { cell.TrySh("PATH=%s:$PATH heddle lab down", bin) })
-	guide.Typist{Fewest: 6, Limit: 2 * time.Minute, Path: bin}.Type(t, "overlay.md")
+	guide.Typist{Fewest: 6, Limit: 5 * time.Minute, Path: bin}.Type(t, "overlay.md")
 }

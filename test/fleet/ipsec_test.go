@@ -21,7 +21,7 @@ func TestIPsec(t *testing.T) {
 	f := newCluster(t, 2, func(o *lab.Options) { o.Name = "ipsec" })
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	one, two := f.hosts[0].attach(t, "one", "app"), f.hosts[1].attach(t, "two", "app")
-	one.Reaches(t, two.addrs()...)
+	one.finds(t, two.addrs()...)
 	one.fast(t, two, true, "sent", "received")
 	for _, c := range []struct {
 		name        string

@@ -17,7 +17,7 @@ func TestLeaveAndReturn(t *testing.T) {
 	f := newCluster(t, 2)
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	first, here := f.hosts[0].attach(t, "first", "app"), f.hosts[1].attach(t, "here", "app")
-	here.Reaches(t, first.addrs()...)
+	here.finds(t, first.addrs()...)
 	h := f.hosts[1]
 	h.kill(t)
 	h.start(t, "--store", "none")
@@ -25,7 +25,7 @@ func TestLeaveAndReturn(t *testing.T) {
 	twin.Reaches(t, here.addrs()[0])
 	h.kill(t)
 	h.start(t, "--store", "embedded", "--underlay", "eth0")
-	world.Within(t, 30*time.Second, "the status says why the network is this host's alone", func() error {
+	world.Within(t, 2*time.Minute, "the status says why the network is this host's alone", func() error {
 		st, err := h.Status(context.Background())
 		for _, p := range st.Parts {
 			if p.Name == "tunnels" && p.State == "warn" {
@@ -36,7 +36,7 @@ func TestLeaveAndReturn(t *testing.T) {
 	})
 	first.Reaches(t, f.lab.Switches[0].Addr4)
 	twin.detach(t)
-	world.Within(t, 30*time.Second, "the network is the cluster's again", func() error { return here.Ping(first.addrs()[0], "-W1") })
+	world.Within(t, 2*time.Minute, "the network is the cluster's again", func() error { return here.Ping(first.addrs()[0], "-W1") })
 	here.Reaches(t, first.addrs()...)
 	first.Reaches(t, here.addrs()...)
 	here.detach(t)

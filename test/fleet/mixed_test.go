@@ -3,9 +3,6 @@ package fleet_test
 import (
 	"fmt"
 	"testing"
-	"time"
-
-	"github.com/heddle-network/heddle/test/world"
 )
 
 // TestMixed joins a network of all hosts with networks that a host has to itself,
@@ -26,13 +23,11 @@ func TestMixed(t *testing.T) {
 		app.Silent(t, local.addrs()...)
 		far.Silent(t, local.addrs()...)
 		h.cli(t, append([]string{"network", "allow"}, order...)...)
-		for _, a := range app.addrs() {
-			world.Soon(t, "the networks are joined", func() error { return local.Ping(a, "-W1") })
-		}
+		local.finds(t, app.addrs()...)
 		app.Reaches(t, local.addrs()...)
 		local.Silent(t, far.addrs()...)
 		far.Silent(t, local.addrs()...)
-		far.Reaches(t, app.addrs()...)
+		far.finds(t, app.addrs()...)
 	}
 	h.kill(t)
 	h.start(t)
@@ -46,8 +41,5 @@ func TestMixed(t *testing.T) {
 	}
 	h.cli(t, "network", "delete", "one")
 	h.cli(t, "network", "delete", "two")
-	world.Within(t, time.Minute, "the other host sees the store again", func() error {
-		_, err := f.hosts[1].tryCLI(t, "network", "delete", "app")
-		return err
-	})
+	f.hosts[1].deleted(t, "app") // once it sees the store again
 }

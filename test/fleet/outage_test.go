@@ -30,7 +30,8 @@ func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 	t.Helper()
 	at := netip.AddrPortFrom(server.addrs()[0], port)
 	echo(t, server.Place, at)
-	c, err := client.Dial("tcp", netip.AddrPort{}, at, 5*time.Second)
+	client.finds(t, at.Addr())
+	c, err := client.Dial("tcp", netip.AddrPort{}, at, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func newStream(t *testing.T, client, server *pod, port uint16) *stream {
 				return
 			case <-time.After(5 * time.Millisecond):
 			}
-			c.SetDeadline(time.Now().Add(20 * time.Second))
+			c.SetDeadline(time.Now().Add(time.Minute))
 			_, err := c.Write(line)
 			if err == nil {
 				_, err = io.ReadFull(c, back)
@@ -102,7 +103,7 @@ func (s *stream) end(t *testing.T) {
 // return.
 func TestQuorumLost(t *testing.T) {
 	t.Parallel() // it mostly waits
-	quorumLost(t, 2*time.Minute, 15*time.Second, time.Minute)
+	quorumLost(t, 2*time.Minute, time.Minute, 3*time.Minute)
 }
 
 // TestSoakQuorumLost is TestQuorumLost at full length, with the limits that a quiet
@@ -123,7 +124,6 @@ func quorumLost(t *testing.T, away, told, back time.Duration) {
 	for i, h := range f.hosts {
 		pods = append(pods, h.attach(t, fmt.Sprint("p", i+1), "app"))
 	}
-	f.membersVote(t, 3)
 	streams := []*stream{newStream(t, pods[0], pods[1], 7001), newStream(t, pods[1], pods[2], 7002), newStream(t, pods[2], pods[0], 7003)}
 	f.hosts[1].kill(t)
 	f.hosts[2].kill(t)
@@ -174,7 +174,7 @@ func quorumLost(t *testing.T, away, told, back time.Duration) {
 func (f *fleet) membersVote(t *testing.T, many int) {
 	t.Helper()
 	for _, h := range f.hosts {
-		world.Within(t, 30*time.Second, "members vote", func() error {
+		world.Within(t, 3*time.Minute, "members vote", func() error {
 			st, err := h.Status(context.Background())
 			for _, p := range st.Parts {
 				if p.Name == "store" && strings.HasPrefix(p.Detail, fmt.Sprintf("%d of %[1]d", many)) {
@@ -192,7 +192,6 @@ func TestAgentsKilled(t *testing.T) {
 	t.Parallel()
 	f := newCluster(t, 3)
 	f.network(t, "app", "10.10.0.0/24", "")
-	f.membersVote(t, 3)
 	var pods []*pod
 	for i, h := range f.hosts {
 		pods = append(pods, h.attach(t, fmt.Sprint("p", i+1), "app"))

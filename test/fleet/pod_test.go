@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
@@ -56,14 +57,36 @@ func (f *fleet) onePod(t testing.TB, network string) (pods []*pod) {
 	return pods
 }
 
-// meet has each of the pods reach every one.
+// meet has each of the pods find every one.
 func meet(t testing.TB, pods []*pod) {
 	t.Helper()
 	for _, a := range pods {
 		for _, b := range pods {
-			a.Reaches(t, b.addrs()...)
+			a.finds(t, b.addrs()...)
 		}
 	}
+}
+
+// finds has the container reach addresses for the first time: the hosts hear of each
+// other's blocks a moment after an attach, and have no route until then.
+func (p *pod) finds(t testing.TB, to ...netip.Addr) {
+	t.Helper()
+	for _, a := range to {
+		world.Within(t, time.Minute, p.Name+" reaches "+a.String(), func() error { return p.Ping(a, "-W1") })
+	}
+}
+
+// deleted has the host delete a network that nobody is on: containers of other hosts
+// may have left it a moment ago, and their hosts have to agree.
+func (h *host) deleted(t testing.TB, network string) {
+	t.Helper()
+	world.Within(t, time.Minute, h.Host.Name+" deletes network "+network, func() error {
+		out, err := h.tryCLI(t, "network", "delete", network)
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
 }
 
 func (p *pod) detach(t testing.TB) {

@@ -19,7 +19,7 @@ import (
 // takes until a new one is reached from every host. It prints what a host's kernel
 // holds for it: that grows with hosts and blocks, not with endpoints.
 func TestScale(t *testing.T) {
-	scale(t, 5, 4, 10, world.Patience)
+	scale(t, 5, 4, 10, time.Minute)
 }
 
 // TestSoakScale is TestScale at full size.
@@ -113,7 +113,7 @@ func noTwins(t *testing.T, pods []*pod) {
 // packet there and one back.
 func reached(t *testing.T, from world.Place, to netip.Addr) {
 	t.Helper()
-	for end := time.Now().Add(world.Patience); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		c, err := from.Dial("tcp", netip.AddrPort{}, netip.AddrPortFrom(to, 9), 100*time.Millisecond)
 		if err == nil {
 			c.Close()

@@ -34,9 +34,8 @@ func TestCreateOnce(t *testing.T) {
 		stranger.Silent(t, append(pods[0].addrs(), pods[2].addrs()...)...)
 		pods[0].Silent(t, stranger.addrs()...)
 		f.hosts[2].cli(t, "network", "allow", "app", "other")
-		world.Soon(t, "the networks are joined", func() error { return stranger.Ping(pods[0].addrs()[0], "-W1") })
-		stranger.Reaches(t, append(pods[0].addrs(), pods[2].addrs()...)...)
-		pods[4].Reaches(t, stranger.addrs()...)
+		stranger.finds(t, append(pods[0].addrs(), pods[2].addrs()...)...)
+		pods[4].finds(t, stranger.addrs()...)
 		stranger.detach(t)
 	})
 	t.Run("published", func(t *testing.T) {
@@ -62,8 +61,8 @@ func TestCreateOnce(t *testing.T) {
 	}
 	pods[0].detach(t)
 	pods[1].detach(t)
-	f.hosts[2].cli(t, "network", "delete", "app")
-	f.hosts[1].cli(t, "network", "delete", "other")
+	f.hosts[2].deleted(t, "app")
+	f.hosts[1].deleted(t, "other")
 	f.everywhere(t, "no network is left", func(h *host) error {
 		all, err := h.Networks(context.Background())
 		if err == nil && len(all) > 0 {
@@ -90,9 +89,7 @@ func TestAddresses(t *testing.T) {
 	near := first.addrs()[0].Next().Next()
 	fixed := f.hosts[1].attach(t, "fixed", "app", world.IP(near.String()))
 	for _, p := range []*pod{first, second} {
-		for _, a := range fixed.addrs() { // the other hosts hear of it
-			world.Soon(t, p.Name+" reaches a fixed address", func() error { return p.Ping(a) })
-		}
+		p.finds(t, fixed.addrs()...)
 	}
 	if _, err := f.hosts[2].tryAttach("thief", "app", world.IP(near.String())); err == nil || !strings.Contains(err.Error(), "HDL-2007") {
 		t.Errorf("an address that is taken: %v", err)
@@ -101,10 +98,10 @@ func TestAddresses(t *testing.T) {
 		t.Error("the owner of the block gave out an address that it had lent")
 	}
 	fixed.detach(t)
-	world.Soon(t, "the address is back", func() error {
+	world.Within(t, 3*time.Minute, "the address is back", func() error {
 		p, err := f.hosts[2].tryAttach("next", "app", world.IP(near.String()))
 		if err == nil {
-			first.Reaches(t, p.addrs()...)
+			first.finds(t, p.addrs()...)
 			p.detach(t)
 		}
 		return err
@@ -116,12 +113,10 @@ func TestAddresses(t *testing.T) {
 		if fmt.Sprint(moved.addrs()) != fmt.Sprint(second.addrs()) || moved.MAC != second.MAC {
 			t.Errorf("before %v %s, after %v %s", second.addrs(), second.MAC, moved.addrs(), moved.MAC)
 		}
-		for _, a := range moved.addrs() {
-			world.Soon(t, "the endpoint is reached where it is now", func() error { return first.Ping(a, "-W1") })
-		}
+		first.finds(t, moved.addrs()...)
 		t.Logf("reached %s after its attach", time.Since(began))
 		for _, a := range moved.addrs() {
-			world.Soon(t, "the host that it left reaches it", func() error { return f.hosts[1].Ping(a, "-W1") })
+			world.Within(t, time.Minute, "the host that it left reaches it", func() error { return f.hosts[1].Ping(a, "-W1") })
 		}
 		t.Logf("and from the host that it left after %s", time.Since(began))
 		moved.detach(t)
@@ -171,8 +166,8 @@ func TestMigrate(t *testing.T) {
 	})
 	far := f.hosts[1].attach(t, "far", "app")
 	for _, p := range []*pod{old, friend} {
-		p.Reaches(t, far.addrs()...)
-		far.Reaches(t, p.addrs()...)
+		p.finds(t, far.addrs()...)
+		far.finds(t, p.addrs()...)
 	}
 	if _, err := f.hosts[1].tryAttach("thief", "app", world.IP("10.10.0.200")); err == nil {
 		t.Error("an address of the time before the store was given out twice")

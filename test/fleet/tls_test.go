@@ -86,7 +86,7 @@ func TestEtcdTLS(t *testing.T) {
 	for _, p := range pods {
 		p.detach(t)
 	}
-	s.hosts[2].cli(t, "network", "delete", "app")
+	s.hosts[2].deleted(t, "app")
 }
 
 // TestEtcdTLSRefused starts an agent that does not trust the etcd, and one that it

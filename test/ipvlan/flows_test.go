@@ -68,10 +68,17 @@ func TestPageHasFlows(t *testing.T) {
 	}
 }
 
-// TestFlows captures every flow's hops on all ports of a cloud that drops forged
-// addresses, of both families, and compares them with the table.
+// TestFlows captures every flow's hops on all ports, of both families, and compares
+// them with the table: of a cloud that drops forged addresses, and of a plain switch.
 func TestFlows(t *testing.T) {
-	s := newScene(t, routedCloud)
+	t.Run("routed", func(t *testing.T) { follow(t, routedCloud).byFirstNIC(t) })
+	t.Run("plain", func(t *testing.T) { follow(t, bridgedCloud) })
+}
+
+// follow captures the flows of one cloud.
+func follow(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place) *scene {
+	t.Helper()
+	s := newScene(t, cloud)
 	s.populate(t, map[string]string{"services": servicePrefixes})
 	for _, n := range s.nodes {
 		byNftables(t, s, n)
@@ -96,7 +103,6 @@ func TestFlows(t *testing.T) {
 			}
 		}
 	}
-	s.byFirstNIC(t)
 	frames := map[string][]world.Frame{}
 	for name, c := range captures {
 		frames[name] = c.Stop()
@@ -111,6 +117,7 @@ func TestFlows(t *testing.T) {
 			}
 		}
 	}
+	return s
 }
 
 // byFirstNIC leads from the node to b1, on NIC b, through its device on NIC a, as

@@ -30,8 +30,14 @@ func TestForceNewStore(t *testing.T) {
 		h.kill(i)
 	}
 	h.start(3, force...)
-	if all := h.list(3); len(all) != 3 || all["host3"].State != "alive" {
-		t.Errorf("the hosts are %v", all)
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		all := h.list(3)
+		if len(all) == 3 && all["host3"].State == "alive" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the hosts are %v", all)
+		}
 	}
 	h.attach(3, "c1")
 

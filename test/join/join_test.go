@@ -24,7 +24,9 @@ func TestMain(m *testing.M) {
 	os.Exit(cell.Main(m))
 }
 
-const patience = 60 * time.Second
+// patience is what a change of the cluster's hosts may take: an agent waits up to 90 s
+// for a vote.
+const patience = 3 * time.Minute
 
 // hosts are those of a lab, by number.
 type hosts struct {

