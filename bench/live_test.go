@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,10 +78,7 @@ func TestLiveMatrix(t *testing.T) {
 	columns := wired(t)
 	m := Matrix{Columns: columns, Probes: []Probe{Throughput{}, UnderLoad{Percent: 50}, PingPong{}}, Rounds: 1, Duration: 400 * time.Millisecond, Seed: 3}
 	out := t.TempDir()
-	r := whole(t, m, out)
-	for _, s := range r.Samples {
-		plausible(t, s)
-	}
+	r := whole(t, m, out, implausible)
 	if again, err := ReadReport(filepath.Join(out, "report.json")); err != nil || len(again.Samples) != 8 {
 		t.Error(err)
 	}
@@ -95,21 +93,32 @@ func TestLiveMatrix(t *testing.T) {
 	nothingLeft(t, columns)
 }
 
-// whole runs a matrix, and again what failed: on a machine that others load, a
-// program can be kept from running for all of its half second.
-func whole(t *testing.T, m Matrix, out string) *Report {
+// whole runs a matrix, and again what failed or cannot be: on a machine that others
+// load, a program can be kept from running for all of its half second.
+func whole(t *testing.T, m Matrix, out string, wrong func(Sample) string) *Report {
 	t.Helper()
-	for try := range 4 {
+	failed := false
+	for range 4 {
 		start := time.Now()
 		var progress bytes.Buffer
-		r, err := Run(context.Background(), m, Options{Out: out, Resume: try > 0, Progress: &progress})
+		r, err := Run(context.Background(), m, Options{Out: out, Resume: failed, Progress: &progress})
 		t.Logf("%s (estimated %s)\n%s", time.Since(start), Estimate(m), progress.String())
-		if err == nil {
+		if failed = err != nil; failed {
+			t.Log(err)
+			continue
+		}
+		var all []string
+		for _, s := range r.Samples {
+			if why := wrong(s); why != "" {
+				all = append(all, why)
+			}
+		}
+		if len(all) == 0 {
 			return r
 		}
-		t.Log(err)
+		t.Log(strings.Join(all, "\n"))
 	}
-	t.Fatal("cells failed again and again")
+	t.Fatal("cells were wrong again and again")
 	return nil
 }
 
@@ -120,9 +129,7 @@ func TestLiveTools(t *testing.T) {
 	needTools(t, probes...)
 	columns := wired(t)[:1]
 	m := Matrix{Columns: columns, Probes: probes, Values: []int{1 << 10}, Rounds: 1, Duration: 300 * time.Millisecond}
-	for _, s := range whole(t, m, t.TempDir()).Samples {
-		plausible(t, s)
-	}
+	whole(t, m, t.TempDir(), implausible)
 	nothingLeft(t, columns)
 }
 
@@ -132,16 +139,23 @@ func TestLivePairsAndFailure(t *testing.T) {
 	// Nobody has this address: the cells fail and say so, the others go on.
 	columns[1].Pairs[0].Server.Addr = netip.MustParseAddr("10.77.0.99")
 	m := Matrix{Columns: columns, Probes: []Probe{Throughput{}, Ping{}}, PairCounts: []int{2}, Rounds: 1, Duration: 300 * time.Millisecond, Placement: SameCore}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
-	r, err := Run(ctx, m, Options{Out: t.TempDir()})
-	t.Log(err)
-	if r == nil {
-		t.Fatal(err)
+	again := func(s Sample) bool { return s.Mode == "host" && implausible(s) != "" }
+	var r *Report
+	for try := 0; try == 0 || try < 4 && slices.ContainsFunc(r.Samples, again); try++ { // as in whole
+		var err error
+		r, err = Run(ctx, m, Options{Out: t.TempDir()})
+		t.Log(err)
+		if r == nil {
+			t.Fatal(err)
+		}
 	}
 	for _, s := range r.Samples {
 		if s.Mode == "host" {
-			plausible(t, s)
+			if why := implausible(s); why != "" {
+				t.Error(why)
+			}
 		} else if s.Error == "" {
 			t.Errorf("%s did not fail: %v", s.Cell, s.Figures)
 		} else {
@@ -151,55 +165,49 @@ func TestLivePairsAndFailure(t *testing.T) {
 	nothingLeft(t, columns)
 }
 
-func plausible(t *testing.T, s Sample) {
-	t.Helper()
-	f := s.Figures
-	bad := func(why string) { t.Errorf("%s: %s: %v %s", s.Cell, why, f, s.Error) }
+// implausible says what is wrong with a sample; nothing may be.
+func implausible(s Sample) string {
+	f, bad := s.Figures, false
 	switch s.Probe {
 	case "sockperf-throughput":
-		if f["received"] < 1000 || f["received"] > 1.001*f["sent"] || f["lost"] > 95 {
-			bad("implausible")
-		}
+		bad = f["received"] < 1000 || f["received"] > 1.001*f["sent"] || f["lost"] > 95
 	case "iperf3":
-		if f["received"] < 0.1 || f["received"] > 1000 || f["window"] <= 0 {
-			bad("implausible")
-		}
+		bad = f["received"] < 0.1 || f["received"] > 1000 || f["window"] <= 0
 	case "ping":
-		if f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] || f["rtt-avg"] > f["rtt-max"] {
-			bad("implausible")
-		}
+		bad = f["rtt-min"] <= 0 || f["rtt-min"] > f["rtt-avg"] || f["rtt-avg"] > f["rtt-max"]
 	case "udp-lossless":
-		if f["rate"] < 100 || f["lost"] > 100*lossTolerance || f["cost"] <= 0 {
-			bad("implausible")
-		}
+		bad = f["rate"] < 100 || f["lost"] > 100*lossTolerance || f["cost"] <= 0
 	case "ping-flood", "wrk", "redis-get", "netperf-udp-rr":
-		if f["rate"] < 100 || f["rate"] > 1e7 || f["cost"] <= 0 || f["p50"] > f["p99"] || f["mean"] > 1e6 {
-			bad("implausible")
-		}
+		bad = f["rate"] < 100 || f["rate"] > 1e7 || f["cost"] <= 0 || f["p50"] > f["p99"] || f["mean"] > 1e6
 	case "qperf-tcp-lat":
-		if f["mean"] <= 0 || f["mean"] > 1e6 || f["cost"] <= 0 || f["sender-system"] <= 0 || f["receiver-idle"] > 100 {
-			bad("implausible")
-		}
+		bad = f["mean"] <= 0 || f["mean"] > 1e6 || f["cost"] <= 0 || f["sender-system"] <= 0 || f["receiver-idle"] > 100
 	default:
-		if f["p50"] <= 0 || f["p50"] > f["p99"] || f["p99"] > 1e6 || f["observations"] < 50 {
-			bad("implausible")
-		}
+		bad = f["p50"] <= 0 || f["p50"] > f["p99"] || f["p99"] > 1e6 || f["observations"] < 50
 	}
 	// The kernel counts in 10 ms: a few pings on an idle machine can cost none.
 	busy := s.CPU.Percent > 0 || s.Probe == "ping"
-	if s.Seconds < 0.1 || !busy {
-		bad(fmt.Sprintf("window of %v s, CPU %+v", s.Seconds, s.CPU))
+	if bad || s.Error != "" || s.Seconds < 0.1 || !busy {
+		return fmt.Sprintf("%s: implausible: %v in a window of %v s, CPU %+v %s", s.Cell, f, s.Seconds, s.CPU, s.Error)
 	}
+	return ""
 }
 
-// nothingLeft looks for processes in the namespaces.
+// nothingLeft looks for processes in the namespaces, until those that were killed
+// are gone.
 func nothingLeft(t *testing.T, columns []Column) {
 	t.Helper()
+	end := time.Now().Add(20 * time.Second)
 	for _, c := range columns {
 		for _, p := range []Place{c.Pairs[0].Client, c.Pairs[0].Server} {
-			out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
-			if err != nil || strings.TrimSpace(string(out)) != "" {
-				t.Errorf("left in %s: %s %v", p.Name, out, err)
+			for ; ; time.Sleep(100 * time.Millisecond) {
+				out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
+				if err == nil && strings.TrimSpace(string(out)) == "" {
+					break
+				}
+				if time.Now().After(end) {
+					t.Errorf("left in %s: %s %v", p.Name, out, err)
+					break
+				}
 			}
 		}
 	}

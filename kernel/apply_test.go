@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,10 +72,7 @@ func (r *room) events(do func()) string {
 		check(r.t, cmd.Start())
 		r.monitors = append(r.monitors, monitor{cmd, out})
 	}
-	// Until the monitors listen and what came before has settled: a link that
-	// has come up is busy for some seconds.
-	time.Sleep(4 * time.Second)
-	before := r.printed()
+	before := r.silent()
 	do()
 	time.Sleep(300 * time.Millisecond)
 	after := r.printed()
@@ -86,6 +84,20 @@ func (r *room) events(do func()) string {
 	}
 	r.monitors = nil
 	return ageing.ReplaceAllString(all, "")
+}
+
+// silent waits until the monitors listen and what came before has settled: a link
+// that has come up is busy for some seconds. It returns what they printed.
+func (r *room) silent() []string {
+	r.t.Helper()
+	time.Sleep(4 * time.Second)
+	all, since := r.printed(), time.Now()
+	for end := since.Add(30 * time.Second); time.Since(since) < 2*time.Second && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if now := r.printed(); !slices.Equal(now, all) {
+			all, since = now, time.Now()
+		}
+	}
+	return all
 }
 
 // ageing is what the kernel does by itself: it forgets entries for multicast
@@ -128,7 +140,7 @@ func TestCommandsEqualApply(t *testing.T) {
 				}
 			}
 			names := sysctlNames(plans...)
-			sameText(t, "commands and Apply", anonymous(typed, typed.dump(names...), plans), anonymous(made, made.dump(names...), plans))
+			sameText(t, "commands and Apply", anonymous(typed, typed.steady(names...), plans), anonymous(made, made.steady(names...), plans))
 		})
 	}
 }
@@ -199,7 +211,7 @@ func TestApplyAllOrNothing(t *testing.T) {
 				}
 				steps := counting.stepsOf(func() error { counting.apply(plan); return nil })
 				names := sysctlNames(plan)
-				before := r.dump(names...)
+				before := r.steady(names...)
 				for n := 1; n <= steps; n++ {
 					name := r.failAt(n)
 					made, err := r.k.Apply(plan, r.podNS)
@@ -207,7 +219,7 @@ func TestApplyAllOrNothing(t *testing.T) {
 					if !errors.Is(err, errInjected) || made != nil || heddle.KindOf(err) != heddle.Failed {
 						t.Fatalf("step %d (%s): made %v, error %v", n, *name, made, err)
 					}
-					sameText(t, fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, r.dump(names...))
+					r.becomes(fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, names...)
 				}
 				t.Logf("%d steps", steps)
 			})
@@ -226,8 +238,8 @@ func (r *room) settled(s scenario) {
 			continue
 		}
 		r.sh("ip link add other0 mtu 1400 type veth peer other1; ip link set other0 addrgenmode none; ip link set other1 addrgenmode none\n" +
-			"ip link set other1 up; ip link set other0 master " + l.Name + " up")
-		time.Sleep(1500 * time.Millisecond) // its carrier is noticed within a second
+			"ip link set other1 up; ip link set other0 master " + l.Name + " up\n" +
+			"tries=0\nuntil bridge link show dev other0 | grep -q 'state forwarding'; do tries=$((tries + 1)); [ $tries -lt 300 ]; sleep 0.1; done")
 	}
 }
 

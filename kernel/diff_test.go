@@ -268,5 +268,5 @@ func (r *room) putsBack(t *testing.T, what string, all heddle.Plan) {
 	if !errors.Is(err, errInjected) {
 		t.Fatalf("%s: %v", what, err)
 	}
-	sameText(t, "a failure after the repair of: "+what, before, r.dump(names...))
+	r.becomes("a failure after the repair of: "+what, before, names...)
 }

@@ -77,30 +77,35 @@ func TestWatch(t *testing.T) {
 	defer cancel()
 	changed, err := r.k.Watch(ctx)
 	check(t, err)
-	signalled := func() (greatest Change) {
+	const pause = 200 * time.Millisecond
+	// signalled waits so long for a first signal, and for the end of all
+	signalled := func(limit time.Duration) (greatest Change) {
 		for {
 			select {
 			case c := <-changed:
-				greatest = max(greatest, c)
-			case <-time.After(200 * time.Millisecond):
+				greatest, limit = max(greatest, c), pause
+			case <-time.After(limit):
 				return greatest
 			}
 		}
 	}
 	r.apply(s.netPlan)
 	r.apply(plan)
-	if signalled() == 0 {
+	if signalled(10*time.Second) == 0 {
 		t.Error("not told of what was made")
 	}
-	time.Sleep(2 * time.Second) // carriers settle
-	signalled()
+	for range 15 { // carriers settle
+		if signalled(2*time.Second) == 0 {
+			break
+		}
+	}
 	for _, script := range []string{
 		"ip link set " + port + " down", "ip route del unreachable 10.20.0.0/16 metric 4294967295", "ip address del 10.20.0.1/32 dev " + port,
 		"ip neigh add 10.20.0.9 lladdr 02:00:00:00:00:09 nud permanent dev " + port, "nft flush ruleset", "nft add table inet heddle",
 		"sysctl -qw net/ipv4/ip_forward=0", "ip rule add priority 27000 lookup 9 protocol 104",
 	} {
 		r.sh(script)
-		if told := signalled(); told == 0 || (told == Tables) != strings.HasPrefix(script, "nft ") {
+		if told := signalled(10 * time.Second); told == 0 || (told == Tables) != strings.HasPrefix(script, "nft ") {
 			t.Errorf("told %d of: %s", told, script)
 		}
 	}
@@ -108,12 +113,12 @@ func TestWatch(t *testing.T) {
 		"ip link add other0 type veth peer name other1", "ip neigh add 198.51.100.9 lladdr 02:00:00:00:00:09 nud stale dev up0",
 		"ip neigh del 198.51.100.9 dev up0", "ip neigh add 198.51.100.8 lladdr 02:00:00:00:00:08 nud permanent dev up0; ip neigh del 198.51.100.8 dev up0",
 		"ip address add 198.51.100.77/32 dev up0; ip address del 198.51.100.77/32 dev up0"} {
-		if r.sh(script); signalled() != 0 {
+		if r.sh(script); signalled(pause) != 0 {
 			t.Errorf("told of: %s", script)
 		}
 	}
 	cancel()
-	for range 100 {
+	for range 1000 {
 		if time.Sleep(10 * time.Millisecond); runtime.NumGoroutine() <= before {
 			return
 		}

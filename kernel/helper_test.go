@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,7 +101,7 @@ func (r *room) sh(script string) string {
 	return string(out)
 }
 
-// dump is the state of both namespaces as the tools show it.
+// dump is the state of both namespaces as the tools show it, with what is volatile.
 func (r *room) dump(sysctls ...string) string {
 	r.t.Helper()
 	var script strings.Builder
@@ -117,24 +118,57 @@ func (r *room) dump(sysctls ...string) string {
 	for _, name := range sysctls {
 		fmt.Fprintf(&script, "cat /proc/sys/%s 2>/dev/null || echo none\n", name)
 	}
-	return volatile.ReplaceAllString(r.sh(script.String()), "")
+	return r.sh(script.String())
 }
 
 // steady is the state once it stands still: the kernel makes the local route of an IPv6
-// address a little later (addrconf_verify_work).
+// address a little later (addrconf_verify_work), after a carrier was noticed.
 func (r *room) steady(sysctls ...string) string {
 	r.t.Helper()
-	last := r.dump(sysctls...)
-	for range 20 {
-		time.Sleep(50 * time.Millisecond)
-		now := r.dump(sysctls...)
-		if now == last {
-			break
+	last, same := "", 0
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		raw := r.dump(sysctls...)
+		now := volatile.ReplaceAllString(raw, "")
+		if same++; now != last || unnoticed(raw) {
+			same = 0
 		}
-		last = now
+		if last = now; same >= 3 {
+			return now
+		}
+		if time.Now().After(end) {
+			r.t.Log("the state moves still")
+			return now
+		}
 	}
-	return last
 }
+
+// becomes looks until the state is the one wanted, and fails the test if it does not
+// come to that: what was put back may be busy for a while, as above.
+func (r *room) becomes(what, want string, sysctls ...string) {
+	r.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		have := volatile.ReplaceAllString(r.dump(sysctls...), "")
+		if len(changes(want, have)) == 0 || time.Now().After(end) {
+			sameText(r.t, what, want, have)
+			return
+		}
+	}
+}
+
+// unnoticed reports whether a link that is up has a carrier of which the kernel has not
+// told its users yet, or has lost one (linkwatch_event), or tries an address still.
+func unnoticed(raw string) bool {
+	for _, m := range flags.FindAllStringSubmatch(raw, -1) {
+		all := strings.Split(m[1], ",")
+		if slices.Contains(all, "UP") && slices.Contains(all, "LOWER_UP") == slices.Contains(all, "NO-CARRIER") {
+			return true
+		}
+	}
+	return strings.Contains(raw, " tentative")
+}
+
+// flags are a link's, as ip-link(8) shows them.
+var flags = regexp.MustCompile(`(?m)^\d+: \S+: <([A-Z0-9_,-]*)>`)
 
 // volatile is what moves by itself while we look: timers, carriers (noticed up
 // to a second late), and the multicast addresses that an interface listens to
@@ -150,28 +184,31 @@ func check(t testing.TB, err error) {
 
 func sameText(t testing.TB, what, want, have string) {
 	t.Helper()
-	w, h := strings.Split(want, "\n"), strings.Split(have, "\n")
-	slices.Sort(w)
-	slices.Sort(h)
-	if slices.Equal(w, h) {
-		return
-	}
-	times := map[string]int{}
-	for _, l := range w {
-		times[l]--
-	}
-	for _, l := range h {
-		times[l]++
-	}
-	for l, n := range times {
+	all := changes(want, have)
+	for l, n := range all {
 		if n < 0 {
 			t.Errorf("%s: lost   %s", what, l)
-		}
-		if n > 0 {
+		} else {
 			t.Errorf("%s: gained %s", what, l)
 		}
 	}
-	t.Fatalf("%s: the state is another", what)
+	if len(all) > 0 {
+		t.Fatalf("%s: the state is another", what)
+	}
+}
+
+// changes are the lines that there are more often than wanted, or less (below 0), in
+// whatever order.
+func changes(want, have string) map[string]int {
+	times := map[string]int{}
+	for l := range strings.SplitSeq(want, "\n") {
+		times[l]--
+	}
+	for l := range strings.SplitSeq(have, "\n") {
+		times[l]++
+	}
+	maps.DeleteFunc(times, func(_ string, n int) bool { return n == 0 })
+	return times
 }
 
 // volatileWords are numbers that the kernel hands out.

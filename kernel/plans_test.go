@@ -147,7 +147,7 @@ func joined(t testing.TB, a, b heddle.State) heddle.State {
 	return union
 }
 
-// uplink gives the host the parent that the scenarios stand on.
+// uplinkScript gives the host the parent that the scenarios stand on, with its carrier.
 const uplinkScript = `ip link add up0 address 02:00:00:00:00:01 type veth peer name wire0 address 02:00:00:00:00:02
 ip link set up0 addrgenmode none
 ip link set wire0 addrgenmode none
@@ -155,6 +155,10 @@ ip address add 198.51.100.2/24 dev up0
 ip address add 2001:db8:1::2/64 dev up0 nodad
 ip link set up0 up
 ip link set wire0 up
+tries=0
+until ip link show up0 | grep -q 'state UP' && ip link show wire0 | grep -q 'state UP'; do
+	tries=$((tries + 1)); [ $tries -lt 300 ]; sleep 0.1
+done
 ip route add default via 198.51.100.1 dev up0
 for i in 0 1; do
 	ip link add nic$i address 02:00:00:00:01:0$i type veth peer name far$i

@@ -22,7 +22,7 @@ func TestRemoveAgain(t *testing.T) {
 			shared := func(key string) bool { return contains(s.netPlan, key) }
 			r.apply(plan)
 			check(t, r.k.Remove(plan, r.podNS, shared))
-			before := r.dump()
+			before := r.steady()
 			r.apply(plan)
 			steps := r.stepsOf(func() error { return r.k.Remove(plan, r.podNS, shared) })
 			for n := 1; n <= steps; n++ {
@@ -34,7 +34,7 @@ func TestRemoveAgain(t *testing.T) {
 					t.Fatalf("step %d (%s): %v", n, *name, err)
 				}
 				check(t, r.k.Remove(plan, r.podNS, shared))
-				sameText(t, fmt.Sprintf("removed after a failure at step %d (%s)", n, *name), before, r.dump())
+				r.becomes(fmt.Sprintf("removed after a failure at step %d (%s)", n, *name), before)
 			}
 			r.clean(s.netPlan)
 			check(t, r.k.Remove(plan, nil, shared))
@@ -107,7 +107,7 @@ func TestOursAndPrune(t *testing.T) {
 			one, two := s.endpoint(0), s.endpoint(1)
 			r.apply(s.netPlan)
 			r.apply(one)
-			before := r.dump()
+			before := r.steady()
 			keep := func(key string) bool { return contains(s.netPlan, key) || contains(one, key) }
 			owned, err := r.k.Ours()
 			check(t, err)
@@ -139,7 +139,7 @@ func TestOursAndPrune(t *testing.T) {
 			r.clean(s.netPlan)
 			r.clean(one)
 			if s.name == "routed" { // a bridge changes with its ports
-				sameText(t, "pruned", before, r.dump())
+				r.becomes("pruned", before)
 			}
 			_, err = r.k.Prune(func(string) bool { return false })
 			check(t, err)
@@ -181,16 +181,16 @@ func TestStrangersInterfaces(t *testing.T) {
 		r.settled(s)
 		script := strings.NewReplacer("PORT", port, "POD", r.pod).Replace(c.script)
 		r.sh(script)
-		before := r.dump()
+		before := r.steady()
 		_, err := r.k.Apply(plan, r.podNS)
 		if !errors.Is(err, c.code.Sentinel()) {
 			t.Errorf("%s: %v", script, err)
 		}
 		t.Log(err)
-		sameText(t, script, before, r.dump())
+		r.becomes(script, before)
 		if !strings.Contains(script, "endpoint=c0") {
 			check(t, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) }))
-			sameText(t, "removed beside "+script, before, r.dump())
+			r.becomes("removed beside "+script, before)
 		}
 	}
 }

@@ -112,13 +112,13 @@ func TestTunnelTaken(t *testing.T) {
 	r := newRoom(t)
 	r.sh(uplinkScript)
 	r.sh("ip link add other type vxlan id 70 local 198.51.100.2 dstport 4789")
-	before := r.dump()
+	before := r.steady()
 	_, err := r.k.Apply(heddle.Plan{Host: tunnelPlan(1, 1)}, nil)
 	if err == nil || !strings.Contains(err.Error(), "VNI 70 on port 4789") {
 		t.Errorf("%v", err)
 	}
 	t.Log(err)
-	sameText(t, "refused", before, r.dump())
+	r.becomes("refused", before)
 }
 
 // What 31 peers with four blocks each cost a host: printed, not judged.
@@ -153,7 +153,7 @@ func TestTunnelMadeAnew(t *testing.T) {
 	r.apply(heddle.Plan{Host: reach})
 	r.apply(heddle.Plan{Host: others})
 	r.sh("ip route add 203.0.113.0/24 dev hv4test; ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:09 dev hv6test nud permanent; sysctl -qw net/ipv4/conf/hv4test/rp_filter=2")
-	before := r.dump("net/ipv4/conf/hv4test/rp_filter")
+	before := r.steady("net/ipv4/conf/hv4test/rp_filter")
 	changed := reach
 	changed.Links = append([]heddle.Link{}, reach.Links...)
 	for i := range changed.Links {
@@ -167,8 +167,8 @@ func TestTunnelMadeAnew(t *testing.T) {
 	r.clean(heddle.Plan{Host: changed})
 	r.clean(heddle.Plan{Host: others})
 	settings := strings.NewReplacer("vxlan id 70 ", "vxlan id 71 ", "dstport 4789", "dstport 4790")
-	sameText(t, "made anew", settings.Replace(before), r.dump("net/ipv4/conf/hv4test/rp_filter"))
-	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	r.becomes("made anew", settings.Replace(before), "net/ipv4/conf/hv4test/rp_filter")
+	before = r.steady("net/ipv4/conf/hv4test/rp_filter")
 	for n := 1; n <= steps && !vm.InGuest(); n++ { // which takes minutes there
 		name := r.failAt(n)
 		_, err := r.k.Apply(heddle.Plan{Host: reach}, nil)
@@ -176,15 +176,15 @@ func TestTunnelMadeAnew(t *testing.T) {
 		if !errors.Is(err, errInjected) {
 			t.Fatalf("step %d (%s): %v", n, *name, err)
 		}
-		sameText(t, fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
+		r.becomes(fmt.Sprintf("after a failure at step %d (%s)", n, *name), before, "net/ipv4/conf/hv4test/rp_filter")
 	}
 	// what the kernel refuses: another device has the new VNI and port
 	r.sh("ip link add other type vxlan id 70 local 198.51.100.2 dstport 4789")
-	before = r.dump("net/ipv4/conf/hv4test/rp_filter")
+	before = r.steady("net/ipv4/conf/hv4test/rp_filter")
 	if _, err := r.k.Apply(heddle.Plan{Host: reach}, nil); err == nil {
 		t.Error("a device was made whose VNI and port another one has")
 	} else {
 		t.Log(err)
 	}
-	sameText(t, "refused", before, r.dump("net/ipv4/conf/hv4test/rp_filter"))
+	r.becomes("refused", before, "net/ipv4/conf/hv4test/rp_filter")
 }

@@ -80,8 +80,8 @@ func datagramsOneWay(t *testing.T, l *lab.Lab) [2]int {
 func TestWireChanges(t *testing.T) {
 	l := up(t, lab.Options{Name: "change", Hosts: 2, NoAgent: true, Rate: 200_000_000})
 	ctx := t.Context()
-	ping := func(size int) bool {
-		_, err := try(t, l, "host1", "ping", "-n", "-c1", "-W0.5", "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.12")
+	ping := func(size int, wait string) bool {
+		_, err := try(t, l, "host1", "ping", "-n", "-c1", "-W"+wait, "-M", "do", "-s", strconv.Itoa(size-28), "172.31.240.12")
 		return err == nil
 	}
 	mtu := func() string { return in(t, l, "host2", "cat", "/proc/sys/net/ipv6/conf/eth0/mtu") }
@@ -99,7 +99,7 @@ func TestWireChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			// a bridge port takes four bytes more, for a VLAN tag
-			if !ping(step.passes) || step.passes < 1500 && ping(step.passes+50) || mtu() != step.host {
+			if !ping(step.passes, "20") || step.passes < 1500 && ping(step.passes+50, "0.5") || mtu() != step.host {
 				t.Errorf("relay %v: MTU %+v is not so: host has %s", relay, step, mtu())
 			}
 		}
@@ -108,9 +108,7 @@ func TestWireChanges(t *testing.T) {
 	if err := l.SetRate(ctx, "host2", 8_000_000); err != nil {
 		t.Fatal(err)
 	}
-	if r := throughput(t, l, "host1", "host2", false); r < 4e6 || r > 10e6 {
-		t.Errorf("8 Mbit/s carried %.1f Mbit/s", r/1e6)
-	}
+	carries8(t, l, false)
 	for rate, want := range map[lab.Rate]string{lab.Unlimited: "", 0: "200Mbit"} {
 		if err := l.SetRate(ctx, lab.SwitchName, rate); err != nil {
 			t.Fatal(err)
@@ -194,9 +192,7 @@ func TestPauseFails(t *testing.T) {
 	if err := l.Pause(t.Context(), "host1", true); err == nil {
 		t.Error("it stands still")
 	}
-	if got := states("^[s]leep 1000"); got != "S" {
-		t.Errorf("another process is left in state %q", got)
-	}
+	eventually(t, "the other process goes on", func() bool { return states("^[s]leep 1000") == "S" })
 	if left := l.Faults().Paused; len(left) > 0 {
 		t.Errorf("the record says %v", left)
 	}

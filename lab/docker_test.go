@@ -44,11 +44,10 @@ const startDocker = `setsid dockerd --data-root /var/lib/docker --exec-root /run
 
 func awaitDocker(t *testing.T, l *lab.Lab, host string) {
 	t.Helper()
-	for range 300 {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if _, err := try(t, l, host, "docker", "version"); err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("dockerd of %s does not answer:\n%s", host, in(t, l, host, "tail", "-n", "30", "/run/dockerd.log"))
 }

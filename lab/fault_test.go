@@ -27,7 +27,8 @@ func still(t *testing.T, hosts int) *lab.Lab {
 }
 
 // answered pings host2 from host1, and returns which of the packets were
-// answered, in the order of the answers, and what ping said.
+// answered, in the order of the answers, and what ping said. It may leave out the
+// last ones, where a busy machine answers late.
 func answered(t *testing.T, l *lab.Lab, count int) (seen []int, out string) {
 	t.Helper()
 	out, _ = try(t, l, "host1", "ping", "-c", strconv.Itoa(count), "-i", "0.004", "-W", "1", "172.31.240.12")
@@ -39,6 +40,24 @@ func answered(t *testing.T, l *lab.Lab, count int) (seen []int, out string) {
 }
 
 var sequence = regexp.MustCompile(`bytes from .* icmp_seq=(\d+)`)
+
+// allAnswered is answered where each packet must be.
+func allAnswered(t *testing.T, l *lab.Lab, count int) (seen []int) {
+	t.Helper()
+	var out string
+	if !thrice(func() bool { seen, out = answered(t, l, count); return len(seen) == count }) {
+		t.Error(out)
+	}
+	return seen
+}
+
+// thrice is for measurements that a busy machine spoils now and then.
+func thrice(measure func() bool) (right bool) {
+	for try := 0; try < 3 && !right; try++ {
+		right = measure()
+	}
+	return right
+}
 
 func impair(t *testing.T, l *lab.Lab, wire string, d lab.Direction, i lab.Impairment) {
 	t.Helper()
@@ -52,15 +71,19 @@ func TestImpairments(t *testing.T) {
 	const count = 100
 	t.Run("loss by seed", func(t *testing.T) {
 		var runs [3][]int
-		for i, seed := range []uint64{7, 7, 8} {
-			impair(t, l, "host1", lab.Out, lab.Impairment{Loss: 0.3, Seed: seed})
-			runs[i], _ = answered(t, l, count)
-			out, in, err := l.Counts("host1")
-			if err != nil || in.Lost != 0 || int(out.Lost) < 1 {
-				t.Errorf("counted %+v, %+v, %v", out, in, err)
+		bySeed := func() bool {
+			for i, seed := range []uint64{7, 7, 8} {
+				impair(t, l, "host1", lab.Out, lab.Impairment{Loss: 0.3, Seed: seed})
+				runs[i], _ = answered(t, l, count)
+				out, in, err := l.Counts("host1")
+				if err != nil || in.Lost != 0 || int(out.Lost) < 1 {
+					t.Errorf("counted %+v, %+v, %v", out, in, err)
+				}
 			}
+			n := len(runs[0])
+			return n >= 50 && n <= 90 && slices.Equal(runs[0], runs[1]) && !slices.Equal(runs[0], runs[2])
 		}
-		if n := len(runs[0]); n < 50 || n > 90 || !slices.Equal(runs[0], runs[1]) || slices.Equal(runs[0], runs[2]) {
+		if !thrice(bySeed) {
 			t.Errorf("30 %% of %d lost:\n%v\nagain\n%v\nother seed\n%v", count, runs[0], runs[1], runs[2])
 		}
 	})
@@ -78,14 +101,15 @@ func TestImpairments(t *testing.T) {
 	t.Run("duplicate", func(t *testing.T) {
 		impair(t, l, "host1", lab.Both, lab.Impairment{})
 		impair(t, l, "host1", lab.Out, lab.Impairment{Duplicate: 1})
-		if _, out := answered(t, l, 20); strings.Count(out, "DUP!") < 19 {
+		var out string
+		if !thrice(func() bool { _, out = answered(t, l, 20); return strings.Count(out, "DUP!") >= 19 }) {
 			t.Error(out)
 		}
 	})
 	t.Run("reorder", func(t *testing.T) {
 		impair(t, l, "host1", lab.Out, lab.Impairment{Reorder: 0.2, Seed: 1})
-		if seen, out := answered(t, l, 100); len(seen) != 100 || slices.IsSorted(seen) {
-			t.Error(out)
+		if seen := allAnswered(t, l, 100); slices.IsSorted(seen) {
+			t.Errorf("in order: %v", seen)
 		}
 	})
 	t.Run("corrupt", func(t *testing.T) {
@@ -96,9 +120,7 @@ func TestImpairments(t *testing.T) {
 	})
 	t.Run("sound again", func(t *testing.T) {
 		impair(t, l, "host1", lab.Both, lab.Impairment{})
-		if seen, out := answered(t, l, 50); len(seen) != 50 {
-			t.Error(out)
-		}
+		allAnswered(t, l, 50)
 		if on, err := l.Hosts[0].Offloads(); err != nil || !on["tso"] {
 			t.Error("segmentation is still off", on, err)
 		}
@@ -130,18 +152,24 @@ func TestSpoiltChecksums(t *testing.T) {
 func datagrams(t *testing.T, l *lab.Lab, from, to string, count int) (arrived int) {
 	t.Helper()
 	self := testAgent(t)[0]
-	result := make(chan string, 1)
-	go func() {
-		out, _ := try(t, l, to, self, "test-count", "9999", strconv.Itoa(count))
-		result <- out
-	}()
+	counter := command(t, t.Context(), l, to, self, "test-count", "9999", strconv.Itoa(count))
+	word, err := counter.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	counter.Stdout = &out
+	if err := counter.Start(); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "somebody listens", func() bool {
 		return in(t, l, to, "sh", "-c", "cat /proc/net/udp /proc/net/udp6 | grep -c :270F || true") != "0"
 	})
 	in(t, l, from, self, "test-send", "172.31.240.1"+to[4:]+":9999", strconv.Itoa(count))
-	arrived, err := strconv.Atoi(<-result)
-	if err != nil {
-		t.Fatal(err)
+	word.Close()
+	ended := counter.Wait()
+	if arrived, err = strconv.Atoi(strings.TrimSpace(out.String())); err != nil {
+		t.Fatal(ended, err)
 	}
 	return arrived
 }
@@ -181,7 +209,7 @@ func TestRelayPasses(t *testing.T) {
 	for _, to := range far {
 		reaches(t, l, "host1", to, true)
 	}
-	in(t, l, "host1", "ping", "-c1", "-W5", "-M", "do", "-s", "8972", "172.31.240.12")
+	in(t, l, "host1", "ping", "-c1", "-W20", "-M", "do", "-s", "8972", "172.31.240.12")
 	t.Logf("TCP through two relays: %.0f Mbit/s", throughput(t, l, "host1", "host2", false)/1e6)
 	if out, in, err := l.Counts("host1"); err != nil || out.Frames < 100 || in.Frames < 10 || out.Lost+in.Lost+out.Corrupted+in.Corrupted != 0 {
 		t.Errorf("%+v %+v %v", out, in, err)
@@ -196,13 +224,15 @@ func TestStreamOutlivesCut(t *testing.T) {
 	l := up(t, lab.Options{Name: "stream", Hosts: 2, NoAgent: true, Rate: 100_000_000})
 	impair(t, l, "host2", lab.Both, lab.Impairment{Loss: 0.005, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Duplicate: 0.01, Seed: 5})
 	in(t, l, "host2", "iperf3", "-s", "-1", "-D")
+	eventually(t, "the server listens", func() bool {
+		return in(t, l, "host2", "sh", "-c", "cat /proc/net/tcp /proc/net/tcp6 | grep -c ':1451 .* 0A ' || true") != "0"
+	})
 	type ending struct {
 		out string
 		err error
 	}
 	done := make(chan ending, 1)
 	go func() {
-		time.Sleep(200 * time.Millisecond) // the server listens by then, or the client says so
 		out, err := try(t, l, "host1", "iperf3", "-c", "172.31.240.12", "-t", "4", "-b", "20M")
 		done <- ending{out, err}
 	}()

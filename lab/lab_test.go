@@ -23,7 +23,7 @@ func TestHosts(t *testing.T) {
 	l := up(t, lab.Options{Name: "hosts", Hosts: 3, NoAgent: true,
 		Sysctls: map[string]string{"net.ipv4.tcp_congestion_control": "reno"}})
 	for _, far := range []string{"host2", "172.31.240.13", "fd99:172:31:240::12", "fd99:172:31:240::13", "172.31.240.1", "fd99:172:31:240::1"} {
-		in(t, l, "host1", "ping", "-c1", "-W2", far)
+		in(t, l, "host1", "ping", "-c1", "-W20", far)
 	}
 	for what, want := range map[string][2]string{
 		"hostname":        {"hostname", "host1"},
@@ -119,13 +119,11 @@ func runs(t *testing.T, l *lab.Lab, arg string) bool {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 100 {
-		if ok() {
-			return
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("never: %s", what)
 }
 
 func TestWires(t *testing.T) {
@@ -142,14 +140,21 @@ func TestWires(t *testing.T) {
 			}
 		}
 	}
-	in(t, l, "host1", "ping", "-4", "-c1", "-W2", "-M", "do", "-s", "8972", "host3")
+	in(t, l, "host1", "ping", "-4", "-c1", "-W20", "-M", "do", "-s", "8972", "host3")
 	if _, err := try(t, l, "host1", "ping", "-c1", "-W1", "-M", "do", "-s", "1400", "172.31.240.12"); err == nil {
 		t.Error("a packet larger than host2's MTU arrived")
 	}
 	for _, reverse := range []bool{false, true} {
-		if r := throughput(t, l, "host1", "host2", reverse); r < 4e6 || r > 10e6 {
-			t.Errorf("8 Mbit/s wire (reverse %v) carried %.1f Mbit/s", reverse, r/1e6)
-		}
+		carries8(t, l, reverse)
+	}
+}
+
+// carries8 measures a wire of 8 Mbit/s.
+func carries8(t *testing.T, l *lab.Lab, reverse bool) {
+	t.Helper()
+	var rate float64
+	if !thrice(func() bool { rate = throughput(t, l, "host1", "host2", reverse); return rate >= 4e6 && rate <= 10e6 }) {
+		t.Errorf("8 Mbit/s wire (reverse %v) carried %.1f Mbit/s", reverse, rate/1e6)
 	}
 }
 
@@ -186,7 +191,7 @@ func TestSpareNICs(t *testing.T) {
 	in(t, l, "host1", "ip", "link", "set", lab.NICName(2), "netns", "c")
 	in(t, l, "host1", "ip", "-n", "c", "addr", "add", "172.31.240.99/24", "dev", "eth2")
 	in(t, l, "host1", "ip", "-n", "c", "link", "set", "eth2", "up")
-	in(t, l, "host1", "ip", "netns", "exec", "c", "ping", "-c1", "-W5", "172.31.240.12")
+	in(t, l, "host1", "ip", "netns", "exec", "c", "ping", "-c1", "-W20", "172.31.240.12")
 	if qdisc := in(t, l, lab.SwitchName, "tc", "qdisc", "show", "dev", "host1-eth2", "root"); !strings.Contains(qdisc, "1Gbit") {
 		t.Error(qdisc)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -127,17 +128,21 @@ func listen(args []string) {
 	fmt.Println(err)
 }
 
-// countDatagrams prints how many arrived, of so many, by the time two seconds
-// passed in silence.
+// countDatagrams prints how many arrived, of so many, by two seconds after its
+// standard input has ended, which says that the sender has.
 func countDatagrams(port, most string) {
 	c, err := net.ListenPacket("udp", ":"+port)
 	if err != nil {
 		panic(err)
 	}
+	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		c.SetReadDeadline(time.Now().Add(2 * time.Second))
+	}()
 	all, _ := strconv.Atoi(most)
 	n, buffer := 0, make([]byte, 2048)
 	for n < all {
-		c.SetReadDeadline(time.Now().Add(2 * time.Second))
 		if _, _, err := c.ReadFrom(buffer); err != nil {
 			break
 		}
@@ -226,16 +231,21 @@ func in(t testing.TB, l *lab.Lab, host string, argv ...string) string {
 
 func try(t testing.TB, l *lab.Lab, host string, argv ...string) (string, error) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	out, err := command(t, ctx, l, host, argv...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func command(t testing.TB, ctx context.Context, l *lab.Lab, host string, argv ...string) *exec.Cmd {
+	t.Helper()
 	h, err := l.Host(host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
 	cmd, err := h.Command(ctx, argv...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	return cmd
 }

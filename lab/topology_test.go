@@ -75,7 +75,7 @@ hosts:
 	}
 	reaches(t, l, "b", "172.31.240.11", true)
 	for _, family := range [][3]string{{"-4", "10.9.0.14", "1472"}, {"-6", "fd09::14", "1452"}} {
-		out, err := try(t, l, "a", "ping", "-n", family[0], "-c2", "-i0.2", "-W1", "-M", "do", "-s", family[2], family[1])
+		out, err := try(t, l, "a", "ping", "-n", family[0], "-c2", "-i0.2", "-W20", "-M", "do", "-s", family[2], family[1])
 		if err == nil || !strings.Contains(out, "mtu = 1400") && !strings.Contains(out, "mtu=1400") {
 			t.Errorf("no word of the path's MTU: %v\n%s", err, out)
 		}
@@ -98,7 +98,7 @@ hosts:
 		t.Fatal(err)
 	}
 	reaches(t, l, "b", "172.31.240.11", true)
-	out, _ := try(t, l, "b", "ping", "-n", "-c2", "-i0.2", "-W1", "-M", "do", "-s", "1350", "172.31.240.11")
+	out, _ := try(t, l, "b", "ping", "-n", "-c2", "-i0.2", "-W20", "-M", "do", "-s", "1350", "172.31.240.11")
 	if !strings.Contains(out, "1300") {
 		t.Errorf("no word of the new MTU:\n%s", out)
 	}

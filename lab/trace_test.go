@@ -82,9 +82,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // namespace is taken apart a little after its last process, hence the wait.
 func noTrace(t testing.TB, before []string, dir string) {
 	t.Helper()
-	var left []string
-	for range 40 {
-		left = difference(survey(t), before)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		left := difference(survey(t), before)
 		left = append(left, prefixed("missing: ", difference(before, survey(t)))...)
 		left = append(left, processesOf(dir)...)
 		left = append(left, cgroups(dir)...)
@@ -94,9 +93,11 @@ func noTrace(t testing.TB, before []string, dir string) {
 		if len(left) == 0 {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+			return
+		}
 	}
-	t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 }
 
 func difference(a, b []string) []string {

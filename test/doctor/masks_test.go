@@ -214,7 +214,7 @@ func TestMaskedCommand(t *testing.T) {
 
 // waitSocket waits until the agent listens, or has ended.
 func waitSocket(socket string, ended <-chan error) error {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		select {
 		case err := <-ended:
 			return fmt.Errorf("it ended: %w", err)

@@ -66,7 +66,8 @@ ip address add 192.0.2.10/24 dev lan0; ip address add 2001:db8::10/64 dev lan0 n
 	return s
 }
 
-// member starts the agent, which makes the cluster, and waits until it answers.
+// member starts the agent, which makes the cluster, and waits until it answers and
+// finds itself healthy.
 func (s *scene) member(t *testing.T) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "member.log"))
@@ -84,13 +85,12 @@ func (s *scene) member(t *testing.T) {
 			t.Logf("the agent's log:\n%s", text)
 		}
 	})
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if err := s.command(t, "host", "list").Run(); err == nil {
-			return
-		} else if time.Now().After(end) {
-			t.Fatal("no cluster after a minute")
+	for end := time.Now().Add(2 * time.Minute); s.command(t, "host", "list").Run() != nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no cluster after two minutes")
 		}
 	}
+	s.until(t, "agent-parts", false)
 }
 
 // certificate puts one of other dates in the place of the host's for a while; the

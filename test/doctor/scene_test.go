@@ -131,7 +131,7 @@ func (v visit) loud() map[string]doctor.Finding {
 // until repeats one check until it is loud, or silent.
 func (s *scene) until(t *testing.T, id string, loud bool) doctor.Finding {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		f := s.visit(t, "--only", id).Items[0]
 		if f.Loud() == loud {
 			return f

@@ -49,7 +49,7 @@ func (s *scene) sent(t *testing.T, family int, ecn byte) string {
 	d := datagram{src: s.a.Addrs()[family], dst: s.far.Addrs()[family], ttl: 9, tos: 0x28 | ecn, mark: "golden-mark"}
 	frame := d.fromPod(t, s.a)
 	s.a.Reaches(t, s.far.Addrs()...) // so that the way is known
-	got := s.one(t, "sent", s.LAN, "port0", func() { s.a.Send(t, "eth0", frame) })
+	got := s.one(t, "sent", s.LAN, "port0", true, func() { s.a.Send(t, "eth0", frame) })
 	if len(got) == 0 {
 		t.Errorf("a packet with ECN %d was not sent", ecn)
 		return ""
@@ -71,18 +71,23 @@ func (s *scene) received(t *testing.T, family int, outer, inner byte) string {
 	t.Helper()
 	d := datagram{src: s.far.Addrs()[family], dst: s.a.Addrs()[family], ttl: 9, tos: 0x28 | inner, mark: "golden-mark"}
 	frame := s.tunnelled(t, tunnel{outer: s.second.Outer(), vni: span.VNI, tos: outer}, d)
-	got := s.one(t, "received", s.a.Place, "eth0", func() { s.LAN.Send(t, "br0", frame) })
+	comes := outer != 3 || inner != 0 // RFC 6040, section 4.2
+	got := s.one(t, "received", s.a.Place, "eth0", comes, func() { s.LAN.Send(t, "br0", frame) })
 	return fmt.Sprintf("received, family %d, outer ECN %d, inner %d: % x", family, outer, inner, got)
 }
 
-// one is the only frame with a mark that comes by a link.
-func (s *scene) one(t *testing.T, what string, p world.Place, link string, send func()) []byte {
+// one is the only frame with a mark that comes by a link; it is waited for if it comes.
+func (s *scene) one(t *testing.T, what string, p world.Place, link string, comes bool, send func()) []byte {
 	t.Helper()
 	capture := p.Capture(t, link)
 	send()
+	marked := func(f world.Frame) bool { return !f.Out && bytes.Contains(f.Data, []byte("golden-mark")) }
+	if comes {
+		capture.Await(1, marked)
+	}
 	var found [][]byte
 	for _, f := range capture.Stop() {
-		if !f.Out && bytes.Contains(f.Data, []byte("golden-mark")) {
+		if marked(f) {
 			found = append(found, f.Data)
 		}
 	}

@@ -2,6 +2,7 @@ package fast_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -86,6 +87,14 @@ func (s *scene) dropped(t *testing.T, what string, from world.Place, link string
 	before := s.first.Drops(t)
 	capture := to.Capture(t, "eth0")
 	from.Send(t, link, frame)
+	if reason != "" {
+		world.Soon(t, what+" is counted", func() error {
+			if now := s.first.Drops(t); now[reason] == before[reason] {
+				return fmt.Errorf("%d as %s, as before", now[reason], reason)
+			}
+			return nil
+		})
+	}
 	if n := world.Count(capture.Stop(), world.Contains("forged-mark")); n > 0 {
 		t.Errorf("%s: the packet came", what)
 	}

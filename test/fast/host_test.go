@@ -73,6 +73,12 @@ func spoofedOnHost(t *testing.T, w *world.World, a, b *world.Pod) {
 		capture := w.Outside.Capture(t, "eth0")
 		d := datagram{src: b.Addrs()[i], dst: []netip.Addr{world.Outside4, world.Outside6}[i], ttl: 64, mark: "forged-mark"}
 		a.Send(t, "eth0", d.frame(t, a.Endpoint.MAC, to))
+		world.Soon(t, "a spoofed packet is counted", func() error {
+			if drops(w) == before {
+				return errors.New("it is not")
+			}
+			return nil
+		})
 		if n := world.Count(capture.Stop(), world.Contains("forged-mark")); n > 0 || drops(w) != before+1 {
 			t.Errorf("a spoofed packet: %d came, %d counted before, %d after", n, before, drops(w))
 		}

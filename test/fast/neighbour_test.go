@@ -3,6 +3,7 @@ package fast_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func (s *scene) moves(t *testing.T, how, mac string, tells int, limit time.Durat
 	s.second.Sh(t, "sysctl -qw net.ipv4.conf.eth0.arp_notify=%d net.ipv6.conf.eth0.ndisc_notify=%[1]d; ip link set eth0 address %s", tells, mac)
 	begin, before := time.Now(), s.second.Carried(t).Packets["received"]
 	world.Within(t, limit, "packets follow a host that "+how, func() error {
-		err := s.a.Ping(s.far.Addrs()[0], "-W0.2")
+		err := s.a.Ping(s.far.Addrs()[0], "-W1")
 		if err == nil && s.second.Carried(t).Packets["received"] == before {
 			err = errors.New("by the stack alone")
 		}
@@ -60,15 +61,29 @@ func TestSlow(t *testing.T) {
 				}
 				return nil
 			})
-			before := s.first.Carried(t)
-			const pings = 4
-			if err := s.a.Ping(to, "-c", fmt.Sprint(pings), "-i1.3", "-w20"); err != nil {
-				t.Fatal(err)
+			var err error
+			for range 3 { // on a busy machine a packet may come just when the kernel asks for the neighbour
+				if err = s.slow(t, to); err == nil {
+					return
+				}
 			}
-			after := s.first.Carried(t)
-			if n := after.Packets["sent"] - before.Packets["sent"]; n < pings || after.Missed["neighbour"] != before.Missed["neighbour"] {
-				t.Errorf("%d of %d slow packets were carried, %d left for the neighbour", n, pings, after.Missed["neighbour"]-before.Missed["neighbour"])
-			}
+			t.Error(err)
 		})
 	}
+}
+
+// slow sends slow packets, all of which must be carried.
+func (s *scene) slow(t *testing.T, to netip.Addr) error {
+	t.Helper()
+	before := s.first.Carried(t)
+	const pings = 4
+	if err := s.a.Ping(to, "-c", fmt.Sprint(pings), "-i1.3", "-w20"); err != nil {
+		t.Fatal(err)
+	}
+	after := s.first.Carried(t)
+	missed := after.Missed["neighbour"] - before.Missed["neighbour"]
+	if n := after.Packets["sent"] - before.Packets["sent"]; n < pings || missed != 0 {
+		return fmt.Errorf("%d of %d slow packets were carried, %d left for the neighbour", n, pings, missed)
+	}
+	return nil
 }

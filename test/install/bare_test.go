@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,8 @@ var records = regexp.MustCompile(`(^|/| )\./(` + strings.Join([]string{
 }, "|") + `)`)
 
 // TestBareDebian installs the package on the smallest Debian there is, attaches
-// a container by the guide's commands within a minute, and purges: nothing is
+// a container by the guide's commands within a minute (longer on a machine that has
+// more to do than processors), and purges: nothing is
 // left of files and kernel objects.
 func TestBareDebian(t *testing.T) {
 	if testing.Short() {
@@ -45,9 +47,9 @@ func TestBareDebian(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	seconds, err := strconv.ParseFloat(strings.TrimSpace(read(t, dir, "seconds")), 64)
-	if err != nil || seconds >= 60 {
-		t.Errorf("from apt install to the first ping: %.1f s %v", seconds, err)
+	seconds, load := number(t, dir, "seconds"), number(t, dir, "load")
+	if limit := 60 * max(1, load/float64(runtime.NumCPU())); seconds >= limit { // a minute of processors that we share with others
+		t.Errorf("from apt install to the first ping: %.1f s, and %.1f are the limit at a load of %.1f", seconds, limit, load)
 	}
 	t.Logf("from apt install to the first ping: %.1f s", seconds)
 	if between := read(t, dir, "kernel.between"); !strings.Contains(between, "inet heddle") || between == read(t, dir, "kernel.before") {
@@ -69,6 +71,17 @@ func read(t *testing.T, dir, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// number reads the first one of a file.
+func number(t *testing.T, dir, name string) float64 {
+	t.Helper()
+	first, _, _ := strings.Cut(strings.TrimSpace(read(t, dir, name)), " ")
+	n, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // compare compares two lists of files, without the package manager's records.

@@ -98,7 +98,7 @@ func follow(t *testing.T, cloud func(testing.TB, map[string]*nic) world.Place) *
 	}
 	for i, f := range flows {
 		for family, to := range s.destination(f.to) {
-			if err := ask(s.place(f.from), to, words("ask", i, family)); err != nil {
+			if err := ask(s.place(f.from), to, words("ask", i, family), 5*world.Patience); err != nil {
 				t.Errorf("%s: %v", f.name, err)
 			}
 		}
@@ -130,7 +130,7 @@ func (s *scene) byFirstNIC(t *testing.T) {
 	n.Sh(t, "ip route add %s dev %s table 77; ip rule add to %[1]s lookup 77 priority 100; conntrack -F 2>/dev/null || true", to, slave)
 	defer n.Sh(t, "ip rule del priority 100; ip route flush table 77")
 	capture := s.cloud.Capture(t, s.nics["a"].port())
-	if err := ask(s.pods["a1"].Place, s.destination("service b1")[0], "by the first"); err == nil {
+	if err := ask(s.pods["a1"].Place, s.destination("service b1")[0], "by the first", world.Patience); err == nil {
 		t.Error("a service's container on NIC b answers by NIC a's device")
 	}
 	isRequest := world.Contains("by the first")
@@ -219,7 +219,7 @@ func echo(t testing.TB, p world.Place, port uint16, at ...netip.Addr) {
 }
 
 // ask sends one datagram and waits for the answer.
-func ask(p world.Place, to netip.AddrPort, text string) error {
+func ask(p world.Place, to netip.AddrPort, text string, limit time.Duration) error {
 	var c net.Conn
 	err := p.Do(func() (err error) {
 		c, err = net.Dial("udp", to.String())
@@ -229,7 +229,7 @@ func ask(p world.Place, to netip.AddrPort, text string) error {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(world.Patience))
+	c.SetDeadline(time.Now().Add(limit))
 	if _, err := c.Write([]byte(text)); err != nil {
 		return err
 	}

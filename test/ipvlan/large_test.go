@@ -17,7 +17,7 @@ const large = 2 << 20
 
 // echoes sends a large text and compares what comes back.
 func echoes(from world.Place, to netip.AddrPort) error {
-	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
+	c, err := from.Dial("tcp", netip.AddrPort{}, to, 5*world.Patience)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bare.sh TREE DEB FOLDER: installs the package on a bare Debian, in namespaces of
 # its own, up to the first ping of a container, and purges it. The commands are
-# the guide's blocks, in FOLDER; there it leaves the seconds, and what there is of
+# the guide's blocks, in FOLDER; there it leaves the seconds, the load, and what there is of
 # files and kernel objects before and after. Run by "unshare -m -p -f".
 set -eu
 
@@ -23,7 +23,7 @@ unshare -n sleep 1000 &
 holder=$!
 within() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
 alone() { nsenter --net="/proc/$holder/ns/net" -- chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
-tries=100
+tries=600
 while [ "$(readlink /proc/$holder/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do
 	tries=$((tries - 1))
 	[ $tries -gt 0 ]
@@ -57,6 +57,7 @@ alone sh -exc "$(cat "$out/by-hand.sh")" >"$out/heddled" 2>&1
 alone sh -exc "$(cat "$out/first.sh")" || { cat "$out/heddled"; exit 1; }
 end=$(date +%s.%N)
 echo "$start $installed $ready $end" | awk '{ print $2 - $1 + $4 - $3 }' >"$out/seconds"
+cat /proc/loadavg >"$out/load"
 alone heddle audit
 alone heddle endpoint list
 [ "$(within stat -c '%G %a' /run/heddle/heddle.sock)" = "heddle 660" ]
