@@ -81,7 +81,7 @@ docker-plugin: build ## the folder of a managed Docker plugin: bin/docker-plugin
 	@packaging/docker/plugin.sh
 
 docker-engine: build ## the Docker tests with a current engine, built from its modules (minutes)
-	HEDDLE_DOCKER=$$(test/docker/fetch-engine.sh) $(GO) test -timeout 45m -count=1 ./test/docker
+	engine=$$(test/docker/fetch-engine.sh) && HEDDLE_DOCKER=$$engine $(GO) test -timeout 45m -count=1 ./test/docker
 
 bench-paths: build ## the fast path against its goals: three wires, peers in the same rounds (as root, an hour)
 	bin/heddle bench --preset paths

@@ -47,7 +47,7 @@ type Options struct {
 	// if 0.
 	LeaseTime time.Duration
 	// Patrol is how often the host is compared with the plans when no event came; if 0,
-	// every five seconds, and less often where comparing takes long.
+	// every five seconds, and less often where comparing takes long. Tests set it.
 	Patrol time.Duration
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.

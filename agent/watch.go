@@ -12,11 +12,13 @@ import (
 const (
 	// patrolEvery is how often the host is compared with the plans when no
 	// event came; with very many endpoints less often, so that comparing takes
-	// no more than a fiftieth of the time; but where comparing is slow since
-	// the machine is busy, not more than half a minute later.
+	// no more than a fiftieth of the time; but half a minute later at most, since
+	// it may be slow because the machine is busy, as long as it takes no more
+	// than a tenth.
 	patrolEvery  = 5 * time.Second
 	patrolShare  = 50
 	patrolAtMost = 30 * time.Second
+	patrolLeast  = 10
 	// settleAfter is how long events are collected before they are looked at.
 	settleAfter = 100 * time.Millisecond
 	// ownNoise is how long after an operation of our own its events are taken
@@ -79,7 +81,7 @@ func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 	if a.opt.Patrol > 0 {
 		return a.opt.Patrol
 	}
-	return min(max(patrolEvery, took*patrolShare), patrolAtMost)
+	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolLeast)
 }
 
 // busy reports whether an operation of our own has just ended or is under way.

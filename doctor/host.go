@@ -29,6 +29,7 @@ type Host struct {
 	status    lazy[heddle.Status]
 	networks  lazy[[]heddle.Network]
 	endpoints lazy[[]heddle.Endpoint]
+	audited   lazy[[]heddle.Finding]
 	facts     lazy[heddle.HostFacts]
 	owned     lazy[kernel.Owned]
 	links     lazy[[]link]

@@ -48,7 +48,9 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 	if _, err := h.Status(ctx); err != nil {
 		return nil, err
 	}
-	return staying(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
+	return h.audited.get(func() ([]heddle.Finding, error) {
+		return staying(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
+	})
 }
 
 // settle is how long an operation under way may take to end, and the agent to
@@ -62,8 +64,9 @@ func staying(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
 	for end := time.Now().Add(settle); err == nil && len(all) > 0 && time.Now().Before(end); {
 		time.Sleep(settle / 4)
 		var again []heddle.Finding
-		again, err = look()
-		all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return !slices.Contains(again, f) })
+		if again, err = look(); err == nil {
+			all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return !slices.Contains(again, f) })
+		}
 	}
 	return all, err
 }

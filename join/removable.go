@@ -19,15 +19,25 @@ const settling = 15 * time.Second
 // goes, which stops before it answers. Asked again, another one says that it is gone.
 func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
-		_, err := o.client.MemberRemove(ctx, m.ID)
-		err = ignore(err, rpctypes.ErrMemberNotFound)
+		err := o.dismissOnce(ctx, m)
 		if err == nil {
-			return o.republish(ctx)
+			return nil
 		}
 		if !store.Away(err) || ctx.Err() != nil || time.Now().After(end) {
 			return refusedTo("take off the store's member", m.Name, err)
 		}
 	}
+}
+
+// dismissOnce gives up after a third of that: a member that hangs does not answer.
+func (o *Operator) dismissOnce(ctx context.Context, m member) error {
+	ctx, cancel := context.WithTimeout(ctx, settling/3)
+	defer cancel()
+	_, err := o.client.MemberRemove(ctx, m.ID)
+	if err = ignore(err, rpctypes.ErrMemberNotFound); err != nil {
+		return err
+	}
+	return o.republish(ctx)
 }
 
 // Removable reports whether a host can be removed, and, if by is not empty,

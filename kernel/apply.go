@@ -21,6 +21,8 @@ type attempt struct {
 	routes map[string]map[routeID]routeAt
 	// local holds the IPv6 addresses that this call made.
 	local []localAddress
+	// settling is the wait for what it made to work.
+	settling settling
 }
 
 // Apply makes what is missing of the plan and corrects what is ours and

@@ -8,8 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// carrierPatience bounds the wait for a link to begin to send.
-const carrierPatience = time.Second
+// settlePatience bounds the wait for links to send and addresses to be the namespace's
+// own: Docker is to have its answer within two seconds.
+const settlePatience = time.Second
+
+// settling is one such wait, for all that was made at once. It begins when it is first
+// asked for its end.
+type settling struct{ since time.Time }
+
+func (s *settling) over() bool {
+	if s.since.IsZero() {
+		s.since = time.Now()
+	}
+	return time.Since(s.since) > settlePatience
+}
 
 // carry waits until the new links send. A link that is set up has the queue
 // "noop", which drops, until the kernel's link watch has seen the carrier
@@ -24,7 +36,7 @@ func (a *attempt) carry(s *site, links []heddle.Link) error {
 		if slices.ContainsFunc(links, func(o heddle.Link) bool { return o.Name == l.Peer && o.Down }) {
 			continue
 		}
-		for end := time.Now().Add(carrierPatience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for ; !a.settling.over(); time.Sleep(time.Millisecond) {
 			live, err := s.link(l.Name)
 			if err != nil || live == nil || live.queue != "noop" {
 				break

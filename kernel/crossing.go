@@ -52,7 +52,7 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 
 // crossingPatience bounds the wait for a packet between two stages: their links
 // may be noticed late on a busy machine.
-const crossingPatience = 10 * time.Second
+const crossingPatience = 5 * time.Second
 
 // Reaches sends UDP packets from the stage's container to another's, at the
 // address to, until one has been answered.

@@ -2,15 +2,11 @@ package kernel
 
 import (
 	"net/netip"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
-
-// localPatience bounds the wait for an address to be the namespace's own.
-const localPatience = 2 * time.Second
 
 // localAddress is an IPv6 address that was made a moment ago.
 type localAddress struct {
@@ -33,13 +29,13 @@ func (a *attempt) made6(s *site, x heddle.Address) {
 // must not lose its first.
 func (a *attempt) awaitLocal() error {
 	for _, l := range a.local {
-		l.await()
+		l.await(&a.settling)
 	}
 	return nil
 }
 
-func (l localAddress) await() {
-	for end := time.Now().Add(localPatience); !l.taken() && time.Now().Before(end); {
+func (l localAddress) await(s *settling) {
+	for taken, err := l.taken(); !taken && err == nil && !s.over(); taken, err = l.taken() {
 		rest()
 	}
 }
@@ -49,7 +45,7 @@ func (l localAddress) await() {
 func rest() { unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) }
 
 // taken asks where a packet to the address would go.
-func (l localAddress) taken() bool {
+func (l localAddress) taken() (bool, error) {
 	r := request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET6, Dst_len: 128}})
 	r.AddData(nl.NewRtAttr(unix.RTA_DST, l.addr.AsSlice()))
 	if l.index != 0 {
@@ -59,5 +55,5 @@ func (l localAddress) taken() bool {
 	err := l.s.rt.get(r, func(_ uint16, payload []byte) {
 		local = len(payload) >= unix.SizeofRtMsg && nl.DeserializeRtMsg(payload).Type == unix.RTN_LOCAL
 	})
-	return err == nil && local
+	return local, err
 }

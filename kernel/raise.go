@@ -39,7 +39,7 @@ func (a *attempt) up(s *site, l heddle.Link) error {
 
 // leaving is how long the kernel may take to remove the links of a namespace that
 // nobody holds any more.
-const leaving = 10 * time.Second
+const leaving = 4 * time.Second
 
 // raise brings an interface up. A container that is started anew may find its MAC
 // address taken on a macvlan parent by the device of the namespace it had before,

@@ -100,9 +100,10 @@ func (s *site) layOn(l linkState, b belongings) error {
 	for _, r := range b.sourced {
 		errs = append(errs, ignoreExists(s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))))
 	}
+	var wait settling
 	for _, a := range b.nic.Was.Addrs {
 		if b.nic.Was.Up && a.Prefix.Addr().Is6() {
-			localAddress{s, a.Prefix.Addr(), l.index}.await()
+			localAddress{s, a.Prefix.Addr(), l.index}.await(&wait)
 		}
 	}
 	return errors.Join(errs...)

@@ -79,7 +79,7 @@ func (h *homecoming) eachAddress(extra uint32, how int, meant func(netip.Addr) b
 
 // routePatience bounds the wait for what routes stand on: a carrier, addresses
 // that become usable.
-const routePatience = 10 * time.Second
+const routePatience = 5 * time.Second
 
 // routes puts the routes back, in rounds: one may stand on another, or on an
 // address that is not usable yet. Then the addresses get their own flags.

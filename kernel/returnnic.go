@@ -122,7 +122,7 @@ func (h *homecoming) moveHome(l linkState) error {
 	}
 	// The kernel tells of a link that arrives by the name that it had, and then of the
 	// new one: a NIC manager would meet it by the container's. Where the container has
-	// another link of the name, it is so.
+	// another link of that name this fails, and the move gives the name all the same.
 	_ = h.pod.rt.execute(renameRequest(index, name))
 	if h.pod.rt.execute(moveRequest(index, h.host.ns, name, h.n.Was.Index)) == nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// agentTime is how long an agent may take until it answers.
 const agentTime = 2 * time.Minute
 
 // StartAgent starts the host's agent, for the first time or after it ended or

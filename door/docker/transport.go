@@ -127,6 +127,9 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 		defer cancel()
 		if undo != nil {
 			defer s.turn(name + string(body))()
+			if ctx.Err() != nil { // the turn came too late
+				return
+			}
 		}
 		answer, err := m(ctx, body)
 		select {
@@ -174,9 +177,14 @@ func (s *Server) undo(name string) method {
 	return nil
 }
 
+// undoing bounds a call that takes another one back.
+const undoing = time.Minute
+
 // takeBack undoes what was made after the engine was told that it failed.
 func (s *Server) takeBack(name string, body []byte, undo method) {
-	if _, err := undo(context.Background(), body); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), undoing)
+	defer cancel()
+	if _, err := undo(ctx, body); err != nil {
 		s.log.Error("a call of Docker's that took too long is not undone", "call", name, "error", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,9 +130,9 @@ func TestRepeatedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(limit/10, func() { close(gate) })
-	want := "made, undone, made"
-	if err := call(quick); errors.Is(err, heddle.Waited.Sentinel()) {
-		want += ", undone" // late, too, on a busy machine
+	wants := []string{"made, undone, made"}
+	if err := call(quick); errors.Is(err, heddle.Waited.Sentinel()) { // late, too, on a busy machine
+		wants = []string{"made, undone", "made, undone, made, undone"}
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +142,8 @@ func TestRepeatedLate(t *testing.T) {
 	for step := range steps {
 		all = append(all, step)
 	}
-	if got := strings.Join(all, ", "); got != want {
-		t.Errorf("%s, want %s", got, want)
+	if got := strings.Join(all, ", "); !slices.Contains(wants, got) {
+		t.Errorf("%s, want one of %q", got, wants)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,11 @@ func Main(m *testing.M) int {
 func Need(t testing.TB, more ...string) {
 	t.Helper()
 	cell.Need(t)
+	if engine := os.Getenv("HEDDLE_DOCKER"); engine != "" {
+		if _, err := os.Stat(filepath.Join(engine, "dockerd")); err != nil {
+			t.Fatalf("HEDDLE_DOCKER: %v", err)
+		}
+	}
 	for _, p := range append([]string{"dockerd", "docker", "containerd", "runc", "iptables", "busybox", "tar", "nsenter"}, more...) {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skipf("%s is not installed (Debian: docker.io, iptables, busybox-static)", p)

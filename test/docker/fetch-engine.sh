@@ -16,12 +16,12 @@ folder=$cache/docker/$engine-$runc
 build() (
 	mkdir "$work/$1"
 	cd "$work/$1"
-	go mod init fetch >/dev/null 2>&1
+	go mod init fetch >&2
 	go get -tool "$2@$3" >&2
 	CGO_ENABLED=$4 GOFLAGS=-mod=mod go build -trimpath -ldflags '-s -w' -o "$work/bin/$1" "$2" >&2
 )
 
-if ! [ -x "$folder/dockerd" ]; then
+if ! [ -d "$folder" ]; then
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	mkdir -p "$cache/docker" "$work/bin"
@@ -36,7 +36,7 @@ if ! [ -x "$folder/dockerd" ]; then
 	EOF
 	chmod +x "$work/bin/dockerd"
 	# aside and renamed: a folder that is there is whole
-	rm -rf "$folder"
-	mv "$work/bin" "$folder.new.$$" && mv "$folder.new.$$" "$folder"
+	mv "$work/bin" "$folder.new.$$"
+	mv -T "$folder.new.$$" "$folder"
 fi
 echo "$folder"

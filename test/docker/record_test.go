@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/docker"
 )
 
@@ -25,8 +27,8 @@ var record = flag.String("record", "", "write down what dockerd asks the plugin,
 // families, chosen addresses, published ports, several networks, Docker's own
 // address management, an option that is refused.
 //
-//	HEDDLE_DOCKER=$(test/docker/fetch-engine.sh) go test ./test/docker -run TestRecord \
-//		-record ../../door/docker/testdata/engine-29.8.jsonl
+//	engine=$(test/docker/fetch-engine.sh) && HEDDLE_DOCKER=$engine go test ./test/docker \
+//		-run TestRecord -record ../../door/docker/testdata/engine-29.8.jsonl
 //
 // Without HEDDLE_DOCKER it is Debian's engine.
 func TestRecord(t *testing.T) {
@@ -136,6 +138,9 @@ func (r *recorder) write(t *testing.T, file string) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	for _, c := range r.calls {
+		if strings.Contains(c.Answer, string(heddle.Waited)) {
+			t.Fatalf("%s was answered too late: record on a machine with less to do", c.Path)
+		}
 		if err := e.Encode(c.nameless()); err != nil {
 			t.Fatal(err)
 		}

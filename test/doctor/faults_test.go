@@ -132,7 +132,8 @@ func TestFaults(t *testing.T) {
 // under way has ended.
 func (s *scene) quiet(t *testing.T) {
 	t.Helper()
-	for id := range s.visit(t).loud() {
+	for id, x := range s.visit(t).loud() {
+		t.Logf("for a moment: %s: %q", id, x.Evidence)
 		s.until(t, id, false)
 	}
 	v := s.visit(t)
@@ -158,6 +159,7 @@ func (f fault) play(t *testing.T, s *scene) {
 	for id, x := range v.loud() {
 		fails = fails || x.State == "fail"
 		if id != f.id && !slices.Contains(strings.Fields(f.others), id) {
+			t.Logf("for a moment: %s: %q", id, x.Evidence)
 			s.until(t, id, false) // only what stays is a false alarm
 		}
 	}

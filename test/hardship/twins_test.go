@@ -66,7 +66,7 @@ func TestStopped(t *testing.T) {
 func TestNoAgent(t *testing.T) {
 	cell.Need(t)
 	code, words, took := runHeddle(t, filepath.Join(t.TempDir(), "none.sock"), "status")
-	if code != 3 || !strings.Contains(words, "HDL-4001") || took > 20*time.Second {
+	if code != 3 || !strings.Contains(words, "HDL-4001") || took > 5*time.Second {
 		t.Errorf("exit code %d after %v: %s", code, took, words)
 	}
 }

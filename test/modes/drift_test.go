@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,9 @@ import (
 )
 
 // TestDrift: whatever somebody removes or changes is noticed and put back, and
-// a ping between two other containers does not notice, or soon goes on. The log says
-// how soon: within a second where nothing else keeps the machine busy.
+// a ping between two other containers does not notice, or soon goes on. It takes less
+// than a second; half of the times may be longer on a machine on which everything is
+// tested at once.
 func TestDrift(t *testing.T) {
 	each(t, func(t *testing.T, mode string) {
 		w := world.New(t, world.Watching)
@@ -23,16 +25,22 @@ func TestDrift(t *testing.T) {
 		a.Reaches(t, b.Addrs()...)
 		time.Sleep(time.Second)
 		whole := settled(t, w, a)
+		var times []time.Duration
 		for _, d := range damages(n, a, mode) {
 			w.Host.Sh(t, "%s", d.command)
 			took := world.Within(t, world.RepairTime, d.object+" is back", func() error { return intact(w, a) })
 			t.Logf("%-24s back after %4d ms", d.object, took.Milliseconds())
+			times = append(times, took)
 			world.Soon(t, "a reaches b after "+d.object, func() error {
 				return errors.Join(a.Ping(b.V4(), "-W0.3"), a.Ping(b.V6(), "-W0.3"), w.Host.Ping(a.V4(), "-W0.3"))
 			})
 			if t.Failed() {
 				break
 			}
+		}
+		slices.Sort(times)
+		if median := times[len(times)/2]; median > 2*time.Second*world.Slowness {
+			t.Errorf("half of the objects were away for %v and longer", median)
 		}
 		if w.Status().Repairs == 0 {
 			t.Error("the status counts no repairs")
@@ -115,6 +123,7 @@ func TestFlush(t *testing.T) {
 		for _, to := range c.Addrs() {
 			a.Silent(t, to)
 		}
+		best := world.RepairTime
 		for round := range 3 {
 			w.Host.Sh(t, "nft flush ruleset")
 			took := world.Within(t, world.RepairTime, fmt.Sprintf("isolation after flush %d", round), func() error {
@@ -126,7 +135,11 @@ func TestFlush(t *testing.T) {
 				return intact(w, a)
 			})
 			t.Logf("isolation back after %4d ms", took.Milliseconds())
+			best = min(best, took)
 			a.Reaches(t, b.Addrs()...)
+		}
+		if best > 2*time.Second*world.Slowness {
+			t.Errorf("isolation was away for %v at best", best)
 		}
 		apart(t, a, c)
 	})

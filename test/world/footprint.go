@@ -35,6 +35,7 @@ func (before Footprint) Unchanged(t testing.TB) {
 	t.Helper()
 	changes := before.changes(look(t))
 	for end := time.Now().Add(Patience); len(changes) > 0 && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
 		changes = before.changes(look(t))
 	}
 	for i, c := range changes {

@@ -55,7 +55,7 @@ func (p Place) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end 
 }
 
 var (
-	sequence    = regexp.MustCompile(`icmp_seq=(\d+)`)
+	sequence    = regexp.MustCompile(`bytes from .*icmp_seq=(\d+)`)
 	transmitted = regexp.MustCompile(`(\d+) packets transmitted`)
 )
 
