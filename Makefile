@@ -21,6 +21,8 @@ LONGEST  := ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/attac
 ALONE    := ./test/docker
 BESIDE   := ./cmd/heddle ./peer ./store ./test/join ./join ./test/handover ./cluster
 LAST     := $(ALONE) $(BESIDE)
+# Never from go's cache: it does not see the programs that tests build, nor the kernel.
+EACH     := -json -vet=off -timeout 45m -count=1
 OURS     := github.com/heddle-network/heddle
 
 # Static binaries: the tests' own boot as /init in virtual machines.
@@ -64,9 +66,9 @@ test-pure: ## the tests that need no root: seconds
 
 test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
-	@{ $(GO) test -json -vet=off -timeout 45m -p $(AT_ONCE) $(LONGEST) \
+	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(LAST))); \
-	   $(GO) test -json -vet=off -timeout 45m -p 2 $(LAST); } | $(GO) run ./test/report
+	   $(GO) test $(EACH) -p 2 $(LAST); } | $(GO) run ./test/report
 
 race: ## the race detector over what runs in parallel (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -short ./ipam ./bench ./kernel ./door/...
