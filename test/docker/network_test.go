@@ -206,27 +206,14 @@ func TestTwoOfAName(t *testing.T) {
 	nothingLeft(t, l)
 }
 
-// again is TryDocker in a script, for a mode's network and container.
-const again = `again() {
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		out="$("$@" 2>&1)" && return
-		case "$late$out" in *HDL-4006*) late=HDL-4006 ;; *) break ;; esac
-		docker rm -f my%[1]s || true
-		sleep 2
-	done
-	echo "$out"
-	return 1
-}
-`
-
 // TestNamedWhileUsed has a container on a network before the network has its name,
 // and kills the agent afterwards.
 func TestNamedWhileUsed(t *testing.T) {
 	l := docker.New(t, 1)
 	h := l.Hosts[0]
 	for i, mode := range []string{"bridge", "routed"} {
-		h.Run(t, "sh", "-ec", fmt.Sprintf(again+`again docker network create -d heddle --ipam-driver heddle -o mode=%[1]s --subnet 10.3%[2]d.0.0/24 my%[1]s
-			again docker run -d --name my%[1]s --net my%[1]s --stop-signal KILL box sleep 3600`, mode, i))
+		h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode="+mode, "--subnet", fmt.Sprintf("10.3%d.0.0/24", i), "my"+mode)
+		run(t, h, "my"+mode, "--net", "my"+mode)
 	}
 	named := func() error {
 		all, err := h.Endpoints(t.Context())
