@@ -68,10 +68,10 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
-	ids     keyedLocks[heddle.EndpointID]
+	ids     KeyedLocks[heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace); it is taken before ids.
-	pods    keyedLocks[uint64]
+	pods    KeyedLocks[uint64]
 	ready   atomic.Bool
 	repairs atomic.Uint64
 	// working counts our own operations under way, worked is when the last one

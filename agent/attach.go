@@ -47,9 +47,9 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	if pod != nil {
 		defer pod.Close()
-		defer a.pods.lock(pod.Inode())()
+		defer a.pods.Lock(pod.Inode())()
 	}
-	defer a.ids.lock(req.ID)()
+	defer a.ids.Lock(req.ID)()
 	defer a.work()()
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {

@@ -184,7 +184,7 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 // removeIf removes an endpoint if it is garbage. That is judged under its lock:
 // an endpoint that is being made, or made anew, is none.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	r, known := a.lookup(id)
 	if !known || !garbage(r) {
 		return r, false, nil

@@ -62,7 +62,7 @@ func wantsDefault(req heddle.AttachRequest, e heddle.Endpoint) (change, on bool)
 // passDefault gives the container's default route to the oldest endpoint that
 // can carry it, if no other has it.
 func (a *Agent) passDefault(inode uint64) {
-	defer a.pods.lock(inode)()
+	defer a.pods.Lock(inode)()
 	a.settleDefault(inode, heddle.EndpointID{})
 }
 
@@ -156,7 +156,7 @@ func (a *Agent) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
 // makes it so. It may be repeated: what is there already is left.
 func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, held heddle.EndpointID) error {
 	if id != held {
-		defer a.ids.lock(id)()
+		defer a.ids.Lock(id)()
 	}
 	r, there := a.lookup(id)
 	if !there || a.pendingOf(id) == intentDetach {

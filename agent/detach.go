@@ -38,7 +38,7 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 }
 
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	defer a.work()()
 	if r, found = a.lookup(id); !found {
 		return r, false, nil

@@ -155,7 +155,7 @@ func (a *Agent) noticeHandovers(age time.Duration) {
 	}
 	a.mu.RUnlock()
 	for _, id := range offered {
-		unlock := a.ids.lock(id)
+		unlock := a.ids.Lock(id)
 		if r, known := a.lookup(id); known && r.offered() && a.pendingOf(id) == "" {
 			if _, _, err := a.noticeHandover(r); err != nil {
 				a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)

@@ -159,7 +159,7 @@ func (a *Agent) heldNICs() []heldNIC {
 
 // bringBack detaches an endpoint whose container has died.
 func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	r, known := a.lookup(id)
 	switch {
 	case !known || a.pendingOf(id) == intentAttach || r.offered():

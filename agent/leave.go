@@ -91,7 +91,7 @@ func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
 // beginLeave records that an endpoint is going, and cuts its container off; there is
 // no departure of one that has left meanwhile.
 func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, err error) {
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	defer a.work()()
 	r, known := a.lookup(id)
 	if !known || a.departing(id) {
@@ -115,7 +115,7 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, e
 // removed now keeps its record, as after a detach that failed: the patrol tries again.
 func (a *Agent) finishLeave(id heddle.EndpointID) {
 	began := time.Now()
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	defer a.work()()
 	var err error
 	if r, known := a.lookup(id); known && a.pendingOf(id) == intentDetach {

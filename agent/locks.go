@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// keyedLocks is one mutex per key (an endpoint, a container), so that two calls
+// KeyedLocks is one mutex per key (an endpoint, a container, a call), so that two calls
 // about the same one wait for each other and others do not.
-type keyedLocks[K comparable] struct {
+type KeyedLocks[K comparable] struct {
 	mu    sync.Mutex
 	locks map[K]*keyedLock
 }
@@ -18,8 +18,8 @@ type keyedLock struct {
 	users int
 }
 
-// lock returns the function that unlocks.
-func (k *keyedLocks[K]) lock(id K) func() {
+// Lock returns the function that unlocks.
+func (k *KeyedLocks[K]) Lock(id K) func() {
 	k.mu.Lock()
 	if k.locks == nil {
 		k.locks = map[K]*keyedLock{}

@@ -19,7 +19,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if err := ctx.Err(); err != nil {
 		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of", id.String(), err, "call again")
 	}
-	defer a.ids.lock(id)()
+	defer a.ids.Lock(id)()
 	defer a.work()()
 	r, known := a.lookup(id)
 	if !known || a.departing(id) {

@@ -18,7 +18,7 @@ const (
 	patrolEvery  = 5 * time.Second
 	patrolShare  = 50
 	patrolAtMost = 30 * time.Second
-	patrolLeast  = 10
+	patrolTenth  = 10
 	// settleAfter is how long events are collected before they are looked at.
 	settleAfter = 100 * time.Millisecond
 	// ownNoise is how long after an operation of our own its events are taken
@@ -81,7 +81,7 @@ func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 	if a.opt.Patrol > 0 {
 		return a.opt.Patrol
 	}
-	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolLeast)
+	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolTenth)
 }
 
 // busy reports whether an operation of our own has just ended or is under way.
@@ -140,7 +140,7 @@ func (a *Agent) reconcile() {
 		a.repairNetwork(n.Name, n.ID)
 	}
 	for _, r := range broken.endpoints {
-		unlock := a.ids.lock(r.Endpoint.ID)
+		unlock := a.ids.Lock(r.Endpoint.ID)
 		if now, known := a.lookup(r.Endpoint.ID); known && a.pendingOf(r.Endpoint.ID) == "" {
 			a.putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
 		}

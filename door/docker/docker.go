@@ -48,8 +48,9 @@ type Server struct {
 	http      *http.Server
 	// calls are those under way, also those that the engine waits for no more.
 	calls sync.WaitGroup
-	// turns has a channel of each such call that would be undone, closed when it is over.
-	turns sync.Map
+	// turns lets one such call at a time be under way, until it is over, and undone if it
+	// was late: else what the same call makes again, or finds made, would go with it.
+	turns agent.KeyedLocks[string]
 }
 
 // NewServer reads the door's records.

@@ -126,7 +126,7 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 	s.calls.Go(func() {
 		defer cancel()
 		if undo != nil {
-			defer s.turn(name + string(body))()
+			defer s.turns.Lock(name + string(body))()
 			if ctx.Err() != nil { // the turn came too late
 				return
 			}
@@ -146,19 +146,6 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 	case <-ctx.Done():
 		close(gone)
 		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "try again, and look at 'heddle status'")
-	}
-}
-
-// turn waits until the same call, made before, is over, and undone if it was late: else
-// what is made again, or found made, would go with it.
-func (s *Server) turn(call string) (over func()) {
-	mine := make(chan struct{})
-	for {
-		before, busy := s.turns.LoadOrStore(call, mine)
-		if !busy {
-			return func() { s.turns.Delete(call); close(mine) }
-		}
-		<-before.(chan struct{})
 	}
 }
 
