@@ -22,14 +22,11 @@ func TestNIC(t *testing.T) {
 	look := func() string {
 		return cell.Sh(t, `for i in 1 2; do ip -o address show dev nic$i | sed 's/valid_lft.*//'; ip route show table all dev nic$i | sed 's/ linkdown//'; ip -6 route show dev nic$i; done`)
 	}
-	before := ""
+	before, end := "", time.Now().Add(3*time.Minute)
 	// a carrier is noticed within a second, and the link-local routes come
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(1500 * time.Millisecond) {
-		if now := look(); now == before {
-			break
-		} else {
-			before = now
-		}
+	for now := look(); now != before && time.Now().Before(end); now = look() {
+		before = now
+		time.Sleep(1500 * time.Millisecond)
 	}
 	plugin := `"mode":"direct","options":{"nics":"nic1,nic2"}`
 	l := chain(t, "1.1.0", plugin+`,"args":{"cni":{"nic":"nic2"}}`)
