@@ -65,6 +65,9 @@ func rows() []row {
 		}
 		add("underlay", a.name, "overlay: "+result, a.certain)
 	}
+	for _, a := range ownAttacks() {
+		add(a.class, a.name, strings.Join(strings.Fields(a.modes), ", ")+": "+a.result(), a.limit+a.certain)
+	}
 	for _, d := range doorAttacks() {
 		add(d.class, d.name, "every mode: prevented", "")
 	}

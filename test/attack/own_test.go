@@ -1,0 +1,68 @@
+package attack_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
+)
+
+// ownAttack is an attack that makes the hosts and containers it needs by itself,
+// in a cell of its own, once for each of its modes and settings.
+type ownAttack struct {
+	// class is the id of the attack's class, see classes.
+	class, name string
+	// modes are those in which it is mounted, separated by spaces.
+	modes string
+	// mount says whether the attack succeeded in that mode, with what prevents it
+	// in place, or taken away (open).
+	mount func(t *testing.T, mode string, open bool) (succeeded bool)
+	// certain says why no control is possible; limit why nothing on the host can
+	// prevent it: it is then expected to succeed.
+	certain, limit string
+}
+
+// result is what the page says of it.
+func (a ownAttack) result() string {
+	switch {
+	case a.limit != "":
+		return "limit"
+	case a.certain != "":
+		return "prevented (kernel)"
+	}
+	return "prevented"
+}
+
+// ownAttacks lists them all.
+func ownAttacks() []ownAttack {
+	return slices.Concat[[]ownAttack](
+	// one function a subject, one line each
+	)
+}
+
+// TestOwnAttacks mounts each of them in each of its modes: in vain, then without
+// what prevents it, where it must succeed.
+func TestOwnAttacks(t *testing.T) {
+	for _, a := range ownAttacks() {
+		for _, mode := range strings.Fields(a.modes) {
+			t.Run(a.name+"/"+mode, func(t *testing.T) {
+				t.Run("guarded", func(t *testing.T) {
+					cell.Need(t)
+					if got := a.mount(t, mode, false); got != (a.limit != "") {
+						t.Errorf("the attack succeeded: %v (limit: %q)", got, a.limit)
+					}
+				})
+				if a.certain != "" || a.limit != "" {
+					return
+				}
+				t.Run("control", func(t *testing.T) {
+					cell.Need(t)
+					if !a.mount(t, mode, true) {
+						t.Error("the attack fails without what prevents it too: it proves nothing")
+					}
+				})
+			})
+		}
+	}
+}
