@@ -63,23 +63,23 @@ func toRules(n Network, group string, open bool) []string {
 // masqRules let what is translated on its way from one container of the network
 // to another come back here: it leaves with an address of the host. To another
 // host that is the host's own of the network, which is answered by the tunnel.
-func masqRules(n Network, f *Fabric, group string, masquerade bool) []string {
+func masqRules(n Network, f *Fabric, group string, hide bool) []string {
 	var rules []string
 	beyond := "oifgroup != " + group // what leaves the network
 	for _, p := range n.Subnets {
-		rules = append(rules, version(p)+" saddr "+p.String()+" oifgroup "+group+" ct status dnat masquerade")
+		rules = append(rules, version(p)+" saddr "+p.String()+" oifgroup "+group+" ct status dnat "+masquerade)
 	}
 	if f != nil {
 		for _, p := range n.Subnets {
 			if source, ok := f.Source(n.ID, p.Addr().Is4()); ok {
 				ip := version(p)
-				rules = append(rules, fmt.Sprintf("%s saddr %s %s daddr %s oifgroup %s ct status dnat snat %s to %s", ip, p, ip, p, f.tunnelGroup(), ip, source))
+				rules = append(rules, sourceRules(fmt.Sprintf("%s saddr %s %s daddr %s oifgroup %s ct status dnat", ip, p, ip, p, f.tunnelGroup()), ip, source)...)
 			}
 		}
 		beyond += " oifgroup != " + f.tunnelGroup()
 	}
-	if masquerade && !n.Internal {
-		rules = append(rules, beyond+" iifgroup . oifgroup != @allowed masquerade")
+	if hide && !n.Internal {
+		rules = append(rules, beyond+" iifgroup . oifgroup != @allowed "+masquerade)
 	}
 	return rules
 }

@@ -14,6 +14,7 @@ import "fmt"
 //	             from a network -> @from -> from-NET   (leaves an internal one?)
 //	             into a network -> @to   -> to-NET     (isolation)
 //	postrouting: from a network -> @masq -> masq-NET   (masquerade, hairpin)
+//	             masquerading, unshadow (keep clear of the host's ports)
 //
 // Sets whose elements are keyed by an interface's name hold what may be sent
 // from that port.
@@ -96,6 +97,8 @@ var setTypes = map[string]SetType{
 	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
 	"inet/any4":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
 	"inet/any6":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	// ports of the host in the range that masquerading uses
+	"inet/taken": {Match: []string{TypeProto, TypePort}},
 }
 
 // TypeOf returns the type of one of our sets, such as "bridge", "macs".
@@ -105,7 +108,7 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "unknown-peer", "spoofed-peer", "spoofed-inner"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {
@@ -141,9 +144,10 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
-	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
+	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "shadowing")...)
 	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors",
-		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
+		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
+	all = append(all, masqueradeChains()...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -212,8 +216,8 @@ func inetBase() []Firewall {
 		chain("inet", "output", "type nat hook output priority -105; policy accept;",
 			"fib daddr type local jump publish"),
 		chain("inet", "postrouting", "type nat hook postrouting priority srcnat - 5; policy accept;",
-			`oifname "`+PrefixBridge+`*" ip saddr 127.0.0.0/8 masquerade`,
-			`oifname "`+PrefixPort+`*" ip saddr 127.0.0.0/8 masquerade`,
+			`oifname "`+PrefixBridge+`*" ip saddr 127.0.0.0/8 `+masquerade,
+			`oifname "`+PrefixPort+`*" ip saddr 127.0.0.0/8 `+masquerade,
 			"meta iifgroup vmap @masq",
 			"meta oifgroup vmap @masq"))
 }

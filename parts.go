@@ -103,9 +103,10 @@ func Allowed(n Network) []Element {
 	return all
 }
 
-// Publish maps the endpoint's published ports to its addresses.
+// Publish maps the endpoint's published ports to its addresses, and keeps them from
+// connections that leave the host.
 func Publish(e Endpoint) []Element {
-	var all []Element
+	all := takenPorts(e.Ports)
 	for _, p := range e.Ports {
 		for _, a := range e.Addrs {
 			ip := a.Addr()

@@ -129,8 +129,8 @@ func TunnelChains(f *Fabric) []Firewall {
 		// from an address that is not in the network: whichever of its addresses was
 		// called, also one of the IP version that tunnels do not use.
 		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
-			"iifgroup @spans ip daddr @hosts4 masquerade",
-			"iifgroup @spans ip6 daddr @hosts6 masquerade"))
+			"iifgroup @spans ip daddr @hosts4 "+masquerade,
+			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
 }
 
 // TunnelWays hang them into the host's verdict maps.

@@ -36,6 +36,7 @@ var classes = []class{
 	{id: "internal", title: "Way out of an internal network", known: "CVE-2024-29018"},
 	{id: "source-route", title: "Source routing", known: "RFC 791 3.1, RFC 5095, RFC 8754; CVE-2021-31440"},
 	{id: "conntrack", title: "Forged members of others' connections", known: "RFC 5927; NAT slipstreaming (CVE-2020-28041)"},
+	{id: "shadow", title: "Masqueraded connections laid over ports of the host", known: "CVE-2021-3773; RFC 5382, RFC 4787"},
 	{id: "tunnel", title: "Encapsulated packets into the host's tunnels", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595"},
 	{id: "underlay", title: "Encapsulated packets between hosts, from whoever sends them", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595", limit: "a machine on the underlay that can send with a host's address can send for its containers"},
 	{id: "lan", title: "Unpublished or loopback-bound ports, from the LAN", known: "moby #48724, #49325, #52224"},

@@ -98,6 +98,9 @@ func (c *Capture) count(is func(Frame) bool) int {
 	return Count(c.frames, is)
 }
 
+// Has reports whether such a frame has come by now.
+func (c *Capture) Has(is func(Frame) bool) bool { return c.count(is) > 0 }
+
 // Stop waits for what is on its way, and returns all frames.
 func (c *Capture) Stop() []Frame {
 	if !c.ending.Swap(true) {
