@@ -88,6 +88,7 @@ type Agent struct {
 
 	// forgetting lets one look at all connections of the host at a time.
 	forgetting sync.Mutex
+	old        oldFlows
 
 	// networkOps lets one network be created, joined or deleted at a time.
 	networkOps sync.Mutex

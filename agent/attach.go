@@ -184,6 +184,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		a.erase(r)
 		return err
 	}
+	a.old.await(r.Endpoint)
 	err := a.hold(r, pod)
 	if err == nil {
 		err = a.realise(r, pod)
@@ -235,6 +236,7 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 		err = a.letGo(r)
 	}
 	if err == nil {
+		a.forgetEndpoint(r.Endpoint)
 		err = a.ledger.drop(r.Endpoint, time.Time{})
 	}
 	if err != nil {

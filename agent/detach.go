@@ -144,7 +144,7 @@ func (a *Agent) forget(r record, freed time.Time) error {
 		return err
 	}
 	a.erase(r)
-	a.forgetFlows(r.Endpoint)
+	a.forgetEndpoint(r.Endpoint)
 	if n, err := a.networkFor(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}

@@ -1,11 +1,103 @@
 package agent
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/heddle-network/heddle"
 )
+
+// oldFlows are the addresses of endpoints that are gone, whose connections the host
+// is about to forget: all that came together since the last look at them.
+type oldFlows struct {
+	mu            sync.Mutex
+	next, current *flowBatch
+}
+
+type flowBatch struct {
+	addrs []netip.Addr
+	done  chan struct{}
+}
+
+// add takes addresses into the next batch, and reports whether it is a new one.
+func (o *oldFlows) add(addrs []netip.Addr) (begun bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(addrs) == 0 {
+		return false
+	}
+	if begun = o.next == nil; begun {
+		o.next = &flowBatch{done: make(chan struct{})}
+	}
+	o.next.addrs = append(o.next.addrs, addrs...)
+	return begun
+}
+
+// take makes the next batch the current one.
+func (o *oldFlows) take() *flowBatch {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.current, o.next = o.next, nil
+	return o.current
+}
+
+// await waits until no connection of the endpoint's addresses is a former owner's.
+func (o *oldFlows) await(e heddle.Endpoint) {
+	has := func(b *flowBatch) bool {
+		return b != nil && slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(b.addrs, p.Addr()) })
+	}
+	var done []chan struct{}
+	o.mu.Lock()
+	for _, b := range []*flowBatch{o.current, o.next} {
+		if has(b) {
+			done = append(done, b.done)
+		}
+	}
+	o.mu.Unlock()
+	for _, d := range done {
+		<-d
+	}
+}
+
+// forgetAddresses has the host forget the connections of addresses whose endpoints
+// are gone, behind whoever called: an endpoint that gets one of them waits for it
+// (await). A failure is only told.
+func (a *Agent) forgetAddresses(addrs ...netip.Addr) {
+	if !a.old.add(addrs) {
+		return
+	}
+	a.finished.Go(func() {
+		a.forgetting.Lock()
+		defer a.forgetting.Unlock()
+		b := a.old.take()
+		defer close(b.done)
+		if err := a.kernel.ForgetAddresses(b.addrs); err != nil {
+			a.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
+		}
+	})
+}
+
+// forgetEndpoint is forgetAddresses of an endpoint's.
+func (a *Agent) forgetEndpoint(e heddle.Endpoint) {
+	for _, p := range e.Addrs {
+		a.forgetAddresses(p.Addr())
+	}
+}
+
+// forgetQuarantined is forgetAddresses of all that was freed since the host started
+// and nobody has: an agent that was killed may not have come to it.
+func (a *Agent) forgetQuarantined() error {
+	for _, n := range a.Networks() {
+		freed, err := a.ledger.quarantined(n.ID)
+		if err != nil {
+			return err
+		}
+		a.forgetAddresses(slices.Collect(maps.Keys(freed))...)
+	}
+	return nil
+}
 
 // forgetFlows lets clients of published ports find the endpoint that has them now. The
 // endpoints are made or gone by then, and a host with many connections takes long to

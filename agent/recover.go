@@ -39,6 +39,9 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
+	if err := a.forgetQuarantined(); err != nil {
+		return err
+	}
 	if a.opt.Cluster != nil {
 		a.returnUnused()
 	}

@@ -13,7 +13,8 @@ import (
 // ForgetFlows deletes the connection tracking entries of an endpoint's published
 // ports. A port's translation is decided once for each flow: a UDP client that
 // goes on sending from one source port would stay with a container that has
-// gone, or with the host from before the port was published. Flows that go where they
+// gone, or with the host from before the port was published; and a connection that left
+// the host by the port would go on being answered there. Flows that go where they
 // would be sent today stay: published reports whether the host's port leads to the
 // container's at an address (of the mapping it is given, HostIP is not set).
 //
@@ -37,8 +38,8 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapp
 	})
 }
 
-// flowsOf matches flows that are translated to the endpoint and would not be today, and
-// untranslated ones to its published ports.
+// flowsOf matches flows that are translated to the endpoint and would not be today,
+// untranslated ones to its published ports, and those that had left the host by these.
 type flowsOf struct {
 	heddle.Endpoint
 	published func(p heddle.PortMapping, to netip.Addr) bool
@@ -52,7 +53,9 @@ func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	if slices.ContainsFunc(e.Addrs, func(a netip.Prefix) bool { return a.Addr() == answers.Unmap() }) && answers != asked {
 		return !e.published(heddle.PortMapping{HostPort: f.Forward.DstPort, ContainerPort: f.Reverse.SrcPort, Protocol: protocol}, answers.Unmap())
 	}
-	return answers == asked && slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
-		return p.HostPort == f.Forward.DstPort && p.Protocol == protocol
+	asks, _ := netip.AddrFromSlice(f.Forward.SrcIP)
+	answered, _ := netip.AddrFromSlice(f.Reverse.DstIP)
+	return slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
+		return p.Protocol == protocol && (answers == asked && p.HostPort == f.Forward.DstPort || asks != answered && p.HostPort == f.Reverse.DstPort)
 	})
 }

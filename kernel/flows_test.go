@@ -37,4 +37,16 @@ func TestFlowsOf(t *testing.T) {
 			t.Errorf("%+v: forgotten %t", c, got)
 		}
 	}
+	// a container's connection that left the host by the port, before it was published
+	f := &netlink.ConntrackFlow{}
+	f.Forward = netlink.IPTuple{SrcIP: net.IPv4(10, 20, 0, 8), DstIP: net.IPv4(192, 0, 2, 2), SrcPort: 8080, DstPort: 443, Protocol: unix.IPPROTO_TCP}
+	f.Reverse = netlink.IPTuple{SrcIP: net.IPv4(192, 0, 2, 2), DstIP: net.IPv4(192, 0, 2, 1), SrcPort: 443, DstPort: 8080, Protocol: unix.IPPROTO_TCP}
+	none := func(heddle.PortMapping, netip.Addr) bool { return false }
+	if !(flowsOf{e, none}).MatchConntrackFlow(f) {
+		t.Error("a masqueraded connection keeps a port that is published now")
+	}
+	f.Reverse.DstIP = f.Forward.SrcIP
+	if (flowsOf{e, none}).MatchConntrackFlow(f) {
+		t.Error("a connection that is not masqueraded is forgotten for the port that it has")
+	}
 }

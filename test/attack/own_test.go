@@ -39,6 +39,7 @@ func ownAttacks() []ownAttack {
 	return slices.Concat[[]ownAttack](
 		// one function a subject, one line each
 		shadowAttacks(),
+		reuseAttacks(),
 	)
 }
 
