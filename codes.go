@@ -78,7 +78,7 @@ var explanations = map[Code]Explanation{
 	BadOption:       {Usage, "bad option", "Every mode knows a fixed set of options, and refuses others so that a typing error is not silently ignored.", "See 'heddle network create --help' and docs/modes/ for the mode's options."},
 	BadAddress:      {Usage, "bad address", "The text is not an IP address, or of a family that the network does not have.", "Give an IPv4 or IPv6 address from one of the network's subnets."},
 	BadSubnet:       {Usage, "bad subnet", "A network has at most one IPv4 and one IPv6 subnet; a subnet must have room for a gateway and an endpoint, and the gateway and ranges lie inside it.", "Give subnets in CIDR form, such as 10.20.0.0/24 and fd20::/64."},
-	BadPort:         {Usage, "bad port", "A published port is [IP:]HOST:CONTAINER[/tcp|/udp], with ports from 1 to 65535.", "For example --publish 8080:80 or --publish 127.0.0.1:5353:53/udp."},
+	BadPort:         {Usage, "bad port", "A published port is [IP:]HOST:CONTAINER[/tcp|/udp], with ports from 1 to 65535. IP is an address that is this host's alone: no multicast, broadcast or link-local one, none of 0.0.0.0/8 but 0.0.0.0, and not ::1, from which the kernel lets no packet leave.", "For example --publish 8080:80 or --publish 127.0.0.1:5353:53/udp."},
 	BadJSON:         {Usage, "bad JSON", "The request's body could not be read.", "Check the document; unknown fields are refused."},
 	BadNamespace:    {Usage, "bad namespace", "The path does not lead to a network namespace.", "Give /proc/PID/ns/net of a running container, or a file under /run/netns."},
 	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries.", "Leave --mtu out to take the parent's."},

@@ -16,6 +16,9 @@ const (
 	LastMasqueradePort  uint16 = 65535
 )
 
+// SetTaken holds the ports of the host in that range.
+const SetTaken = "taken"
+
 // masquerade is the end of a rule for what takes the host's address.
 const masquerade = "goto masquerading"
 
@@ -68,7 +71,7 @@ func takenPorts(ports []PortMapping) []Element {
 	for i, p := range ports {
 		again := func(q PortMapping) bool { return q.Protocol == p.Protocol && q.HostPort == p.HostPort }
 		if p.HostPort >= FirstMasqueradePort && !slices.ContainsFunc(ports[:i], again) {
-			all = append(all, Element{Family: "inet", Set: "taken", Match: []string{p.Protocol, fmt.Sprint(p.HostPort)}})
+			all = append(all, Element{Family: "inet", Set: SetTaken, Match: []string{p.Protocol, fmt.Sprint(p.HostPort)}})
 		}
 	}
 	return all

@@ -25,9 +25,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 			// which is one for all interfaces: only the container's own addresses
 			// are answered, for they are routed to this port
 			Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
-		if len(e.Ports) > 0 {
-			host.Sysctls = append(host.Sysctls, Sysctl{Name: "net/ipv4/conf/" + port + "/route_localnet", Value: "1"})
-		}
+		host.Sysctls = append(host.Sysctls, LoopbackWay(port, e.Ports)...)
 	}
 	if n.HasFamily(false) {
 		host.Sysctls = append(host.Sysctls, Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -92,8 +91,8 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
 			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
 		}
-		if p.HostIP == netip.IPv6Loopback() {
-			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
+		if err := checkHostIP(id, p); err != nil {
+			return err
 		}
 		for _, q := range ports[:i] {
 			if collide(p, q) {

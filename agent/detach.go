@@ -129,8 +129,13 @@ func (a *Agent) podOf(r record) *kernel.Netns {
 // made or removed. Most plans have none, and wait for nobody: the ends of the
 // endpoint's own link are its alone.
 func (a *Agent) sharing(r record) func() {
-	shared := func(l heddle.Link) bool { return l.Name != r.Endpoint.ID.PortName() && l.Name != r.handName() }
-	if !slices.ContainsFunc(r.Plan.Host.Links, shared) {
+	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handName() }
+	shared := func(l heddle.Link) bool { return others(l.Name) }
+	open := func(c heddle.Sysctl) bool {
+		link, is := c.IsLoopbackWay()
+		return is && others(link)
+	}
+	if !slices.ContainsFunc(r.Plan.Host.Links, shared) && !slices.ContainsFunc(r.Plan.Host.Sysctls, open) {
 		return func() {}
 	}
 	a.shared.Lock()

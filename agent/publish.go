@@ -94,7 +94,7 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	}
 	a.swap(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
-	defer a.sharing(next)()
+	defer a.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
 	}
@@ -103,6 +103,31 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted))
 	}
 	return next, nil
+}
+
+// withPublished is the record with all that its published ports need: one that an older
+// agent wrote lacks some.
+func (a *Agent) withPublished(r record) record {
+	n, err := a.networkFor(r.Endpoint)
+	if err != nil || len(r.Endpoint.Ports) == 0 {
+		return r
+	}
+	now, err := a.plan(n, r.Endpoint)
+	if err != nil {
+		return r
+	}
+	add, _ := heddle.Delta(r.Plan.Host, now.Host)
+	r.Plan.Host = heddle.Append(r.Plan.Host, add.Filter(func(o heddle.Object) bool {
+		switch o := o.(type) {
+		case heddle.Sysctl:
+			_, is := o.IsLoopbackWay()
+			return is
+		case heddle.Element:
+			return o.Set == heddle.SetTaken
+		}
+		return false
+	}))
+	return r
 }
 
 // swap replaces an endpoint's record in memory.

@@ -31,8 +31,9 @@ func (a *Agent) recover() error {
 	if err := a.loadNetworks(networks); err != nil {
 		return err
 	}
-	for _, r := range records {
-		a.remember(r, undoable(intents[r.Endpoint.ID.String()]))
+	for i, r := range records {
+		records[i] = a.withPublished(r)
+		a.remember(records[i], undoable(intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range records {
 		if err := a.settleRecord(r, undoable(intents[r.Endpoint.ID.String()])); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Owned is what a namespace has that bears our mark: interfaces by alias (or
 // name and group), routes and rules by protocol, nftables objects by the name
-// of their table. Addresses, neighbours and forwarding entries bear none; they
+// of their table; and the way for the loopback's addresses on our interfaces. Addresses, neighbours and forwarding entries bear none; they
 // live and go with our interfaces and are left out.
 type Owned struct {
 	State heddle.State `json:"state"`
@@ -28,6 +28,9 @@ func (o Owned) Keys() []string {
 func (k *Kernel) Ours() (Owned, error) {
 	var o Owned
 	names, err := k.ownLinks(&o.State)
+	if err == nil {
+		err = k.ownLoopbackWays(&o.State)
+	}
 	if err == nil {
 		err = k.ownRoutes(&o.State, names)
 	}

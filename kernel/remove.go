@@ -27,7 +27,7 @@ type removal struct {
 // Remove takes the plan's objects away in the reverse order of Apply. What is
 // gone already counts as removed; pod is nil if the container's namespace is
 // gone. Objects for which wanted reports true stay, because other plans name
-// them, and so do settings and links that are not ours. One refusal does not
+// them, and so do settings, but for heddle.LoopbackWay, and links that are not ours. One refusal does not
 // keep the rest from being removed; all are returned.
 func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool) error {
 	inside, err := podSite(pod)
@@ -45,6 +45,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool)
 	r.layer3(r.pod, p.Pod)
 	r.layer3(r.host, p.Host)
 	r.elements(p.Host.Elements)
+	r.shutLoopback(p.Host.Sysctls)
 	r.nics(p.Pod.NICs)
 	r.links(r.pod, p.Pod.Links)
 	r.links(r.host, p.Host.Links)

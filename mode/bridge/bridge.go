@@ -72,10 +72,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	}
 	if n.HasFamily(true) {
 		s.Sysctls = append(s.Sysctls,
-			heddle.Sysctl{Name: "net/ipv4/conf/" + bridge + "/rp_filter", Value: "2"},
-			// lets a port published on 127.0.0.1 reach the bridge; the guard
-			// chain drops 127.0.0.0/8 that arrives from a container
-			heddle.Sysctl{Name: "net/ipv4/conf/" + bridge + "/route_localnet", Value: "1"})
+			heddle.Sysctl{Name: "net/ipv4/conf/" + bridge + "/rp_filter", Value: "2"})
 	}
 	if n.HasFamily(false) {
 		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + bridge + "/accept_ra", Value: "0"})
@@ -113,6 +110,9 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	host.Sysctls = append(host.Sysctls,
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
+	if n.HasFamily(true) {
+		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(n.BridgeName(0), e.Ports)...)
+	}
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}

@@ -40,6 +40,7 @@ func ownAttacks() []ownAttack {
 		// one function a subject, one line each
 		shadowAttacks(),
 		reuseAttacks(),
+		loopbackAttacks(),
 	)
 }
 
