@@ -103,6 +103,7 @@ func TunnelChains(f *Fabric) []Firewall {
 	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
 	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
+	all = append(all, storeChains()...)
 	return append(all,
 		chain("inet", "tunnel-in", "", tunnelIn(f)...),
 		// Tunnels' own packets are not tracked: a published port cannot take them,

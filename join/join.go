@@ -22,9 +22,9 @@ import (
 
 // The TCP ports that a host that keeps the store listens on.
 const (
-	DoorPort   uint16 = 9478
-	ClientPort uint16 = 9479
-	PeerPort   uint16 = 9480
+	DoorPort   = heddle.DoorPort
+	ClientPort = heddle.StoreClientPort
+	PeerPort   = heddle.StorePeerPort
 )
 
 const (

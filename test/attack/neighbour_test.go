@@ -18,6 +18,7 @@ import (
 
 const (
 	isMacvlan = "macvlan"
+	isIPvlan  = "ipvlan"
 	isDirect  = "direct"
 )
 
@@ -76,11 +77,7 @@ func neighbourAttacks(others []attack) []attack {
 func newLAN(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{w: world.New(t), mode: isMacvlan}
-	lan := func(n *heddle.Network) {
-		n.Subnets = nil
-		n.Ranges = []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::1:0/112")}
-	}
-	n, _, err := s.w.CreateNetwork(s.w.Plan("net", isMacvlan, lan), false)
+	n, _, err := s.w.CreateNetwork(s.w.Plan("net", isMacvlan, onLAN), false)
 	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
 		t.Skipf("no macvlan here: %v", err)
 	}

@@ -41,6 +41,8 @@ func ownAttacks() []ownAttack {
 		shadowAttacks(),
 		reuseAttacks(),
 		loopbackAttacks(),
+		storeAttacks(),
+		insideAttacks(),
 	)
 }
 

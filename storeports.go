@@ -1,0 +1,27 @@
+package heddle
+
+import "fmt"
+
+// The TCP ports of a host that keeps the store: where hosts join, where members of
+// the store ask it, and where its members speak with each other.
+const (
+	DoorPort        uint16 = 9478
+	StoreClientPort uint16 = 9479
+	StorePeerPort   uint16 = 9480
+)
+
+// storeChains keep containers from the store and the door of this host and of its
+// peers, which are for hosts: at any address of this one, and at the peers' underlay
+// addresses, also where the container would arrive there as this host. A macvlan or
+// ipvlan container reaches the peers by the LAN, which no rule here sees.
+func storeChains() []Firewall {
+	ports := fmt.Sprintf("tcp dport %d-%d ", DoorPort, StorePeerPort)
+	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" } `
+	return []Firewall{
+		chain("inet", "store-input", "type filter hook input priority filter - 9; policy accept;",
+			ports+pods+drop("isolated")),
+		chain("inet", "store-forward", "type filter hook forward priority filter - 9; policy accept;",
+			ports+pods+"ip daddr @hosts4 "+drop("isolated"),
+			ports+pods+"ip6 daddr @hosts6 "+drop("isolated")),
+	}
+}
