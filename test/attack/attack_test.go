@@ -57,7 +57,7 @@ func (a attack) counter(mode string) string {
 func attacks() []attack {
 	var all []attack
 	for _, some := range [][]attack{linkAttacks(), arpAttacks(), addressAttacks(), discoveryAttacks(), fragmentAttacks(), groupAttacks(),
-		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
+		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks(), errorAttacks(), protocolAttacks()} {
 		all = append(all, some...)
 	}
 	return append(all, neighbourAttacks(all)...)
@@ -65,7 +65,7 @@ func attacks() []attack {
 
 // unguarded takes the guard away.
 const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do nft flush chain bridge heddle $c; done
-	for c in guard guard-port guard-host; do nft flush chain inet heddle $c; done`
+	for c in guard guard-port guard-icmp guard-host; do nft flush chain inet heddle $c; done`
 
 // TestAttacks runs all attacks in every mode, first against the guard, then
 // without it. "bridge nf" is a host where bridged frames also pass the IP
