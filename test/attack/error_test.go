@@ -155,7 +155,7 @@ func ends(place func(s *scene) world.Place, from, to func(s *scene) netip.Addr, 
 // and the control has all kinds arrive.
 func told(protocol string, kinds []byte) func(t *testing.T, s *scene) func() bool {
 	return func(t *testing.T, s *scene) func() bool {
-		h := listenRaw(t, protocol)
+		h := listenRaw(t, s.w.Host, protocol)
 		return func() bool {
 			defer h.Close()
 			seen := map[byte]bool{}
@@ -176,13 +176,13 @@ func told(protocol string, kinds []byte) func(t *testing.T, s *scene) func() boo
 // TestOwnErrors: errors about what was sent to a container pass, to the host, to a
 // neighbour and to the outside.
 func TestOwnErrors(t *testing.T) {
-	for _, setting := range []string{"bridge", "routed", isMacvlan} {
+	for _, setting := range []string{"bridge", "routed", "overlay", isMacvlan} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			for _, a := range s.victim.Addrs() {
 				refused(t, s.w.Host, hostAddr(a), a)
 				refused(t, s.witness.Place, s.witness.Addr(a), a)
-				if setting != "bridge" { // where the outside reaches published ports only
+				if setting == "routed" || setting == isMacvlan { // elsewhere the outside reaches published ports only
 					refused(t, s.w.Outside, map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[a.Is4()], a)
 				}
 			}

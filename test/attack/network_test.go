@@ -118,7 +118,7 @@ const flowPort = 4444
 
 // seenOutside is the address by which the outside knows the other container.
 func (s *scene) seenOutside() netip.Addr {
-	if s.mode == "bridge" {
+	if s.mode != "routed" { // which does not masquerade
 		return world.Host4
 	}
 	return s.other.V4()

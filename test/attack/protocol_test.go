@@ -119,7 +119,7 @@ func (s *scene) atHost(v6 bool) netip.Addr {
 type ear struct{ net.PacketConn }
 
 // listenRaw listens to "ip4:50" or "ip6:50", a protocol, or to "udp4:4500", a port.
-func listenRaw(t *testing.T, network string) ear {
+func listenRaw(t *testing.T, p world.Place, network string) ear {
 	t.Helper()
 	address := "0.0.0.0"
 	if strings.HasPrefix(network, "ip6") {
@@ -128,8 +128,11 @@ func listenRaw(t *testing.T, network string) ear {
 	if protocol, port, _ := strings.Cut(network, ":"); strings.HasPrefix(protocol, "udp") {
 		network, address = protocol, ":"+port
 	}
-	c, err := net.ListenPacket(network, address)
-	must(t, err)
+	var c net.PacketConn
+	must(t, p.Do(func() (err error) {
+		c, err = net.ListenPacket(network, address)
+		return err
+	}))
 	return ear{c}
 }
 
@@ -149,7 +152,7 @@ func hears(networks ...string) func(t *testing.T, s *scene) func() bool {
 	return func(t *testing.T, s *scene) func() bool {
 		var ears []ear
 		for _, network := range networks {
-			ears = append(ears, listenRaw(t, network))
+			ears = append(ears, listenRaw(t, s.w.Host, network))
 		}
 		return func() bool {
 			heard, end := 0, time.Now().Add(s.limit())
