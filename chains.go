@@ -108,12 +108,12 @@ func RoutedWays(n Network) []Element {
 
 // doorChain is what a network's ports send. Kin are the rules, one of each subnet
 // or "", that let pass untracked what stays in the network. Behind the guard's one
-// lookup most packets end there; a DHCP server's and ICMPv6 take the long way, which
-// looks closer, and so do packets that are not their sender's own.
+// lookup most packets end there; a DHCP server's and ICMP take the long way, which looks
+// closer, and so do packets that are not their sender's own.
 func doorChain(n Network, kin []string) Firewall {
 	var short, long []string
 	for i, p := range n.Subnets {
-		sent := "@th,0,16 != 67 iifname . ether saddr . ip saddr @sends4 "
+		sent := "meta l4proto != icmp @th,0,16 != 67 iifname . ether saddr . ip saddr @sends4 "
 		if p.Addr().Is6() {
 			sent = "meta l4proto != icmpv6 @th,0,16 != 547 iifname . ether saddr . ip6 saddr @sends6 "
 		}

@@ -1,6 +1,9 @@
 package heddle
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The nftables tables every host carries: inet heddle and bridge heddle. Their
 // chains are static; networks hang chains of their own into the verdict maps,
@@ -31,7 +34,9 @@ type SetType struct {
 // field of a neighbour message (RFC 4861, 4.3 and 4.4), which nft 1.0.6 cannot
 // name; inner4 and inner6 are the source addresses of the packet in a VXLAN one
 // (RFC 7348, section 5), counted from the outer UDP header: 8 bytes of UDP, 8 of
-// VXLAN, 14 of Ethernet, then 12 or 8 of IP.
+// VXLAN, 14 of Ethernet, then 12 or 8 of IP; quoted4 and quoted6 the destination of
+// the packet that an ICMP error quotes (RFC 792, RFC 4443): 8 bytes of ICMP, then 16
+// or 24 of IP.
 const (
 	TypeIfName   = "ifname"
 	TypeMAC      = "ether_addr"
@@ -40,6 +45,8 @@ const (
 	TypeNDTarget = "nd_target"
 	TypeInner4   = "inner4"
 	TypeInner6   = "inner6"
+	TypeQuoted4  = "quoted4"
+	TypeQuoted6  = "quoted6"
 	TypeProto    = "inet_proto"
 	TypePort     = "inet_service"
 	TypeGroup    = "devgroup"
@@ -51,9 +58,14 @@ var setTypes = map[string]SetType{
 	"bridge/addrs4": {Match: []string{TypeIfName, TypeIPv4}},
 	"bridge/addrs6": {Match: []string{TypeIfName, TypeIPv6}},
 	"bridge/nd":     {Match: []string{TypeIfName, TypeNDTarget}},
-	"bridge/who4":   {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
-	"bridge/who6":   {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
-	"inet/macs":     {Match: []string{TypeIfName, TypeMAC}},
+	// whose packets an ICMP error from there may be about
+	"bridge/quoted4": {Match: []string{TypeIfName, TypeQuoted4}},
+	"bridge/quoted6": {Match: []string{TypeIfName, TypeQuoted6}},
+	"bridge/who4":    {Match: []string{TypeGroup, TypeIPv4}, Value: []string{TypeMAC}},
+	"bridge/who6":    {Match: []string{TypeGroup, TypeNDTarget}, Value: []string{TypeMAC}},
+	"inet/macs":      {Match: []string{TypeIfName, TypeMAC}},
+	"inet/quoted4":   {Match: []string{TypeIfName, TypeQuoted4}},
+	"inet/quoted6":   {Match: []string{TypeIfName, TypeQuoted6}},
 	// what a routed endpoint may send, in one lookup
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
 	"inet/sends6": {Match: []string{TypeIfName, TypeMAC, TypeIPv6}},
@@ -108,12 +120,16 @@ func TypeOf(family, set string) (SetType, bool) {
 }
 
 // DropReasons are the named counters of our tables: why a packet was dropped.
-var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner"}
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner"}
 
 // BaseFirewall is what every network with a firewall wants of the host.
 func BaseFirewall() []Firewall {
 	return append(inetBase(), bridgeBase()...)
 }
+
+// HostFirewall is the part of it that networks want whose containers reach the host
+// by a device of its own beside them, and by nothing else that the host sees.
+func HostFirewall() []Firewall { return inetBase() }
 
 func sets(family string, names ...string) []Firewall {
 	var all []Firewall
@@ -144,8 +160,8 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
-	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "shadowing")...)
-	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors",
+	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing")...)
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "doors", "ways", "near4", "near6", "errors",
 		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
 	all = append(all, masqueradeChains()...)
 	return append(all,
@@ -162,7 +178,7 @@ func inetBase() []Firewall {
 		chain("inet", "guard-port", "",
 			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
 			"meta nfproto ipv6 iifname . ether saddr . ip6 saddr != @sends6 goto guard-why",
-			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"meta l4proto { icmp, ipv6-icmp } goto guard-icmp",
 			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
 		chain("inet", "guard-why", "",
 			"jump guard",
@@ -170,11 +186,33 @@ func inetBase() []Firewall {
 			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
 			drop("spoofed-ip")),
-		// A gateway's address is for its own network, and a container's tunnels
-		// (VXLAN, GENEVE, IP in IP, GRE) do not end in the host's.
+		chain("inet", "guard-icmp", "",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"icmp type "+icmpErrors+" goto guard-error",
+			"icmpv6 type "+icmp6Errors+" goto guard-error"),
+		// An ICMP error is about a packet that was sent to its sender. Whatever else it
+		// quotes, the host and the neighbours would believe it (RFC 5927): that a path
+		// is narrow, or a connection at its end. Of an error that is cut short no
+		// comparison is true.
+		chain("inet", "guard-error", "",
+			"meta nfproto ipv4 iifname . @th,192,32 @quoted4 return",
+			"meta nfproto ipv6 "+hiddenWay+" "+drop("spoofed-error"),
+			"meta nfproto ipv6 "+hiddenPiece+" "+drop("spoofed-error"),
+			"meta nfproto ipv6 iifname . @th,256,128 @quoted6 return",
+			drop("spoofed-error")),
+		// What containers send to the host is what hosts are asked for; their tunnels do
+		// not end in the host's, and the host's routing and redundancy protocols hear
+		// none of them. An authentication header hides what is behind it from nobody
+		// but nft, which says of it what it carries: hence the headers one by one.
 		chain("inet", "guard-host", "",
-			"udp dport { 4789, 6081, 8472 } "+drop("tunnel"),
-			"meta l4proto { 4, 41, 47 } "+drop("tunnel")),
+			// the peers' tests of the tunnel, see guard-tunnel
+			`iifname "`+PrefixTunnel+`*" ip6 saddr fe80::/64 ip6 daddr fe80::/64 return`,
+			"udp dport "+tunnelReceivers+" "+drop("tunnel"),
+			"meta nfproto ipv4 meta l4proto "+hostProtocols4+" return",
+			"ip6 nexthdr "+hostProtocols6+" return",
+			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
+			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
+			drop("protocol")),
 		// By the tunnels come to the host what its networks' gates have let in, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
@@ -182,10 +220,10 @@ func inetBase() []Firewall {
 			drop("isolated")),
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"udp dport vmap @landing",
+			"iifname "+fromPods+" jump guard-host",
+			// a gateway's address is for its own network
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",
-			`iifname "`+PrefixBridge+`*" jump guard-host`,
-			`iifname "`+PrefixPort+`*" jump guard-host`,
 			`iifname "`+PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			"meta iifgroup vmap @doors",
@@ -193,6 +231,7 @@ func inetBase() []Firewall {
 			`iifname "`+PrefixPort+`*" goto guard-why`,
 			"udp dport vmap @arriving",
 			`iifname != "lo" jump guard`,
+			"meta l4proto { icmp, ipv6-icmp } iifname "+besideHost+" jump guard-icmp",
 			// Where bridged frames pass this table (bridge-nf-call-iptables), a
 			// frame to the outside passes it twice: on its leaf, and when the
 			// first bridge routes it. Whether to translate its address is decided
@@ -222,10 +261,38 @@ func inetBase() []Firewall {
 			"meta oifgroup vmap @masq"))
 }
 
+const (
+	// icmpErrors are destination unreachable, source quench, redirect, time exceeded
+	// and parameter problem (RFC 792); icmp6Errors all that are not informational (RFC
+	// 4443, 2.1): the kernel hands on those that it does not know.
+	icmpErrors  = "{ 3, 4, 5, 11, 12 }"
+	icmp6Errors = "0-127"
+	// hiddenWay is a quoted packet whose extension headers may name another
+	// destination, which the kernel looks for (seg6_icmp_srh); hiddenPiece one behind
+	// a fragment header.
+	hiddenWay   = "@th,112,8 { 0, 43, 51, 60 }"
+	hiddenPiece = "@th,112,8 44 @th,384,8 { 0, 43, 44, 51, 60 }"
+	// hostProtocols are those that hosts are asked for: ICMP, TCP, UDP, SCTP.
+	hostProtocols4 = "{ 1, 6, 17, 132 }"
+	hostProtocols6 = "{ 6, 17, 58, 132 }"
+	// tunnelReceivers are the UDP ports at which Linux takes tunnels, most of them
+	// from whoever sends: L2TP, GTP-U, AMT, GTP, ESP in UDP, VXLAN, VXLAN-GPE, RoCE,
+	// GUE, GENEVE, TIPC, MPLS, VXLAN as Linux first had it, PFCP. Tunnels that know
+	// their peers by a key, such as WireGuard's, are services like others.
+	tunnelReceivers = "{ 1701, 2152, 2268, 3386, 4500, 4789, 4790, 4791, 6080, 6081, 6118, 6635, 8472, 8805 }"
+)
+
+// The host's devices by which containers reach it, and those among them that have no
+// port of their own for each container.
+const (
+	besideHost = `{ "` + PrefixShim + `*", "` + PrefixSlave + `*" }`
+	fromPods   = `{ "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixTunnel + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" }`
+)
+
 func bridgeBase() []Firewall {
 	all := []Firewall{{Family: "bridge", Kind: "table"}}
-	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype")...)
-	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "nd", "who4", "who6")...)
+	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "spoofed-error")...)
+	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6")...)
 	return append(all,
 		// What may pass is named, and the rest is dropped: of a header that is cut
 		// short, or hidden by a fragment, no rule is true.
@@ -234,12 +301,21 @@ func bridgeBase() []Firewall {
 			drop("spoofed-arp")),
 		chain("bridge", "guard-ip4", "",
 			"udp sport 67 udp dport 68 "+drop("dhcp-server"),
+			"icmp type "+icmpErrors+" iifname . ip saddr @addrs4 goto guard-error",
 			"iifname . ip saddr @addrs4 return",
 			drop("spoofed-ip")),
+		// see guard-error of the other table
+		chain("bridge", "guard-error", "",
+			"ether type ip iifname . @th,192,32 @quoted4 return",
+			"ether type ip6 "+hiddenWay+" "+drop("spoofed-error"),
+			"ether type ip6 "+hiddenPiece+" "+drop("spoofed-error"),
+			"ether type ip6 iifname . @th,256,128 @quoted6 return",
+			drop("spoofed-error")),
 		chain("bridge", "guard-icmp6", "",
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
 			"iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
+			"icmpv6 type "+icmp6Errors+" goto guard-error",
 			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 @nd return",
 			"icmpv6 type nd-neighbor-advert "+drop("spoofed-nd"),
 			"icmpv6 type != nd-neighbor-advert return",
@@ -267,12 +343,16 @@ func bridgeBase() []Firewall {
 var typeExample = map[string]string{
 	TypeIfName: "iifname", TypeMAC: "ether saddr", TypeGroup: "meta iifgroup", TypeNDTarget: "@th,64,128",
 	TypeIPv4: "ip saddr", TypeIPv6: "ip6 saddr", TypeInner4: "@th,336,32", TypeInner6: "@th,304,128",
+	TypeQuoted4: "@th,192,32", TypeQuoted6: "@th,256,128",
 }
+
+// isRaw reports whether a type is that of a raw payload.
+func isRaw(kind string) bool { return strings.HasPrefix(typeExample[kind], "@") }
 
 func (t SetType) spec() string {
 	raw := false
 	for _, p := range t.Match {
-		raw = raw || p == TypeNDTarget || p == TypeInner4 || p == TypeInner6
+		raw = raw || isRaw(p)
 	}
 	join := func(parts []string) string {
 		s := ""

@@ -137,6 +137,18 @@ func BridgeGuard(e Endpoint) []Element {
 	for _, a := range e.Sources() {
 		all = append(all, Element{Family: "bridge", Set: "addrs" + digit(a), Match: []string{port, a.String()}})
 	}
+	return append(all, quotes("bridge", port, e.Sources())...)
+}
+
+// ErrorGuard lets ICMP errors come by a device of the host if they are about packets
+// that were sent to the endpoint.
+func ErrorGuard(device string, e Endpoint) []Element { return quotes("inet", device, e.Sources()) }
+
+func quotes(family, device string, sources []netip.Addr) []Element {
+	var all []Element
+	for _, a := range sources {
+		all = append(all, Element{Family: family, Set: "quoted" + digit(a), Match: []string{device, a.String()}})
+	}
 	return all
 }
 
@@ -148,6 +160,7 @@ func RoutedGuard(n Network, e Endpoint) []Element {
 	for _, a := range e.Sources() {
 		all = append(all, Element{Family: "inet", Set: "sends" + digit(a), Match: []string{port, string(e.MAC), a.String()}})
 	}
+	all = append(all, ErrorGuard(port, e)...)
 	for _, a := range e.Addrs {
 		all = append(all, Element{Family: "inet", Set: "near" + digit(a.Addr()), Match: []string{a.Addr().String()}, Value: []string{"jump " + n.ChainName("near")}})
 	}

@@ -61,10 +61,10 @@ func joinTyped(values, types []string) string {
 		if i >= len(types) {
 			continue
 		}
-		switch types[i] {
-		case TypeNDTarget, TypeInner4, TypeInner6:
+		switch {
+		case isRaw(types[i]):
 			out[i] = rawField(v)
-		case TypeIfName:
+		case types[i] == TypeIfName:
 			out[i] = `"` + v + `"`
 		}
 	}

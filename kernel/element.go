@@ -27,7 +27,7 @@ import (
 // widths of the types in bytes.
 var widths = map[string]int{
 	heddle.TypeIfName: unix.IFNAMSIZ, heddle.TypeMAC: 6, heddle.TypeIPv4: 4, heddle.TypeIPv6: 16, heddle.TypeNDTarget: 16,
-	heddle.TypeInner4: 4, heddle.TypeInner6: 16,
+	heddle.TypeInner4: 4, heddle.TypeInner6: 16, heddle.TypeQuoted4: 4, heddle.TypeQuoted6: 16,
 	heddle.TypeProto: 1, heddle.TypePort: 2, heddle.TypeGroup: 4,
 }
 
@@ -78,7 +78,7 @@ func encodePart(kind, s string) ([]byte, error) {
 		if hw := heddle.MAC(s).Bytes(); len(hw) == 6 {
 			return hw, nil
 		}
-	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6:
+	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6, heddle.TypeQuoted4, heddle.TypeQuoted6:
 		a, err := netip.ParseAddr(s)
 		if err == nil && a.Is4() == (widths[kind] == 4) {
 			return a.AsSlice(), nil
@@ -124,7 +124,7 @@ func decodePart(kind string, b []byte) string {
 		return string(bytes.TrimRight(b, "\x00"))
 	case heddle.TypeMAC:
 		return net.HardwareAddr(b).String()
-	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6:
+	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6, heddle.TypeQuoted4, heddle.TypeQuoted6:
 		a, _ := netip.AddrFromSlice(b)
 		return a.String()
 	case heddle.TypePort:

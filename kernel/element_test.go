@@ -15,6 +15,7 @@ var samples = map[string][]string{
 	heddle.TypeIfName: {"hd0123456789", "abcdefghijklmno"}, heddle.TypeMAC: {"0a:00:27:00:00:01", "0e:ff:00:00:00:ff"},
 	heddle.TypeIPv4: {"10.1.2.3", "255.0.0.1"}, heddle.TypeIPv6: {"fd20::1", "::1"},
 	heddle.TypeInner4: {"10.20.0.5", "10.20.0.64/26"}, heddle.TypeInner6: {"fd20::9", "fd20::ff:0:0:0/112"},
+	heddle.TypeQuoted4: {"10.20.0.5", "192.0.2.1"}, heddle.TypeQuoted6: {"fd20::9", "fe80::1"},
 	heddle.TypeNDTarget: {"fe80::1", "2001:db8::ffff"}, heddle.TypeProto: {"tcp", "udp"}, heddle.TypePort: {"80", "65535"},
 	heddle.TypeGroup: {"0x68000001", "0x68fffffe"}, heddle.TypeVerdict: {"jump guard", "goto guard"},
 }
@@ -72,7 +73,7 @@ func TestElementsAsNftWritesThem(t *testing.T) {
 func TestEncodeDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{heddle.TypeIfName, heddle.TypeMAC, heddle.TypeIPv4, heddle.TypeIPv6,
-			heddle.TypeNDTarget, heddle.TypeProto, heddle.TypePort, heddle.TypeGroup}), 1, 4).Draw(t, "types")
+			heddle.TypeNDTarget, heddle.TypeQuoted4, heddle.TypeQuoted6, heddle.TypeProto, heddle.TypePort, heddle.TypeGroup}), 1, 4).Draw(t, "types")
 		var parts []string
 		for _, k := range kinds {
 			parts = append(parts, rapid.SampledFrom(samples[k]).Draw(t, k))

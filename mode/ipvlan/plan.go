@@ -21,7 +21,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		return heddle.Plan{}, heddle.CheckParent(h, n)
 	}
 	slave := heddle.Slave(parent, subMode(n))
-	s := heddle.State{Links: []heddle.Link{slave}, Sysctls: sysctls(h, n, slave.Name)}
+	s := heddle.State{Firewall: heddle.HostFirewall(), Links: []heddle.Link{slave}, Sysctls: sysctls(h, n, slave.Name)}
 	for _, a := range nodeAddresses(h, n) {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
 	}
@@ -98,6 +98,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	plan := heddle.Plan{Pod: pod(n, e)}
 	slave := heddle.Slave(parent, subMode(n)).Name
+	plan.Host.Elements = heddle.ErrorGuard(slave, e)
 	hosts := append(nodeAddresses(h, n), ownAddresses(h, n)...)
 	for _, p := range e.Addrs {
 		a := p.Addr()

@@ -11,7 +11,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		return heddle.Plan{}, heddle.CheckParent(h, n)
 	}
 	shim := heddle.Shim(parent)
-	s := heddle.State{Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
+	s := heddle.State{Firewall: heddle.HostFirewall(), Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
 		{Name: "net/ipv4/conf/" + shim.Name + "/arp_filter", Value: "1"},
 		{Name: "net/ipv4/conf/" + shim.Name + "/rp_filter", Value: "2"},
 	}}
@@ -36,6 +36,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	hostAddrs := heddle.AddressesOnLAN(parent, n)
 	shim := heddle.Shim(parent)
+	plan.Host.Elements = heddle.ErrorGuard(shim.Name, e)
 	for _, a := range e.Addrs {
 		ip := a.Addr()
 		src := heddle.OfFamily(hostAddrs, ip)

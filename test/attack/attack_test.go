@@ -36,18 +36,18 @@ type attack struct {
 }
 
 const (
-	both     = "bridge routed"
 	bridged  = "bridge"
-	isRouted = "routed"
+	isRouted = "routed overlay" // whose ports are routed
+	both     = bridged + " " + isRouted
 )
 
 func (a attack) in(mode string) bool { return strings.Contains(" "+a.modes+" ", " "+mode+" ") }
 
 func (a attack) counter(mode string) string {
-	if mode == "routed" && a.reasonRouted == none {
+	if contains(isRouted, mode) && a.reasonRouted == none {
 		return ""
 	}
-	if mode == "routed" && a.reasonRouted != "" {
+	if contains(isRouted, mode) && a.reasonRouted != "" {
 		return a.reasonRouted
 	}
 	return a.reason
@@ -57,7 +57,7 @@ func (a attack) counter(mode string) string {
 func attacks() []attack {
 	var all []attack
 	for _, some := range [][]attack{linkAttacks(), arpAttacks(), addressAttacks(), discoveryAttacks(), fragmentAttacks(), groupAttacks(),
-		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
+		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks(), errorAttacks(), protocolAttacks()} {
 		all = append(all, some...)
 	}
 	return append(all, neighbourAttacks(all)...)
@@ -65,13 +65,13 @@ func attacks() []attack {
 
 // unguarded takes the guard away.
 const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do nft flush chain bridge heddle $c; done
-	for c in guard guard-port guard-host; do nft flush chain inet heddle $c; done`
+	for c in guard guard-port guard-icmp guard-host; do nft flush chain inet heddle $c; done`
 
 // TestAttacks runs all attacks in every mode, first against the guard, then
 // without it. "bridge nf" is a host where bridged frames also pass the IP
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
-	for _, setting := range []string{"bridge", "bridge nf", "routed", isMacvlan, isDirect} {
+	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			calm := func() {}
@@ -104,7 +104,7 @@ func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
 			t.Run(a.name, func(t *testing.T) { run(t, a) })
 		}
 	}
-	if least := map[string]int{"bridge": 60, "routed": 40, isMacvlan: 30, isDirect: 20}[s.mode]; count < least {
+	if least := map[string]int{"bridge": 60, "routed": 40, "overlay": 40, isMacvlan: 30, isDirect: 20}[s.mode]; count < least {
 		t.Errorf("%d attacks, at least %d are meant to be", count, least)
 	}
 }

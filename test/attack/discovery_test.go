@@ -50,7 +50,7 @@ func discoveryAttacks() []attack {
 			return repeat(100, icmp6(ether(own, s.gateway(), ip6), own.LinkLocal(), allNodes, routerAdvertisement, router(own)))
 		}, unguard: func(s *scene) string { return "sysctl -qw net.ipv6.conf." + s.port() + ".accept_ra=2" }},
 		{class: "redirect", name: "redirect", modes: "bridge", reason: "router-advert", watch: atVictim, frames: redirect},
-		{class: "redirect", name: "redirect to a router", modes: "routed", reason: "router-advert", watch: hostRoutes, frames: redirect, certain: "a router takes no redirects"},
+		{class: "redirect", name: "redirect to a router", modes: isRouted, reason: "router-advert", watch: hostRoutes, frames: redirect, certain: "a router takes no redirects"},
 	}
 }
 

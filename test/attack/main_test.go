@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 // TestInGuests repeats all attacks under the kernels of Debian, in three guests
 // each: where the processor is emulated, they take minutes.
 func TestInGuests(t *testing.T) {
-	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed)": "6.12"} {
+	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed|overlay)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })

@@ -32,6 +32,7 @@ var admitted = []string{
 	"neighbour's IPv4", "neighbour's IPv6", "outside's IPv4", "NA for the gateway", "NA for a neighbour",
 	"100 RA to a neighbour", "RA behind a fragment", "redirect", "ICMP redirect as the gateway",
 	"DHCP offer", "DHCPv6 advertisement", "IGMP query", "another MAC set", "neighbour's address set",
+	"an end of a neighbour's connection", "an end of a neighbour's connection over IPv6",
 }
 
 // kept are those that the host prevents there too, and what besides the guard
@@ -55,6 +56,9 @@ func neighbourAttacks(others []attack) []attack {
 	var all []attack
 	for _, a := range others {
 		a.modes = isMacvlan
+		if (a.class == "error" || a.class == "tunnel") && strings.Contains(a.name, "the host") {
+			all = append(all, a)
+		}
 		if unguard := kept[a.name]; unguard != nil {
 			a.unguard = unguard
 			if a.name == "100 RA to the host" || a.reasonRouted == none {

@@ -45,7 +45,7 @@ func networkAttacks() []attack {
 		}},
 		{class: "source-route", name: "routing header of type 0", modes: both, watch: atOther, certain: "the kernel takes none (RFC 5095)",
 			frames: routing(0, func(s *scene) []byte { return append(make([]byte, 4), s.other.V6().AsSlice()...) })},
-		{class: "source-route", name: "segment routing", modes: both, reason: "isolated", watch: segments, unguard: open,
+		{class: "source-route", name: "segment routing", modes: both, reason: "protocol", watch: segments, unguard: open,
 			frames: routing(4, func(s *scene) []byte {
 				return append(append([]byte{1, 0, 0, 0}, s.other.V6().AsSlice()...), s.net.Gateways[1].AsSlice()...)
 			})},
@@ -60,7 +60,7 @@ func networkAttacks() []attack {
 			s.lone.Send(t, "eth0", datagram(ether(own, to, ip6), own.LinkLocal(), to.LinkLocal()))
 			return came()
 		}},
-		{class: "conntrack", name: "forged error about another's connection", modes: both, reason: "isolated", unguard: open, watch: atOther, frames: related},
+		{class: "conntrack", name: "forged error about another's connection", modes: both, reason: "spoofed-error", unguard: open, watch: atOther, frames: related},
 		{class: "conntrack", name: "forged answer to another's connection", modes: both, reason: "spoofed-ip", watch: atOther, frames: func(s *scene) [][]byte {
 			e := ether(s.attacker.Endpoint.MAC, s.gateway(), ip4)
 			speak(s)
@@ -118,7 +118,7 @@ const flowPort = 4444
 
 // seenOutside is the address by which the outside knows the other container.
 func (s *scene) seenOutside() netip.Addr {
-	if s.mode == "bridge" {
+	if s.mode != "routed" { // which does not masquerade
 		return world.Host4
 	}
 	return s.other.V4()

@@ -67,7 +67,7 @@ func sayAs(t *testing.T, from world.Place, source, to netip.Addr, words string) 
 // not ask: the kernel drops all entries of a link that changes its MAC.
 func knows(t *testing.T, s *scene) {
 	hop, mac := s.victim.V4(), s.victim.Endpoint.MAC
-	if s.mode == "routed" {
+	if s.routed() {
 		hop, mac = gateway4(s), s.rogue.Endpoint.ID.PortMAC()
 	}
 	s.rogue.Sh(t, "ip neigh replace %s lladdr %s dev eth0 nud permanent", hop, mac)

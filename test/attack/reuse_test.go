@@ -66,7 +66,7 @@ func inherits(t *testing.T, mode string, open bool, end func(*testing.T, *world.
 			t.Fatal(err)
 		}
 		c.Close()
-		talked = append(talked, hears(t, accomplices[i]))
+		talked = append(talked, heardFrom(t, accomplices[i]))
 	}
 	kept := flowsOf(t, w.Host, addrs)
 	end(t, w, first)
@@ -104,8 +104,8 @@ func bind(t *testing.T, p world.Place, at netip.AddrPort) (c *net.UDPConn) {
 	return c
 }
 
-// hears waits for a datagram, and returns who sent it.
-func hears(t *testing.T, c *net.UDPConn) netip.AddrPort {
+// heardFrom waits for a datagram, and returns who sent it.
+func heardFrom(t *testing.T, c *net.UDPConn) netip.AddrPort {
 	t.Helper()
 	c.SetReadDeadline(time.Now().Add(world.Patience))
 	_, from, err := c.ReadFromUDPAddrPort(make([]byte, 2048))

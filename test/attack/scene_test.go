@@ -151,10 +151,14 @@ func atLoopback(_ *testing.T, s *scene) func() bool {
 	return func() bool { return s.sees(func() bool { return s.heard.Load() > before }) }
 }
 
+// routed reports whether the host routes what containers of one network say to each
+// other.
+func (s *scene) routed() bool { return contains(isRouted, s.mode) }
+
 // hop is the MAC by which the attacker sends to a container of its network: the
 // container's own on a bridge or a LAN, the host's otherwise.
 func (s *scene) hop(to *world.Pod) heddle.MAC {
-	if s.mode != "routed" {
+	if !s.routed() {
 		return to.Endpoint.MAC
 	}
 	return s.gateway()

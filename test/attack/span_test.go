@@ -181,7 +181,7 @@ func (s *spanScene) mount(t *testing.T, a spanAttack) (sent uint64, succeeded bo
 }
 
 // unguardedSpan takes the guard of the tunnels away, and of the ways through.
-const unguardedSpan = `for c in tunnel-in tunnel-forward guard-tunnel guard guard-port guard-host input forward; do nft flush chain inet heddle $c; done`
+const unguardedSpan = `for c in tunnel-in tunnel-forward guard-tunnel guard guard-port guard-icmp guard-host input forward; do nft flush chain inet heddle $c; done`
 
 // TestSpanAttacks runs the attacks on networks that span hosts over both families,
 // with both families inside, first against the guard, then without it.

@@ -3,7 +3,9 @@ package attack_test
 import (
 	"encoding/binary"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -60,6 +62,27 @@ func atService(_ *testing.T, s *spanScene) func() bool {
 	return func() bool { return s.sees(func() bool { return s.heard.Load() > before }) }
 }
 
+// peerNarrows watches whether the first host comes to believe that the way to the
+// second carries less.
+func peerNarrows(t *testing.T, s *spanScene) func() bool {
+	return func() bool {
+		return s.sees(func() bool { return strings.Contains(s.first.Sh(t, "ip route get %s", s.second.Outer()), " mtu ") })
+	}
+}
+
+// spanHears watches whether the first host hears the attack, see listenRaw.
+func spanHears(network string) func(t *testing.T, s *spanScene) func() bool {
+	return func(t *testing.T, s *spanScene) func() bool {
+		e := listenRaw(t, s.first.Place, network)
+		return func() bool {
+			defer e.Close()
+			e.SetReadDeadline(time.Now().Add(s.limit()))
+			_, err := e.next()
+			return err == nil
+		}
+	}
+}
+
 // wireAttacks come from a machine on the underlay that is no host.
 func wireAttacks() []spanAttack {
 	return []spanAttack{
@@ -114,6 +137,11 @@ func peerAttacks() []spanAttack {
 		{name: "a peer as a container of another host, in fragments", reason: "spoofed-inner", counted: 1, watch: spanVictim, frames: func(s *spanScene) (world.Place, [][]byte) {
 			return s.second.Place, pieces(s.fromPeer(vxlan(span.VNI, s.frame(s.of(s.attacker), s.of(s.victim)))))
 		}},
+		{name: "a peer's container to its network's host address by ESP", only4: true, reason: "protocol", watch: spanHears("ip4:50"), frames: func(s *spanScene) (world.Place, [][]byte) {
+			e := ether(s.second.Record.TunnelMAC(), s.first.Record.TunnelMAC(), ip4)
+			head := internet(s.of(s.remote), span.Source(s.net.Subnets[0], 0), layers.IPProtocolESP)
+			return s.second.Place, [][]byte{s.fromPeer(vxlan(span.VNI, build(e, head, gopacket.Payload(mark+mark))))}
+		}},
 		{name: "another cluster's number", certain: "no device has the number", watch: inDevice(0), frames: func(s *spanScene) (world.Place, [][]byte) {
 			return s.second.Place, [][]byte{s.fromPeer(vxlan(span.VNI+1, s.frame(s.of(s.remote), s.of(s.victim))))}
 		}},
@@ -160,6 +188,16 @@ func podAttacks() []spanAttack {
 		pod("a container as one of another host", "spoofed-ip", spanVictim, func(s *spanScene) []byte {
 			return datagram(ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(s.of(s.remote))), s.of(s.remote), s.of(s.victim))
 		}),
+		{name: "a container's error about the tunnel to a peer", only4: true, reason: "spoofed-error", watch: peerNarrows, frames: func(s *spanScene) (world.Place, [][]byte) {
+			to, head := s.first.Outer(), tooBig4
+			if to.Is6() {
+				head = tooBig6
+			}
+			// not the port of the others' packets, which may be translated
+			quoted := raw(between(to, s.second.Outer(), hostPort, heddle.DefaultTunnelPort, vxlan(span.VNI, s.back()))...)
+			e := ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(to))
+			return s.attacker.Place, [][]byte{icmpError(e, s.ownOuter(s.attacker), to, head, quoted)}
+		}},
 		{name: "a container to another network's host address", reason: "isolated", watch: atService, frames: func(s *spanScene) (world.Place, [][]byte) {
 			e := s.stranger.Endpoint
 			return s.stranger.Place, [][]byte{datagram(ether(e.MAC, e.ID.PortMAC(), kindOf(s.of(s.stranger))), s.of(s.stranger), span.Source(s.net.Subnets[s.inner], 0))}
