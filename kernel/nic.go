@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -109,10 +110,19 @@ func (s *site) bare(index int) error {
 // of a veth name each other; one elsewhere is told by its namespace's number.
 func (s *site) uppers(index int) ([]linkState, error) {
 	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
-		_, elsewhere := after(unix.SizeofIfInfomsg, b)[unix.IFLA_LINK_NETNSID]
 		l, ok := decodeLink(b)
-		return l, ok && l.peer == index && l.kind != "veth" && !elsewhere && l.index != index
+		return l, ok && l.standsOn(index) && !l.elsewhere
 	})
+}
+
+// standsOn reports whether the link's lower device has that index, wherever it is.
+func (l linkState) standsOn(index int) bool {
+	return l.peer == index && !l.paired() && (l.elsewhere || l.index != index)
+}
+
+// paired reports whether the link's peer is the far end of a pair.
+func (l linkState) paired() bool {
+	return slices.Contains([]string{"veth", "netkit", "vxcan"}, l.kind)
 }
 
 func (s *site) nameOf(index int) string {
