@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // FindNetns finds a living network namespace by its inode number and its cookie,
@@ -121,7 +123,7 @@ func ways(yield func(name, path string) bool) {
 		}
 	}
 	for _, p := range processes {
-		if !netnsLinks(p+"/fd/*", yield) {
+		if !opened(p, yield) {
 			return
 		}
 	}
@@ -132,6 +134,29 @@ func netnsLinks(pattern string, yield func(name, path string) bool) bool {
 	paths, _ := filepath.Glob(pattern)
 	for _, path := range paths {
 		if name, err := os.Readlink(path); err == nil && strings.HasPrefix(name, "net:[") && !yield(name, path) {
+			return false
+		}
+	}
+	return true
+}
+
+// opened yields those of the files that a process holds open. One that was opened where a
+// namespace is mounted is called by that path, so the file itself is looked at, without
+// asking file systems that need not answer (AT_STATX_DONT_SYNC).
+func opened(process string, yield func(name, path string) bool) bool {
+	var own, st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, "/proc/self/ns/net", 0, unix.STATX_INO, &own) != nil {
+		return true
+	}
+	paths, _ := filepath.Glob(process + "/fd/*")
+	for _, path := range paths {
+		to, err := os.Readlink(path)
+		if err != nil || !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "net:[") ||
+			unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil ||
+			st.Dev_major != own.Dev_major || st.Dev_minor != own.Dev_minor {
+			continue
+		}
+		if !yield(fmt.Sprintf("net:[%d]", st.Ino), path) { // another kind of namespace is refused when it is opened
 			return false
 		}
 	}
