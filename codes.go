@@ -30,6 +30,7 @@ const (
 	PlanConflict    Code = "HDL-2012"
 	NoEndpoint      Code = "HDL-2013"
 	EndpointDiffers Code = "HDL-2014"
+	InQuarantine    Code = "HDL-2015"
 	NICUnfit        Code = "HDL-2020"
 	NICTaken        Code = "HDL-2021"
 	NICNeeded       Code = "HDL-2022"
@@ -40,6 +41,7 @@ const (
 	Drift           Code = "HDL-3004"
 	UndoFailed      Code = "HDL-3005"
 	NoPermission    Code = "HDL-3006"
+	Quarantined     Code = "HDL-3007"
 	AgentDown       Code = "HDL-4001"
 	LedgerBroken    Code = "HDL-4002"
 	LedgerFull      Code = "HDL-4003"
@@ -97,6 +99,7 @@ var explanations = map[Code]Explanation{
 	PlanConflict:    {Conflict, "conflicting wishes", "Two networks want one kernel object, such as a setting of their common parent, in different ways.", "Bring the two networks' options in line, or give one of them another parent."},
 	NoEndpoint:      {Failed, "no such endpoint", "No endpoint has that id on this host.", "'heddle endpoint list' shows those there are."},
 	EndpointDiffers: {Conflict, "endpoint exists", "The endpoint was attached before, with other settings.", "Detach it first, or use another id or interface name."},
+	InQuarantine:    {Conflict, "endpoint in quarantine", "An endpoint of that id was detached, and it is not proven that its container has let go of what it had.", "End the container that had it ('heddle audit' tells what is held, and why), or attach under another id."},
 	NICUnfit:        {Conflict, "NIC cannot be given away", "The interface belongs to another one, carries others, is bound to its namespace, or has what could not be put back when it returns.", "Name another NIC, or take away what the message names."},
 	NICTaken:        {Conflict, "no NIC free", "All NICs of the network's pool are with containers, or not on the host.", "Detach an endpoint, or create a network with more NICs ('heddle endpoint list' shows who has which)."},
 	NICNeeded:       {Conflict, "NIC is needed", "The host's default route, the connection by which the command came, or another network would lose the interface.", "Name another NIC. --force gives it away all the same, except from another network."},
@@ -106,6 +109,7 @@ var explanations = map[Code]Explanation{
 	NotOnKernel:     {Unavailable, "not on this kernel", "This kernel lacks a feature that the mode needs.", "Choose another mode, or a kernel with the feature."},
 	Drift:           {Failed, "drift", "What the kernel has is not what was planned: something changed or removed an object of ours.", "'heddle explain ID' marks what differs. On the host's side the agent puts it back, within a second when it is not busy; in a container, detach and attach again."},
 	UndoFailed:      {Partial, "undo failed", "An operation failed, and undoing what it had done failed too.", "'heddle gc' removes what is left, 'heddle audit' shows it."},
+	Quarantined:     {Partial, "in quarantine", "The endpoint was removed as far as could be, but it is not proven that its container has let go of the NIC or the LAN: a device was hidden, moved, or replaced by another one. NIC and addresses are given to nobody until that is proven.", "End the container. 'heddle audit' and 'heddle status' show what is in quarantine and why; the agent tries again every few seconds, and when it starts."},
 	NoPermission:    {Failed, "not permitted", "The caller is neither root nor in the group of the agent's socket, or the agent lacks a capability.", "Call as root; the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN."},
 	AgentDown:       {Unreachable, "agent unreachable", "Nothing answers on the agent's socket.", "Start it ('systemctl start heddled'), or name its socket with --socket."},
 	LedgerBroken:    {Failed, "ledger unreadable", "The record of what was made cannot be read, so the agent changes nothing.", "Restore the file from a copy, or move it away: networks then have to be created anew, and 'heddle gc' removes what is left in the kernel."},

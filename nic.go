@@ -52,12 +52,32 @@ type NICState struct {
 	// QueueLen is the transmit queue's length in packets.
 	QueueLen int    `json:"queueLen"`
 	Group    uint32 `json:"group,omitempty"`
-	// XDP is the number of the attached program, which stays attached.
-	XDP        uint32         `json:"xdp,omitempty"`
-	Alias      string         `json:"alias,omitempty"`
-	Addrs      []NICAddress   `json:"addrs,omitempty"`
-	Routes     []NICRoute     `json:"routes,omitempty"`
-	Neighbours []NICNeighbour `json:"neighbours,omitempty"`
+	// XDP is the number of the attached program, which stays attached; XDPs are those
+	// attached in the driver, in the stack (generic) and in hardware.
+	XDP  uint32   `json:"xdp,omitempty"`
+	XDPs []uint32 `json:"xdps,omitempty"`
+	// NoMulticast, Flags (the others of netdevice(7) that a user may set), LinkMode
+	// (1 is dormant), ProtoDown, Sizes (of GSO and GRO, in the order of package kernel)
+	// and AltNames are as ip-link(8) has them.
+	NoMulticast bool     `json:"noMulticast,omitempty"`
+	Flags       uint32   `json:"flags,omitempty"`
+	LinkMode    uint8    `json:"linkMode,omitempty"`
+	ProtoDown   bool     `json:"protoDown,omitempty"`
+	Sizes       []uint32 `json:"sizes,omitempty"`
+	AltNames    []string `json:"altNames,omitempty"`
+	// What the NIC hangs on, by which it is known wherever it is: the device of its
+	// driver and the MAC address that it was made with, or the number of its far end
+	// or lower device, in the namespace that the host knows by PeerNSID if PeerElsewhere.
+	Bus           string         `json:"bus,omitempty"`
+	Device        string         `json:"device,omitempty"`
+	Permanent     MAC            `json:"permanent,omitempty"`
+	Peer          int            `json:"peer,omitempty"`
+	PeerElsewhere bool           `json:"peerElsewhere,omitempty"`
+	PeerNSID      int            `json:"peerNsid,omitempty"`
+	Alias         string         `json:"alias,omitempty"`
+	Addrs         []NICAddress   `json:"addrs,omitempty"`
+	Routes        []NICRoute     `json:"routes,omitempty"`
+	Neighbours    []NICNeighbour `json:"neighbours,omitempty"`
 	// Sysctls are the interface's own settings that differ from the
 	// namespace's defaults, by their full names.
 	Sysctls []Sysctl `json:"sysctls,omitempty"`

@@ -58,8 +58,9 @@ type AttachReply struct {
 // Finding is one disagreement between ledger, kernel and containers.
 type Finding struct {
 	// Kind is "leftover" (ours in the kernel, wanted by nobody), "missing",
-	// "differs", "gone" (an endpoint whose namespace is no more) or "pending"
-	// (an operation not finished).
+	// "differs", "gone" (an endpoint whose namespace is no more), "pending" (an
+	// operation not finished), "quarantine" (a container that may not have let go of
+	// what it had) or "stranger" (a device of a container's own making on the LAN).
 	Kind   string `json:"kind"`
 	Object string `json:"object"`
 	Owner  string `json:"owner,omitempty"`

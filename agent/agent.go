@@ -101,6 +101,8 @@ type Agent struct {
 	networks  map[string]*network // by name
 	endpoints map[heddle.EndpointID]record
 	pending   map[heddle.EndpointID]string
+	// quarantine says why endpoints that were detached are kept.
+	quarantine map[heddle.EndpointID]string
 	// departures are the endpoints that Leave is about to remove.
 	departures map[heddle.EndpointID]*departure
 	wanted     wanted
@@ -184,7 +186,7 @@ type life struct {
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
-		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
+		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
 		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}

@@ -144,12 +144,18 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	r := record{Endpoint: e, Request: req}
 	if pod != nil {
 		r.Inode = pod.Inode()
+		r.Cookie, err = pod.Cookie()
 	}
-	if r.Plan, err = a.plan(n, e); err == nil {
+	if err == nil {
+		r.Plan, err = a.plan(n, e)
+	}
+	if err == nil {
 		err = clash(e, r.Plan, a.container(pod))
 	}
 	if err == nil && !req.DryRun {
-		err = a.make(r, pod)
+		if err = a.noteBeside(&r); err == nil {
+			err = a.make(r, pod)
+		}
 	}
 	now, recorded := a.lookup(req.ID)
 	if !recorded {
@@ -187,6 +193,9 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	err := a.hold(r, pod)
 	if err == nil {
 		err = a.realise(r, pod)
+	}
+	if err == nil {
+		err = a.noteDevice(r.Endpoint.ID, pod)
 	}
 	// others' locks are taken only now: whoever has one may wait for the shared
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {

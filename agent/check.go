@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -102,6 +103,11 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 		}
 	}
 	all = append(all, a.strays()...)
+	beside, err := a.tenants()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, beside...)
 	unsettled := a.unsettled()
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(unsettled...)}, nil)
 	if err != nil {
@@ -119,11 +125,14 @@ func (a *Agent) unsettled() []heddle.Finding {
 		records = append(records, r)
 		pending[id] = a.pending[id]
 	}
+	held := maps.Clone(a.quarantine)
 	a.mu.RUnlock()
 	var all []heddle.Finding
 	for _, r := range records {
 		owner := r.Endpoint.ID.String()
 		switch op := pending[r.Endpoint.ID]; {
+		case held[r.Endpoint.ID] != "":
+			all = append(all, heddle.Finding{Kind: "quarantine", Object: op, Owner: owner, Detail: held[r.Endpoint.ID]})
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
 		case r.hasPod() && !a.podAlive(r):

@@ -161,7 +161,7 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	holder, recorded := a.defaults[pod.Inode()]
 	r, made := a.endpoints[holder]
 	a.mu.RUnlock()
-	if !recorded || made && a.inPod(r, pod) {
+	if !recorded || made && r.isPodOf(pod) {
 		return
 	}
 	a.mu.Lock()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -92,37 +93,31 @@ func (a *Agent) undo(r record) error {
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
-	err := a.kernel.Remove(plan, pod, a.isWanted)
+	err := errors.Join(a.evict(r, pod), a.kernel.Remove(plan, pod, a.isWanted))
 	if err == nil {
 		err = a.letGo(r)
 	}
 	if err != nil {
 		a.want(r)
 	}
+	a.judge(r.Endpoint.ID, err)
 	return err
 }
 
-// podOf opens the namespace that the endpoint's interface is in. There is none
-// if it is gone, or if the path leads to somebody else's by now: then the host's
-// end of the link takes the container's end with it. An interface without an end
-// on the host is looked for, since its namespace may live on without the path.
+// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
+// to it (any more), it is looked for: it may live on by a process, a mount or a file.
 func (a *Agent) podOf(r record) *kernel.Netns {
 	pod, err := kernel.OpenNetns(a.wayInto(r))
-	if err == nil && (r.Endpoint.NIC != nil && pod.Inode() == r.Inode || r.Endpoint.NIC == nil && a.inPod(r, pod)) {
+	if err == nil && r.isPodOf(pod) {
 		return pod
 	}
 	if err == nil {
 		pod.Close()
 	}
-	onParent := func(l heddle.Link) bool { return l.Parent != "" }
-	if !slices.ContainsFunc(r.Plan.Pod.Links, onParent) {
+	if r.Inode == 0 {
 		return nil
 	}
-	if pod = kernel.FindNetns(r.Inode); pod != nil && !a.inPod(r, pod) {
-		pod.Close()
-		return nil
-	}
-	return pod
+	return kernel.FindNetns(r.Inode, r.Cookie)
 }
 
 // sharing locks out others while objects that several endpoints want may be

@@ -63,12 +63,27 @@ func (a *Agent) whereabouts(r record) (where place, seen *kernel.Seen, pod *kern
 		}
 		return nowhere, nil, nil, nil
 	}
-	seen, err = pod.Find(r.alias())
+	seen, err = a.seek(r, pod)
 	if err != nil || seen == nil {
 		pod.Close()
 		return nowhere, nil, nil, err
 	}
 	return inContainer, seen, pod, nil
+}
+
+// seek finds the endpoint's interface in a namespace: a pair's by its end on the host, a
+// device on a parent by its number, once that is known. Only what has just been handed
+// over is known by its alias: no container runs yet that could write it.
+func (a *Agent) seek(r record, pod *kernel.Netns) (*kernel.Seen, error) {
+	for _, l := range r.Plan.Host.Links {
+		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
+			return a.kernel.FarEnd(l.Name, pod)
+		}
+	}
+	if r.Device != 0 && r.isPodOf(pod) {
+		return pod.FindIndex(r.Device)
+	}
+	return pod.Find(r.alias())
 }
 
 // handName is what the container's end is called while it is on the host.
@@ -97,6 +112,9 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	}
 	next := r
 	next.Endpoint.Inside, next.Endpoint.Netns, next.Inode = seen.Name, r.Request.Netns, pod.Inode()
+	if next.Cookie, err = pod.Cookie(); err != nil {
+		return r, where, err
+	}
 	next.Endpoint.NoIPv6 = seen.NoIPv6
 	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
 		return r, where, err
@@ -111,6 +129,10 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err := a.recordTaken(r, next); err != nil {
 		return r, where, err
 	}
+	if err := a.noteDevice(next.Endpoint.ID, pod); err != nil {
+		return r, where, err
+	}
+	next, _ = a.lookup(next.Endpoint.ID)
 	a.announce(next.Endpoint, pod)
 	return next, where, nil
 }

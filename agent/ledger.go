@@ -35,8 +35,15 @@ type record struct {
 	Endpoint heddle.Endpoint      `json:"endpoint"`
 	Request  heddle.AttachRequest `json:"request"`
 	Plan     heddle.Plan          `json:"plan"`
-	// Inode is the number of the container's namespace; numbers are used again.
-	Inode uint64 `json:"inode,omitempty"`
+	// Inode is the number of the container's namespace, Cookie what tells it from a
+	// later one of that number.
+	Inode  uint64 `json:"inode,omitempty"`
+	Cookie uint64 `json:"cookie,omitempty"`
+	// Device is the number of the container's interface there, if that is a device on a
+	// parent: its name, alias and MAC address are the container's to change.
+	Device int `json:"device,omitempty"`
+	// Beside are the MAC addresses that were on that parent before, and nobody's here.
+	Beside []heddle.MAC `json:"beside,omitempty"`
 }
 
 // The operations that an intent can be about.

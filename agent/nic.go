@@ -112,7 +112,11 @@ func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wis
 		known = true
 		switch {
 		case taken:
-			why = append(why, member+" is with "+held.by.String())
+			with := member + " is with " + held.by.String()
+			if a.quarantine[held.by] != "" {
+				with += " (in quarantine)"
+			}
+			why = append(why, with)
 		case !here:
 			why = append(why, member+" is not on the host")
 		case unfit[l.Name] != "":
@@ -243,7 +247,7 @@ func (a *Agent) container(pod *kernel.Netns) []record {
 	}
 	a.mu.RUnlock()
 	// a number may be used again
-	return slices.DeleteFunc(all, func(r record) bool { return !a.inPod(r, pod) })
+	return slices.DeleteFunc(all, func(r record) bool { return !r.isPodOf(pod) })
 }
 
 // restoreNIC claims again, at start, the NIC that a recorded endpoint has.

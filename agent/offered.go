@@ -54,7 +54,10 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 	}
 	defer pod.Close()
 	defer a.sharing(r)()
-	return a.kernel.Apply(r.Plan, pod)
+	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
+		err = a.noteDevice(r.Endpoint.ID, pod)
+	}
+	return made, err
 }
 
 // removal is what has to go with an endpoint, and the namespace that it is in: of

@@ -13,18 +13,24 @@ import (
 func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
 	if a.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
+		if why, is := a.quarantined(req.ID); is {
+			err = heddle.Errorf(heddle.InQuarantine, "endpoint", req.ID.String(), why+"; end the container that had it, or attach under another id")
+		}
 		return err != nil, reply, err
 	}
 	if old.Endpoint.Handover || req.Handover {
 		return a.offeredBefore(n, old, req)
 	}
-	alive := pod == nil || a.isPodOf(old, pod)
+	alive := pod == nil || old.isPodOf(pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
 		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
 	switch {
 	case alive && same:
 		err := a.realise(old, pod)
 		if err == nil {
+			err = a.noteDevice(req.ID, pod)
+		}
+		if old, _ = a.lookup(req.ID); err == nil {
 			old, err = a.changeDefault(n, old, req, pod)
 		}
 		reply := a.reply(n, old)
@@ -37,28 +43,15 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	return err != nil, reply, err
 }
 
-// isPodOf reports whether the namespace is the one in which the endpoint was
-// made: its interface there bears the endpoint's alias, or is gone from a
-// namespace with the recorded number.
-func (a *Agent) isPodOf(r record, pod *kernel.Netns) bool {
-	alias, err := pod.Alias(r.Endpoint.Interface())
-	if err != nil {
-		return r.Inode == pod.Inode()
-	}
-	return alias == r.alias()
-}
+// isPodOf reports whether the namespace is the one in which the endpoint was made. What
+// is in it does not tell: a container may rename, mark and delete what it has.
+func (r record) isPodOf(pod *kernel.Netns) bool { return pod.Is(r.Inode, r.Cookie) }
 
-// inPod reports whether the endpoint's interface is in the namespace.
-func (a *Agent) inPod(r record, pod *kernel.Netns) bool {
-	alias, err := pod.Alias(r.Endpoint.Interface())
-	// killed just after an interface was made, the agent had not named it yet
-	return err == nil && (alias == r.alias() || alias == "" && r.Inode == pod.Inode())
-}
-
-// podAlive reports whether the recorded path still leads to the endpoint.
+// podAlive reports whether the endpoint's container is there. Its namespace may live on
+// without the recorded path.
 func (a *Agent) podAlive(r record) bool {
 	switch {
-	case r.offered() || r.Endpoint.Handover && r.Endpoint.NIC == nil:
+	case r.offered():
 		where, _, pod, err := a.whereabouts(r)
 		if pod != nil {
 			pod.Close()
@@ -69,12 +62,10 @@ func (a *Agent) podAlive(r record) bool {
 	case r.Endpoint.NIC != nil:
 		return a.leadsThere(r)
 	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil {
+	pod := a.podOf(r)
+	if pod == nil {
 		return false
 	}
-	defer pod.Close()
-	onParent := func(l heddle.Link) bool { return l.Parent != "" }
-	// with its parent a macvlan device goes, and leaves a living container
-	return a.inPod(r, pod) || r.Inode == pod.Inode() && slices.ContainsFunc(r.Plan.Pod.Links, onParent)
+	pod.Close()
+	return true
 }

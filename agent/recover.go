@@ -244,11 +244,14 @@ func (a *Agent) repair(r record) (made []string, err error) {
 		return nil, nil
 	}
 	defer pod.Close()
-	if a.kernel.IsOwn(pod) || !a.isPodOf(r, pod) {
+	if a.kernel.IsOwn(pod) || !r.isPodOf(pod) {
 		return nil, nil
 	}
 	defer a.sharing(r)()
-	return a.kernel.Apply(r.Plan, pod)
+	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
+		err = a.noteDevice(r.Endpoint.ID, pod)
+	}
+	return made, err
 }
 
 // union is the host's wanted state: all networks' and endpoints' plans, without

@@ -20,6 +20,7 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.others()...)
+	quarantine := a.quarantinePart()
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	s.Endpoints = len(a.endpoints)
@@ -32,6 +33,7 @@ func (a *Agent) Status() heddle.Status {
 	}
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
 	s.Parts = append(s.Parts, a.networksPart(s.Networks), a.pendingPart())
+	s.Parts = append(s.Parts, quarantine...)
 	return s
 }
 

@@ -97,6 +97,7 @@ func (a *Agent) erase(r record) {
 	defer a.mu.Unlock()
 	delete(a.endpoints, r.Endpoint.ID)
 	delete(a.pending, r.Endpoint.ID)
+	delete(a.quarantine, r.Endpoint.ID)
 	delete(a.inPods[r.Inode], r.Endpoint.ID)
 	if len(a.inPods[r.Inode]) == 0 {
 		delete(a.inPods, r.Inode)

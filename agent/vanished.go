@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // collectVanished removes the endpoints that were handed over and whose containers
@@ -79,14 +78,14 @@ func (a *Agent) vanished(r record) bool {
 			return false
 		}
 	}
-	if a.podAlive(r) {
-		return false
+	if r.offered() {
+		return !a.podAlive(r)
 	}
-	pod := kernel.FindNetns(r.Inode)
+	pod := a.podOf(r)
 	if pod == nil {
 		return true
 	}
 	defer pod.Close()
-	seen, err := pod.Find(r.alias())
+	seen, err := a.seek(r, pod)
 	return err == nil && seen == nil
 }

@@ -14,7 +14,15 @@ type Seen struct {
 	Up   bool
 	// NoIPv6 says that IPv6 is off on it.
 	NoIPv6 bool
-	index  int
+	// Index is its number in its namespace.
+	Index int
+}
+
+func seen(l *linkState) *Seen {
+	if l == nil {
+		return nil
+	}
+	return &Seen{Name: l.name, MAC: l.mac, Up: l.up, NoIPv6: l.noIPv6, Index: l.index}
 }
 
 // Find looks for an interface by its alias, which it keeps wherever it is moved
@@ -28,6 +36,32 @@ func (n *Netns) Find(alias string) (*Seen, error) {
 	return s.find(alias)
 }
 
+// FindIndex looks for an interface by its number, which it keeps however it is renamed;
+// nil if there is none.
+func (n *Netns) FindIndex(index int) (*Seen, error) {
+	s, err := podSite(n)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	l, err := s.linkAt(index)
+	return seen(l), refused("read interface of", n.path, err)
+}
+
+// FarEnd finds the far end of a pair by the near one, which is on the host: there a
+// container changes nothing. It is nil if it is not in the namespace.
+func (k *Kernel) FarEnd(near string, pod *Netns) (*Seen, error) {
+	host := k.hostSite()
+	l, err := host.link(near)
+	if err != nil || l == nil || l.kind != "veth" || !l.elsewhere {
+		return nil, refused("read interface", near, err)
+	}
+	if number, err := host.readNumber(pod); err != nil || number != l.nsid {
+		return nil, refused("read the number of", pod.path, err)
+	}
+	return pod.FindIndex(l.peer)
+}
+
 // Shelve takes an interface that was found out of use: it is lowered, and called by
 // another name from then on, unless that is empty. One that is not there is out of use.
 func (n *Netns) Shelve(seen *Seen, name string) error {
@@ -36,9 +70,9 @@ func (n *Netns) Shelve(seen *Seen, name string) error {
 		return err
 	}
 	defer s.close()
-	requests := []*nl.NetlinkRequest{raiseLink(seen.index, false)}
+	requests := []*nl.NetlinkRequest{raiseLink(seen.Index, false)}
 	if name != "" {
-		rename := request(unix.RTM_NEWLINK, 0, indexed(seen.index))
+		rename := request(unix.RTM_NEWLINK, 0, indexed(seen.Index))
 		rename.AddData(textAttr(unix.IFLA_IFNAME, name))
 		requests = append(requests, rename)
 	}
@@ -58,7 +92,7 @@ func (s *site) find(alias string) (*Seen, error) {
 	}
 	for _, l := range all {
 		if l.alias == alias {
-			return &Seen{Name: l.name, MAC: l.mac, Up: l.up, NoIPv6: l.noIPv6, index: l.index}, nil
+			return seen(&l), nil
 		}
 	}
 	return nil, nil

@@ -2,55 +2,199 @@ package kernel
 
 import (
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// FindNetns finds a living network namespace by its inode number: among those
-// of the processes, and among those that are mounted (proc(5), mountinfo). It
-// returns nil if there is none, or none that can be seen from here.
-func FindNetns(inode uint64) *Netns {
+// FindNetns finds a living network namespace by its inode number and its cookie,
+// wherever the host has it: see ways. It returns nil if there is none, or none that
+// can be seen from here. A cookie of 0 is not compared.
+func FindNetns(inode, cookie uint64) *Netns {
+	var found *Netns
 	name := fmt.Sprintf("net:[%d]", inode)
-	for path := range processesIn(name) {
-		if n, err := OpenNetns(path); err == nil && n.ino == inode {
-			return n
+	ways(func(n, path string) bool {
+		if n != name {
+			return true
 		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(mounts)) {
-		// the root of the mount is the fourth field, the mount point the fifth
-		f := strings.Fields(line)
-		if len(f) > 4 && f[3] == name {
-			if n, err := OpenNetns(f[4]); err == nil && n.ino == inode {
-				return n
-			}
+		at := openWay(path)
+		if at == nil {
+			return true
 		}
-	}
-	return nil
+		if at.ino == inode && at.Is(inode, cookie) {
+			found = at
+			return false
+		}
+		at.Close()
+		return true
+	})
+	return found
 }
 
-// processesIn are the ways into a namespace by the processes that are in it
-// (namespaces(7)).
-func processesIn(name string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-		for _, path := range paths {
-			if link, err := os.Readlink(path); err == nil && link == name && !yield(path) {
+// everywhere opens every network namespace that can be found from here, each once.
+func everywhere() namespaces {
+	all := namespaces{}
+	ways(func(name, path string) bool {
+		if all[name] == nil {
+			if n := openWay(path); n != nil {
+				all.add(n)
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// wayTime is how long a path may take to be followed: one below another root leads
+// through file systems of a container, which need not answer.
+const wayTime = time.Second
+
+// openWay opens a namespace; nil if that fails.
+func openWay(path string) *Netns {
+	opened := make(chan *Netns)
+	given := make(chan struct{})
+	defer close(given)
+	go func() {
+		n, err := OpenNetns(path)
+		if err != nil {
+			n = nil
+		}
+		select {
+		case opened <- n:
+		case <-given:
+			if n != nil {
+				n.Close()
+			}
+		}
+	}()
+	select {
+	case n := <-opened:
+		return n
+	case <-time.After(wayTime):
+		return nil
+	}
+}
+
+// namespaces are open, each under its name in /proc ("net:[4026531840]").
+type namespaces map[string]*Netns
+
+// add takes the namespace over; one that is there already is closed.
+func (all namespaces) add(n *Netns) {
+	name := fmt.Sprintf("net:[%d]", n.ino)
+	if all[name] != nil {
+		n.Close()
+		return
+	}
+	all[name] = n
+}
+
+func (all namespaces) close() {
+	for _, n := range all {
+		n.Close()
+	}
+}
+
+// ways lists the paths into network namespaces until yield has enough: by processes
+// and their threads, by the mounts of every mount namespace, and by the files that
+// processes hold open (proc(5), namespaces(7)). The name is what all paths into one
+// namespace have in common. The cheap ones come first.
+func ways(yield func(name, path string) bool) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, pattern := range []string{"ns/net", "task/[0-9]*/ns/net"} {
+		for _, p := range processes {
+			if !netnsLinks(filepath.Join(p, pattern), yield) {
 				return
 			}
 		}
 	}
+	seen := map[string]bool{}
+	for _, p := range processes {
+		mounts, err := os.Readlink(p + "/ns/mnt")
+		if err != nil || seen[mounts] {
+			continue
+		}
+		seen[mounts] = true
+		if !mounted(p, yield) {
+			return
+		}
+	}
+	for _, p := range processes {
+		if !opened(p, yield) {
+			return
+		}
+	}
+}
+
+// netnsLinks yields those of the files that lead to a network namespace.
+func netnsLinks(pattern string, yield func(name, path string) bool) bool {
+	paths, _ := filepath.Glob(pattern)
+	for _, path := range paths {
+		if name, err := os.Readlink(path); err == nil && strings.HasPrefix(name, "net:[") && !yield(name, path) {
+			return false
+		}
+	}
+	return true
+}
+
+// opened yields those of the files that a process holds open. One that was opened where a
+// namespace is mounted is called by that path, so the file itself is looked at, without
+// asking file systems that need not answer (AT_STATX_DONT_SYNC).
+func opened(process string, yield func(name, path string) bool) bool {
+	var own, st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, "/proc/self/ns/net", 0, unix.STATX_INO, &own) != nil {
+		return true
+	}
+	paths, _ := filepath.Glob(process + "/fd/*")
+	for _, path := range paths {
+		to, err := os.Readlink(path)
+		if err != nil || !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "net:[") ||
+			unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil ||
+			st.Dev_major != own.Dev_major || st.Dev_minor != own.Dev_minor {
+			continue
+		}
+		if !yield(fmt.Sprintf("net:[%d]", st.Ino), path) { // another kind of namespace is refused when it is opened
+			return false
+		}
+	}
+	return true
+}
+
+// mounted yields the namespaces that are mounted where a process can see them.
+func mounted(process string, yield func(name, path string) bool) bool {
+	text, _ := os.ReadFile(process + "/mountinfo")
+	for line := range strings.Lines(string(text)) {
+		// the root of the mount is the fourth field, the mount point the fifth
+		f := strings.Fields(line)
+		if len(f) > 4 && strings.HasPrefix(f[3], "net:[") && !yield(f[3], process+"/root"+unescape(f[4])) {
+			return false
+		}
+	}
+	return true
+}
+
+// unescape reads the octal escapes of a mount point (proc_pid_mountinfo(5)).
+func unescape(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		if s[0] == '\\' && len(s) >= 4 {
+			if c, err := strconv.ParseUint(s[1:4], 8, 8); err == nil {
+				b.WriteByte(byte(c))
+				s = s[4:]
+				continue
+			}
+		}
+		b.WriteByte(s[0])
+		s = s[1:]
+	}
+	return b.String()
 }
 
 // Inhabited reports whether a process is in the namespace that can be seen from here.
 func (n *Netns) Inhabited() bool {
-	for range processesIn(fmt.Sprintf("net:[%d]", n.ino)) {
-		return true
-	}
-	return false
+	alone := netnsLinks("/proc/[0-9]*/ns/net", func(name, _ string) bool { return name != fmt.Sprintf("net:[%d]", n.ino) })
+	return !alone
 }

@@ -22,9 +22,14 @@ type linkState struct {
 	permanent heddle.MAC
 	group     uint32
 	master    int
-	// peer is the far end's index, in whichever namespace it lies.
-	peer int
-	up   bool
+	// peer is the index of the far end, or of the interface below; if elsewhere is set
+	// that lies in the namespace with the number nsid (IFLA_LINK_NETNSID).
+	peer      int
+	elsewhere bool
+	nsid      int
+	// bus and device are where the driver found the hardware ("virtio", "virtio3").
+	bus, device string
+	up          bool
 	// gso is the size of the largest IPv4 segment; 0 on kernels that do not say.
 	gso int
 	// noIPv6 says that IPv6 is off on it (disable_ipv6).
@@ -97,6 +102,30 @@ func (s *site) link(name string) (*linkState, error) {
 	return found, err
 }
 
+// linkAt reads the interface with a number; a missing one gives nil.
+func (s *site) linkAt(index int) (*linkState, error) {
+	return s.linkIn(index, nil)
+}
+
+// linkIn is linkAt in the namespace that this one knows by a number; nil is here.
+func (s *site) linkIn(index int, nsid *int) (*linkState, error) {
+	req := request(unix.RTM_GETLINK, 0, indexed(index))
+	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
+	if nsid != nil {
+		req.AddData(numberAttr(unix.IFLA_TARGET_NETNSID, uint32(*nsid)))
+	}
+	var found *linkState
+	err := s.rt.get(req, func(_ uint16, payload []byte) {
+		if l, ok := decodeLink(payload); ok {
+			found = &l
+		}
+	})
+	if absent(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
 func (s *site) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
 
 func decodeLink(b []byte) (linkState, bool) {
@@ -111,6 +140,10 @@ func decodeLink(b []byte) (linkState, bool) {
 		mtu: int(number(at[unix.IFLA_MTU])), group: number(at[unix.IFLA_GROUP]),
 		master: int(number(at[unix.IFLA_MASTER])), peer: int(number(at[unix.IFLA_LINK])),
 	}
+	if b := at[unix.IFLA_LINK_NETNSID]; len(b) >= 4 {
+		l.elsewhere, l.nsid = true, int(int32(number(b)))
+	}
+	l.bus, l.device = text(at[unix.IFLA_PARENT_DEV_BUS_NAME]), text(at[unix.IFLA_PARENT_DEV_NAME])
 	l.queue = queueOf(at)
 	l.gso = int(number(at[unix.IFLA_GSO_IPV4_MAX_SIZE]))
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {

@@ -73,6 +73,31 @@ func (n *Netns) verify() error {
 // Inode identifies the namespace as long as it lives.
 func (n *Netns) Inode() uint64 { return n.ino }
 
+// Cookie identifies the namespace until the next boot: unlike an inode number it is
+// not used again (SO_NETNS_COOKIE of socket(7), Linux 5.14).
+func (n *Netns) Cookie() (cookie uint64, err error) {
+	err = n.Do(func() error {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+		return err
+	})
+	return cookie, err
+}
+
+// Is reports whether this is the namespace of that inode number and cookie. A cookie
+// of 0, of a record that has none, is not compared.
+func (n *Netns) Is(inode, cookie uint64) bool {
+	if n.ino != inode || cookie == 0 {
+		return n.ino == inode
+	}
+	have, err := n.Cookie()
+	return err == nil && have == cookie
+}
+
 // Same reports whether both are the same namespace.
 func (n *Netns) Same(o *Netns) bool { return n.dev == o.dev && n.ino == o.ino }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -38,6 +39,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 // nicState reads the whole state of an interface.
 func (s *site) nicState(l linkState) (heddle.NICState, error) {
 	w := heddle.NICState{Taken: time.Now().UTC(), Index: l.index, Kind: l.kind, MTU: l.mtu, Up: l.up, Group: l.group, Alias: l.alias}
+	l.identity(&w)
 	var errs [5]error
 	errs[0] = s.nicFlags(l.name, &w)
 	w.Addrs, errs[1] = s.nicAddresses(l.index)
@@ -45,22 +47,6 @@ func (s *site) nicState(l linkState) (heddle.NICState, error) {
 	w.Neighbours, errs[3] = s.nicNeighbours(l.index)
 	w.Sysctls, errs[4] = s.nicSysctls(l.name)
 	return w, errors.Join(errs[:]...)
-}
-
-// nicFlags reads what linkState has no need of.
-func (s *site) nicFlags(name string, w *heddle.NICState) error {
-	req := linkQuery()
-	req.AddData(textAttr(unix.IFLA_IFNAME, name))
-	return s.rt.get(req, func(_ uint16, b []byte) {
-		if len(b) < unix.SizeofIfInfomsg {
-			return
-		}
-		flags := nl.DeserializeIfInfomsg(b).Flags
-		w.Promisc, w.AllMulti, w.NoARP = flags&unix.IFF_PROMISC != 0, flags&unix.IFF_ALLMULTI != 0, flags&unix.IFF_NOARP != 0
-		at := after(unix.SizeofIfInfomsg, b)
-		w.QueueLen = int(number(at[unix.IFLA_TXQLEN]))
-		w.XDP = number(attributes(at[unix.IFLA_XDP])[nl.IFLA_XDP_PROG_ID])
-	})
 }
 
 // movable says why an interface cannot be given away.
@@ -102,6 +88,14 @@ func (s *site) bare(index int) error {
 	if len(all) > 0 {
 		err = fmt.Errorf("the interface %s stands on it", all[0].name)
 	}
+	if err != nil {
+		return err
+	}
+	there := everywhere()
+	defer there.close()
+	for _, u := range above(there.census(s.ns), s.ns, index) {
+		err = fmt.Errorf("the interface %s in %s stands on it", u.name, u.ns.path)
+	}
 	return err
 }
 
@@ -109,10 +103,19 @@ func (s *site) bare(index int) error {
 // of a veth name each other; one elsewhere is told by its namespace's number.
 func (s *site) uppers(index int) ([]linkState, error) {
 	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
-		_, elsewhere := after(unix.SizeofIfInfomsg, b)[unix.IFLA_LINK_NETNSID]
 		l, ok := decodeLink(b)
-		return l, ok && l.peer == index && l.kind != "veth" && !elsewhere && l.index != index
+		return l, ok && l.standsOn(index) && !l.elsewhere
 	})
+}
+
+// standsOn reports whether the link's lower device has that index, wherever it is.
+func (l linkState) standsOn(index int) bool {
+	return l.peer == index && !l.paired() && (l.elsewhere || l.index != index)
+}
+
+// paired reports whether the link's peer is the far end of a pair.
+func (l linkState) paired() bool {
+	return slices.Contains([]string{"veth", "netkit", "vxcan"}, l.kind)
 }
 
 func (s *site) nameOf(index int) string {

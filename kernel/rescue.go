@@ -69,7 +69,9 @@ func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
 		return refused("read", "nic/"+l.name, err)
 	}
 	n := heddle.NIC{Name: was, MAC: l.mac, Alias: l.alias}
-	n.Was = heddle.NICState{Kind: l.kind, MTU: l.mtu, QueueLen: have.QueueLen, Group: l.group, XDP: have.XDP}
+	n.Was = have
+	n.Was.Kind, n.Was.MTU, n.Was.Group = l.kind, l.mtu, l.group
+	n.Was.Promisc, n.Was.AllMulti, n.Was.NoARP, n.Was.NoMulticast, n.Was.LinkMode, n.Was.ProtoDown = false, false, false, false, 0, false
 	err, _ := (&homecoming{n: n, host: k.hostSite(), pod: pod}).run()
 	return err
 }

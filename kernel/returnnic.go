@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/vishvananda/netlink/nl"
-	"golang.org/x/sys/unix"
 )
 
 // homecoming brings a NIC back to the host and makes it what it was. The mark
@@ -20,6 +18,9 @@ type homecoming struct {
 	trip      func(verb, key string) error
 	index     int
 	name      string
+	// all are the namespaces that were searched for it, sites those of them that are open.
+	all   namespaces
+	sites []*site
 	// failed collects what could not be put back; it does not keep the rest.
 	failed  error
 	tripped bool
@@ -63,57 +64,58 @@ func (h *homecoming) ask(what string) error {
 	return err
 }
 
-// locate finds the NIC in the container and moves it, or finds it on the host,
-// where the kernel puts a physical one whose namespace has died. One that is
-// nowhere is back already, or gone for good.
+// locate finds the NIC wherever it is and moves it, or finds it on the host, where the
+// kernel puts a physical one whose namespace has died. One that is gone is not found.
 func (h *homecoming) locate() (bool, error) {
-	live, err := h.host.marked(h.n)
-	if err != nil {
+	defer h.closeOthers()
+	f, err := h.seek()
+	if err != nil || f == nil {
 		return false, err
 	}
-	if live == nil {
-		inside, err := h.inside()
-		if err != nil || inside == nil {
+	if f.at.pod {
+		h.index, h.name = f.link.index, h.n.Name
+		if err := h.moveHome(f.at, f.link); err != nil {
 			return false, err
 		}
-		if err := h.moveHome(*inside); err != nil {
+		if f, err = h.seek(); err != nil || f == nil {
 			return false, err
 		}
-		if live, err = h.host.marked(h.n); err != nil || live == nil {
-			return false, err
+		if f.at.pod {
+			return false, h.lost("it was moved while it was brought back")
 		}
 	}
-	h.index, h.name = live.index, live.name
-	return true, nil
+	h.index, h.name = f.link.index, f.link.name
+	if err := h.mark(f.link); err != nil {
+		return false, err
+	}
+	if f.link.up {
+		return true, nil // it had not left, or had been found bare before it was raised
+	}
+	return true, h.bare()
 }
 
-// inside finds the NIC in the container; nil if it is not there.
-func (h *homecoming) inside() (*linkState, error) {
-	l, err := h.pod.marked(h.n)
-	if err != nil || l != nil {
-		return l, err
+// mark marks a NIC that the kernel has put back without our mark: the container may
+// have taken that off. From then on the return goes on after a crash.
+func (h *homecoming) mark(l linkState) error {
+	if l.alias == h.n.Alias {
+		return nil
 	}
-	if home, err := h.host.home(h.n); err != nil || home {
-		return nil, err
-	}
-	return h.pod.disguised(h.n)
+	return h.host.rt.execute(aliasRequest(l.index, h.n.Alias))
 }
 
 // moveHome asks for the index that the NIC had; another one may have it by now.
-// What the container has built on the NIC would go on using it, and goes.
-func (h *homecoming) moveHome(l linkState) error {
+// What the container has built on the NIC would go on using it, and goes; so do further
+// names, of which the host may have one already.
+func (h *homecoming) moveHome(at *site, l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err
 	}
 	index := l.index
-	upper, err := h.pod.uppers(index)
-	for _, u := range upper {
-		err = errors.Join(err, ignoreAbsent(h.pod.rt.execute(deleteLink(u.index))))
-	}
+	err := h.strip(at.ns, index)
 	if l.alias != h.n.Alias {
-		err = errors.Join(err, h.pod.rt.execute(aliasRequest(index, h.n.Alias)))
+		err = errors.Join(err, at.rt.execute(aliasRequest(index, h.n.Alias)))
 	}
-	if err = errors.Join(err, h.pod.rt.execute(raiseLink(index, false))); err != nil {
+	if err = errors.Join(err, at.rt.execute(raiseLink(index, false)), h.dropAltNames(at, l.name)); err != nil {
 		return err
 	}
 	name, err := h.freeName()
@@ -123,11 +125,11 @@ func (h *homecoming) moveHome(l linkState) error {
 	// The kernel tells of a link that arrives by the name that it had, and then of the
 	// new one: a NIC manager would meet it by the container's. Where the container has
 	// another link of that name this fails, and the move gives the name all the same.
-	_ = h.pod.rt.execute(renameRequest(index, name))
-	if h.pod.rt.execute(moveRequest(index, h.host.ns, name, h.n.Was.Index)) == nil {
+	_ = at.rt.execute(renameRequest(index, name))
+	if at.rt.execute(moveRequest(index, h.host.ns, name, h.n.Was.Index)) == nil {
 		return nil
 	}
-	return h.pod.rt.execute(moveRequest(index, h.host.ns, name, 0))
+	return at.rt.execute(moveRequest(index, h.host.ns, name, 0))
 }
 
 func ignoreAbsent(err error) error {
@@ -170,23 +172,12 @@ func (h *homecoming) settings() error {
 	if err := h.host.nicFlags(h.name, &have); err != nil {
 		return err
 	}
-	if have.XDP != 0 && have.XDP != w.XDP {
-		err = h.host.rt.execute(dropXDP(h.index))
-	}
-	if have.XDP != w.XDP && w.XDP != 0 {
-		err = errors.Join(err, fmt.Errorf("its XDP program (id %d) was taken off", w.XDP))
-	}
 	want := *live
 	want.mtu, want.mac, want.group, want.alias = w.MTU, h.n.MAC, w.Group, live.alias
 	if reqs := changeLink(h.index, *live, want); len(reqs) > 0 {
 		err = errors.Join(err, h.host.rt.execute(raiseLink(h.index, false)), h.host.rt.execute(reqs...))
 	}
-	if have.QueueLen != w.QueueLen {
-		r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
-		r.AddData(numberAttr(unix.IFLA_TXQLEN, uint32(w.QueueLen)))
-		err = errors.Join(err, h.host.rt.execute(r))
-	}
-	return err
+	return errors.Join(err, h.putSettings(have))
 }
 
 // namedSysctls are the settings under the name that the NIC has now.
@@ -196,30 +187,6 @@ func (h *homecoming) namedSysctls() []heddle.Sysctl {
 		all[i] = heddle.Sysctl{Name: strings.Replace(c.Name, "/"+h.n.Name+"/", "/"+h.name+"/", 1), Value: c.Value}
 	}
 	return all
-}
-
-// dropXDP takes off a program that the container has attached.
-func dropXDP(index int) *nl.NetlinkRequest {
-	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	xdp := nl.NewRtAttr(unix.IFLA_XDP|unix.NLA_F_NESTED, nil)
-	xdp.AddRtAttr(nl.IFLA_XDP_FD, nl.Uint32Attr(0xffffffff))
-	r.AddData(xdp)
-	return r
-}
-
-func (h *homecoming) flags() error {
-	w := h.n.Was
-	head := indexed(h.index)
-	for _, f := range []struct {
-		on  bool
-		bit uint32
-	}{{w.Promisc, unix.IFF_PROMISC}, {w.AllMulti, unix.IFF_ALLMULTI}, {w.NoARP, unix.IFF_NOARP}} {
-		head.Change |= f.bit
-		if f.on {
-			head.Flags |= f.bit
-		}
-	}
-	return h.host.rt.execute(request(unix.RTM_NEWLINK, 0, head))
 }
 
 func (h *homecoming) neighbours() error {

@@ -45,6 +45,7 @@ var classes = []class{
 	{id: "portmap", title: "Port mapping too broad", known: "CVE-2025-67499, CVE-2019-9946"},
 	{id: "port", title: "Published ports that take over those of the host", known: "kubernetes #97910"},
 	{id: "own-end", title: "The container changes its own end of the link", known: "CAP_NET_ADMIN in the container's namespace"},
+	{id: "keep", title: "A container that keeps what it had after its detach", known: "CAP_NET_ADMIN in the container's namespace; field"},
 	{id: "reuse", title: "Addresses of those who left", known: "contiv/vpp #573; moby #52661"},
 	{id: "exhaust", title: "Exhaustion of the host's tables", known: "arp(7) gc_thresh; nf_conntrack_max"},
 	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410", limit: heddle.LimitFlush},
@@ -56,7 +57,7 @@ var classes = []class{
 
 	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},
 	{id: "rights", title: "Over-privileged agent", known: "CVE-2020-26278", elsewhere: "test/hardship runs the agent with the capabilities of its unit"},
-	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "test/direct compares the NIC before and after, whatever the container and its death did to it"},
+	{id: "nic", title: "A moved NIC returns with the container's settings", known: "field", elsewhere: "test/direct compares the NIC before and after, in all that netlink, ethtool and sysctl show of it, whatever the container and its death did to it"},
 	{id: "tenant", title: "Attachment by tenants", known: "multus #224", elsewhere: "no tenants: whoever may use the socket is root or in its group"},
 	{id: "option", title: "Routes from a DHCP server", known: "CVE-2024-3661", elsewhere: "there is no DHCP client"},
 	{id: "resolver", title: "Exfiltration through the resolver", known: "CVE-2024-29018", elsewhere: "no resolver is offered"},

@@ -43,6 +43,7 @@ func ownAttacks() []ownAttack {
 		loopbackAttacks(),
 		storeAttacks(),
 		insideAttacks(),
+		keepAttacks(),
 	)
 }
 

@@ -6,6 +6,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
@@ -18,8 +24,8 @@ func TestRoundTrip(t *testing.T) {
 	lan := newNIC(t, "nic1", 1)
 	before := dump(t, "nic1")
 	network(t, w, "lan", nil, "nic1")
-	place := world.Namespace(t, "c1")
-	for range 2 { // the second time all begins anew
+	place, inner := world.Namespace(t, "c1"), world.Namespace(t, "inner")
+	for _, byLink := range []bool{true, false} { // the second time all begins anew
 		pod := w.PodIn(t, place, "lan")
 		if e := pod.Endpoint; e.MTU != 1450 || e.MAC != "02:00:00:00:01:01" || e.NIC == nil || !e.DefaultRoute {
 			t.Errorf("endpoint %+v", e)
@@ -38,13 +44,46 @@ func TestRoundTrip(t *testing.T) {
 		place.Sh(t, `ip link set eth0 promisc off allmulticast on mtu 1400 txqueuelen 5 arp off
 			ip address add 172.31.0.1/16 dev eth0; ip route add 172.30.0.0/16 dev eth0
 			sysctl -qw net/ipv4/conf/eth0/rp_filter=0; ip link add link eth0 name eth0.7 type macvlan
+			ip link set eth0 mode dormant multicast off gso_max_size 30000 gso_max_segs 7 gro_max_size 30000
+			ip link property del dev eth0 altname third; ip link property add dev eth0 altname up0 altname mine0
+			tc qdisc add dev eth0 clsact; tc filter add dev eth0 ingress protocol all u32 match u32 0 0 flowid 1:1
+			ip link add link eth0 name eth0.8 type macvlan; ip link set eth0.8 netns inner; ip -n inner link set eth0.8 up
 			ip link set eth0 down; ip link set eth0 address 02:00:00:00:09:09 alias mine name eth9`)
+		letGo := attachXDP(t, place, "eth9", byLink)
 		pod.Leave(t)
 		same(t, "after the detach", before, func() string { return dump(t, "nic1") })
+		letGo()
+		if out := inner.Sh(t, "ip -o link show type macvlan"); out != "" {
+			t.Errorf("it stands on the NIC still: %s", out)
+		}
 		if life := lifetime(t, "nic1", "10.71.0.1"); life < 8000 || life > 9000 {
 			t.Errorf("the address of 9000 s has %d s left", life)
 		}
 	}
+}
+
+// attachXDP attaches a generic program that lets all pass: by a BPF link, which netlink
+// does not take off and which lives as long as it is held, or by netlink.
+func attachXDP(t *testing.T, place world.Place, name string, byLink bool) (letGo func()) {
+	t.Helper()
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "Apache-2.0",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}) // XDP_PASS
+	must(t, err)
+	defer program.Close()
+	letGo = func() {}
+	must(t, place.Do(func() error {
+		nic, err := netlink.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		if !byLink {
+			return netlink.LinkSetXdpFdWithFlags(nic, program.FD(), nl.XDP_FLAGS_SKB_MODE)
+		}
+		held, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: nic.Attrs().Index, Flags: link.XDPGenericMode})
+		letGo = func() { held.Close() }
+		return err
+	}))
+	return letGo
 }
 
 // TestAddressed uses a NIC with an address of the network.

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// An endpoint is in quarantine from when its removal was begun until it is proven that
+// its container has let go of what it had. Its record and intent stay in the ledger, and
+// with them its addresses and its NIC; only why is kept in memory, for the agent tries
+// again when it starts, and then at every patrol.
+
+// judge notes whether a removal has ended in quarantine.
+func (a *Agent) judge(id heddle.EndpointID, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var why *heddle.Error
+	if errors.As(err, &why) && why.Code == heddle.Quarantined {
+		a.quarantine[id] = why.Cause
+	} else {
+		delete(a.quarantine, id)
+	}
+}
+
+// quarantined says why an endpoint is in quarantine.
+func (a *Agent) quarantined(id heddle.EndpointID) (why string, is bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	why, is = a.quarantine[id]
+	return why, is
+}
+
+// tryQuarantined tries to end the quarantine of all that are in it.
+func (a *Agent) tryQuarantined() {
+	a.mu.RLock()
+	var all []heddle.EndpointID
+	for id := range a.quarantine {
+		all = append(all, id)
+	}
+	a.mu.RUnlock()
+	for _, id := range all {
+		before, _ := a.quarantined(id)
+		gone, err := a.collect(id, func(record) bool { _, is := a.quarantined(id); return is })
+		now, is := a.quarantined(id)
+		switch {
+		case gone && err == nil:
+			a.log.Info("a container has let go; its endpoint is out of quarantine", "endpoint", id)
+		case err != nil && (!is || now != before):
+			a.log.Warn("an endpoint stays in quarantine", "endpoint", id, "error", err)
+		}
+	}
+}
+
+// quarantinePart tells of what is in quarantine; none if nothing is.
+func (a *Agent) quarantinePart() []heddle.PartStatus {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var all []string
+	for id, why := range a.quarantine {
+		all = append(all, id.String()+" ("+why+")")
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
+}

@@ -1,0 +1,179 @@
+package kernel
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// upper is an interface that stands on another one, and where it is.
+type upper struct {
+	linkState
+	ns *Netns
+}
+
+// onLAN reports whether the interface is a neighbour on its lower one's LAN.
+func (u upper) onLAN() bool {
+	return slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, u.kind)
+}
+
+// census lists all that stands on interfaces of the base, in whichever of the
+// namespaces it is. A container cannot change what its device stands on: the kernel
+// tells the lower one's number and its namespace (IFLA_LINK, IFLA_LINK_NETNSID). A
+// namespace that has ended meanwhile has nothing.
+func (all namespaces) census(base *Netns) []upper {
+	var found []upper
+	for _, ns := range all {
+		s, err := podSite(ns)
+		if err != nil {
+			continue
+		}
+		live, err := s.links()
+		number := -1
+		if err == nil && !ns.Same(base) {
+			number, err = s.readNumber(base)
+		}
+		s.close()
+		if err != nil {
+			continue
+		}
+		for _, l := range live {
+			if l.peer != 0 && !l.paired() && (l.elsewhere && l.nsid == number || !l.elsewhere && ns.Same(base)) {
+				found = append(found, upper{l, ns})
+			}
+		}
+	}
+	return found
+}
+
+// above are those of them that stand on one interface, or on what stands on that.
+func above(all []upper, base *Netns, index int) []upper {
+	var found []upper
+	for _, u := range all {
+		if u.peer != index {
+			continue
+		}
+		found = append(found, u)
+		if u.ns.Same(base) {
+			found = append(found, above(all, base, u.index)...)
+		}
+	}
+	return found
+}
+
+// within reports whether a namespace belongs to a container's: it was made by its
+// users, or reached by an interface that was moved there from one that belongs to it,
+// for the kernel then numbers the one for the other, as long as both live
+// (dev_change_net_namespace in net/core/dev.c).
+func (all namespaces) within(pod, other, home *Netns) bool {
+	if pod.Same(other) || pod.ownsUsersOf(other) {
+		return true
+	}
+	reached := []*Netns{pod}
+	for i := 0; i < len(reached); i++ {
+		s, err := podSite(reached[i])
+		if err != nil {
+			continue
+		}
+		for _, next := range all {
+			if next.Same(home) || slices.ContainsFunc(reached, next.Same) {
+				continue
+			}
+			if number, err := s.readNumber(next); err == nil && number >= 0 {
+				reached = append(reached, next)
+			}
+		}
+		s.close()
+	}
+	return slices.ContainsFunc(reached, other.Same)
+}
+
+// ownsUsersOf reports whether the other namespace belongs to the user namespace of this
+// one, or to one below (ioctl_ns(2)). All is below the host's own, so that says nothing.
+func (n *Netns) ownsUsersOf(other *Netns) bool {
+	own, err := userNamespace(n.fd)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(own)
+	var mine, hosts unix.Stat_t
+	if unix.Fstat(own, &mine) != nil || unix.Stat("/proc/self/ns/user", &hosts) != nil || mine.Ino == hosts.Ino {
+		return false
+	}
+	for at, err := userNamespace(other.fd); err == nil; {
+		var st unix.Stat_t
+		err = unix.Fstat(at, &st)
+		above, errAbove := unix.IoctlRetInt(at, unix.NS_GET_PARENT)
+		unix.Close(at)
+		if err == nil && st.Ino == mine.Ino {
+			if errAbove == nil {
+				unix.Close(above)
+			}
+			return true
+		}
+		at, err = above, errAbove
+	}
+	return false
+}
+
+func userNamespace(fd int) (int, error) { return unix.IoctlRetInt(fd, unix.NS_GET_USERNS) }
+
+// heard lists the unicast MAC addresses, besides its own, that an interface listens to:
+// each macvlan device that is up has its own entered there, wherever it is (macvlan_open
+// in drivers/net/macvlan.c; rtnl_fdb_dump in net/core/rtnetlink.c).
+func (s *site) heard(l linkState) ([]heddle.MAC, error) {
+	return list(s.rt, func() *nl.NetlinkRequest {
+		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(l.index)})
+	}, func(b []byte) (heddle.MAC, bool) {
+		e, ok := decodeEntry(b)
+		return e.mac, ok && e.self && e.index == l.index && e.mac != l.mac && unicast(e.mac)
+	})
+}
+
+// addSockets adds the namespaces that live by a socket alone (SIOCGSKNS of
+// linux/sockios.h). That takes long on a host with many connections.
+func (all namespaces) addSockets() {
+	paths, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, path := range paths {
+		if to, err := os.Readlink(path); err != nil || !strings.HasPrefix(to, "socket:") {
+			continue
+		}
+		f := strings.Split(path, "/")
+		pid, _ := strconv.Atoi(f[2])
+		number, _ := strconv.Atoi(f[4])
+		if n := netnsOfSocket(pid, number); n != nil {
+			all.add(n)
+		}
+	}
+}
+
+// netnsOfSocket opens the namespace of a process's socket; nil if that is not to be had.
+func netnsOfSocket(pid, number int) *Netns {
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(process)
+	socket, err := unix.PidfdGetfd(process, number, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(socket)
+	fd, err := unix.IoctlRetInt(socket, unix.SIOCGSKNS)
+	if err != nil {
+		return nil
+	}
+	n := &Netns{fd: fd, path: "a socket of process " + strconv.Itoa(pid)}
+	if n.verify() != nil {
+		n.Close()
+		return nil
+	}
+	return n
+}

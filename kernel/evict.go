@@ -1,0 +1,193 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// Tenure is what an endpoint has on a parent of the host.
+type Tenure struct {
+	Parent string
+	MAC    heddle.MAC
+	Addrs  []netip.Prefix
+	// Before are the MAC addresses that the parent listened to when the endpoint came.
+	Before []heddle.MAC
+	// Known reports whether a device is another endpoint's: by the cookie of its
+	// namespace and its number there.
+	Known func(cookie uint64, index int) bool
+}
+
+// Evict takes a container off its parent's LAN: every device on the parent that is in
+// its namespace, or in one that belongs to it, is deleted, whatever it is called. What
+// stands there elsewhere is left alone: it may be the user's. The error has the code
+// heddle.Quarantined if the container may still be on the LAN: somebody whose namespace
+// is not known to be the container's has its address, or somebody is there who is not
+// found. Pod is nil if the container's namespace is gone.
+func (k *Kernel) Evict(t Tenure, pod *Netns) error {
+	parent, err := k.listing().link(t.Parent)
+	if err != nil || parent == nil {
+		return refused("read interface", t.Parent, err) // with its parent a device goes
+	}
+	for _, deep := range []bool{false, true} {
+		// heard first: whoever comes after is not missed in the search
+		before, err := k.listing().heard(*parent)
+		if err != nil {
+			return refused("list", "MAC addresses of "+t.Parent, err)
+		}
+		left, err := k.evict(t, *parent, pod, deep)
+		if err != nil {
+			return err
+		}
+		hidden, err := k.hidden(before, left, t, *parent)
+		switch {
+		case err != nil:
+			return err
+		case len(hidden) == 0:
+			return nil
+		case deep:
+			return quarantined(t, fmt.Sprintf("%s listens to %s for a device in a namespace that is not found", t.Parent, orList(hidden)))
+		}
+	}
+	return nil
+}
+
+// evict searches once, and returns the MAC addresses of those that may be there.
+func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, err error) {
+	all := everywhere()
+	defer all.close()
+	if pod != nil {
+		own, err := pod.Dup()
+		if err != nil {
+			return nil, err
+		}
+		all.add(own)
+	}
+	if deep {
+		all.addSockets()
+	}
+	var errs []error
+	for _, u := range above(all.census(k.home), k.home, parent.index) {
+		switch mine, err := k.isMine(t, u, pod, all); {
+		case err != nil:
+			errs = append(errs, err)
+		case mine:
+			errs = append(errs, k.deleteUpper(u))
+		default:
+			left = append(left, u.mac)
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// isMine reports whether a device is the container's. It fails if that may be.
+func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, error) {
+	if u.ns.Same(k.home) || !u.onLAN() {
+		return false, nil
+	}
+	cookie, err := u.ns.Cookie()
+	if err != nil || t.Known(cookie, u.index) {
+		return false, nil // its namespace has ended, or it is another's
+	}
+	if pod != nil && all.within(pod, u.ns, k.home) {
+		return true, nil
+	}
+	s, err := podSite(u.ns)
+	if err != nil {
+		return false, nil
+	}
+	defer s.close()
+	addrs, err := s.nicAddresses(u.index)
+	has := slices.ContainsFunc(addrs, func(x heddle.NICAddress) bool {
+		return slices.ContainsFunc(t.Addrs, func(p netip.Prefix) bool { return p.Addr() == x.Prefix.Addr() })
+	})
+	if has || u.kind != "ipvlan" && u.mac == t.MAC {
+		return false, quarantined(t, fmt.Sprintf("the %s device %q in %s has its address, and it is not known whose namespace that is", u.kind, u.name, u.ns.path))
+	}
+	return false, nil
+}
+
+// deleteUpper deletes a device in whichever namespace it is.
+func (k *Kernel) deleteUpper(u upper) error {
+	if err := k.trip("remove", "link/"+u.name); err != nil {
+		return err
+	}
+	s, err := podSite(u.ns)
+	if err != nil {
+		return nil // it has ended, and the device with it
+	}
+	defer s.close()
+	return refused("remove", "link/"+u.name, ignoreAbsent(s.delete(u.index)))
+}
+
+// hidden are the MAC addresses that the parent listened to before and after the search,
+// and that nobody who was found has.
+func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) ([]heddle.MAC, error) {
+	now, err := k.listing().heard(parent)
+	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
+		return !slices.Contains(before, mac) || slices.Contains(found, mac) || slices.Contains(t.Before, mac)
+	}), refused("list", "MAC addresses of "+parent.name, err)
+}
+
+func quarantined(t Tenure, why string) error {
+	return heddle.Wrap(heddle.Quarantined, "take a container off the LAN of", t.Parent, errors.New(why),
+		"its addresses are given to nobody until it is gone; end the container, or delete that device; the agent tries again every few seconds")
+}
+
+func orList(all []heddle.MAC) string {
+	var words []string
+	for _, m := range all {
+		words = append(words, string(m))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Tenant is a device on a parent of the host, in some namespace.
+type Tenant struct {
+	// Cookie is its namespace's, Index its number there.
+	Cookie uint64
+	Index  int
+	Name   string
+	Kind   string
+}
+
+// Tenants lists the macvlan and ipvlan devices on a parent that are not in the host's
+// own namespace.
+func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
+	l, err := k.listing().link(parent)
+	if err != nil || l == nil {
+		return nil, refused("read interface", parent, err)
+	}
+	all := everywhere()
+	defer all.close()
+	var found []Tenant
+	for _, u := range above(all.census(k.home), k.home, l.index) {
+		if u.ns.Same(k.home) || !u.onLAN() {
+			continue
+		}
+		if cookie, err := u.ns.Cookie(); err == nil {
+			found = append(found, Tenant{cookie, u.index, u.name, u.kind})
+		}
+	}
+	return found, nil
+}
+
+// Heard lists the unicast MAC addresses, besides its own, that an interface of the host
+// listens to; none if it is not there.
+func (k *Kernel) Heard(name string) ([]heddle.MAC, error) {
+	s := k.listing()
+	l, err := s.link(name)
+	if err != nil || l == nil {
+		return nil, refused("read interface", name, err)
+	}
+	all, err := s.heard(*l)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, nil
+	}
+	return all, refused("list", "MAC addresses of "+name, err)
+}

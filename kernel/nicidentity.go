@@ -1,0 +1,254 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// A container may give its interfaces any name, number, MAC address and alias. What it
+// cannot choose is what the kernel says a NIC hangs on, wherever it is:
+//
+//   - hardware: the device that its driver found (IFLA_PARENT_DEV_NAME), with the MAC
+//     address that it was made with (IFLA_PERM_ADDRESS);
+//   - one end of a pair: the far end, which says where the near one is (IFLA_LINK,
+//     IFLA_LINK_NETNSID);
+//   - a VLAN or macvlan device: its lower device. One on the same is the same.
+//
+// Other devices (dummy, tap) hang on nothing, and lead nowhere: they are known by alias
+// and number, in the container alone.
+
+// identity reads them.
+func (l linkState) identity(w *heddle.NICState) {
+	w.Bus, w.Device, w.Permanent = l.bus, l.device, l.permanent
+	w.Peer, w.PeerElsewhere, w.PeerNSID = l.peer, l.elsewhere, l.nsid
+}
+
+// found is a NIC, and where it is.
+type found struct {
+	at   *site
+	link linkState
+}
+
+// seek finds the NIC: nil if it is gone for good. The error has the code
+// heddle.Quarantined if that is not proven.
+func (h *homecoming) seek() (*found, error) {
+	w := h.n.Was
+	switch pair := (linkState{kind: w.Kind}).paired(); {
+	case w.Device != "":
+		return h.search(h.hardware, h.unplugged)
+	case pair && w.Peer != 0:
+		return h.byFarEnd()
+	case w.Peer != 0:
+		return h.search(h.sameLower, func() bool { return true })
+	}
+	return h.byMark()
+}
+
+// search looks on the host, in the container, and then everywhere else; the last time
+// also where a socket alone leads.
+func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() bool) (*found, error) {
+	if f, err := look([]*site{h.host, h.pod}, is); f != nil || err != nil {
+		return f, err
+	}
+	for _, deep := range []bool{false, true} {
+		if f, err := look(h.others(deep), is); f != nil || err != nil {
+			return f, err
+		}
+		if gone() {
+			return nil, nil
+		}
+	}
+	return nil, h.lost("it is in no namespace that is found, and its hardware is there")
+}
+
+// look finds the NIC at one of the sites.
+func look(sites []*site, is func(at *site, l linkState) bool) (*found, error) {
+	for _, at := range sites {
+		if at == nil {
+			continue
+		}
+		all, err := at.links()
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range all {
+			if is(at, l) {
+				return &found{at, l}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// others opens the namespaces besides the host's and the container's.
+func (h *homecoming) others(deep bool) []*site {
+	h.closeOthers()
+	h.all = everywhere()
+	if deep {
+		h.all.addSockets()
+	}
+	for _, n := range h.all {
+		if n.Same(h.host.ns) || h.pod != nil && n.Same(h.pod.ns) {
+			continue
+		}
+		if s, err := podSite(n); err == nil {
+			h.sites = append(h.sites, s)
+		}
+	}
+	return h.sites
+}
+
+func (h *homecoming) closeOthers() {
+	for _, s := range h.sites {
+		s.close()
+	}
+	h.sites = nil
+	h.all.close()
+	h.all = nil
+}
+
+func (h *homecoming) hardware(_ *site, l linkState) bool {
+	w := h.n.Was
+	return l.device == w.Device && l.bus == w.Bus && l.permanent == w.Permanent
+}
+
+// unplugged reports whether the NIC's hardware is gone, and the NIC with it.
+func (h *homecoming) unplugged() bool {
+	_, err := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus, "devices", h.n.Was.Device))
+	_, errBus := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus))
+	return errors.Is(err, os.ErrNotExist) && errBus == nil
+}
+
+// sameLower reports whether a device stands where the NIC does, and has its number or
+// MAC address; on the host, its mark or its name.
+func (h *homecoming) sameLower(at *site, l linkState) bool {
+	w := h.n.Was
+	if l.kind != w.Kind || l.peer != w.Peer || l.index != w.Index && l.mac != h.n.MAC {
+		return false
+	}
+	if !at.pod {
+		return l.elsewhere == w.PeerElsewhere && l.nsid == w.PeerNSID && (l.alias == h.n.Alias || l.name == h.n.Name)
+	}
+	number, err := at.readNumber(h.host.ns)
+	return err == nil && l.elsewhere && (w.PeerElsewhere || l.nsid == number)
+}
+
+// byFarEnd asks the far end, which is not the container's, where the NIC is.
+func (h *homecoming) byFarEnd() (*found, error) {
+	w := h.n.Was
+	var number *int
+	if w.PeerElsewhere {
+		number = &w.PeerNSID
+	}
+	far, err := h.host.linkIn(w.Peer, number)
+	if errors.Is(err, unix.EINVAL) {
+		return nil, nil // its namespace is gone
+	}
+	if err != nil || far == nil || far.kind != w.Kind {
+		return nil, err // with the far end the NIC went
+	}
+	here := func(n *Netns) bool {
+		id, err := h.host.readNumber(n)
+		switch {
+		case err != nil:
+			return false
+		case far.elsewhere:
+			return id == far.nsid
+		}
+		return w.PeerElsewhere && id == w.PeerNSID || !w.PeerElsewhere && n.Same(h.host.ns)
+	}
+	is := func(at *site, l linkState) bool {
+		return l.index == far.peer && l.kind == w.Kind && l.peer == w.Peer && here(at.ns)
+	}
+	for _, deep := range []bool{false, true} {
+		sites := append([]*site{h.host, h.pod}, h.others(deep)...)
+		if f, err := look(sites, is); f != nil || err != nil {
+			return f, err
+		}
+	}
+	return nil, h.lost("the far end of its wire says that it is there, in a namespace that is not found")
+}
+
+// byMark finds a NIC by what a container can write too.
+func (h *homecoming) byMark() (*found, error) {
+	if l, err := h.host.marked(h.n); l != nil || err != nil {
+		return at(h.host, l), err
+	}
+	if l, err := h.pod.marked(h.n); l != nil || err != nil {
+		return at(h.pod, l), err
+	}
+	if home, err := h.host.home(h.n); err != nil || home {
+		return nil, err
+	}
+	l, err := h.pod.disguised(h.n)
+	return at(h.pod, l), err
+}
+
+func at(s *site, l *linkState) *found {
+	if l == nil {
+		return nil
+	}
+	return &found{s, *l}
+}
+
+func (h *homecoming) lost(why string) error {
+	return heddle.Wrap(heddle.Quarantined, "bring back", h.n.Key(), errors.New(why),
+		"NIC and addresses are given to nobody until it is back; end the container; the agent tries again every few seconds")
+}
+
+// bare frees the NIC, which is at home, from all that stands on it elsewhere: while it
+// was away, none but the container could put that there. Then it has the kernel prove
+// that nothing is left: it makes no passthru device where there is another macvlan
+// device, and none at all where there is an ipvlan device, in whichever namespace they
+// are (macvlan_common_newlink in drivers/net/macvlan.c).
+func (h *homecoming) bare() error {
+	if err := h.strip(h.host.ns, h.index); err != nil {
+		return err
+	}
+	if live, err := h.host.linkAt(h.index); err != nil || live == nil || (upper{linkState: *live}).onLAN() {
+		return err // one of these lends its own lower device
+	}
+	probe := heddle.Link{Name: heddle.BirthName(heddle.Link{Alias: h.n.Alias + h.n.Name}), Kind: "macvlan", SubMode: "passthru", Group: heddle.GroupBase}
+	err := h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBUSY):
+		return h.lost(fmt.Sprintf("it is on the host, but a device in a namespace that is not found stands on it (%v)", err))
+	case err != nil:
+		return nil // this kernel has no such devices
+	}
+	made, err := h.host.link(probe.Name)
+	if err != nil || made == nil {
+		return err
+	}
+	return h.host.delete(made.index)
+}
+
+// strip deletes what stands on the NIC, which is in the namespace, in all namespaces
+// but the host's.
+func (h *homecoming) strip(base *Netns, index int) error {
+	all := everywhere()
+	defer all.close()
+	own, err := base.Dup()
+	if err != nil {
+		return err
+	}
+	all.add(own)
+	var errs []error
+	for _, u := range above(all.census(base), base, index) {
+		if u.ns.Same(h.host.ns) && !u.ours() {
+			continue
+		}
+		s, err := podSite(u.ns)
+		if err != nil {
+			continue // it has ended
+		}
+		errs = append(errs, ignoreAbsent(s.delete(u.index)))
+		s.close()
+	}
+	return errors.Join(errs...)
+}

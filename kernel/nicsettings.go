@@ -1,0 +1,183 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf/link"
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// What netlink shows of a link and its administrator may change, besides what linkState
+// has. All of it is read when a NIC is given away, compared when it comes back, and set
+// where it differs.
+
+// otherFlags are those of netdevice(7) that have no field of their own.
+const otherFlags = unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_DYNAMIC | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
+
+// sizes are the limits of a segment and of an aggregate, by attribute. One that this
+// kernel does not have is not read, and not set.
+var sizes = []uint16{unix.IFLA_GSO_MAX_SIZE, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE}
+
+// The modes in which an XDP program is attached: its number's attribute and its flag
+// (linux/if_link.h).
+var xdpModes = []struct {
+	number uint16
+	flag   uint32
+}{{5, 1 << 2}, {6, 1 << 1}, {7, 1 << 3}} // IFLA_XDP_DRV_PROG_ID, _SKB_, _HW_; XDP_FLAGS_DRV_MODE, _SKB_, _HW_
+
+const xdpFlags = 3 // IFLA_XDP_FLAGS
+
+// nicFlags reads them.
+func (s *site) nicFlags(name string, w *heddle.NICState) error {
+	req := linkQuery()
+	req.AddData(textAttr(unix.IFLA_IFNAME, name))
+	return s.rt.get(req, func(_ uint16, b []byte) {
+		if len(b) < unix.SizeofIfInfomsg {
+			return
+		}
+		flags := nl.DeserializeIfInfomsg(b).Flags
+		w.Promisc, w.AllMulti, w.NoARP = flags&unix.IFF_PROMISC != 0, flags&unix.IFF_ALLMULTI != 0, flags&unix.IFF_NOARP != 0
+		w.NoMulticast, w.Flags = flags&unix.IFF_MULTICAST == 0, flags&otherFlags
+		at := after(unix.SizeofIfInfomsg, b)
+		w.QueueLen, w.LinkMode = int(number(at[unix.IFLA_TXQLEN])), octet(at[unix.IFLA_LINKMODE])
+		w.ProtoDown = octet(at[unix.IFLA_PROTO_DOWN]) != 0
+		xdp := attributes(at[unix.IFLA_XDP])
+		w.XDP, w.XDPs = number(xdp[nl.IFLA_XDP_PROG_ID]), nil
+		for _, m := range xdpModes {
+			w.XDPs = append(w.XDPs, number(xdp[m.number]))
+		}
+		w.Sizes = nil
+		for _, kind := range sizes {
+			w.Sizes = append(w.Sizes, number(at[kind]))
+		}
+		w.AltNames = altNames(at[unix.IFLA_PROP_LIST])
+	})
+}
+
+func altNames(b []byte) (all []string) {
+	list, _ := nl.ParseRouteAttr(b)
+	for _, a := range list {
+		if a.Attr.Type&^unix.NLA_F_NESTED == unix.IFLA_ALT_IFNAME {
+			all = append(all, text(a.Value))
+		}
+	}
+	return all
+}
+
+// altNamesRequest adds further names to a link, or takes them away.
+func altNamesRequest(kind, flags, index int, names []string) *nl.NetlinkRequest {
+	r := request(kind, flags, indexed(index))
+	list := nl.NewRtAttr(unix.IFLA_PROP_LIST|unix.NLA_F_NESTED, nil)
+	for _, name := range names {
+		list.AddRtAttr(unix.IFLA_ALT_IFNAME, nl.ZeroTerminated(name))
+	}
+	r.AddData(list)
+	return r
+}
+
+// dropAltNames takes from the NIC, where it is, the further names that it had not: one
+// that another interface of the host has would keep it from going there.
+func (h *homecoming) dropAltNames(at *site, name string) error {
+	var have heddle.NICState
+	if err := at.nicFlags(name, &have); err != nil {
+		return err
+	}
+	extra := slices.DeleteFunc(have.AltNames, func(n string) bool { return slices.Contains(h.n.Was.AltNames, n) })
+	if len(extra) == 0 || h.n.Was.Sizes == nil { // of which a record of an older agent says nothing
+		return nil
+	}
+	return at.rt.execute(altNamesRequest(unix.RTM_DELLINKPROP, 0, h.index, extra))
+}
+
+// putSettings sets what differs from how the NIC was.
+func (h *homecoming) putSettings(have heddle.NICState) error {
+	w := h.n.Was
+	errs := []error{h.dropXDP(have)}
+	r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
+	count := 0
+	set := func(a *nl.RtAttr) { r.AddData(a); count++ }
+	if have.QueueLen != w.QueueLen {
+		set(numberAttr(unix.IFLA_TXQLEN, uint32(w.QueueLen)))
+	}
+	if have.LinkMode != w.LinkMode {
+		set(octetAttr(unix.IFLA_LINKMODE, w.LinkMode))
+	}
+	if !slices.Equal(have.Sizes, w.Sizes) { // one may change another with it
+		for i, size := range w.Sizes {
+			if size != 0 {
+				set(numberAttr(int(sizes[i]), size))
+			}
+		}
+	}
+	if count > 0 {
+		errs = append(errs, h.host.rt.execute(r))
+	}
+	if have.ProtoDown != w.ProtoDown {
+		down := request(unix.RTM_NEWLINK, 0, indexed(h.index))
+		down.AddData(octetAttr(unix.IFLA_PROTO_DOWN, flag(w.ProtoDown)))
+		errs = append(errs, h.host.rt.execute(down))
+	}
+	errs = append(errs, h.dropAltNames(h.host, h.name))
+	if missing := slices.DeleteFunc(slices.Clone(w.AltNames), func(n string) bool { return slices.Contains(have.AltNames, n) }); len(missing) > 0 {
+		errs = append(errs, h.host.rt.execute(altNamesRequest(unix.RTM_NEWLINKPROP, unix.NLM_F_CREATE|unix.NLM_F_EXCL, h.index, missing)))
+	}
+	return errors.Join(errs...)
+}
+
+// dropXDP takes off the programs that the container has attached, in each mode.
+func (h *homecoming) dropXDP(have heddle.NICState) error {
+	var errs []error
+	for i, m := range xdpModes {
+		if have.XDPs[i] == 0 || have.XDPs[i] == h.n.Was.XDP || slices.Contains(h.n.Was.XDPs, have.XDPs[i]) {
+			continue
+		}
+		r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
+		xdp := nl.NewRtAttr(unix.IFLA_XDP|unix.NLA_F_NESTED, nil)
+		xdp.AddRtAttr(nl.IFLA_XDP_FD, nl.Uint32Attr(0xffffffff))
+		xdp.AddRtAttr(xdpFlags, nl.Uint32Attr(m.flag))
+		r.AddData(xdp)
+		err := h.host.rt.execute(r)
+		if errors.Is(err, unix.EBUSY) {
+			err = detachXDPLink(have.XDPs[i])
+		}
+		errs = append(errs, err)
+	}
+	if was := h.n.Was.XDP; was != 0 && have.XDP != was && !slices.Contains(have.XDPs, was) {
+		errs = append(errs, fmt.Errorf("its XDP program (id %d) was taken off", was))
+	}
+	return errors.Join(errs...)
+}
+
+// flags puts the flags back.
+func (h *homecoming) flags() error {
+	w := h.n.Was
+	head := indexed(h.index)
+	head.Change, head.Flags = otherFlags, w.Flags&otherFlags
+	for _, f := range []struct {
+		on  bool
+		bit uint32
+	}{{w.Promisc, unix.IFF_PROMISC}, {w.AllMulti, unix.IFF_ALLMULTI}, {w.NoARP, unix.IFF_NOARP}, {!w.NoMulticast, unix.IFF_MULTICAST}} {
+		head.Change |= f.bit
+		if f.on {
+			head.Flags |= f.bit
+		}
+	}
+	return h.host.rt.execute(request(unix.RTM_NEWLINK, 0, head))
+}
+
+// detachXDPLink takes off a program that a BPF link holds, which netlink does not.
+func detachXDPLink(program uint32) error {
+	it := new(link.Iterator)
+	defer it.Close()
+	for it.Next() {
+		info, err := it.Link.Info()
+		if err == nil && info.Type == link.XDPType && uint32(info.Program) == program {
+			return it.Link.Detach()
+		}
+	}
+	return it.Err()
+}

@@ -1,0 +1,197 @@
+package attack_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// keepAttacks are those of a container with CAP_NET_ADMIN that does not let go:
+// after its detach it is still on the LAN, or has given back something else.
+func keepAttacks() []ownAttack {
+	return []ownAttack{
+		{class: "keep", name: "macvlan device of the container's own making, kept after detach", modes: isMacvlan, mount: keeps(
+			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 up; ip address flush dev eth0; ip address add %[1]s/24 dev own0")},
+		{class: "keep", name: "device renamed, with its address", modes: "macvlan direct", mount: keeps(
+			"ip link set eth0 down; ip link set eth0 name own0 alias mine; ip link set own0 up; ip address replace %[1]s/24 dev own0")},
+		{class: "keep", name: "device moved to a namespace within the container", modes: "macvlan direct bridge routed", mount: keeps(
+			"ip link set eth0 alias mine netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set eth0 name own0; ip link set own0 up; ip address add %[1]s/24 dev own0; ip route add default dev own0'")},
+		{class: "keep", name: "macvlan device in a namespace within the container", modes: isMacvlan, mount: keeps(
+			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
+		{class: "keep", name: "macvlan device on a NIC, in a namespace within the container", modes: isDirect, mount: keeps(
+			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
+		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
+		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
+		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan direct", mount: renamed},
+	}
+}
+
+// captive is a container on a network of its mode, with a namespace of its own
+// making inside.
+type captive struct {
+	*world.Pod
+	w *world.World
+	// inner is the process that has the inner namespace, outer one of the host.
+	inner, outer int
+	nest         world.Place
+	// to is an address that everybody on the network reaches.
+	to netip.Addr
+}
+
+func newCaptive(t *testing.T, mode string) *captive {
+	t.Helper()
+	w := world.New(t)
+	c := &captive{w: w, to: world.Outside4}
+	switch mode {
+	case isDirect:
+		c.to = newNIC(t, w)
+	case isMacvlan:
+		_, _, err := w.CreateNetwork(w.Plan("net", mode, func(n *heddle.Network) {
+			n.Subnets, n.Ranges = nil, []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")}
+		}), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		c.to = w.Network(t, "net", mode).Gateways[0]
+	}
+	place := world.Namespace(t, "captive")
+	c.inner = start(t, place, "unshare", "--net", "sleep", "600")
+	c.outer = start(t, w.Host, "sleep", "600")
+	c.nest = world.Place{Name: "nest", Path: fmt.Sprintf("/proc/%d/ns/net", c.inner)}
+	world.Soon(t, "the inner namespace", func() error {
+		out, err := cell.TrySh("test $(readlink %s) != $(stat -Lc 'net:[%%i]' %s)", c.nest.Path, place.Path)
+		if err != nil {
+			return fmt.Errorf("%w %s", err, out)
+		}
+		return nil
+	})
+	c.Pod = w.PodIn(t, place, "net")
+	c.Reaches(t, c.to)
+	return c
+}
+
+// start runs a program in the place until the test ends.
+func start(t *testing.T, in world.Place, name string, args ...string) (pid int) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	if err := in.Do(cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd.Process.Pid
+}
+
+// newNIC is a network of mode direct with one NIC, nic1, whose LAN has one other
+// host; it returns that one's address.
+func newNIC(t *testing.T, w *world.World) netip.Addr {
+	t.Helper()
+	world.Namespace(t, "wire")
+	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:00:01:01 type veth peer name lan0 netns wire
+		ip address add 10.60.0.2/24 dev nic1; ip link set nic1 up
+		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
+	t.Cleanup(func() { w.Host.TrySh("ip link del nic1") })
+	if _, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Parent: "nic1"}, false); err != nil {
+		t.Fatal(err)
+	}
+	return netip.MustParseAddr("10.60.0.1")
+}
+
+// reached reports whether anything in the container, or within, reaches the LAN.
+func (c *captive) reached() bool {
+	for _, p := range []world.Place{c.Place, c.nest} {
+		for range 3 {
+			if p.Ping(c.to, "-W0.3") == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// byName takes away what the container was given as if names told: a NIC comes to the
+// host under its own, another device is deleted.
+func (c *captive) byName(mode string) {
+	if mode == isDirect {
+		c.TrySh("ip link set eth0 netns %d name nic1; nsenter --net=/proc/%[1]d/ns/net ip link set nic1 up", c.outer)
+		return
+	}
+	c.TrySh("ip link del eth0")
+}
+
+// keeps has the container do something, %[1]s being its address and %[2]d a process
+// in its inner namespace, and detaches it. It succeeds if the container is on the
+// LAN all the same, and nobody says so. Without the agent's search the container's
+// device is taken away by its name alone.
+func keeps(doing string) func(t *testing.T, mode string, open bool) bool {
+	return func(t *testing.T, mode string, open bool) bool {
+		c := newCaptive(t, mode)
+		if out, err := c.TrySh(doing+" #%[1]s%[2]d", c.V4(), c.inner); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if open {
+			c.byName(mode)
+			return within(world.Patience, c.reached)
+		}
+		if _, err := c.w.Detach(t.Context(), c.Endpoint.ID); err != nil {
+			t.Logf("detach: %v", err)
+			return false
+		}
+		return c.reached()
+	}
+}
+
+// impostor has the container hide the NIC and put a veth in its place that is like it
+// in all that a container can write. It succeeds if that comes home with the host's
+// address. Without the search the host is given the impostor by its alias.
+func impostor(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	alias := c.Endpoint.ID.NICAlias("nic1")
+	c.Sh(t, `ip link set eth0 alias mine netns %[2]d name own0
+		ip link add eth0 index 4711 address 02:00:00:00:01:01 type veth peer name ear0; ip link set ear0 up
+		ip link set eth0 alias '%[1]s'`, alias, c.inner)
+	if open {
+		c.byName(mode) // which the impostor has
+	} else if _, err := c.w.Detach(t.Context(), c.Endpoint.ID); err != nil {
+		t.Logf("detach: %v", err)
+	}
+	// its other end says whether it is elsewhere now
+	ear, err := c.TrySh("ip -o link show dev ear0")
+	t.Logf("in the container: %s %v", ear, err)
+	c.TrySh("ip link del ear0") // and the impostor with it
+	return strings.Contains(ear, "link-netns")
+}
+
+// renamed has the container rename its interface and give it another alias; it
+// succeeds if audit or gc take the endpoint for gone. The control is a container
+// that is.
+func renamed(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Sh(t, "ip link set eth0 down; ip link set eth0 name own0 alias mine; ip link set own0 up")
+	if open {
+		c.Delete()
+		if mode == isDirect { // whose NIC comes back by itself
+			return within(world.RepairTime, func() bool { return len(c.w.Endpoints()) == 0 })
+		}
+	}
+	found, err := c.w.Audit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed, err := c.w.GC(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("audit: %+v; gc: %v", found, removed)
+	gone := len(removed) > 0
+	for _, f := range found {
+		gone = gone || f.Kind == "gone"
+	}
+	return gone
+}

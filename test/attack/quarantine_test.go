@@ -1,0 +1,135 @@
+package attack_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// hide is a namespace that lives by a descriptor on its way between two sockets: no
+// process is in it, and no path leads there. What it returns gives the way back.
+func hide(t *testing.T, p world.Place) (find func() *os.File) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(pair[1]) })
+	ns, err := os.Open(p.Path)
+	must(t, err)
+	must(t, unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(int(ns.Fd())), nil, 0))
+	must(t, ns.Close())
+	unix.Close(pair[0])
+	p.Delete()
+	return func() *os.File {
+		rights := make([]byte, unix.CmsgSpace(4))
+		_, n, _, _, err := unix.Recvmsg(pair[1], make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
+		must(t, err)
+		said, err := unix.ParseSocketControlMessage(rights[:n])
+		must(t, err)
+		fds, err := unix.ParseUnixRights(&said[0])
+		must(t, err)
+		file := os.NewFile(uintptr(fds[0]), p.Name)
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+}
+
+// through is the place that an open file leads to.
+func through(f *os.File) world.Place {
+	return world.Place{Name: f.Name(), Path: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())}
+}
+
+// tuckedAway has the container move its device to a namespace that nobody finds. It
+// succeeds if the detach says that all is well. What is left of the container reaches
+// the LAN, as the control shows.
+func tuckedAway(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	place := world.Namespace(t, "secret")
+	c.Sh(t, "ip link set eth0 netns secret name own0 && ip -n secret link set own0 up && ip -n secret address add %s/24 dev own0", c.V4())
+	find := hide(t, place)
+	defer func() { // once it is found, it is taken away
+		world.Soon(t, "detach", func() error {
+			_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
+			return err
+		})
+	}()
+	if open {
+		c.byName(mode)
+		c.nest = through(find())
+		return within(world.Patience, c.reached)
+	}
+	_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
+	t.Logf("detach: %v", err)
+	find()
+	return err == nil
+}
+
+// TestQuarantine: what a container may still have is given to nobody, detach, status,
+// audit and attach say so, also after a crash; and it ends when the container has ended.
+func TestQuarantine(t *testing.T) {
+	for _, mode := range []string{isMacvlan, isDirect} {
+		t.Run(mode, func(t *testing.T) {
+			c := newCaptive(t, mode)
+			id, ctx := c.Endpoint.ID, t.Context()
+			place := world.Namespace(t, "secret")
+			c.Sh(t, "ip link set eth0 netns secret name own0 && ip -n secret link set own0 up")
+			find, another := hide(t, place), world.Namespace(t, "another")
+			held := func(when string) {
+				t.Helper()
+				_, err := c.w.Detach(ctx, id)
+				if !errors.Is(err, heddle.Quarantined.Sentinel()) || heddle.KindOf(err) != heddle.Partial {
+					t.Errorf("%s: detach: %v", when, err)
+				}
+				found, err := c.w.Audit()
+				must(t, err)
+				if len(found) != 1 || found[0].Kind != "quarantine" || found[0].Owner != id.String() || found[0].Detail == "" {
+					t.Errorf("%s: audit: %+v", when, found)
+				}
+				part := ""
+				for _, p := range c.w.Status().Parts {
+					if p.Name == "quarantine" && p.State == "warn" {
+						part = p.Detail
+					}
+				}
+				if !strings.Contains(part, id.String()) {
+					t.Errorf("%s: status: %q", when, part)
+				}
+				if _, err := c.w.Attach(ctx, c.w.Request(c.Place, "net")); !errors.Is(err, heddle.InQuarantine.Sentinel()) {
+					t.Errorf("%s: attach of the same id: %v", when, err)
+				}
+				other := c.w.Request(another, "net")
+				wrong := heddle.NICTaken
+				if mode == isMacvlan {
+					other.IPs, wrong = c.Addrs(), heddle.AddressTaken
+				}
+				if _, err := c.w.Attach(ctx, other); !errors.Is(err, wrong.Sentinel()) {
+					t.Errorf("%s: attach of another: %v", when, err)
+				}
+			}
+			held("at first")
+			c.w.Restart(t, nil)
+			held("after a restart")
+			if mode == isMacvlan { // the container shows it
+				c.nest = through(find())
+			} else { // the hidden namespace ends, and the NIC with it
+				must(t, find().Close())
+			}
+			world.Within(t, world.RepairTime, "the end of the quarantine", func() error {
+				if all := c.w.Endpoints(); len(all) > 0 {
+					return fmt.Errorf("%v", c.w.Status().Parts)
+				}
+				return nil
+			})
+			if c.reached() {
+				t.Error("the container is on the LAN")
+			}
+			c.w.AuditEmpty(t)
+		})
+	}
+}
