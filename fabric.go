@@ -17,9 +17,12 @@ type Host struct {
 	// end. Two hosts use a family that both have, IPv4 first.
 	Underlay []netip.Addr `json:"underlay"`
 	// MTU in bytes of the interface that has these addresses.
-	MTU     int       `json:"mtu"`
-	Version string    `json:"version,omitempty"`
-	Joined  time.Time `json:"joined,omitzero"`
+	MTU int `json:"mtu"`
+	// PrivilegedPorts says that its tunnels send from TunnelSources alone, and nothing
+	// that comes from another port is theirs.
+	PrivilegedPorts bool      `json:"privilegedPorts,omitempty"`
+	Version         string    `json:"version,omitempty"`
+	Joined          time.Time `json:"joined,omitzero"`
 }
 
 // TunnelMAC is the address of the host's tunnel devices, which its peers know

@@ -88,6 +88,9 @@ var setTypes = map[string]SetType{
 	"inet/hosts6": {Match: []string{TypeIPv6}},
 	"inet/peers4": {Match: []string{TypeIPv4}},
 	"inet/peers6": {Match: []string{TypeIPv6}},
+	// peers whose tunnels send from privileged ports
+	"inet/privileged4": {Match: []string{TypeIPv4}},
+	"inet/privileged6": {Match: []string{TypeIPv6}},
 	// who may send from where: the outer source, and a block of inner ones
 	"inet/origins44": {Match: []string{TypeIPv4, TypeInner4}, Ranges: true},
 	"inet/origins46": {Match: []string{TypeIPv4, TypeInner6}, Ranges: true},

@@ -271,7 +271,7 @@ func (t Tunnel) String() string {
 	if t.Local.Is6() {
 		checksums = "udp6zerocsumtx udp6zerocsumrx"
 	}
-	return fmt.Sprintf("id %d local %s dstport %d nolearning %s", t.VNI, t.Local, t.Port, checksums)
+	return fmt.Sprintf("id %d local %s srcport %d %d dstport %d nolearning %s", t.VNI, t.Local, TunnelSourceLow, TunnelSourceEnd, t.Port, checksums)
 }
 
 func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }

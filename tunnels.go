@@ -100,8 +100,10 @@ func (f *Fabric) joined(n Network) []netip.Prefix {
 // own tunnels containers send nothing, neither as themselves nor masqueraded.
 func TunnelChains(f *Fabric) []Firewall {
 	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
-	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66")...)
+	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66", "privileged4", "privileged6")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
+	ours := fmt.Sprintf("meta mark & %#x == %#[1]x %s", tunnelMark, vni)
+	unmark := fmt.Sprintf("meta mark set meta mark & %#x", ^uint32(tunnelMark))
 	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
 	all = append(all, storeChains()...)
 	return append(all,
@@ -111,9 +113,16 @@ func TunnelChains(f *Fabric) []Firewall {
 		chain("inet", "tunnel-arriving", "",
 			vni+" ip saddr @peers4 notrack accept",
 			vni+" ip6 saddr @peers6 notrack accept"),
+		// What leaves for a tunnel has gone through one of our devices, which a process
+		// cannot say of its own packets. Of a datagram that the kernel will cut up
+		// (UDP_SEGMENT) only the first header is seen here, but the ports are all alike.
 		chain("inet", "tunnel-leaving", "",
-			vni+" ip daddr @peers4 notrack accept",
-			vni+" ip6 daddr @peers6 notrack accept"),
+			ours+" ip daddr @peers4 "+unmark+" notrack accept",
+			ours+" ip6 daddr @peers6 "+unmark+" notrack accept",
+			vni+" "+drop("tunnel"),
+			"udp sport "+TunnelSources+" "+drop("tunnel")),
+		chain("inet", "tunnel-entering", "type filter hook postrouting priority srcnat + 200; policy accept;",
+			fmt.Sprintf("oifgroup %s meta mark set meta mark | %#x", f.tunnelGroup(), tunnelMark)),
 		// what comes out of a tunnel
 		chain("inet", "tunnel-door", "",
 			"ip daddr vmap @near4",
@@ -122,9 +131,15 @@ func TunnelChains(f *Fabric) []Firewall {
 		chain("inet", "tunnel-forward", "",
 			pods+"ip daddr @peers4 "+drop("tunnel"),
 			pods+"ip6 daddr @peers6 "+drop("tunnel"),
-			// nor do containers of other engines on this host
-			"ip saddr != @peers4 ip daddr @peers4 "+port+" "+drop("tunnel"),
-			"ip6 saddr != @peers6 ip6 daddr @peers6 "+port+" "+drop("tunnel")),
+			// nor do containers of other engines on this host; but it may be the router
+			// between two peers
+			port+" ip saddr @peers4 fib saddr . iif oif exists return",
+			port+" ip6 saddr @peers6 fib saddr . iif oif exists return",
+			port+" ip daddr @peers4 "+drop("tunnel"),
+			port+" ip6 daddr @peers6 "+drop("tunnel"),
+			// a peer has other addresses, too
+			port+" "+vni+" "+drop("tunnel"),
+			port+" udp sport "+TunnelSources+" "+drop("tunnel")),
 		chain("inet", "tunnel-to", "", drop("isolated")),
 		// A peer's answer to a container's own address would come by the tunnel,
 		// from an address that is not in the network: whichever of its addresses was
@@ -133,6 +148,22 @@ func TunnelChains(f *Fabric) []Firewall {
 			"iifgroup @spans ip daddr @hosts4 "+masquerade,
 			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
 }
+
+// TunnelSources are the UDP source ports of tunnels, by the hash of the flow inside:
+// of the system ports (RFC 6335, section 6), which only privileged processes may bind,
+// those that few services use.
+const TunnelSources = "512-1023"
+
+// TunnelSourceLow and TunnelSourceEnd are the same; the second is the first that is not
+// in it.
+const (
+	TunnelSourceLow uint16 = 512
+	TunnelSourceEnd uint16 = 1024
+)
+
+// tunnelMark is the bit of a packet's mark that says that it goes into a tunnel of
+// ours. It is taken off when the packet comes out in VXLAN, before it leaves the host.
+const tunnelMark = 0x40000000
 
 // TunnelWays hang them into the host's verdict maps.
 func TunnelWays(f *Fabric) []Element {
@@ -165,7 +196,10 @@ func tunnelIn(f *Fabric) []string {
 	}
 	// A peer's packets come from where its own go: a container of another engine on
 	// this host can write a peer's address, but not come by the underlay.
-	in := []string{vni + "fib saddr . iif oif missing " + drop("spoofed-peer")}
+	in := []string{vni + "fib saddr . iif oif missing " + drop("spoofed-peer"),
+		// Nor is a peer's tunnel a user of that host, who may not bind such ports.
+		vni + "ip saddr @privileged4 udp sport != " + TunnelSources + " " + drop("spoofed-peer"),
+		vni + "ip6 saddr @privileged6 udp sport != " + TunnelSources + " " + drop("spoofed-peer")}
 	in = append(append(in, admitted("origins", vni)...), fmt.Sprintf("@th,96,24 != %#x return", f.VNI))
 	in = append(in, admitted("strays", "")...)
 	return append(in,

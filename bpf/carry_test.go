@@ -49,8 +49,8 @@ func varying(b []byte) (fault string, out []byte) {
 			fault = fmt.Sprintf("the outer header's checksum is wrong: % x", b[14:34])
 		}
 	}
-	if port := binary.BigEndian.Uint16(b[at[0]:]); port < 32768 || port > 60999 {
-		fault = fmt.Sprintf("the outer source port is %d", port)
+	if !tunnelSource(b[at[0]:]) {
+		fault = fmt.Sprintf("the outer source port is %d", binary.BigEndian.Uint16(b[at[0]:]))
 	}
 	for _, i := range at {
 		out[i], out[i+1] = 0, 0

@@ -139,7 +139,7 @@ func (r *rig) tunnelled(k talk, outer netip.Addr, tos byte) []byte {
 	if outer.Is6() {
 		ip = &layers.IPv6{Version: 6, HopLimit: 64, TrafficClass: tos, NextHeader: layers.IPProtocolUDP, SrcIP: outer.AsSlice(), DstIP: local6.AsSlice()}
 	}
-	udp := &layers.UDP{SrcPort: 40000, DstPort: rigPort}
+	udp := &layers.UDP{SrcPort: 600, DstPort: rigPort}
 	udp.SetNetworkLayerForChecksum(ip.(gopacket.NetworkLayer))
 	b := build(&layers.Ethernet{SrcMAC: remoteMAC.Bytes(), DstMAC: r.own.Bytes(), EthernetType: kind(outer.Is6())}, ip,
 		udp, &layers.VXLAN{ValidIDFlag: true, VNI: rigVNI}, gopacket.Payload(inner))

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+
+	"github.com/heddle-network/heddle"
 )
 
 // What VXLAN puts before an inner IP packet, with the outer Ethernet header; behind is
@@ -47,7 +49,7 @@ func (m model) arrive(gso int, frame []byte) verdict {
 	_, known := m.remotes[from.Peer]
 	inner := h.tos & 3
 	switch {
-	case !ok || from.Group != to.Group || !known || from.Peer != src:
+	case !ok || from.Group != to.Group || !known || from.Peer != src || !tunnelSource(udp):
 		return left(to.Link, "peer", frame)
 	case !h.fits(gso, to.MTU):
 		return left(to.Link, "mtu", frame)
@@ -65,6 +67,12 @@ func (m model) arrive(gso int, frame []byte) verdict {
 	}
 	age(out[14:])
 	return verdict{code: redirect, path: "received", who: to.Link, out: out}
+}
+
+// tunnelSource reports whether a UDP header's source port is one of a tunnel's.
+func tunnelSource(udp []byte) bool {
+	port := binary.BigEndian.Uint16(udp)
+	return port >= heddle.TunnelSourceLow && port < heddle.TunnelSourceEnd
 }
 
 // header reads what counts of an outer IP header: source, length with the header, ECN.

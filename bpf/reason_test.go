@@ -120,6 +120,12 @@ var reasonCases = []reasonCase{
 	{"from the wire: to a peer", "destination", "", received(from4, 0, set(83, 71))},
 	{"from the wire: another inner MAC address", "link", "", received(from4, 0, set(50, 2))},
 	{"from the wire: an outer checksum", "link", "", received(from4, 0, set(40, 1))},
+	{"from the wire: from a port that users have", "peer", "porta", received(from4, 0, set(34, 0x9c, 0x40))},
+	{"over IPv6: from a port that users have", "peer", "porta", func(r *rig) input {
+		b := r.tunnelled(by6(from6), remote6, 0)
+		set(54, 4, 0)(b)
+		return input{wire: true, link: "wire0", frame: b}
+	}},
 	{"from the wire: our own block inside", "peer", "porta", received(from4, 0, set(79, 60))},
 	{"from the wire: our own endpoint inside", "peer", "porta", received(from4.with(func(k *talk) { k.from = "portb" }), 0, same)},
 	{"from the wire: our gateway inside", "peer", "porta", received(from4, 0, set(79, 1))},

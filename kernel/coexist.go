@@ -22,9 +22,10 @@ import (
 //	                0  ip filter FORWARD                policy drop   <- admitted
 //	              +10  inet firewalld filter_FORWARD    ... reject    <- admitted
 //
-// Admitted means: four rules at the chain's head accept what comes from or
-// goes to our devices. That opens nothing: whatever must not pass, our own
-// table drops.
+// Admitted means: behind what the chain says of some packets, and before it drops all
+// that are left, four rules accept what comes from or goes to our devices. A drop
+// that names what it drops holds for our packets, too. What must not pass
+// by our own rules, our own table has dropped by then.
 //
 // The legacy tables are reached by a program that runs in its caller's
 // namespace, so all methods belong in the namespace of NewCoexist.
@@ -76,11 +77,11 @@ func (c *Coexist) Close() error {
 	return c.ns.Close()
 }
 
-// Admit puts our rules at the head of every foreign forward chain that could
-// drop and lacks them, and says which it put there, as a person would type
-// them. What somebody inserted before ours later is left there: it is their
-// wish. Without a change in nftables since the last call it costs one netlink
-// round trip, and one process per family whose legacy table is in use.
+// Admit puts our rules in front of the blanket drop of every foreign forward chain,
+// its last rule or its policy, and says which it put there, as a person would type
+// them. What somebody adds behind ours has them moved behind that. Without a change in
+// nftables since the last call it costs one netlink round trip, and one process per
+// family whose legacy table is in use.
 func (c *Coexist) Admit() (changed []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 
 	heddle "github.com/heddle-network/heddle"
@@ -23,6 +24,7 @@ type legacyForward struct {
 	proto   iptables.Protocol
 	names   string // lists the tables in use
 	program string
+	path    string
 	tool    *iptables.IPTables
 	note    string
 }
@@ -34,74 +36,158 @@ func newLegacyForwards() []*legacyForward {
 	}
 }
 
+// legacyChain is a chain as iptables -S lists it: the lines of others' rules, and of
+// ours with how many of theirs stand before.
+type legacyChain struct {
+	theirs []string
+	ours   []legacyOwn
+}
+
+type legacyOwn struct {
+	line   string
+	behind int
+}
+
 func (l *legacyForward) admit() (changed []string, err error) {
-	rules, err := l.rules()
-	if err != nil || !legacyMayDrop(rules) {
+	drops, chains, err := l.read()
+	if err != nil || chains == nil {
 		return nil, err
 	}
-	// Each goes before the last, so the last comes first.
-	for _, a := range slices.Backward(admissions) {
-		if slices.Contains(rules, a.legacyLine()) {
-			continue
+	steps := map[string][]step{}
+	for name, c := range chains {
+		for _, line := range c.theirs {
+			steps[name] = append(steps[name], legacyStep(line, chains))
 		}
-		if err := l.tool.Insert("filter", "FORWARD", 1, a.iptables()...); err != nil {
-			return changed, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", l.program+" FORWARD", err, "")
-		}
-		changed = append(changed, l.typed(a))
 	}
-	slices.Reverse(changed)
-	return changed, nil
+	found, shared := places("FORWARD", drops, steps)
+	for _, name := range shared {
+		l.note = l.program + " " + name + " ends with a drop of all that is left, and is led to by closer rules, too: accept forwarding by " +
+			heddle.PrefixBridge + "+ and " + heddle.PrefixPort + "+ before it"
+	}
+	for name, c := range chains {
+		i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+		if i < 0 {
+			err = errors.Join(err, l.take(name, c.ours))
+		} else if before := found[i].before; !c.settled(name, before) {
+			more, perr := l.put(name, c, before)
+			changed, err = append(changed, more...), errors.Join(err, perr)
+		}
+	}
+	return changed, err
+}
+
+func (c legacyChain) settled(name string, behind int) bool {
+	if len(c.ours) != len(admissions) {
+		return false
+	}
+	for i, a := range admissions {
+		if c.ours[i].behind != behind || c.ours[i].line != a.legacyLine(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// put adds our rules behind so many of theirs, and takes the old ones away then: no
+// packet meets the chain without them.
+func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []string, err error) {
+	at := behind + 1
+	for _, o := range c.ours {
+		if o.behind < behind {
+			at++
+		}
+	}
+	for i, a := range admissions {
+		if err := l.tool.Insert("filter", name, at+i, a.iptables()...); err != nil {
+			return typed, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", l.program+" "+name, err, "")
+		}
+		typed = append(typed, l.typed(name, at+i, a))
+	}
+	for i := range c.ours {
+		if c.ours[i].behind >= behind {
+			c.ours[i].behind += len(admissions)
+		}
+	}
+	return typed, l.take(name, c.ours)
+}
+
+// take removes rules of ours from a chain, the last first.
+func (l *legacyForward) take(name string, ours []legacyOwn) error {
+	for i, o := range slices.Backward(ours) {
+		if err := l.tool.DeleteById("filter", name, o.behind+i+1); err != nil {
+			return heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" "+name, err, "")
+		}
+	}
+	return nil
 }
 
 func (l *legacyForward) withdraw() error {
-	rules, err := l.rules()
-	for _, a := range admissions {
-		for _, line := range rules {
-			if line != a.legacyLine() {
-				continue
-			}
-			if derr := l.tool.Delete("filter", "FORWARD", a.iptables()...); derr != nil {
-				err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" FORWARD", derr, ""))
-			}
-		}
+	_, chains, err := l.read()
+	for name, c := range chains {
+		err = errors.Join(err, l.take(name, c.ours))
 	}
 	return err
 }
 
 func (l *legacyForward) admitted() ([]string, error) {
-	rules, err := l.rules()
+	_, chains, err := l.read()
 	var all []string
-	for _, a := range admissions {
-		if slices.Contains(rules, a.legacyLine()) {
-			all = append(all, l.typed(a))
+	for name, c := range chains {
+		for i, o := range c.ours {
+			for _, a := range admissions {
+				if o.line == a.legacyLine(name) {
+					all = append(all, l.typed(name, o.behind+i+1, a))
+				}
+			}
 		}
 	}
 	return all, err
 }
 
-// rules lists the chain as iptables -S does, without quotes; nothing if the
+// read lists the filter table as iptables -S does, without quotes; nothing if the
 // table is not in use. Asking iptables first would load the table, and every
 // packet would pay for it from then on.
-func (l *legacyForward) rules() ([]string, error) {
+func (l *legacyForward) read() (drops bool, chains map[string]legacyChain, err error) {
 	l.note = ""
 	if !l.inUse() {
-		return nil, nil
+		return false, nil, nil
 	}
 	if err := l.find(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			l.note = "legacy xtables rules are in use, but " + l.program + " is not installed: whether they let our traffic pass is not known"
-			return nil, nil
+			return false, nil, nil
 		}
-		return nil, heddle.Wrap(heddle.KernelRefused, "start", l.program, err, "")
+		return false, nil, heddle.Wrap(heddle.KernelRefused, "start", l.program, err, "")
 	}
-	rules, err := l.tool.List("filter", "FORWARD")
+	out, err := exec.Command(l.path, "-w", strconv.Itoa(legacyWait), "-t", "filter", "-S").Output()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.KernelRefused, "list", l.program+" FORWARD", err, "")
+		return false, nil, heddle.Wrap(heddle.KernelRefused, "list", l.program, err, "")
 	}
-	for i := range rules {
-		rules[i] = strings.ReplaceAll(rules[i], `"`, "")
+	chains = map[string]legacyChain{}
+	for line := range strings.Lines(strings.ReplaceAll(string(out), `"`, "")) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) < 2:
+		case words[0] == "-P":
+			chains[words[1]] = legacyChain{}
+			drops = drops || words[1] == "FORWARD" && words[2] == "DROP"
+		case words[0] == "-N":
+			chains[words[1]] = legacyChain{}
+		default:
+			c := chains[words[1]]
+			c.add(strings.TrimSpace(line))
+			chains[words[1]] = c
+		}
 	}
-	return rules, nil
+	return drops, chains, nil
+}
+
+func (c *legacyChain) add(line string) {
+	if strings.Contains(line, " --comment "+admitMark+" ") {
+		c.ours = append(c.ours, legacyOwn{line, len(c.theirs)})
+	} else {
+		c.theirs = append(c.theirs, line)
+	}
 }
 
 func (l *legacyForward) inUse() bool {
@@ -131,31 +217,64 @@ func (l *legacyForward) find() (err error) {
 			return errors.Join(exec.ErrNotFound, err)
 		}
 	}
+	l.path = path
 	l.tool, err = iptables.New(iptables.IPFamily(l.proto), iptables.Path(path), iptables.Timeout(legacyWait))
 	return err
 }
 
-func (l *legacyForward) typed(a admission) string {
-	return strings.Join(append([]string{l.program, "-I", "FORWARD"}, a.iptables()...), " ")
+func (l *legacyForward) typed(chain string, at int, a admission) string {
+	return strings.Join(append([]string{l.program, "-I", chain, strconv.Itoa(at)}, a.iptables()...), " ")
 }
 
-func (a admission) legacyLine() string {
-	return "-A FORWARD " + strings.Join(a.iptables(), " ")
+func (a admission) legacyLine(chain string) string {
+	return "-A " + chain + " " + strings.Join(a.iptables(), " ")
 }
 
-// legacyMayDrop reports whether the chain could drop: by its policy, by a
-// target, or by a jump into somebody's chain.
-func legacyMayDrop(rules []string) bool {
-	for _, line := range rules {
-		words := strings.Fields(line)
-		if line == "-P FORWARD DROP" {
-			return true
+// legacyStep is what somebody's rule means to where ours go.
+func legacyStep(line string, chains map[string]legacyChain) (s step) {
+	words := strings.Fields(line)
+	s.does = tells
+	for i := 2; i < len(words); i++ {
+		arg := ""
+		if i+1 < len(words) {
+			arg = words[i+1]
 		}
-		for i, w := range words[:max(len(words)-1, 0)] {
-			if (w == "-j" || w == "-g") && !harmlessTargets[words[i+1]] {
-				return true
+		switch words[i] {
+		case "-j", "-g":
+			s.legacyTarget(arg, chains)
+			if s.under == byProtocol && arg != "REJECT" {
+				s.under = closely
 			}
+			return s // the rest are the target's own
+		case "-i", "-o":
+			s.under = max(s.under, byInterface)
+			if strings.HasPrefix(arg, heddle.PrefixBridge) || strings.HasPrefix(arg, heddle.PrefixPort) {
+				s.under = closely // an interface of ours is named on purpose
+			}
+			i++
+		case "-p":
+			s.under = max(s.under, byProtocol)
+			i++
+		case "-m":
+			if arg != "comment" && arg != "tcp" && arg != "udp" {
+				s.under = closely
+			}
+			i++
+		case "--comment":
+			for i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+				i++
+			}
+		default: // "!", and whatever a match asks
+			s.under = closely
 		}
 	}
-	return false
+	return s
+}
+
+func (s *step) legacyTarget(target string, chains map[string]legacyChain) {
+	if _, known := chains[target]; known {
+		s.does, s.target = leads, target
+		return
+	}
+	s.xtables(target)
 }

@@ -11,11 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A forwardChain is somebody else's base chain at the forward hook.
-type forwardChain struct {
+// A foreignFilter is somebody else's base chain at the forward hook, with the chains of its
+// table that it leads to.
+type foreignFilter struct {
+	base   *nftables.Chain
+	chains map[string]*foreignChain
+}
+
+// A foreignChain is one of somebody else's, with rules of ours in it or not.
+type foreignChain struct {
 	*nftables.Chain
-	ours      []*nftables.Rule
-	couldDrop bool
+	theirs []*nftables.Rule
+	ours   []ownRule
+}
+
+// An ownRule is one of ours, and how many of theirs stand before it.
+type ownRule struct {
+	*nftables.Rule
+	behind int
 }
 
 // admitNft is Admit for nftables, which includes the chains of iptables-nft.
@@ -38,35 +51,41 @@ func (c *Coexist) admitNft() (changed []string, err error) {
 // a reload is many commits, and a list read amid them may lack rules of ours,
 // which would then be there twice. When it does not come to rest, the last list
 // has to do: twice is untidy, but stops nobody.
-func (c *Coexist) readAtRest() (chains []forwardChain, read uint32, atRest bool, err error) {
+func (c *Coexist) readAtRest() (all []foreignFilter, read uint32, atRest bool, err error) {
 	for range 3 {
 		before, gerr := generation(c.gen)
 		if gerr != nil {
 			return nil, 0, false, gerr
 		}
-		chains, err = c.forwardChains()
+		all, err = c.filters()
 		read, gerr = generation(c.gen)
 		if gerr == nil && read == before {
-			return chains, read, true, err
+			return all, read, true, err
 		}
 	}
-	return chains, read, false, err
+	return all, read, false, err
 }
 
-// admitTo inserts what the chain lacks.
-func (c *Coexist) admitTo(f forwardChain) ([]string, error) {
-	missing := f.missing()
-	if !f.couldDrop || len(missing) == 0 {
-		return nil, nil
-	}
+// admitTo puts our rules where they belong, and takes them from where they do not.
+func (c *Coexist) admitTo(f foreignFilter) ([]string, error) {
 	var typed []string
+	found, shared := f.places()
+	for _, name := range shared {
+		c.notes = append(c.notes, chainTitle(f.chains[name].Chain)+" ends with a drop of all that is left, and is led to by closer rules, too, "+
+			"whose drops an accept rule there would void: accept forwarding by "+heddle.PrefixBridge+"* and "+heddle.PrefixPort+"* before it")
+	}
 	err := c.batch(func(conn *nftables.Conn) {
-		// Each goes before the last, so the last comes first.
-		for _, a := range slices.Backward(missing) {
-			conn.InsertRule(&nftables.Rule{Table: f.Table, Chain: f.Chain, Exprs: a.exprs(), UserData: markData})
-		}
-		for _, a := range missing {
-			typed = append(typed, a.nft(f.Chain))
+		for name, chain := range f.chains {
+			i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+			if i >= 0 && chain.settled(found[i].before) {
+				continue
+			}
+			for _, r := range chain.ours {
+				conn.DelRule(r.Rule)
+			}
+			if i >= 0 {
+				typed = append(typed, chain.put(conn, found[i].before)...)
+			}
 		}
 	})
 	switch {
@@ -78,22 +97,52 @@ func (c *Coexist) admitTo(f forwardChain) ([]string, error) {
 	case errors.Is(err, os.ErrPermission):
 		// Who may list but not insert meets a table that a process owns, such as
 		// firewalld's since 2.1.
-		c.notes = append(c.notes, chainTitle(f.Chain)+" belongs to a running program (flags owner): let it accept forwarding by "+
+		c.notes = append(c.notes, chainTitle(f.base)+" belongs to a running program (flags owner): let it accept forwarding by "+
 			heddle.PrefixBridge+"* and "+heddle.PrefixPort+"* itself, or give up the ownership (firewalld: NftablesTableOwner=no)")
 		return nil, nil
 	}
-	return nil, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", chainTitle(f.Chain), err, "")
+	return nil, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", chainTitle(f.base), err, "")
+}
+
+// settled reports whether our rules stand behind so many of theirs, all and in order.
+func (c *foreignChain) settled(behind int) bool {
+	if len(c.ours) != len(admissions) {
+		return false
+	}
+	for i, a := range admissions {
+		if c.ours[i].behind != behind || !a.is(c.ours[i].Rule) {
+			return false
+		}
+	}
+	return true
+}
+
+// put adds our rules behind so many of theirs, and returns what a person would type.
+func (c *foreignChain) put(conn *nftables.Conn, behind int) (typed []string) {
+	for _, a := range admissions {
+		r := &nftables.Rule{Table: c.Table, Chain: c.Chain, Exprs: a.exprs(), UserData: markData}
+		if behind == len(c.theirs) {
+			conn.AddRule(r)
+		} else {
+			r.Position = c.theirs[behind].Handle
+			conn.InsertRule(r)
+		}
+		typed = append(typed, a.nft(c.Chain, r.Position))
+	}
+	return typed
 }
 
 func (c *Coexist) withdrawNft() error {
 	c.settled = false
-	chains, err := c.forwardChains()
-	for _, f := range chains {
-		for _, r := range f.ours {
-			// One by one: a rule that is gone must not keep the others.
-			derr := c.batch(func(conn *nftables.Conn) { conn.DelRule(r) })
-			if derr != nil && !errors.Is(derr, os.ErrNotExist) {
-				err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", chainTitle(f.Chain), derr, ""))
+	all, err := c.filters()
+	for _, f := range all {
+		for _, chain := range f.chains {
+			for _, r := range chain.ours {
+				// One by one: a rule that is gone must not keep the others.
+				derr := c.batch(func(conn *nftables.Conn) { conn.DelRule(r.Rule) })
+				if derr != nil && !errors.Is(derr, os.ErrNotExist) {
+					err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", chainTitle(chain.Chain), derr, ""))
+				}
 			}
 		}
 	}
@@ -101,12 +150,20 @@ func (c *Coexist) withdrawNft() error {
 }
 
 func (c *Coexist) admittedNft() ([]string, error) {
-	chains, err := c.forwardChains()
+	filters, err := c.filters()
 	var all []string
-	for _, f := range chains {
-		for _, a := range admissions {
-			if slices.ContainsFunc(f.ours, a.is) {
-				all = append(all, a.nft(f.Chain))
+	for _, f := range filters {
+		for _, chain := range f.chains {
+			for _, a := range admissions {
+				i := slices.IndexFunc(chain.ours, func(r ownRule) bool { return a.is(r.Rule) })
+				if i < 0 {
+					continue
+				}
+				before := uint64(0)
+				if behind := chain.ours[i].behind; behind < len(chain.theirs) {
+					before = chain.theirs[behind].Handle
+				}
+				all = append(all, a.nft(chain.Chain, before))
 			}
 		}
 	}
@@ -124,9 +181,9 @@ func (c *Coexist) batch(fill func(*nftables.Conn)) error {
 	return conn.Flush()
 }
 
-// forwardChains reads the foreign base chains at the forward hook. One that
-// cannot be read does not keep the others.
-func (c *Coexist) forwardChains() (all []forwardChain, err error) {
+// filters reads the foreign base chains at the forward hook, and what they lead to.
+// One that cannot be read does not keep the others.
+func (c *Coexist) filters() (all []foreignFilter, err error) {
 	chains, err := c.dump.ListChains()
 	if err != nil {
 		return nil, heddle.Wrap(heddle.KernelRefused, "list the nftables chains", "", err, "")
@@ -135,14 +192,38 @@ func (c *Coexist) forwardChains() (all []forwardChain, err error) {
 		if !isForeignForward(chain) {
 			continue
 		}
-		rules, rerr := c.dump.GetRules(chain.Table, chain)
-		if rerr != nil {
+		f := foreignFilter{base: chain, chains: map[string]*foreignChain{}}
+		if rerr := c.readInto(f, chain, chains); rerr != nil {
 			err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "list the rules of", chainTitle(chain), rerr, ""))
 			continue
 		}
-		all = append(all, newForwardChain(chain, rules))
+		all = append(all, f)
 	}
 	return all, err
+}
+
+// readInto reads a chain and those of its table that it leads to.
+func (c *Coexist) readInto(f foreignFilter, chain *nftables.Chain, all []*nftables.Chain) error {
+	rules, err := c.dump.GetRules(chain.Table, chain)
+	if err != nil {
+		return err
+	}
+	read := newForeignChain(chain, rules)
+	f.chains[chain.Name] = read
+	for _, r := range read.theirs {
+		s := stepOf(r)
+		if s.does != leads || f.chains[s.target] != nil {
+			continue
+		}
+		for _, next := range all {
+			if next.Name == s.target && next.Table.Name == chain.Table.Name && next.Table.Family == chain.Table.Family {
+				if err := c.readInto(f, next, all); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func isForeignForward(c *nftables.Chain) bool {
@@ -153,26 +234,26 @@ func isForeignForward(c *nftables.Chain) bool {
 	return false
 }
 
-func newForwardChain(chain *nftables.Chain, rules []*nftables.Rule) forwardChain {
-	f := forwardChain{Chain: chain}
-	f.couldDrop = chain.Policy != nil && *chain.Policy == nftables.ChainPolicyDrop
+func newForeignChain(chain *nftables.Chain, rules []*nftables.Rule) *foreignChain {
+	c := &foreignChain{Chain: chain}
 	for _, r := range rules {
 		if isAdmission(r) {
 			r.Table, r.Chain = chain.Table, chain
-			f.ours = append(f.ours, r)
-		} else if mayDrop(r) {
-			f.couldDrop = true
+			c.ours = append(c.ours, ownRule{r, len(c.theirs)})
+		} else {
+			c.theirs = append(c.theirs, r)
 		}
 	}
-	return f
+	return c
 }
 
-func (f forwardChain) missing() []admission {
-	var missing []admission
-	for _, a := range admissions {
-		if !slices.ContainsFunc(f.ours, a.is) {
-			missing = append(missing, a)
+// places are the gaps for our rules.
+func (f foreignFilter) places() (found []place, shared []string) {
+	steps := map[string][]step{}
+	for name, c := range f.chains {
+		for _, r := range c.theirs {
+			steps[name] = append(steps[name], stepOf(r))
 		}
 	}
-	return missing
+	return places(f.base.Name, f.base.Policy != nil && *f.base.Policy == nftables.ChainPolicyDrop, steps)
 }

@@ -45,13 +45,18 @@ func (a admission) exprs() []expr.Any {
 	}
 }
 
-// nft is what a person would type for the rule in a chain.
-func (a admission) nft(chain *nftables.Chain) string {
+// nft is what a person would type for the rule in a chain, before the rule with a
+// handle or, without one (0), at the end.
+func (a admission) nft(chain *nftables.Chain, before uint64) string {
 	word := "iifname"
 	if a.key == expr.MetaKeyOIFNAME {
 		word = "oifname"
 	}
-	return fmt.Sprintf(`nft insert rule %s %s "%s*" counter accept comment "%s"`, chainTitle(chain), word, a.prefix, admitMark)
+	place := "add rule " + chainTitle(chain)
+	if before != 0 {
+		place = fmt.Sprintf("insert rule %s position %d", chainTitle(chain), before)
+	}
+	return fmt.Sprintf(`nft %s %s "%s*" counter accept comment "%s"`, place, word, a.prefix, admitMark)
 }
 
 // iptables is the rule in the words of iptables.
@@ -99,34 +104,97 @@ func isAdmission(r *nftables.Rule) bool {
 	return false
 }
 
-// mayDrop reports whether a rule could end a packet's way. A jump counts
-// without a look at where it goes: others fill those chains at any time.
-func mayDrop(r *nftables.Rule) bool {
+// stepOf is what somebody's rule means to where ours go.
+func stepOf(r *nftables.Rule) (s step) {
+	s.does = tells
 	for _, e := range r.Exprs {
 		switch e := e.(type) {
-		case *expr.Reject, *expr.Queue:
-			return true
-		case *expr.Verdict:
-			switch e.Kind {
-			case expr.VerdictDrop, expr.VerdictJump, expr.VerdictGoto, expr.VerdictQueue:
-				return true
+		case *expr.Meta:
+			s.under = max(s.under, metaCondition(e))
+		case *expr.Cmp:
+			// An interface of ours is named on purpose.
+			if s.under == byInterface && (strings.HasPrefix(string(e.Data), heddle.PrefixBridge) || strings.HasPrefix(string(e.Data), heddle.PrefixPort)) {
+				s.under = closely
 			}
+		case *expr.Match:
+			if e.Name != "comment" {
+				s.under = closely
+			}
+		case *expr.Reject:
+			s.does = drops
+		case *expr.Queue:
+			s.does = decides
+		case *expr.Verdict:
+			s.verdict(e)
+		case *expr.Target:
+			s.xtables(e.Name)
 		case *expr.Lookup:
+			s.under = closely
 			// A lookup into register 0 is a verdict map.
 			if e.IsDestRegSet && e.DestRegister == 0 {
-				return true
+				s.does = decides
 			}
+		case *expr.Counter, *expr.Log, *expr.Immediate, *expr.Bitwise, *expr.Range, *expr.Notrack:
+		default:
+			s.under = closely
+		}
+	}
+	if s.under == byProtocol && !rejects(r) {
+		s.under = closely
+	}
+	return s
+}
+
+func metaCondition(m *expr.Meta) condition {
+	if m.SourceRegister {
+		return always // it sets
+	}
+	switch m.Key {
+	case expr.MetaKeyIIF, expr.MetaKeyOIF, expr.MetaKeyIIFNAME, expr.MetaKeyOIFNAME, expr.MetaKeyIIFGROUP, expr.MetaKeyOIFGROUP:
+		return byInterface
+	case expr.MetaKeyL4PROTO:
+		return byProtocol
+	}
+	return closely
+}
+
+func (s *step) verdict(v *expr.Verdict) {
+	switch v.Kind {
+	case expr.VerdictDrop:
+		s.does = drops
+	case expr.VerdictJump, expr.VerdictGoto:
+		s.does, s.target = leads, v.Chain
+	case expr.VerdictContinue:
+	default:
+		s.does = decides
+	}
+}
+
+// xtables is a target of iptables-nft that is no verdict.
+func (s *step) xtables(target string) {
+	switch {
+	case target == "REJECT" || target == "DROP":
+		s.does = drops
+	case target == "ACCEPT" || target == "RETURN" || !harmlessTargets[target]:
+		s.does = decides
+	}
+}
+
+// rejects reports a rule that answers what it drops.
+func rejects(r *nftables.Rule) bool {
+	for _, e := range r.Exprs {
+		switch e := e.(type) {
+		case *expr.Reject:
+			return true
 		case *expr.Target:
-			if !harmlessTargets[e.Name] {
-				return true
-			}
+			return e.Name == "REJECT"
 		}
 	}
 	return false
 }
 
-// harmlessTargets are the xtables targets that let a packet go on; what is
-// not named here may be a REJECT, or somebody's chain.
+// harmlessTargets are the xtables targets that let a packet go on, or accept it; what
+// is not named here may be a REJECT, or somebody's chain.
 var harmlessTargets = map[string]bool{
 	"ACCEPT": true, "RETURN": true, "LOG": true, "NFLOG": true, "AUDIT": true, "TRACE": true,
 	"MARK": true, "CONNMARK": true, "SECMARK": true, "CONNSECMARK": true, "CLASSIFY": true,

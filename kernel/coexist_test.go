@@ -40,45 +40,65 @@ func TestAdmissionsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestMayDrop(t *testing.T) {
-	for _, c := range []struct {
-		e    expr.Any
-		want bool
+func TestStepOf(t *testing.T) {
+	iif := func(name string) []expr.Any {
+		return []expr.Any{&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1}, &expr.Cmp{Register: 1, Data: []byte(name)}}
+	}
+	l4 := &expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}
+	drop, jump := &expr.Verdict{Kind: expr.VerdictDrop}, &expr.Verdict{Kind: expr.VerdictJump, Chain: "x"}
+	for i, c := range []struct {
+		exprs []expr.Any
+		want  step
 	}{
-		{&expr.Verdict{Kind: expr.VerdictDrop}, true},
-		{&expr.Verdict{Kind: expr.VerdictJump, Chain: "x"}, true},
-		{&expr.Verdict{Kind: expr.VerdictGoto, Chain: "x"}, true},
-		{&expr.Verdict{Kind: expr.VerdictAccept}, false},
-		{&expr.Verdict{Kind: expr.VerdictReturn}, false},
-		{&expr.Reject{}, true},
-		{&expr.Queue{}, true},
-		{&expr.Counter{}, false},
-		{&expr.Lookup{IsDestRegSet: true}, true},
-		{&expr.Lookup{IsDestRegSet: true, DestRegister: 1}, false},
-		{&expr.Lookup{}, false},
-		{&expr.Target{Name: "REJECT"}, true},
-		{&expr.Target{Name: "TCPMSS"}, false},
+		{[]expr.Any{drop}, step{does: drops}},
+		{[]expr.Any{&expr.Counter{}, &expr.Log{}, &expr.Reject{}}, step{does: drops}},
+		{[]expr.Any{&expr.Target{Name: "REJECT"}}, step{does: drops}},
+		{[]expr.Any{&expr.Payload{}, drop}, step{does: drops, under: closely}},
+		{[]expr.Any{&expr.Ct{}, drop}, step{does: drops, under: closely}},
+		{[]expr.Any{&expr.Limit{}, drop}, step{does: drops, under: closely}},
+		{[]expr.Any{&expr.Match{Name: "comment"}, drop}, step{does: drops}},
+		{[]expr.Any{&expr.Match{Name: "conntrack"}, drop}, step{does: drops, under: closely}},
+		{[]expr.Any{l4, &expr.Reject{}}, step{does: drops, under: byProtocol}},
+		{[]expr.Any{l4, drop}, step{does: drops, under: closely}},
+		{append(iif("eth0"), drop), step{does: drops, under: byInterface}},
+		{append(iif("eth0"), jump), step{does: leads, target: "x", under: byInterface}},
+		{append(iif("hb1"), jump), step{does: leads, target: "x", under: closely}},
+		{[]expr.Any{&expr.Verdict{Kind: expr.VerdictGoto, Chain: "x"}}, step{does: leads, target: "x"}},
+		{[]expr.Any{&expr.Verdict{Kind: expr.VerdictAccept}}, step{}},
+		{[]expr.Any{&expr.Queue{}}, step{}},
+		{[]expr.Any{&expr.Counter{}, &expr.Log{}}, step{does: tells}},
+		{[]expr.Any{&expr.Target{Name: "TCPMSS"}}, step{does: tells}},
+		{[]expr.Any{&expr.Meta{Key: expr.MetaKeyMARK, Register: 1, SourceRegister: true}}, step{does: tells}},
+		{[]expr.Any{&expr.Lookup{IsDestRegSet: true}}, step{under: closely}},
 	} {
-		if got := mayDrop(&nftables.Rule{Exprs: []expr.Any{c.e}}); got != c.want {
-			t.Errorf("%#v: %v", c.e, got)
+		if got := stepOf(&nftables.Rule{Exprs: c.exprs}); got != c.want {
+			t.Errorf("%d: %+v, want %+v", i, got, c.want)
 		}
 	}
 }
 
-func TestLegacyMayDrop(t *testing.T) {
-	for line, want := range map[string]bool{
-		"-P FORWARD DROP":                              true,
-		"-P FORWARD ACCEPT":                            false,
-		"-A FORWARD -j STRANGER":                       true,
-		"-A FORWARD -g STRANGER":                       true,
-		"-A FORWARD -j REJECT --reject-with icmp-port": true,
-		"-A FORWARD -i a -j ACCEPT":                    false,
-		"-A FORWARD -j LOG --log-prefix x":             false,
-		admissions[0].legacyLine():                     false,
-		"":                                             false,
+func TestLegacyStep(t *testing.T) {
+	chains := map[string]legacyChain{"STRANGER": {}}
+	for line, want := range map[string]step{
+		"-A FORWARD -j STRANGER":                                  {does: leads, target: "STRANGER"},
+		"-A FORWARD -g STRANGER":                                  {does: leads, target: "STRANGER"},
+		"-A FORWARD -i eth0 -j STRANGER":                          {does: leads, target: "STRANGER", under: byInterface},
+		"-A FORWARD -i hb+ -j STRANGER":                           {does: leads, target: "STRANGER", under: closely},
+		"-A FORWARD -d 169.254.169.254/32 -j DROP":                {does: drops, under: closely},
+		"-A FORWARD -j REJECT --reject-with icmp-port":            {does: drops},
+		"-A FORWARD -m comment --comment the end -j DROP":         {does: drops},
+		"-A FORWARD -p tcp -j REJECT --reject-with tcp-reset":     {does: drops, under: byProtocol},
+		"-A FORWARD -p udp -j DROP":                               {does: drops, under: closely},
+		"-A FORWARD -p tcp -m tcp --dport 99 -j REJECT":           {does: drops, under: closely},
+		"-A FORWARD -m limit --limit 3/min -j LOG --log-prefix x": {does: tells, under: closely},
+		"-A FORWARD -i a -j ACCEPT":                               {under: byInterface},
+		"-A FORWARD ! -i a -j DROP":                               {does: drops, under: closely},
+		"-A FORWARD -m conntrack --ctstate INVALID -j DROP":       {does: drops, under: closely},
+		"-A FORWARD -m comment --comment -d -j DROP":              {does: drops, under: closely},
+		"-A FORWARD -j NFQUEUE --queue-num 0":                     {},
 	} {
-		if got := legacyMayDrop([]string{line}); got != want {
-			t.Errorf("%q: %v", line, got)
+		if got := legacyStep(line, chains); got != want {
+			t.Errorf("%q: %+v, want %+v", line, got, want)
 		}
 	}
 }

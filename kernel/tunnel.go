@@ -23,6 +23,9 @@ type tunnelState struct {
 	vni   uint32
 	local netip.Addr
 	port  uint16
+	// low and end are the range of source ports, without its end; 0 is the host's for
+	// all sockets.
+	low, end uint16
 	// lower is the device that it is bound to, remote where it sends what no entry
 	// of its table names; ours have neither.
 	lower  int
@@ -51,7 +54,7 @@ func tunnelOf(t *heddle.Tunnel) tunnelState {
 		return tunnelState{}
 	}
 	six := t.Local.Is6()
-	return tunnelState{vni: t.VNI, local: t.Local, port: t.Port, csum: six, zeroTx: six, zeroRx: six, changing: changing{soft: t.SoftChecksums}}
+	return tunnelState{vni: t.VNI, local: t.Local, port: t.Port, low: heddle.TunnelSourceLow, end: heddle.TunnelSourceEnd, csum: six, zeroTx: six, zeroRx: six, changing: changing{soft: t.SoftChecksums}}
 }
 
 // lasting is what a device has for life. Of the switches for outer checksums those
@@ -96,6 +99,9 @@ func tunnelInfo(fill func(data *nl.RtAttr)) *nl.RtAttr {
 func lastingAttrs(data *nl.RtAttr, t tunnelState) {
 	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(t.vni))
 	data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, t.port))
+	if t.end != 0 {
+		data.AddRtAttr(nl.IFLA_VXLAN_PORT_RANGE, binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, t.low), t.end))
+	}
 	if t.lower != 0 {
 		data.AddRtAttr(nl.IFLA_VXLAN_LINK, nl.Uint32Attr(uint32(t.lower)))
 	}
@@ -162,6 +168,9 @@ func decodeTunnel(at map[uint16][]byte) tunnelState {
 	if p := at[nl.IFLA_VXLAN_PORT]; len(p) == 2 {
 		t.port = binary.BigEndian.Uint16(p)
 	}
+	if p := at[nl.IFLA_VXLAN_PORT_RANGE]; len(p) == 4 {
+		t.low, t.end = binary.BigEndian.Uint16(p), binary.BigEndian.Uint16(p[2:])
+	}
 	for _, kind := range []uint16{nl.IFLA_VXLAN_LOCAL, nl.IFLA_VXLAN_LOCAL6} {
 		if a, ok := netip.AddrFromSlice(at[kind]); ok && !a.IsUnspecified() {
 			t.local = a
@@ -194,7 +203,7 @@ func (t tunnelState) facts() []string {
 	changing := t.changing
 	local := t.local
 	t = t.lasting()
-	return []string{fmt.Sprintf("VNI %d", t.vni), fmt.Sprintf("local %v", local), fmt.Sprintf("port %d", t.port),
+	return []string{fmt.Sprintf("VNI %d", t.vni), fmt.Sprintf("local %v", local), fmt.Sprintf("port %d", t.port), fmt.Sprintf("source ports from %d to before %d", t.low, t.end),
 		fmt.Sprintf("lower device #%d", t.lower), fmt.Sprintf("remote %v", t.remote), fmt.Sprintf("switches %#x", t.odd),
 		fmt.Sprintf("outer checksums %v, zero ones sent %v, taken %v", t.csum, t.zeroTx, t.zeroRx),
 		fmt.Sprintf("learning %v", changing.learning), fmt.Sprintf("TTL %d", changing.ttl), fmt.Sprintf("TOS %d", changing.tos),

@@ -40,7 +40,7 @@ func spanning(name, about string, self, peer []string, change func(*heddle.Netwo
 }
 
 func clusterHost(name string, mtu int, underlay []string) heddle.Host {
-	h := heddle.Host{Name: name, ID: "id of " + name, MTU: mtu}
+	h := heddle.Host{Name: name, ID: "id of " + name, MTU: mtu, PrivilegedPorts: true}
 	for _, a := range underlay {
 		h.Underlay = append(h.Underlay, netip.MustParseAddr(a))
 	}

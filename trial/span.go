@@ -132,7 +132,7 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 func fabric(c Case, n heddle.Network, self int, v4 bool) *heddle.Fabric {
 	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: heddle.DefaultTunnelPort, Networks: []heddle.Network{n}}
 	for i := range wires {
-		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: heddle.DefaultMTU}
+		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: heddle.DefaultMTU, PrivilegedPorts: true}
 		for _, text := range wires[i] {
 			if a := netip.MustParsePrefix(text).Addr(); a.Is4() == v4 {
 				h.Underlay = append(h.Underlay, a)

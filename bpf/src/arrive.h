@@ -83,6 +83,7 @@ static __always_inline struct ethhdr *ours(struct __sk_buff *skb, const struct w
 struct outer {
 	__u32 src[4];
 	__u32 len; /* of the inner IP packet, by the header */
+	__u16 port; /* that it came from */
 	__u8 ecn;
 };
 
@@ -116,12 +117,14 @@ static __always_inline int arrive(struct __sk_buff *skb, const struct wire *w, c
 	if (!same_mac(in->eth.h_dest, w->mac) || in->udp.check)
 		return missed(0, REASON_LINK);
 	read_outer(eth + 1, &o, six);
+	o.port = bpf_ntohs(in->udp.source);
 	if (!skb->gso_size && (p.len != skb->len - FRONT(six) || o.len != p.len || bpf_ntohs(in->udp.len) != p.len + sizeof *in))
 		return missed(0, REASON_LENGTH);
 	struct place *to = find(p.v6, p.dst, p.v6 ? 128 : 32);
 	if (!to || !to->ifindex || to->flags & (PLACE_HOST | PLACE_BRIDGED))
 		return missed(0, REASON_DESTINATION);
-	if (!sent_by(&p, to, o.src, skb->ifindex, six))
+	/* the stack knows which peers use other ports */
+	if ((__u16)(o.port - SOURCE_LOW) >= SOURCES || !sent_by(&p, to, o.src, skb->ifindex, six))
 		return missed(to->slot, REASON_PEER);
 	if (!fits(skb, &p, to->mtu))
 		return missed(to->slot, REASON_MTU);

@@ -36,6 +36,9 @@ struct tunnel6 {
 #define VXLAN_FLAGS bpf_htonl(0x08000000)
 #define INNER_HEADERS (sizeof(struct ipv6hdr) + sizeof(struct tcphdr))
 #define OUTER_TTL 64
+/* Source ports that tunnels send from: heddle.TunnelSources. */
+#define SOURCE_LOW 512
+#define SOURCES 512
 #define ASK_AFTER 1000000000ULL /* ns; sooner if the answer was that there is no way */
 #define ASK_AGAIN_AFTER 50000000ULL
 
@@ -142,7 +145,7 @@ static __always_inline int send(struct __sk_buff *skb, const struct packet *p, c
 	else
 		outer4((void *)(eth + 1), peer, len, ecn, hash);
 	struct inside *in = data + INSIDE(six);
-	in->udp.source = bpf_htons(32768 + ((hash ^ hash >> 16) & 0x3fff));
+	in->udp.source = bpf_htons(SOURCE_LOW + ((hash ^ hash >> 16) & (SOURCES - 1)));
 	in->udp.dest = peer->port;
 	in->udp.len = bpf_htons(len + sizeof *in);
 	in->udp.check = 0; /* over IPv6, too: RFC 6935 */

@@ -69,7 +69,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 
 // self is this host as other hosts are to see it.
 func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
-	h := heddle.Host{Name: c.Name, Version: heddle.Version}
+	h := heddle.Host{Name: c.Name, PrivilegedPorts: true, Version: heddle.Version}
 	now, err := clock()
 	if err != nil {
 		return h, nil, err

@@ -52,6 +52,9 @@ func peer(f *heddle.Fabric, p heddle.Host, v4 bool, s *heddle.State) {
 	}
 	s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: name, Addr: p.TunnelMAC().LinkLocal(), MAC: p.TunnelMAC()})
 	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "peers" + digit(v4), Match: []string{outer.String()}})
+	if p.PrivilegedPorts {
+		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "privileged" + digit(v4), Match: []string{outer.String()}})
+	}
 	for _, a := range p.Underlay {
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "hosts" + digit(a.Is4()), Match: []string{a.String()}})
 	}

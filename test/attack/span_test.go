@@ -14,14 +14,17 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// spanScene is two hosts that share two networks. The victim, the attacker and
-// one of the other network are on the first host, whose guard is tried.
+// spanScene is two hosts that share three networks, one of them internal. The victim,
+// the attacker and one of the other network are on the first host, whose guard is
+// tried.
 type spanScene struct {
 	eye
 	*span.Cluster
-	net, other              heddle.Network
+	net, other, internal    heddle.Network
 	attacker, victim        *span.Pod
 	remote, stranger        *span.Pod
+	sealed                  *span.Pod  // on the second host, of the internal network
+	third                   netip.Addr // of a host that is away
 	engine                  world.Place
 	first, second           *span.Host
 	mac, macSecond, macWire heddle.MAC
@@ -35,12 +38,16 @@ func newSpanScene(t *testing.T, v4 bool) *spanScene {
 	t.Helper()
 	s := &spanScene{Cluster: span.New(t, v4)}
 	s.first, s.second = s.Hosts[0], s.Hosts[1]
+	s.third = s.ThirdHost().Underlay[0]
 	s.net, s.other = s.Network(t, 1, nil), s.Network(t, 2, nil)
+	s.internal = s.Network(t, 3, func(n *heddle.Network) { n.Internal = true })
 	at := func(host, i int) func(netip.Prefix) netip.Addr {
 		return func(p netip.Prefix) netip.Addr { return span.Addr(p, host, i) }
 	}
 	s.attacker, s.victim = s.Pod(t, "attacker", 0, s.net, at(0, 0)), s.Pod(t, "victim", 0, s.net, at(0, 1))
 	s.remote, s.stranger = s.Pod(t, "remote", 1, s.net, at(1, 0)), s.Pod(t, "stranger", 0, s.other, at(0, 0))
+	s.sealed = s.Pod(t, "sealed", 1, s.internal, at(1, 0))
+	s.second.Sh(t, "ip address add %s dev eth0 nodad", s.elsewhere())
 	s.mac, s.macSecond, s.macWire = hardware(t, s.first.Place, "eth0"), hardware(t, s.second.Place, "eth0"), hardware(t, s.LAN, "br0")
 	s.addEngine(t)
 	s.listen(t)
@@ -167,6 +174,10 @@ func (s *spanScene) control(t *testing.T, a spanAttack) {
 func (s *spanScene) mount(t *testing.T, a spanAttack) (sent uint64, succeeded bool) {
 	t.Helper()
 	came := a.watch(t, s)
+	if a.act != nil {
+		a.act(t, s)
+		return 1, came()
+	}
 	from, frames := a.frames(s)
 	link := "eth0"
 	if from == s.LAN {
@@ -181,7 +192,7 @@ func (s *spanScene) mount(t *testing.T, a spanAttack) (sent uint64, succeeded bo
 }
 
 // unguardedSpan takes the guard of the tunnels away, and of the ways through.
-const unguardedSpan = `for c in tunnel-in tunnel-forward guard-tunnel guard guard-port guard-icmp guard-host input forward; do nft flush chain inet heddle $c; done`
+const unguardedSpan = `for c in tunnel-in tunnel-forward tunnel-leaving guard-tunnel guard guard-port guard-icmp guard-host input forward; do nft flush chain inet heddle $c; done`
 
 // TestSpanAttacks runs the attacks on networks that span hosts over both families,
 // with both families inside, first against the guard, then without it.
@@ -190,18 +201,24 @@ func TestSpanAttacks(t *testing.T) {
 	for name, v4 := range map[string]bool{"over IPv4": true, "over IPv6": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpanScene(t, v4)
-			s.each(t, "guarded", s.guarded)
+			s.each(t, "guarded", spanAttacks(), s.guarded)
+			for _, h := range s.Hosts {
+				h.FastPath(t, false)
+			}
+			s.each(t, "guarded, without the fast path", localAttacks(), s.guarded)
 			s.attacker.Reaches(t, s.remote.Addrs()...)
 			s.first.Sh(t, unguardedSpan)
-			s.each(t, "control", s.control)
+			// who takes in what a user's port sends is the second host
+			s.second.Sh(t, "nft flush chain inet heddle tunnel-in")
+			s.each(t, "control", spanAttacks(), s.control)
 		})
 	}
 }
 
-func (s *spanScene) each(t *testing.T, how string, run func(*testing.T, spanAttack)) {
+func (s *spanScene) each(t *testing.T, how string, all []spanAttack, run func(*testing.T, spanAttack)) {
 	for inner, name := range []string{"IPv4 inside", "IPv6 inside"} {
 		s.inner = inner
-		for _, a := range spanAttacks() {
+		for _, a := range all {
 			if a.only4 && inner != 0 {
 				continue
 			}

@@ -3,6 +3,7 @@ package attack_test
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,17 +27,24 @@ type spanAttack struct {
 	// counted is how many packets the reason counts, if not all that are sent.
 	counted uint64
 	certain string
-	frames  func(s *spanScene) (world.Place, [][]byte)
-	watch   func(t *testing.T, s *spanScene) func() bool
+	// frames are put on a link of the place; act does something else, which is one
+	// packet.
+	frames func(s *spanScene) (world.Place, [][]byte)
+	act    func(t *testing.T, s *spanScene)
+	watch  func(t *testing.T, s *spanScene) func() bool
 }
 
 func spanAttacks() []spanAttack {
-	return append(append(wireAttacks(), peerAttacks()...), podAttacks()...)
+	return slices.Concat(wireAttacks(), peerAttacks(), podAttacks(), localAttacks(), engineAttacks(), []spanAttack{userPort()})
 }
 
-// outer is a VXLAN packet.
+// outer is a VXLAN packet from a port that tunnels use.
 func (s *spanScene) outer(e *layers.Ethernet, src, dst netip.Addr, payload []byte) []byte {
-	return build(append([]gopacket.SerializableLayer{e}, between(src, dst, 5555, heddle.DefaultTunnelPort, payload)...)...)
+	return s.outerFrom(e, src, dst, privileged, payload)
+}
+
+func (s *spanScene) outerFrom(e *layers.Ethernet, src, dst netip.Addr, port uint16, payload []byte) []byte {
+	return build(append([]gopacket.SerializableLayer{e}, between(src, dst, port, heddle.DefaultTunnelPort, payload)...)...)
 }
 
 // inDevice watches for the mark in a host's tunnel device.
@@ -210,8 +218,13 @@ func podAttacks() []spanAttack {
 }
 
 // back is a frame for the second host's tunnel, from a container of the first.
-func (s *spanScene) back() []byte {
-	return datagram(ether(s.first.Record.TunnelMAC(), s.second.Record.TunnelMAC(), kindOf(s.of(s.victim))), s.of(s.victim), s.of(s.remote))
+func (s *spanScene) back() []byte { return s.backTo(s.remote) }
+
+// backTo is one for a container there, from an address of the first host's in its
+// network.
+func (s *spanScene) backTo(p *span.Pod) []byte {
+	src := span.Addr(p.Endpoint.Addrs[s.inner].Masked(), 0, 1)
+	return datagram(ether(s.first.Record.TunnelMAC(), s.second.Record.TunnelMAC(), kindOf(src)), src, s.of(p))
 }
 
 // toSecond is VXLAN of the attacker to the second host, in the name of another.

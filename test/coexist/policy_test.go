@@ -58,7 +58,8 @@ func (l *lab) dropForward(t *testing.T, program string) {
 func (l *lab) theirToolsWork(t *testing.T, p program) {
 	t.Helper()
 	want := []string{"-i hb+", "-i hd+", "-o hb+", "-o hd+"}
-	for i, line := range strings.Split(l.host(t, p.name, "-S", "FORWARD"), "\n")[1:5] {
+	lines := strings.Split(strings.TrimSpace(l.host(t, p.name, "-S", "FORWARD")), "\n")
+	for i, line := range lines[len(lines)-4:] {
 		if line != `-A FORWARD `+want[i]+` -m comment --comment "heddle:admit" -j ACCEPT` {
 			t.Fatalf("%s -S shows as rule %d: %s", p.name, i+1, line)
 		}

@@ -72,7 +72,7 @@ func (c *Cluster) newHost(t testing.TB, i int, v4 bool) *Host {
 	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
 	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
 	h.underlays = []netip.Addr{four, six}
-	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, Underlay: []netip.Addr{six}}
+	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, PrivilegedPorts: true, Underlay: []netip.Addr{six}}
 	if v4 {
 		h.Record.Underlay = []netip.Addr{four, six}
 	}
