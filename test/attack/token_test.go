@@ -15,10 +15,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,18 @@ func (r *realm) stolenKey(i int) *ecdsa.PrivateKey {
 	return key
 }
 
+// stolen is who has a host's key and certificate, out of its state folder.
+func (r *realm) stolen(i int) *thief {
+	r.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dirs[i], "host.crt"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	self := r.hosts[i].Self()
+	return &thief{name: self.Name, id: self.ID, underlay: self.Underlay[0].String(), key: r.stolenKey(i), cert: block.Bytes}
+}
+
 func (h *thief) call(path string, in, out any) error {
 	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
 	if h.cert != nil {
@@ -221,6 +235,15 @@ func tokenAttacks() []ownAttack {
 		{class: "token", name: "a used-up token, by a host that was removed and never appeared", modes: "overlay", mount: returns},
 		{class: "authority", name: "hosts enough that say they are alive, to become keepers of the store", modes: "overlay", mount: elect},
 		{class: "authority", name: "a host's certificate, renewed for another key", modes: "overlay", mount: rekey},
+		{class: "authority", name: "a host's certificate, for the authority's key", modes: "overlay", mount: ask},
+		{class: "authority", name: "a host's certificate, to name the host a keeper of the store", modes: "overlay", mount: nameItself},
+		{class: "authority", name: "a keeper's certificate, to take the place of another keeper", modes: "overlay", mount: displace},
+		{class: "authority", name: "a removed host's certificate, at the store", modes: "overlay", mount: linger},
+		{class: "authority", name: "a removed host's certificate, at the door", modes: "overlay", mount: renewRemoved},
+		{class: "authority", name: "a removed host's watch, which was open before", modes: "overlay", mount: watchOn,
+			limit: "etcd looks at rights when a watch begins: a removed host reads on, and writes nothing, until its connection ends"},
+		{class: "authority", name: "a keeper's state folder, for all there is", modes: "overlay", mount: signAsOperator,
+			limit: "whoever keeps the store has the authority's key and the operator's credential"},
 	}
 }
 
@@ -306,20 +329,142 @@ func elect(t *testing.T, _ string, open bool) bool {
 // rekey has a host's certificate for a while, and renews it for a key that stays.
 func rekey(t *testing.T, _ string, open bool) bool {
 	r := newRealm(t, 2)
-	h := newThief("host2", r.hosts[2].Self().ID, "127.0.0.2")
-	lasting := h.request()
-	h.key = r.stolenKey(2)
-	text, err := os.ReadFile(filepath.Join(r.dirs[2], "host.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, _ := pem.Decode(text)
-	h.cert = block.Bytes
+	lasting := newThief("host2", r.hosts[2].Self().ID, "").request()
+	h := r.stolen(2)
 	if open {
 		lasting = h.request()
 	}
 	var got struct{ Certificate []byte }
 	return r.succeeds(h.call("/v1/renew", map[string]any{"request": lasting, "clock": time.Now()}, &got))
+}
+
+// ask has a host's certificate, and asks for what keepers of the store have.
+func ask(t *testing.T, _ string, open bool) bool {
+	r := newRealm(t, 2)
+	if open {
+		if err := r.operator().Promote(ctx, []string{"host2"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key, err := r.stolen(2).authority(3 * time.Second)
+	return r.succeeds(err) && len(key) > 0
+}
+
+// nameItself writes what an operator writes to name a keeper.
+func nameItself(t *testing.T, _ string, open bool) bool {
+	r := newRealm(t, 2)
+	s := r.hosts[2].Store()
+	if open {
+		s = r.operator().Store()
+	}
+	_, _, err := s.Commit(ctx, store.Change{Put: []store.Entry{{Key: join.KeysPrefix + "hosts/host2/keeper", Value: []byte("{}")}}})
+	return r.succeeds(err)
+}
+
+// displace is named to keep the store, and says that it is where another keeper is:
+// the door would take that one's member for its own that has lost its records.
+func displace(t *testing.T, _ string, open bool) bool {
+	r := newRealm(t, 2)
+	h := r.stolen(2)
+	r.hosts[2].Close() // the attacker has it
+	delete(r.hosts, 2)
+	if err := r.operator().Promote(ctx, []string{"host2"}); err != nil {
+		t.Fatal(err)
+	}
+	if !open {
+		h.underlay = "127.0.0.1"
+	}
+	_, err := h.authority(3 * time.Second)
+	return r.succeeds(err)
+}
+
+// linger reads the store by the certificate of a host that was removed.
+func linger(t *testing.T, _ string, open bool) bool {
+	r := newRealm(t, 2)
+	r.expelUnless(open)
+	_, err := r.hosts[2].Store().Read(ctx, cluster.Prefix)
+	return r.succeeds(err)
+}
+
+// watchOn reads what comes after the host was removed, by a watch from before.
+func watchOn(t *testing.T, _ string, _ bool) bool {
+	r := newRealm(t, 2)
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	events := r.hosts[2].Store().Watch(limited, cluster.Prefix+"networks/")
+	<-events // it is open
+	r.expelUnless(false)
+	secret := store.Entry{Key: cluster.Prefix + "networks/later", Value: []byte("{}")}
+	if _, _, err := r.operator().Store().Commit(ctx, store.Change{Put: []store.Entry{secret}}); err != nil {
+		t.Fatal(err)
+	}
+	for e := range events {
+		if slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == secret.Key }) {
+			return true
+		}
+	}
+	return false
+}
+
+// signAsOperator signs itself an operator's certificate with a keeper's files, and
+// reads what only operators may.
+func signAsOperator(t *testing.T, _ string, _ bool) bool {
+	r := newRealm(t, 1)
+	var pems [2][]byte
+	for i, name := range []string{"ca.crt", "ca.key"} {
+		text, err := os.ReadFile(filepath.Join(r.dirs[1], name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(text)
+		pems[i] = block.Bytes
+	}
+	ca, err := x509.ParseCertificate(pems[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.ParseECPrivateKey(pems[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := newThief("root", "", "").key
+	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, ca, own.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca)
+	s, err := store.Dial(store.Options{Endpoints: []string{"https://127.0.0.1:9479"}, Log: slog.New(slog.DiscardHandler),
+		TLS: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: own}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	got, err := s.Read(limited, join.KeysPrefix)
+	return r.succeeds(err) && len(got.Entries) > 0
+}
+
+// renewRemoved asks for a new one by it.
+func renewRemoved(t *testing.T, _ string, open bool) bool {
+	r := newRealm(t, 2)
+	h := r.stolen(2)
+	r.expelUnless(open)
+	var got struct{ Certificate []byte }
+	return r.succeeds(h.call("/v1/renew", map[string]any{"request": h.request(), "clock": time.Now()}, &got))
+}
+
+// expelUnless removes the second host.
+func (r *realm) expelUnless(open bool) {
+	r.Helper()
+	if open {
+		return
+	}
+	if err := r.operator().Expel(ctx, "host2"); err != nil {
+		r.Fatal(err)
+	}
 }
 
 func (r *realm) succeeds(err error) bool {
