@@ -70,6 +70,8 @@ const (
 	NoCredential    Code = "HDL-8011"
 	NoPath          Code = "HDL-8012"
 	HostAlive       Code = "HDL-8013"
+	OtherKey        Code = "HDL-8014"
+	OpenSecret      Code = "HDL-8015"
 )
 
 var explanations = map[Code]Explanation{
@@ -134,9 +136,11 @@ var explanations = map[Code]Explanation{
 	HostExists:      {Conflict, "host exists", "Another host of the cluster has that name or underlay address, or this one had it before it was installed anew.", "Choose another name with --name, or another address with --underlay; or remove the old host first ('heddle host remove NAME')."},
 	HostRemoved:     {Conflict, "host removed", "An operator removed this host from the cluster and its blocks were given back, so it must not use their addresses any more.", "Detach its endpoints, move its state folder away, and join again with a new token."},
 	BadToken:        {Usage, "bad token", "The token is not one of this cluster, is used up or too old.", "'heddle host token' on a host of the cluster prints a new one."},
-	NoStore:         {Failed, "no store", "The agent runs without a store, so there are no other hosts.", "Start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token T."},
+	NoStore:         {Failed, "no store", "The agent runs without a store, so there are no other hosts.", "Start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE."},
 	NetworkLeaving:  {Conflict, "network is being deleted", "An operator is deleting the network on all hosts.", "Wait, or create it again when it is gone; 'heddle network delete NAME' finishes a deletion that was cut off."},
 	NoCredential:    {Failed, "no operator's credential", "To remove or replace a host takes the operator's credential, which hosts without a vote do not have.", "Call on one of the first hosts ('heddle host list' marks them), or name it with --credential."},
 	NoPath:          {Failed, "no path", "Two hosts have no underlay address of the same family.", "Give both an address of one family with --underlay."},
 	HostAlive:       {Conflict, "host is alive", "The host is connected to the store: to give its blocks to others would take addresses from containers that run.", "Detach its endpoints and stop its agent first; --force removes it all the same."},
+	OtherKey:        {Conflict, "another key", "A host of that name and ID is in the cluster, and has another key. A host is its key from its first join on: no token and no certificate gives its name to another one.", "If it is that host, and its state folder was lost: have an operator remove it ('heddle host remove NAME'), move the state folder away, and join again."},
+	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet; else 'heddle host token --out FILE' makes a new token in a file of its own."},
 }

@@ -29,7 +29,7 @@ func overlayChecks() []Check {
 		{ID: "cluster-clock", Title: "The clock fits the cluster's certificates", Severity: Fail, Looks: "the dates in STATE/cluster/*.crt",
 			Why: "A certificate that is not valid yet is refused by all other hosts.", Remedy: "timedatectl set-ntp true", look: lookClusterClock},
 		{ID: "cluster-certificate", Title: "The cluster's certificates do not expire soon", Severity: Warn, Looks: "the dates in STATE/cluster/*.crt",
-			Why: "The agent renews them long before. One that has expired keeps it from the store; a new one needs a token.", Remedy: "journalctl -u heddled says why it was not renewed; 'heddle host token' on another host, then heddled --join ADDR --token T", look: lookCertificate},
+			Why: "The agent renews them long before. One that has expired keeps it from the store; a new one needs a token.", Remedy: "journalctl -u heddled says why it was not renewed; 'heddle host token' on another host, then heddled --join ADDR --token-file FILE", look: lookCertificate},
 		{ID: "store-reach", Title: "The members of the store are reached", Severity: Warn, Looks: "a TCP connection to each address in STATE/cluster/endpoints",
 			Why: "Without most of them no network and no address block can be changed; traffic goes on.", Remedy: "start heddled on the host that does not answer, or 'heddle host replace OLD NEW'", look: lookStoreReach},
 		{ID: "tunnel-checksums", Title: "Checksums in tunnels are left to the NIC", Severity: Warn, Looks: "the part paths in 'heddle status'",

@@ -2,14 +2,15 @@ package join
 
 import (
 	"context"
+	"crypto"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -33,9 +34,13 @@ type joinReply struct {
 
 // admission is what the store keeps of a host that was let in.
 type admission struct {
-	ID       string       `json:"id"`
+	ID string `json:"id"`
+	// Key is the fingerprint of the host's key; empty if an earlier version let it in.
+	Key      string       `json:"key,omitempty"`
 	Underlay []netip.Addr `json:"underlay"`
 	At       time.Time    `json:"at"`
+	// Token names the token that it came by; empty for the founder.
+	Token string `json:"token,omitempty"`
 }
 
 // answerJoin lets a host in that has a token.
@@ -50,11 +55,15 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if _, _, err := r.token(ctx, q, n.opt.Now()); err != nil { // nothing is done for who has none
 		return nil, err
 	}
+	public, err := requested(q.Request, q.guest.String())
+	if err != nil {
+		return nil, err
+	}
 	k, err := n.memberKeys()
 	if err != nil {
 		return nil, err
 	}
-	cert, err := k.authority.signRequest(q.Request, q.guest.String(), n.opt.Now())
+	cert, err := k.authority.sign(q.guest.String(), public, nil, n.opt.Now(), hostLife)
 	if err != nil {
 		return nil, err
 	}
@@ -62,15 +71,32 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
-	if err := r.admit(ctx, q, n.opt.Now()); err != nil {
+	if err := r.welcome(ctx, q, public, n.opt.Now()); err != nil {
 		n.log.Warn("host not let in", "name", q.Name, "id", q.ID, "error", err)
-		return nil, err
-	}
-	if err := r.grant(ctx, q.guest, false); err != nil {
 		return nil, err
 	}
 	n.log.Info("host let in", "name", q.Name, "id", q.ID)
 	return joinReply{cert.Raw, n.ca.Raw, endpoints}, nil
+}
+
+// welcome records a host and gives it its rights; none are left to one that is
+// removed meanwhile.
+func (r roster) welcome(ctx context.Context, q joinRequest, public crypto.PublicKey, now time.Time) error {
+	key, err := keyPrint(public)
+	if err != nil {
+		return err
+	}
+	if err := r.admit(ctx, q, key, now); err != nil {
+		return err
+	}
+	if err := r.grant(ctx, q.guest, false); err != nil {
+		return err
+	}
+	err = r.stillIn(ctx, q.guest)
+	if errors.Is(err, heddle.HostRemoved.Sentinel()) {
+		err = errors.Join(err, r.revoke(ctx, q.guest.String()))
+	}
+	return err
 }
 
 func (q joinRequest) check(now time.Time) error {
@@ -89,82 +115,59 @@ func (q joinRequest) check(now time.Time) error {
 
 func goodUnderlay(all []netip.Addr) bool {
 	ok := len(all) == 1 || len(all) == 2 && all[0].Is4() != all[1].Is4()
-	return ok && !slices.ContainsFunc(all, func(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() || a.Is4In6() || a.Zone() != "" })
+	return ok && !slices.ContainsFunc(all, func(a netip.Addr) bool {
+		return !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != ""
+	})
 }
 
-// admit checks the token and the name, and records the host: all of it or
-// nothing.
-func (r roster) admit(ctx context.Context, q joinRequest, now time.Time) error {
+// admit checks the token and the host, and records it: all of it or nothing.
+func (r roster) admit(ctx context.Context, q joinRequest, key string, now time.Time) error {
 	for {
-		t, entry, err := r.token(ctx, q, now)
+		t, used, err := r.token(ctx, q, now)
 		if err != nil {
 			return err
 		}
-		name, err := r.admittable(ctx, q.guest)
+		all, at, err := r.admittable(ctx, q.guest, key, q.Underlay)
 		if err != nil {
 			return err
 		}
-		done, err := r.record(ctx, q, t, entry, name, now)
+		a := admission{q.ID, key, q.Underlay, now.UTC(), token{secret: [16]byte(q.Secret)}.label()}
+		if i := slices.IndexFunc(all, func(h admitted) bool { return h.name == q.Name }); i >= 0 {
+			a.At, a.Token = all[i].At, all[i].Token
+		}
+		done, err := r.record(ctx, q.Name, a, t, used, at)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// enrol records the host that founds the cluster.
-func (r roster) enrol(ctx context.Context, g guest, underlay []netip.Addr, now time.Time) error {
-	text, err := json.Marshal(admission{g.ID, underlay, now.UTC()})
+// enrol records the host that founds the cluster: its first keeper.
+func (r roster) enrol(ctx context.Context, g guest, public crypto.PublicKey, underlay []netip.Addr, now time.Time) error {
+	key, err := keyPrint(public)
+	if err != nil {
+		return err
+	}
+	entries, err := admission{ID: g.ID, Key: key, Underlay: underlay, At: now.UTC()}.entries(g.Name)
 	if err == nil {
-		_, _, err = r.store.Commit(ctx, store.Change{Put: []store.Entry{{Key: admittedKey(g.Name), Value: text}}})
+		_, _, err = r.store.Commit(ctx, store.Change{Put: append(entries, named(g.Name, now))})
 	}
 	return err
 }
 
-// record commits an admission, if token and name are still as they were read.
-func (r roster) record(ctx context.Context, q joinRequest, t tokenRecord, used, name store.Entry, now time.Time) (bool, error) {
-	a := admission{q.ID, q.Underlay, now.UTC()}
-	if name.Value != nil {
-		var old admission
-		if err := json.Unmarshal(name.Value, &old); err != nil {
-			return false, err
-		}
-		a.At = old.At
-	}
-	token, err := json.Marshal(t)
+// record commits an admission, if the token is as it was read, and all admissions
+// as they were at a revision.
+func (r roster) record(ctx context.Context, name string, a admission, t tokenRecord, used store.Entry, at int64) (bool, error) {
+	entries, err := a.entries(name)
 	if err != nil {
 		return false, err
 	}
-	admitted, err := json.Marshal(a)
+	text, err := json.Marshal(t)
 	if err != nil {
 		return false, err
 	}
 	done, _, err := r.store.Commit(ctx, store.Change{
-		Require: []store.Condition{{Key: used.Key, Revision: used.Revision}, {Key: name.Key, Revision: name.Revision}},
-		Put:     []store.Entry{{Key: used.Key, Value: token}, {Key: name.Key, Value: admitted}}})
+		Require: []store.Condition{{Key: used.Key, Revision: used.Revision}, {Key: hostsPrefix, Revision: at, Prefix: true}},
+		Put:     append(entries, store.Entry{Key: used.Key, Value: text})})
 	return done, err
-}
-
-// admittable reports whether the name is free, or the host's own already, and
-// returns the record of it.
-func (r roster) admittable(ctx context.Context, g guest) (store.Entry, error) {
-	removed, err := read(ctx, r.store, cluster.Prefix+"removed/"+g.ID)
-	if err != nil {
-		return removed, err
-	}
-	if removed.Value != nil {
-		return removed, cluster.RemovedError(g.Name)
-	}
-	entry, err := read(ctx, r.store, admittedKey(g.Name))
-	if err != nil || entry.Value == nil {
-		return entry, err
-	}
-	var old admission
-	if err := json.Unmarshal(entry.Value, &old); err != nil {
-		return entry, err
-	}
-	if old.ID != g.ID {
-		return entry, heddle.Errorf(heddle.HostExists, "host", g.Name+" is in the cluster, with ID "+old.ID+" and not "+g.ID,
-			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
-	}
-	return entry, nil
 }

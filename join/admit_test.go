@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 	n := h.start(1, nil)
 	h.alive(1)
 	o := must(n.Operator(h.ctx(), nil))
-	brief, _, err := o.Token(h.ctx(), time.Second, 5)
+	brief, _, _, err := o.Token(h.ctx(), time.Second, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := h.open(other, 7); err != nil {
 		t.Fatal(err)
 	}
-	foreign, _, err := must(h.nodes[7].Operator(h.ctx(), nil)).Token(h.ctx(), time.Hour, 5)
+	foreign, _, _, err := must(h.nodes[7].Operator(h.ctx(), nil)).Token(h.ctx(), time.Hour, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestRefusals(t *testing.T) {
 			wantCode(t, err, c.code, c.word)
 			left, _ := filepath.Glob(opt.Dir + "/*")
 			for _, f := range left {
-				if filepath.Base(f) != fileID {
+				if name := filepath.Base(f); name != fileID && name != fileHostKey {
 					t.Errorf("left over: %s", f)
 				}
 			}
@@ -130,7 +130,7 @@ func rights(t *testing.T, h *hosts) {
 	for key, may := range map[string]bool{
 		"/heddle/hosts/host2/x": true, "/heddle/networks/x": true, "/heddle/blocks/n/x": true,
 		"/heddle/hosts/host1/self": false, "/heddle/cluster": false, "/heddle/removed/1": false, MembersKey: false,
-		tokensPrefix + "x": false, voteKey("host2"): false, admittedKey("host1"): false, "/x": false,
+		tokensPrefix + "x": false, keeperKey("host2"): false, admittedKey("host1"): false, AdmittedPrefix + "host2": false, "/x": false,
 	} {
 		done, _, err := s.Commit(h.ctx(), store.Change{Put: []store.Entry{{Key: key, Value: []byte("1")}}})
 		if may && (err != nil || !done) {

@@ -93,9 +93,9 @@ func (a authority) issue(name string, serving []netip.Addr, now time.Time, life 
 	return pair{cert, key}, err
 }
 
-// signRequest certifies the key in a request (PKCS #10) whose name is the one
-// expected.
-func (a authority) signRequest(der []byte, name string, now time.Time) (*x509.Certificate, error) {
+// requested is the key in a request (PKCS #10) whose name is the one expected, and
+// whose sender has the key.
+func requested(der []byte, name string) (crypto.PublicKey, error) {
 	r, err := x509.ParseCertificateRequest(der)
 	if err == nil {
 		err = r.CheckSignature()
@@ -106,7 +106,7 @@ func (a authority) signRequest(der []byte, name string, now time.Time) (*x509.Ce
 	if err != nil {
 		return nil, heddle.Wrap(heddle.BadJSON, "read certificate request of", name, err, "is that program heddled, of this version?")
 	}
-	return a.sign(name, r.PublicKey, nil, now, hostLife)
+	return r.PublicKey, nil
 }
 
 // verify reports whether a certificate is from the authority and for the use,

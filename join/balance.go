@@ -12,31 +12,21 @@ import (
 const (
 	// lookTime bounds a look at the members.
 	lookTime = 10 * time.Second
-	// askedTime is how long a host that was asked may take before another one is,
-	// or a member that never started is taken off.
-	askedTime = 45 * time.Second
+	// startTime is how long a member may take to start before it is taken off. Its
+	// host asks again.
+	startTime = 45 * time.Second
+	// pruneTime is between two looks for users that are no host's.
+	pruneTime = time.Minute
 )
 
-// wanted is how many of the hosts shall keep the store: an odd number, so that
-// as many as possible may fail.
-func wanted(hosts int) int {
-	switch {
-	case hosts >= 5:
-		return 5
-	case hosts >= 3:
-		return 3
-	}
-	return 1
-}
-
-// balancer sees to it that the right number of hosts keep the store. It works on
-// the member that leads, one step at a look.
+// balancer sees to it that the hosts that operators named keep the store, and no
+// others. It works on the member that leads, one step at a look.
 type balancer struct {
 	node *Node
-	// asked is when each host was first seen to be asked and no member, idle when
-	// each member was first seen not to have started.
-	asked map[string]time.Time
-	idle  map[uint64]time.Time
+	// idle is when each member was first seen not to have started.
+	idle map[uint64]time.Time
+	// pruned is when users were last compared with hosts.
+	pruned time.Time
 	// local is there while this host's member leads.
 	local *roster
 }
@@ -91,46 +81,85 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 	if err := r.publish(ctx, s.members); err != nil {
 		return err
 	}
+	if len(s.keepers()) == 0 {
+		return r.adoptKeepers(ctx, s, b.node.opt.Now())
+	}
 	b.watch(s)
-	if err := r.thank(ctx, s); err != nil {
-		return err
+	learners, off := s.next(b.late)
+	if off != nil {
+		return r.dismiss(ctx, *off)
 	}
-	voters, learners := s.split()
-	want := wanted(len(s.hosts))
-	switch {
-	case s.stranger() != nil:
-		return r.dismiss(ctx, *s.stranger())
-	case len(learners) > 0 && b.neverStarted(learners) != nil:
-		m := b.neverStarted(learners)
-		return errors.Join(r.unask(ctx, s.hostOf(*m)), r.dismiss(ctx, *m))
-	case len(s.members) > want:
-		return r.dismiss(ctx, s.surplus())
-	case len(learners) > 0 && learners[len(learners)-1].Name == "":
-		return nil // it is about to start
-	// an even number of votes is no better than one less: learners wait for each
-	// other, but no more than two, for etcd takes few at a time
-	case len(learners) > 1, len(learners) == 1 && (len(voters)%2 == 0 || len(s.members) >= want):
+	if len(learners) > 0 {
 		return r.promote(ctx, learners)
-	case len(s.members) < want:
-		return b.ask(ctx, r, s)
 	}
-	return b.giveUp(ctx, r, "")
+	if time.Since(b.pruned) > pruneTime {
+		b.pruned = time.Now()
+		return r.prune(ctx)
+	}
+	return nil
 }
 
-// watch notes since when hosts and members have kept others waiting.
-func (b *balancer) watch(s state) {
-	asked, idle := map[string]time.Time{}, map[uint64]time.Time{}
-	for _, h := range s.hosts {
-		if h.asked && !s.keeps(h.name) {
-			asked[h.name] = since(b.asked[h.name])
+// next is the step to be taken: learners that are to vote, or a member that is
+// taken off.
+func (s state) next(late func(member) bool) (promote []member, off *member) {
+	var voters, learners []member // of keepers
+	var others []member
+	for _, m := range s.members {
+		h := s.host(m)
+		switch {
+		case m.Learner && (h == nil || !h.keeper || late(m)):
+			return nil, &m
+		case h == nil || !h.keeper:
+			others = append(others, m)
+		case m.Learner:
+			learners = append(learners, m)
+		default:
+			voters = append(voters, m)
 		}
 	}
+	even := len(voters)%2 == 0
+	switch {
+	case len(others) > 0 && len(voters) > 0: // before that, who keeps the store comes first
+		return nil, &others[0]
+	case len(learners) > 0 && learners[len(learners)-1].Name == "":
+		return nil, nil // it is about to start
+	// an even number of votes is no better than one less: learners wait for each
+	// other, but no more than two, for etcd takes few at a time
+	case len(learners) > 1, len(learners) == 1 && even:
+		return learners, nil
+	case len(learners) == 0 && even && len(voters) > 0 && len(voters) == len(s.keepers()):
+		m := s.resting(voters)
+		return nil, &m // it comes back as a learner
+	}
+	return nil, nil
+}
+
+// resting is the voter that gives up its vote where their number is even: one that
+// is away, the one that came last; never the one that decides.
+func (s state) resting(voters []member) member {
+	rank := func(m member) int {
+		host := s.hostOf(m)
+		n := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == host })
+		switch {
+		case host == s.self:
+			return -1
+		case !s.alive(host):
+			n += len(s.hosts)
+		}
+		return n
+	}
+	return slices.MaxFunc(voters, func(a, b member) int { return rank(a) - rank(b) })
+}
+
+// watch notes since when members have kept others waiting.
+func (b *balancer) watch(s state) {
+	idle := map[uint64]time.Time{}
 	for _, m := range s.members {
 		if m.Name == "" {
 			idle[m.ID] = since(b.idle[m.ID])
 		}
 	}
-	b.asked, b.idle = asked, idle
+	b.idle = idle
 }
 
 func since(t time.Time) time.Time {
@@ -140,36 +169,8 @@ func since(t time.Time) time.Time {
 	return t
 }
 
-func (b *balancer) neverStarted(learners []member) *member {
-	for i, m := range learners {
-		if t, ok := b.idle[m.ID]; ok && time.Since(t) > askedTime {
-			return &learners[i]
-		}
-	}
-	return nil
-}
-
-// giveUp asks hosts no more that were asked and did not come in time, but for one.
-func (b *balancer) giveUp(ctx context.Context, r roster, but string) error {
-	for host, t := range b.asked {
-		if host != but && time.Since(t) > askedTime {
-			if err := r.unask(ctx, host); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// ask asks the next host to keep the store; one that did not answer is asked no
-// more.
-func (b *balancer) ask(ctx context.Context, r roster, s state) error {
-	name := s.candidate(b)
-	if err := b.giveUp(ctx, r, name); err != nil {
-		return err
-	}
-	if name == "" || slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name && h.asked }) {
-		return nil
-	}
-	return r.ask(ctx, name)
+// late reports whether a member has not started in time.
+func (b *balancer) late(m member) bool {
+	t, ok := b.idle[m.ID]
+	return ok && time.Since(t) > startTime
 }

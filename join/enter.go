@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/hex"
@@ -29,6 +30,34 @@ func (n *Node) id() (string, error) {
 	return id, n.dir.write(fileID, []byte(id+"\n"))
 }
 
+// key returns the host's key, made and written before it is shown to anybody: a host
+// that did not get its answer asks again with the same one.
+func (n *Node) key() (*ecdsa.PrivateKey, error) {
+	if n.dir.has(fileHostKey) {
+		text, err := n.dir.read(fileHostKey)
+		if err != nil {
+			return nil, err
+		}
+		_, key, err := parse(text)
+		if err == nil && key == nil {
+			err = errors.New("there is no key in it")
+		}
+		if err != nil {
+			return nil, heddle.Wrap(heddle.LedgerBroken, "read", n.dir.path(fileHostKey), err, "restore it from a backup, or move the folder away and join again")
+		}
+		return key, nil
+	}
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	text, err := keyPEM(key)
+	if err != nil {
+		return nil, err
+	}
+	return key, n.dir.write(fileHostKey, text)
+}
+
 // found makes a cluster with this host alone.
 func (n *Node) found(context.Context) error {
 	id, err := n.id()
@@ -41,7 +70,11 @@ func (n *Node) found(context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, err := ca.issue(g.String(), nil, now, hostLife)
+	key, err := n.key()
+	if err != nil {
+		return err
+	}
+	host, err := ca.sign(g.String(), key.Public(), nil, now, hostLife)
 	if err != nil {
 		return err
 	}
@@ -80,14 +113,10 @@ func (n *Node) keepKeys(ca authority, operator pair) error {
 }
 
 // settle writes what a host has got when it entered a cluster, the record last.
-func (n *Node) settle(r record, ca *x509.Certificate, host pair, endpoints []string) error {
-	key, err := keyPEM(host.key)
-	if err != nil {
-		return err
-	}
+func (n *Node) settle(r record, ca, host *x509.Certificate, endpoints []string) error {
 	pin := fingerprint(ca)
 	r.Cluster = hex.EncodeToString(pin[:])
-	if err := errors.Join(n.dir.write(fileAuthority, certPEM(ca)), n.dir.write(fileHostKey, key), n.dir.write(fileHost, certPEM(host.cert)),
+	if err := errors.Join(n.dir.write(fileAuthority, certPEM(ca)), n.dir.write(fileHost, certPEM(host)),
 		n.dir.write(fileEndpoints, []byte(strings.Join(endpoints, "\n")+"\n"))); err != nil {
 		return err
 	}
@@ -95,7 +124,7 @@ func (n *Node) settle(r record, ca *x509.Certificate, host pair, endpoints []str
 }
 
 // join enters a cluster by a token. Until the door has answered, nothing but the
-// host's ID is written.
+// host's ID and key is written.
 func (n *Node) join(ctx context.Context) error {
 	t, err := parseToken(n.opt.Token)
 	if err != nil {
@@ -109,7 +138,7 @@ func (n *Node) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := newKey()
+	key, err := n.key()
 	if err != nil {
 		return err
 	}
@@ -138,7 +167,7 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	n.log.Info("joined", "name", g.Name, "by", address)
-	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, pair{cert, key}, got.Endpoints)
+	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, cert, got.Endpoints)
 }
 
 // knock calls a door that may not be open yet, since hosts start together.

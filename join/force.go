@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
 )
 
 // mayForce reports whether this host may make its member of the store the only
@@ -67,11 +68,34 @@ func (n *Node) forced(ctx context.Context) error {
 		if err := n.ready(ctx); err != nil {
 			return err
 		}
-		n.log.Warn("the store's other members are dropped: this host keeps it alone until others do again")
+		if err := n.keepAlone(ctx); err != nil {
+			return err
+		}
+		n.log.Warn("the store's other members are dropped: this host keeps it alone until an operator names others")
 	}
 	r := n.record
 	r.Forced = n.opt.ForceNew
 	return n.save(r)
+}
+
+// keepAlone takes back the names of the keepers that are dropped.
+func (n *Node) keepAlone(ctx context.Context) error {
+	r, err := n.roster(ctx)
+	if err != nil {
+		return err
+	}
+	all, _, err := r.admissions(ctx)
+	if err != nil {
+		return err
+	}
+	c := store.Change{Put: []store.Entry{named(n.record.Name, n.opt.Now())}}
+	for _, h := range all {
+		if h.keeper && h.name != n.record.Name {
+			c.Delete = append(c.Delete, keeperKey(h.name))
+		}
+	}
+	_, _, err = r.store.Commit(ctx, c)
+	return err
 }
 
 // ready waits until the store on this host serves.

@@ -3,11 +3,12 @@
 // in, the rights they get in the store, and which of them keep it.
 //
 //	tokens/HASH            a token, by the hash of its secret
-//	hosts/NAME/admitted    which host (by ID) has the name's certificate
-//	hosts/NAME/vote        asks the host to become a keeper of the store
+//	hosts/NAME/admitted    which host (by ID and key) has the name's certificate
+//	hosts/NAME/keeper      names the host as a keeper of the store
 //
-// These keys are below KeysPrefix: only the operator may read them, and a host
-// those of its own name. MembersKey lists the keepers; all hosts may read it.
+// These keys are below KeysPrefix: only the operator may write them, and read them,
+// but for a host those of its own name. All hosts may read MembersKey, which lists
+// those that keep the store now, and the copies of admissions below AdmittedPrefix.
 package join
 
 import (
@@ -32,6 +33,8 @@ const (
 	KeysPrefix = "/heddle-keys/"
 	// MembersKey has the members of an embedded store.
 	MembersKey = "/heddle/members"
+	// AdmittedPrefix is where all hosts may read who was let in.
+	AdmittedPrefix = "/heddle/admitted/"
 
 	tokensPrefix = KeysPrefix + "tokens/"
 	hostsPrefix  = KeysPrefix + "hosts/"
@@ -79,9 +82,9 @@ func parseGuest(s string) (guest, bool) {
 	return guest{name, id}, ok && CheckHostName(name) == nil && hostID.MatchString(id)
 }
 
-// admittedKey, voteKey: see the package's comment.
+// admittedKey, keeperKey: see the package's comment.
 func admittedKey(name string) string { return hostsPrefix + name + "/admitted" }
-func voteKey(name string) string     { return hostsPrefix + name + "/vote" }
+func keeperKey(name string) string   { return hostsPrefix + name + "/keeper" }
 
 // urls are the addresses with a port, as URLs of HTTPS.
 func urls(addrs []netip.Addr, port uint16) []string {

@@ -3,7 +3,6 @@ package join
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/cluster"
 )
 
 // renewRequest asks, by the old certificate, for a new one.
@@ -37,21 +35,10 @@ func (n *Node) known(ctx context.Context, r roster, c *x509.Certificate, clock t
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, clock); err != nil {
 		return g, err
 	}
-	entry, err := read(ctx, r.store, admittedKey(g.Name))
-	if err != nil {
-		return g, err
-	}
-	var a admission
-	if entry.Value != nil {
-		err = json.Unmarshal(entry.Value, &a)
-	}
-	if err == nil && a.ID != g.ID {
-		err = cluster.RemovedError(g.Name)
-	}
-	return g, err
+	return g, r.recognise(ctx, g, c)
 }
 
-// answerRenew gives a host a new certificate for its key.
+// answerRenew gives a host a new certificate for its key, and for no other one.
 func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certificate) (any, error) {
 	r, err := n.roster(ctx)
 	if err != nil {
@@ -61,11 +48,22 @@ func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certific
 	if err != nil {
 		return nil, err
 	}
+	public, err := requested(q.Request, g.String())
+	if err != nil {
+		return nil, err
+	}
+	key, err := keyPrint(public)
+	if err != nil {
+		return nil, err
+	}
+	if own, err := keyPrint(c.PublicKey); err != nil || key != own {
+		return nil, otherKey(g)
+	}
 	k, err := n.memberKeys()
 	if err != nil {
 		return nil, err
 	}
-	cert, err := k.authority.signRequest(q.Request, g.String(), n.opt.Now())
+	cert, err := k.authority.sign(g.String(), public, nil, n.opt.Now(), hostLife)
 	if err != nil {
 		return nil, err
 	}

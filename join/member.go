@@ -3,7 +3,6 @@ package join
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/cluster"
 )
 
 // memberRequest asks, by the host's certificate, for what a keeper of the store
@@ -30,8 +29,8 @@ type memberReply struct {
 	Initial map[string]string `json:"initial"`
 }
 
-// answerMember makes a host that was asked to a member of the store. It votes as
-// soon as it has all records.
+// answerMember makes a host that an operator named a member of the store. It votes
+// when it has all records, and the number of votes is odd with it.
 func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certificate) (any, error) {
 	r, err := n.roster(ctx)
 	if err != nil {
@@ -41,18 +40,20 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	if err != nil {
 		return nil, err
 	}
-	vote, err := read(ctx, r.store, voteKey(g.Name))
+	keeper, err := read(ctx, r.store, keeperKey(g.Name))
 	if err != nil {
 		return nil, err
 	}
-	if vote.Value == nil || !goodUnderlay(q.Underlay) {
-		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "nobody asked this host to keep the store")
+	if keeper.Value == nil || !goodUnderlay(q.Underlay) {
+		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "no operator has named this host: 'heddle host promote "+g.Name+"' does")
 	}
 	if err := r.move(ctx, g, q.Underlay); err != nil {
 		return nil, err
 	}
 	own := peerURL(q.Underlay)
+	n.learning.Lock()
 	members, err := r.learn(ctx, g, own)
+	n.learning.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -72,38 +73,35 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	return memberReply{key, operator, initial(members, g.Name, own)}, nil
 }
 
-// move records where a host is now.
+// move records where a host is now: not where another one keeps the store.
 func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error {
-	entry, err := read(ctx, r.store, admittedKey(g.Name))
+	all, _, err := r.admissions(ctx)
 	if err != nil {
 		return err
 	}
-	var a admission
-	if err := json.Unmarshal(entry.Value, &a); err != nil {
+	i := slices.IndexFunc(all, func(h admitted) bool { return h.name == g.Name && h.ID == g.ID })
+	if i < 0 {
+		return cluster.RemovedError(g.Name)
+	}
+	if err := keepersApart(all, g.Name, underlay); err != nil || slices.Equal(all[i].Underlay, underlay) {
 		return err
 	}
-	if slices.Equal(a.Underlay, underlay) {
-		return nil
-	}
-	a.Underlay = underlay
-	text, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	done, _, err := r.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: entry.Key, Revision: entry.Revision}}, Put: []store.Entry{{Key: entry.Key, Value: text}}})
-	if err == nil && !done {
-		err = heddle.Errorf(heddle.StoreDown, "record of", g.Name+" changed meanwhile", "it is tried again")
-	}
-	return err
+	all[i].Underlay = underlay
+	return r.change(ctx, all[i])
 }
 
 // learn makes a host a member without a vote, and returns all members. One that
 // was added and never started is the one; one that started has lost its records
-// if it asks again, and is replaced.
+// if it asks again, and is replaced. They come one by one: a member starts with the
+// list of all there are, or not at all. If two doors let one in at the same moment,
+// one of them is taken off in time, and asks again.
 func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error) {
 	members, err := r.members(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(members, func(m member) bool { return m.Name == "" && !slices.Contains(m.Peers, own) }) {
+		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name+" while another one is about to start", "it is tried again")
 	}
 	for _, m := range members {
 		if !slices.Contains(m.Peers, own) {
@@ -116,9 +114,6 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 			return nil, refusedTo("replace member", m.Name, err)
 		}
 	}
-	if err := r.room(ctx, g.Name, own, members); err != nil {
-		return nil, err
-	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
 		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // that passes
 			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
@@ -129,20 +124,6 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		return nil, err
 	}
 	return members, r.republish(ctx)
-}
-
-// room reports whether the store needs another member. A host that is to replace
-// one is asked while that one is still there.
-func (r roster) room(ctx context.Context, name, own string, members []member) error {
-	hosts, err := r.admissions(ctx)
-	if err != nil {
-		return err
-	}
-	others := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return slices.Contains(m.Peers, own) })
-	if len(others) >= wanted(len(hosts)) {
-		return heddle.Errorf(heddle.StoreDown, "membership of", fmt.Sprintf("%s: %d hosts keep the store already", name, len(others)), "it is tried again")
-	}
-	return nil
 }
 
 // initial are the members' peer URLs by name, the caller's under its own.

@@ -71,6 +71,8 @@ type Node struct {
 	// turn is had by who changes whether the host keeps the store; it is taken
 	// before mu.
 	turn sync.Mutex
+	// learning is had by who adds a member of the store.
+	learning sync.Mutex
 	// mu guards what follows.
 	mu        sync.Mutex
 	record    record

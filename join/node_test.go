@@ -90,7 +90,7 @@ func (h *hosts) stop(i int) {
 func (h *hosts) token(uses int) string {
 	h.Helper()
 	o := must(h.nodes[1].Operator(h.ctx(), nil))
-	text, _, err := o.Token(h.ctx(), time.Hour, uses)
+	text, _, _, err := o.Token(h.ctx(), time.Hour, uses)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -101,6 +101,21 @@ func (h *hosts) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	h.Cleanup(cancel)
 	return ctx
+}
+
+// promote has hosts named as keepers, by one that is.
+func (h *hosts) promote(by int, names ...string) {
+	h.Helper()
+	if err := must(h.nodes[by].Operator(h.ctx(), nil)).Promote(h.ctx(), names); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *hosts) demote(by int, names ...string) {
+	h.Helper()
+	if err := must(h.nodes[by].Operator(h.ctx(), nil)).Demote(h.ctx(), names); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // join lets a host in and marks it alive.

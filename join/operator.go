@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -61,27 +62,28 @@ func (o *Operator) Close() error {
 	return nil
 }
 
-// Token makes a token that lets so many hosts in, for so long.
-func (o *Operator) Token(ctx context.Context, life time.Duration, uses int) (string, time.Time, error) {
+// Token makes a token that lets so many hosts in, for so long. Its name stands in
+// the admissions of the hosts that come by it.
+func (o *Operator) Token(ctx context.Context, life time.Duration, uses int) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
-		return "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
-		return "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
 	}
 	old, err := o.outdated(ctx)
 	if err != nil {
-		return "", time.Time{}, err
+		return "", "", time.Time{}, err
 	}
 	t := newToken(fingerprint(o.node.ca))
-	expires := o.node.opt.Now().Add(life).UTC().Truncate(time.Second)
-	text, err := json.Marshal(tokenRecord{Expires: expires, Uses: uses})
+	expires = o.node.opt.Now().Add(life).UTC().Truncate(time.Second)
+	record, err := json.Marshal(tokenRecord{Expires: expires, Uses: uses})
 	if err != nil {
-		return "", time.Time{}, err
+		return "", "", time.Time{}, err
 	}
 	key := tokensPrefix + t.hash()
-	_, _, err = o.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: key}}, Put: []store.Entry{{Key: key, Value: text}}, Delete: old})
-	return t.String(), expires, err
+	_, _, err = o.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: key}}, Put: []store.Entry{{Key: key, Value: record}}, Delete: old})
+	return t.String(), t.label(), expires, err
 }
 
 // outdated lists tokens, at most a hundred, that expired a week ago: until then a
@@ -101,12 +103,17 @@ func (o *Operator) outdated(ctx context.Context) ([]string, error) {
 	return old, nil
 }
 
-// Expel takes a host's certificate its rights, and the host off the store's
-// members. The host must have been removed from the cluster before.
+// Expel takes a host's certificates their rights, and the host off the store's
+// members. It comes in by no token any more, whether it ever appeared or not.
 func (o *Operator) Expel(ctx context.Context, name string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
+	}
+	if id := s.idOf(name); id != "" {
+		if err := o.outlaw(ctx, name, id); err != nil {
+			return err
+		}
 	}
 	for _, m := range s.members {
 		if s.hostOf(m) == name {
@@ -124,7 +131,18 @@ func (o *Operator) Expel(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	_, _, err = o.store.Commit(ctx, store.Change{DeletePrefix: []string{hostsPrefix + name + "/"}})
+	_, _, err = o.store.Commit(ctx, store.Change{Delete: []string{AdmittedPrefix + name}, DeletePrefix: []string{hostsPrefix + name + "/"}})
+	return err
+}
+
+// outlaw records that a host was removed, if it never appeared and the cluster did
+// not do so.
+func (o *Operator) outlaw(ctx context.Context, name, id string) error {
+	text, err := json.Marshal(map[string]any{"name": name, "at": o.node.opt.Now().UTC()})
+	if err == nil {
+		key := cluster.Prefix + "removed/" + id
+		_, _, err = o.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: key}}, Put: []store.Entry{{Key: key, Value: text}}})
+	}
 	return err
 }
 

@@ -90,7 +90,11 @@ func TestCertificates(t *testing.T) {
 	ca, strange := must(newAuthority(now)), must(newAuthority(now))
 	g := guest{"host1", "0123456789abcdef"}
 	key := must(newKey())
-	cert := must(ca.signRequest(must(request(g.String(), key)), g.String(), now))
+	public := must(requested(must(request(g.String(), key)), g.String()))
+	if must(keyPrint(public)) != must(keyPrint(key.Public())) || must(keyPrint(public)) == must(keyPrint(must(newKey()).Public())) {
+		t.Error("a fingerprint is not that of the key")
+	}
+	cert := must(ca.sign(g.String(), public, nil, now, hostLife))
 	if got, ok := parseGuest(cert.Subject.CommonName); !ok || got != g {
 		t.Errorf("certificate of %v", got)
 	}
@@ -103,11 +107,11 @@ func TestCertificates(t *testing.T) {
 	if verify(ca.cert, cert, x509.ExtKeyUsageServerAuth) == nil {
 		t.Error("a host that keeps no store can pose as one that does")
 	}
-	_, err := ca.signRequest(must(request("root", key)), g.String(), now)
+	_, err := requested(must(request("root", key)), g.String())
 	wantCode(t, err, heddle.BadJSON, "root")
 	csr := must(request(g.String(), key))
 	csr[len(csr)-1] ^= 1
-	_, err = ca.signRequest(csr, g.String(), now)
+	_, err = requested(csr, g.String())
 	wantCode(t, err, heddle.BadJSON)
 	if last := must(ca.sign("x", key.Public(), nil, now.Add(authorityLife-time.Hour), hostLife)); last.NotAfter.After(ca.cert.NotAfter) {
 		t.Error("a certificate outlives its authority")

@@ -61,7 +61,7 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	case !s.has(name):
 		return noHost(name)
 	case last:
-		return heddle.Errorf(heddle.BadArgument, "host", name+" alone keeps the store", "let more hosts join first, until three keep it")
+		return heddle.Errorf(heddle.BadArgument, "host", name+" alone has a vote in the store", "name another host first ('heddle host promote NAME', and then 'heddle host demote "+name+"')")
 	case s.votes(name) && !o.spareInTime(ctx, s, name):
 		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "start the agents of the others first ('heddle host list')")
 	case by == "":
@@ -84,9 +84,9 @@ func (s state) votes(name string) bool {
 
 // spareInTime is spare with patience: a member that has just got its vote may still
 // be busy with what it missed.
-func (o *Operator) spareInTime(ctx context.Context, s state, name string) bool {
+func (o *Operator) spareInTime(ctx context.Context, s state, names ...string) bool {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
-		if o.spare(ctx, s, name) {
+		if o.spare(ctx, s, names) {
 			return true
 		}
 		if ctx.Err() != nil || time.Now().After(end) {
@@ -96,13 +96,13 @@ func (o *Operator) spareInTime(ctx context.Context, s state, name string) bool {
 }
 
 // spare reports whether most of the other voters answer.
-func (o *Operator) spare(ctx context.Context, s state, name string) bool {
+func (o *Operator) spare(ctx context.Context, s state, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	others, up := 0, 0
 	voters, _ := s.split()
 	for _, m := range voters {
-		if s.hostOf(m) == name {
+		if slices.Contains(names, s.hostOf(m)) {
 			continue
 		}
 		others++

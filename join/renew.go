@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/netip"
@@ -83,4 +84,25 @@ func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certif
 		err = verify(n.ca, cert, x509.ExtKeyUsageClientAuth)
 	}
 	return cert, err
+}
+
+// bind has the cluster bind this host to its key, if an earlier version let it in:
+// to a door, a certificate that is renewed says whose the key is.
+func (n *Node) bind(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	e, err := read(ctx, n.store, admittedKey(n.me.Name))
+	if err != nil || e.Value == nil {
+		return err
+	}
+	var a admission
+	if err := json.Unmarshal(e.Value, &a); err != nil || a.Key != "" {
+		return err
+	}
+	host := *n.host.Load()
+	csr, err := request(n.me.String(), host.key)
+	if err != nil {
+		return err
+	}
+	return n.callDoors(ctx, pathRenew, renewRequest{csr, n.opt.Now()}, &renewReply{})
 }

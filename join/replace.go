@@ -9,28 +9,25 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
 )
 
 // Replace has a host keep the store in the place of another one, which is
-// expelled. The new one is asked first, and comes in when the old one's place is
-// free: the balancer would ask another one meanwhile. What was cut off is done
-// when it is called again.
+// expelled: one change names the one and no longer the other. What was cut off is
+// done when it is called again.
 func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
 	}
-	for _, h := range s.hosts {
-		if h.asked && h.name != by && !s.keeps(h.name) {
-			if err := o.unask(ctx, h.name); err != nil {
-				return err
-			}
-		}
+	i := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == by })
+	if i < 0 {
+		return noHost(by)
 	}
-	if !s.keeps(by) {
-		if err := o.ask(ctx, by); err != nil {
-			return err
-		}
+	if err := o.commit(ctx, store.Change{
+		Require: []store.Condition{{Key: admittedKey(by), Revision: s.hosts[i].revision}},
+		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}); err != nil {
+		return err
 	}
 	if err := o.Expel(ctx, name); err != nil {
 		return err
@@ -38,13 +35,14 @@ func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	return o.awaitVote(ctx, by)
 }
 
-// awaitVote waits until the host has a vote in the store.
+// awaitVote waits until the host has a vote in the store, or stands by because the
+// number of keepers is even.
 func (o *Operator) awaitVote(ctx context.Context, name string) error {
 	why := "it is no member of the store yet"
 	for {
 		s, err := o.state(ctx)
 		switch {
-		case err == nil && s.votes(name):
+		case err == nil && (s.votes(name) || s.standsBy(name)):
 			return nil
 		case err == nil && s.keeps(name):
 			why = "it is a member of the store, and has not all of its records yet"
@@ -57,6 +55,12 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// standsBy reports whether a host is the learner that waits for another keeper.
+func (s state) standsBy(name string) bool {
+	voters, learners := s.split()
+	return len(learners) == 1 && learners[0].Name != "" && s.hostOf(learners[0]) == name && len(voters)%2 == 1 && len(voters)+1 == len(s.keepers())
 }
 
 // removed reports whether the cluster has removed a host of that name, and has
@@ -82,14 +86,15 @@ func (r roster) removed(ctx context.Context, name, id string) (bool, error) {
 // resumable reports whether a replacement that was cut off, of a host that does
 // not keep the store any more, can go on.
 func (s state) resumable(name, by string) error {
-	left := slices.DeleteFunc(slices.Clone(s.hosts), func(h admitted) bool { return h.name == name })
+	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return k == name })
 	switch {
 	case !s.has(by):
 		return noHost(by)
-	case s.keeps(by) || len(s.members) < wanted(len(left)):
+	case slices.Contains(left, by) || len(left)%2 == 0:
 		return nil
 	}
-	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already", "use 'heddle host remove "+name+"' if 'heddle host list' still shows it")
+	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already",
+		"use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
 }
 
 func noHost(name string) error {

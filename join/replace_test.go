@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// TestReplace has a keeper replaced by the last of two hosts that wait, though the
-// first one was asked before.
+// TestReplace has a keeper replaced by the host that the operator names, of two
+// that there are.
 func TestReplace(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)
@@ -23,14 +23,13 @@ func TestReplace(t *testing.T) {
 	for i := 2; i <= 5; i++ {
 		h.join(i, token)
 	}
+	h.promote(1, "host2", "host3", "host4", "host5")
 	h.await("five voters", func() bool { return h.voters(1) == 5 })
 	h.join(6, token)
 	h.join(7, token)
 	o := must(h.nodes[1].Operator(h.ctx(), nil))
-	if err := o.ask(h.ctx(), "host6"); err != nil {
-		t.Fatal(err)
-	}
-	h.await("a host that was asked to wait for room", func() bool { return strings.Contains(h.log(6), "5 hosts keep the store already") })
+	q := memberRequest{Underlay: h.nodes[6].opt.Underlay, Clock: time.Now()}
+	wantCode(t, h.nodes[6].callDoors(h.ctx(), pathMember, q, &memberReply{}), heddle.StoreRefused, "host promote host6")
 	brief, cancel := context.WithTimeout(h.ctx(), time.Second)
 	defer cancel()
 	wantCode(t, o.awaitVote(brief, "host6"), heddle.Waited, "host6", "no member of the store yet")

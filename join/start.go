@@ -44,7 +44,7 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	ctx, n.stop = context.WithCancel(context.Background())
 	n.done.Go(func() { n.followMembers(ctx) })
-	n.done.Go(func() { n.followVote(ctx) })
+	n.done.Go(func() { n.followNaming(ctx) })
 	n.done.Go(func() { n.patrol(ctx) })
 	return nil
 }
@@ -127,7 +127,7 @@ func (n *Node) enable(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.enrol(ctx, n.record.guest, n.record.Underlay, n.opt.Now()); err != nil {
+	if err := r.enrol(ctx, n.record.guest, n.host.Load().key.Public(), n.record.Underlay, n.opt.Now()); err != nil {
 		return err
 	}
 	if err := r.enable(ctx, n.record.guest); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/heddle-network/heddle/cluster"
 )
@@ -19,8 +18,8 @@ type state struct {
 	self  string
 }
 
-// state reads members and hosts, in that order: who was asked before a member was
-// taken off is seen to be asked when that one is seen to be gone.
+// state reads members and hosts, in that order: who was named before a member was
+// taken off is seen to be named when that one is seen to be gone.
 func (r roster) state(ctx context.Context) (state, error) {
 	s := state{alive: func(host string) bool {
 		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
@@ -30,7 +29,7 @@ func (r roster) state(ctx context.Context) (state, error) {
 	if s.members, err = r.members(ctx); err != nil {
 		return s, err
 	}
-	if s.hosts, err = r.admissions(ctx); err != nil {
+	if s.hosts, _, err = r.admissions(ctx); err != nil {
 		return s, err
 	}
 	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // the nameless last
@@ -61,96 +60,58 @@ func (s state) hostOf(m member) string {
 	return ""
 }
 
+// host is who has the member's address: a keeper, or else the host that came first.
+// An address that another host says it has as well proves nothing.
 func (s state) host(m member) *admitted {
+	var found *admitted
 	for i, h := range s.hosts {
-		if slices.Contains(m.Peers, peerURL(h.Underlay)) {
-			return &s.hosts[i]
+		if slices.Contains(m.Peers, peerURL(h.Underlay)) && (found == nil || h.keeper && !found.keeper) {
+			found = &s.hosts[i]
 		}
 	}
-	return nil
-}
-
-// stranger is a member on no host of the cluster: its host was removed.
-func (s state) stranger() *member {
-	for i, m := range s.members {
-		if s.hostOf(m) == "" {
-			return &s.members[i]
-		}
-	}
-	return nil
-}
-
-// surplus is the member that goes when there are too many: a learner, one that is
-// away, the one that came last; never the one that decides.
-func (s state) surplus() member {
-	rank := func(m member) int {
-		host := s.hostOf(m)
-		n := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == host })
-		switch {
-		case host == s.self:
-			return -1
-		case m.Learner:
-			n += 2 * len(s.hosts)
-		case !s.alive(host):
-			n += len(s.hosts)
-		}
-		return n
-	}
-	return slices.MaxFunc(s.members, func(a, b member) int { return rank(a) - rank(b) })
+	return found
 }
 
 func (s state) keeps(host string) bool {
 	return slices.ContainsFunc(s.members, func(m member) bool { return s.hostOf(m) == host })
 }
 
-// candidate is the next host to be asked: one that was, and has not had its time,
-// else the first that is connected.
-func (s state) candidate(b *balancer) string {
-	for _, h := range s.hosts {
-		if h.asked && !s.keeps(h.name) && time.Since(b.asked[h.name]) < askedTime {
-			return h.name
-		}
-	}
-	for _, h := range s.hosts {
-		if _, late := b.asked[h.name]; !late && !s.keeps(h.name) && s.alive(h.name) {
-			return h.name
-		}
-	}
-	return ""
-}
-
-// admissions lists all hosts that were let in, in the order in which they came.
-func (r roster) admissions(ctx context.Context) ([]admitted, error) {
+// admissions lists all hosts that were let in, in the order in which they came, as
+// they are at a revision.
+func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 	snap, err := r.store.Read(ctx, hostsPrefix)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	votes := map[string]bool{}
+	keepers := map[string]bool{}
 	var all []admitted
 	for _, e := range snap.Entries {
 		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
-		if what == "vote" {
-			votes[name] = true
+		if what == "keeper" {
+			keepers[name] = true
 		}
 		if what != "admitted" {
 			continue
 		}
-		a := admitted{name: name}
+		a := admitted{name: name, revision: e.Revision}
 		if err := json.Unmarshal(e.Value, &a.admission); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		all = append(all, a)
 	}
 	for i := range all {
-		all[i].asked = votes[all[i].name]
+		all[i].keeper = keepers[all[i].name]
 	}
 	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
-	return all, nil
+	return all, snap.Revision, nil
 }
 
-// admitted is a host that was let in; asked says that it is to keep the store.
+// admitted is a host that was let in; keeper says that an operator named it to keep
+// the store.
 type admitted struct {
 	name string
 	admission
-	asked bool
+	keeper bool
+	// revision is that of the admission's record.
+	revision int64
 }

@@ -2,11 +2,9 @@ package join
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -29,23 +27,40 @@ func (n *Node) followMembers(ctx context.Context) {
 	}
 }
 
-// followVote waits to be asked to keep the store.
-func (n *Node) followVote(ctx context.Context) {
-	key := voteKey(n.me.Name)
-	for e := range n.store.Watch(ctx, hostsPrefix+n.me.Name+"/") {
-		asked := slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key && len(x.Value) > 0 })
-		for wait := time.Second; asked && ctx.Err() == nil; wait = min(2*wait, 15*time.Second) {
-			err := n.becomeMember(ctx)
-			if err == nil || errors.Is(err, heddle.StoreRefused.Sentinel()) || errors.Is(err, heddle.HostRemoved.Sentinel()) {
-				if err != nil {
-					n.log.Warn("not made a member of the store", "error", err)
-				}
-				break
+// followNaming keeps the store while an operator names this host for it: also after
+// its member was taken off, because it had not started in time or the number of
+// votes was even.
+func (n *Node) followNaming(ctx context.Context) {
+	const soon, seldom = time.Second, 15 * time.Second
+	keeper, wait := false, seldom
+	events := n.store.Watch(ctx, hostsPrefix+n.me.Name+"/")
+	for {
+		select {
+		case e, open := <-events:
+			if !open {
+				return
 			}
+			keeper = names(e, keeperKey(n.me.Name), keeper)
+			wait = soon
+		case <-time.After(wait):
+			wait = min(2*wait, seldom)
+		}
+		if !keeper {
+			continue
+		}
+		if err := n.becomeMember(ctx); err != nil && ctx.Err() == nil {
 			n.log.Warn("not a member of the store yet", "error", err)
-			pause(ctx, wait)
 		}
 	}
+}
+
+// names reports whether the key is there after an event, of which it is known
+// whether it was there before.
+func names(e store.Event, key string, before bool) bool {
+	if slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key }) {
+		return true
+	}
+	return before && !e.Snapshot && !slices.Contains(e.Deleted, key)
 }
 
 // becomeMember fetches what a member of the store needs, and starts its server.
@@ -94,6 +109,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 // sees to it that the right hosts keep it.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
+	bound := false
 	served, wait := time.Now(), patrolTime
 	var welcome time.Time
 	b := balancer{node: n}
@@ -104,6 +120,7 @@ func (n *Node) patrol(ctx context.Context) {
 			if err := n.renew(ctx); err != nil {
 				n.log.Warn("certificate not renewed", "error", err)
 			}
+			bound = bound || n.bind(ctx) == nil
 		}
 		if time.Since(served) >= wait {
 			served, wait = time.Now(), min(2*wait, serveTime)

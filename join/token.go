@@ -41,6 +41,9 @@ func (t token) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// label names the token where people read it. It tells nothing of the secret.
+func (t token) label() string { return t.hash()[:12] }
+
 func parseToken(s string) (token, error) {
 	var t token
 	parts := strings.Split(strings.TrimSpace(s), ".")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +64,8 @@ func (n *Node) left() (all []string) {
 	return all
 }
 
-// TestVoters has five hosts join, one after the other, kills and replaces voters,
-// and has the rest come back in another order.
+// TestVoters has hosts join and named as keepers, one after the other, kills and
+// replaces voters, and has the rest come back in another order.
 func TestVoters(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)
@@ -73,13 +74,24 @@ func TestVoters(t *testing.T) {
 	h.await("a second host that only reads and writes", func() bool { return h.voters(1) == 1 && !h.keeps(2) })
 	token := h.token(3)
 	h.join(3, token)
+	h.promote(1, "host2")
+	h.await("a second keeper that stands by", func() bool { return h.roles(1) == "host1=voter host2=learner" && h.keeps(2) })
+	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	if s := must(o.state(h.ctx())); !s.standsBy("host2") || s.standsBy("host1") {
+		t.Error("it does not stand by")
+	}
+	wantCode(t, o.Promote(h.ctx(), []string{"host3", "host9"}), heddle.NoHost, "host9")
+	if got := must(o.state(h.ctx())).keepers(); len(got) != 2 {
+		t.Errorf("half of a change was made: %v", got)
+	}
+	h.promote(1, "host3", "host2")
 	h.await("three voters", func() bool { return h.voters(1) == 3 })
 	h.join(4, token)
 	h.await("four hosts with three voters", func() bool { return h.voters(2) == 3 && !h.keeps(4) })
 
 	// a voter is gone for good, and the fourth host takes its place
 	h.stop(3)
-	o := must(h.nodes[2].Operator(h.ctx(), nil))
+	o = must(h.nodes[2].Operator(h.ctx(), nil))
 	wantCode(t, o.Removable(h.ctx(), "host3", "host2"), heddle.BadArgument, "keeps the store already")
 	wantCode(t, o.Removable(h.ctx(), "host4", "host4"), heddle.BadArgument)
 	wantCode(t, o.Removable(h.ctx(), "host9", ""), heddle.NoHost)
@@ -132,6 +144,7 @@ func TestVoters(t *testing.T) {
 
 	h.stop(4)
 	wantCode(t, o.Removable(h.ctx(), "host1", ""), heddle.StoreDown, "needed")
+	wantCode(t, o.Demote(h.ctx(), []string{"host1"}), heddle.StoreDown, "needed")
 	h.start(4, nil)
 	h.restart(4, 2, 1)
 	h.await("three voters after the restart", func() bool { return h.voters(4) == 3 })
@@ -165,17 +178,35 @@ func (h *hosts) restart(order ...int) {
 	}
 }
 
-// lose removes a voter of three: two hosts need one voter only, and the other one
-// has no keys any more.
+// roles says who keeps the store, in the order of names, as one of the hosts sees it.
+func (h *hosts) roles(by int) string {
+	var all []string
+	for name, role := range h.nodes[by].Roles() {
+		all = append(all, name+"="+role)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// lose removes a voter of three: one of the two keepers that are left stands by, for
+// two votes are no better than one. The one with the vote is demoted: the other one
+// votes in its place first, and the one that was has no keys any more.
 func (h *hosts) lose() {
 	h.Helper()
 	h.stop(4)
 	h.gone(1, 4)
-	h.await("one voter of two hosts", func() bool { return h.keeps(1) != h.keeps(2) })
-	left := 1
-	if h.keeps(1) {
-		left = 2
+	h.await("one voter of two keepers", func() bool {
+		r := h.roles(1)
+		return r == "host1=voter host2=learner" || r == "host1=learner host2=voter"
+	})
+	left := 2
+	if h.nodes[1].Roles()["host1"] == "voter" {
+		left = 1
 	}
+	h.await("both to have what keepers have", func() bool { return h.keeps(1) && h.keeps(2) })
+	wantCode(h.T, must(h.nodes[left].Operator(h.ctx(), nil)).Demote(h.ctx(), []string{"host1", "host2"}), heddle.BadArgument, "nobody")
+	h.demote(left, fmt.Sprintf("host%d", left))
+	h.await("one keeper", func() bool { return h.roles(3-left) == fmt.Sprintf("host%d=voter", 3-left) && !h.keeps(left) })
 	n := h.nodes[left]
 	h.await("its keys to go", func() bool { return len(n.left()) == 0 })
 	_, err := n.Operator(h.ctx(), nil)
@@ -186,7 +217,7 @@ func (h *hosts) lose() {
 	if err != nil {
 		h.Fatal(err)
 	}
-	if _, _, err := o.Token(h.ctx(), time.Hour, 1); err != nil {
+	if _, _, _, err := o.Token(h.ctx(), time.Hour, 1); err != nil {
 		h.Error(err)
 	}
 	if err := o.Close(); err != nil {

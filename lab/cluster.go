@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,19 +37,60 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	if len(others) == 0 {
 		return nil
 	}
-	token, err := first.token(ctx, len(others))
+	token, err := first.heddle(ctx, "host", "token", "--uses", strconv.Itoa(len(others)))
 	if err != nil {
 		return heddle.Wrap(heddle.LabFailed, "take a token from", first.Name, err, "")
 	}
-	// One after the other: each that votes changes the members.
 	for _, h := range others {
 		l.Topology.Progress("joining " + h.Name)
+		file, err := h.PutToken(ctx, token)
+		if err != nil {
+			return err
+		}
 		n := l.Topology.findNode(first.Name)
-		if err := l.startMember(ctx, h, "--join", n.address().String(), "--token", token); err != nil {
+		if err := l.startMember(ctx, h, "--join", n.address().String(), "--token-file", file); err != nil {
 			return err
 		}
 	}
+	if names := Keepers(others); len(names) > 0 {
+		if _, err := first.heddle(ctx, append([]string{"host", "promote"}, names...)...); err != nil {
+			return heddle.Wrap(heddle.LabFailed, "have the store kept by", strings.Join(names, ", "), err, "")
+		}
+	}
 	return nil
+}
+
+// Keepers are those of the hosts that join a first one that are to keep the store
+// beside it: of three hosts and more three keep it, of five and more five.
+func Keepers(joined []*Host) []string {
+	var names []string
+	for _, h := range joined {
+		names = append(names, h.Name)
+	}
+	switch n := len(joined) + 1; {
+	case n >= 5:
+		return names[:4]
+	case n >= 3:
+		return names[:2]
+	}
+	return nil
+}
+
+// tokenFile is where a host has the token that it joins by.
+const tokenFile = "/run/heddle-join.token"
+
+// PutToken writes a token to a file in the host that its agent alone can read, and
+// returns the path there.
+func (h *Host) PutToken(ctx context.Context, token string) (string, error) {
+	cmd, err := h.Command(ctx, "sh", "-c", "umask 077; rm -f "+tokenFile+"; cat >"+tokenFile)
+	if err != nil {
+		return "", err
+	}
+	cmd.Stdin = strings.NewReader(token)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", heddle.Wrap(heddle.LabFailed, "write a token in", h.Name, fmt.Errorf("%w: %s", err, out), "")
+	}
+	return tokenFile, nil
 }
 
 // startMember starts an agent with its own arguments after the cluster's.
@@ -57,10 +99,10 @@ func (l *Lab) startMember(ctx context.Context, h *Host, args ...string) error {
 	return h.StartAgent(ctx, slices.Concat(args, l.Topology.findNode(h.Name).Agent.Args)...)
 }
 
-// token asks the host's agent for a token for so many others, with the heddle beside the agent.
-// An agent that answers may still have to find its store's leader, hence the
+// heddle runs the heddle beside the host's agent about that, and returns what it
+// prints. An agent that answers may still have to find its store's leader, hence the
 // patience.
-func (h *Host) token(ctx context.Context, uses int) (string, error) {
+func (h *Host) heddle(ctx context.Context, args ...string) (string, error) {
 	s, err := h.agentSpec()
 	if err != nil {
 		return "", err
@@ -68,7 +110,7 @@ func (h *Host) token(ctx context.Context, uses int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience(tokenTime))
 	defer cancel()
 	for {
-		cmd, err := h.Command(ctx, filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket, "host", "token", "--uses", strconv.Itoa(uses))
+		cmd, err := h.Command(ctx, append([]string{filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket}, args...)...)
 		if err != nil {
 			return "", err
 		}
@@ -76,11 +118,11 @@ func (h *Host) token(ctx context.Context, uses int) (string, error) {
 		var words bytes.Buffer
 		cmd.Stderr = &words
 		out, err := cmd.Output()
-		if token := strings.TrimSpace(string(out)); err == nil && token != "" {
-			return token, nil
+		if text := strings.TrimSpace(string(out)); err == nil && text != "" {
+			return text, nil
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
-			return "", errors.New("'heddle host token' prints none: " + strings.TrimSpace(words.String()))
+			return "", errors.New("'heddle " + strings.Join(args, " ") + "' fails: " + strings.TrimSpace(words.String()))
 		}
 	}
 }

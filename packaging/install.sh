@@ -9,7 +9,8 @@
 #	                            runtimes look in one or the other
 #	PREFIX/lib/heddle           purge
 #	PREFIX/lib/systemd/network  keeps systemd-networkd and udev off our links
-#	/etc/heddle/heddled.yaml    only if there is none
+#	/etc/heddle/heddled.yaml    only if there is none; for root alone: it may hold a
+#	                            token
 #	PREFIX/share                completions, man pages, heddle/cni, heddle/lxc,
 #	                            heddle/networkd
 #
@@ -114,7 +115,9 @@ for f in "$work"/man/*.gz; do
 	put 0644 "$share/man/man${section##*.}/${f##*/}" <"$f"
 done
 
-[ -e "$DESTDIR/etc/heddle/heddled.yaml" ] || write 0644 /etc/heddle/heddled.yaml <"$here/heddled.yaml"
+[ -e "$DESTDIR/etc/heddle/heddled.yaml" ] || write 0600 /etc/heddle/heddled.yaml <"$here/heddled.yaml"
+# it may hold a token, and an older version installed it for all to read
+if grep -qs '^token:' "$DESTDIR/etc/heddle/heddled.yaml"; then chmod go-rwx "$DESTDIR/etc/heddle/heddled.yaml"; fi
 
 # what an older version had and this one has not
 if [ -e "$DESTDIR$list" ]; then

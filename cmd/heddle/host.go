@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,77 +14,51 @@ import (
 
 func newHost(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "host", Short: "Hosts: the cluster that this host belongs to", GroupID: groupNetworks},
-		newHostList(s), newHostToken(s), newHostRemove(s), newHostReplace(s))
+		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s))
 }
 
 func newHostList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: takes(),
 		Short: "List the hosts of the cluster",
-		Long: `list shows the hosts of the cluster. The role is the host's in the store: its
-leader, a voter, a learner that is about to become one, or a client. A host is
-away while its agent is not connected to the store.`,
+		Long: `list shows the hosts that were let into the cluster. The role is the host's in
+the store: its leader, a voter, a learner that has no vote (yet), or a client. A
+host is away while its agent is not connected to the store, and absent if it has
+never appeared. Key is the fingerprint of its key, the first 16 of 64 digits;
+token names the token that it came by. -o json has all of it.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return s.emit("HostList", listOf(all), func(w io.Writer) error { return s.clusterTable(w, all) })
+			return s.emit("HostList", listOf(all), func(w io.Writer) error {
+				s.adviseOnKeepers(all)
+				return s.clusterTable(w, all)
+			})
 		},
 	}
 }
 
 func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
-	colours := map[string]string{"alive": green, "away": red}
+	colours := map[string]string{"alive": green, "away": red, "absent": yellow}
 	var rows [][]string
 	for _, h := range all {
 		name := h.Name
 		if h.Self {
 			name += " (this host)"
 		}
-		rows = append(rows, []string{name, joined(h.Underlay), h.Role, s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), h.Version})
+		rows = append(rows, []string{name, joined(h.Underlay), h.Role, s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), letIn(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
 	}
-	return writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "version"}, rows)
+	return writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "let in", "token", "key", "version"}, rows)
 }
 
-func newHostToken(s *session) *cobra.Command {
-	life, q, file := 24*time.Hour, client.TokenRequest{Uses: 1}, ""
-	cmd := &cobra.Command{
-		Use: "token", Args: takes(),
-		Short: "Make a token that lets a host into the cluster",
-		Long: `token prints a token. The new host's agent is started with it and the address of
-a host that keeps the store:
-
-  heddled --join ADDR --token TOKEN
-
-Who has the token can join: keep it as a password. The store has its hash only.`,
-		Example: "  heddle host token\n  heddle host token --ttl 1h --uses 5",
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if life < time.Second {
-				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give a second or more, such as 24h")
-			}
-			q.Seconds = int64(life / time.Second)
-			if q.Credential, err = credential(file); err != nil {
-				return err
-			}
-			t, err := s.client().HostToken(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			return s.emit("Token", t, func(w io.Writer) error {
-				if len(t.Join) > 0 && isTerminal(s.stdout) {
-					s.note("until %s: heddled --join %s --token …", moment(t.Expires), t.Join[0])
-				}
-				_, err := fmt.Fprintln(w, t.Token)
-				return err
-			})
-		},
+// letIn is when the host was let in, if that is known.
+func letIn(h client.HostStatus) string {
+	if h.Admitted.IsZero() {
+		return ""
 	}
-	cmd.Flags().DurationVar(&life, "ttl", life, "how long the token lets hosts in")
-	cmd.Flags().IntVar(&q.Uses, "uses", q.Uses, "how many hosts it lets in")
-	credentialFlag(cmd, &file)
-	return cmd
+	return moment(h.Admitted)
 }
 
 func newHostRemove(s *session) *cobra.Command {
@@ -93,9 +66,10 @@ func newHostRemove(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm"}, Args: takes("NAME"), ValidArgsFunction: s.completes(s.hostNames),
 		Short: "Remove a host that does not come back",
-		Long: `remove takes a host out of the cluster for good: its certificate is refused from
+		Long: `remove takes a host out of the cluster for good: its certificates are refused from
 then on, and its address blocks go to other hosts. It must be down, or cut off
-for good: its containers' addresses are given out again.`,
+for good: its containers' addresses are given out again. So is a host removed that
+was let in and has never appeared.`,
 		Example: "  heddle host remove host3\n  heddle host remove host3 --credential operator.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Name = args[0]
@@ -119,7 +93,8 @@ func newHostReplace(s *session) *cobra.Command {
 		Use: "replace OLD NEW", Args: takes("OLD", "NEW"), ValidArgsFunction: s.completes(s.hostNames, s.hostNames),
 		Short: "Replace a host that keeps the store by another one",
 		Long: `replace removes the host OLD, which kept the store and does not come back, and
-has the host NEW, which is in the cluster already, keep it in OLD's place.`,
+has the host NEW, which is in the cluster already, keep it in OLD's place: NEW is
+named as 'heddle host promote' does.`,
 		Example: "  heddle host replace host2 host4",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Name, q.By = args[0], args[1]

@@ -29,7 +29,7 @@ called host1, host2, …, know each other by name, and outlive the command. The
 agent of each host is heddled, from the folder of this program.
 
 With --store embedded the agents form a cluster: that of host1 makes it, the
-others join.
+others join; of three and more three keep the store, of five and more five.
 
 With --machines 6.1 the hosts are virtual machines with that stock kernel of
 Debian's: 'make vm-kernels' fetches them, QEMU and virtiofsd run them.

@@ -45,6 +45,9 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 		return nil, err
 	}
 	known := c.belongs()
+	if c.tokenUnused != nil {
+		log.Warn("the token is not used: this host belongs to its cluster already", "error", c.tokenUnused)
+	}
 	m := &company{name: self.Name}
 	if external {
 		m.store, err = c.dial(endpoints, clear, log)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 
@@ -30,20 +31,28 @@ type config struct {
 	LogFormat    string `json:"logFormat,omitempty"`
 	FastPath     string `json:"fastPath,omitempty"`
 
-	Store      string `json:"store,omitempty"`
-	StoreCA    string `json:"storeCA,omitempty"`
-	StoreCert  string `json:"storeCert,omitempty"`
-	StoreKey   string `json:"storeKey,omitempty"`
-	Join       string `json:"join,omitempty"`
+	Store     string `json:"store,omitempty"`
+	StoreCA   string `json:"storeCA,omitempty"`
+	StoreCert string `json:"storeCert,omitempty"`
+	StoreKey  string `json:"storeKey,omitempty"`
+	Join      string `json:"join,omitempty"`
+	// Token is out of the file, where others cannot read that; TokenFile is a path,
+	// or "-" for standard input.
 	Token      string `json:"token,omitempty"`
+	TokenFile  string `json:"tokenFile,omitempty"`
 	Underlay   string `json:"underlay,omitempty"`
 	TunnelPort uint16 `json:"tunnelPort,omitempty"`
 	// ForceNewStore is for one start, so the file cannot have it.
 	ForceNewStore bool `json:"-"`
+	// TokenFD is a descriptor that the token is read from, or -1.
+	TokenFD int `json:"-"`
+	// tokenShown is why the file's token may be known to others, tokenUnused why the
+	// host goes without one.
+	tokenShown, tokenUnused error
 }
 
 func defaults() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -56,9 +65,11 @@ func newCommand(run func(context.Context, config) error) *cobra.Command {
 when it stops, and takes it up again when it starts.
 
 With a store it shares networks with other hosts. The first host founds a cluster
-with --store embedded; the others --join it with a --token, which 'heddle host
-token' prints. A host that belongs to a cluster goes on with it, with or without
-these flags, unless it is told --store none. An etcd that is there already is used
+with --store embedded; the others --join it with a token, which 'heddle host token
+--out FILE' makes there. It is read from --token-file or --token-fd, or from the
+configuration (token, tokenFile), and refused where others than its owner can read
+it. A host that belongs to a cluster goes on with it, with or without these flags,
+unless it is told --store none. An etcd that is there already is used
 with --store etcd://HOST:PORT,… and its certificates (etcd+insecure:// without).
 
 An embedded store that has lost most of its members for good goes on from one that
@@ -67,9 +78,9 @@ hosts and networks. The dropped must not start again before that.
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
-storeKey, join, token, underlay and tunnelPort; flags win over it.`,
+storeKey, join, token, tokenFile, underlay and tunnelPort; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
-			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token hdl1.….…\n" +
+			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
 			"  heddled --store embedded --force-new-store",
 		Version:       heddle.Version,
 		Args:          cobra.NoArgs,
@@ -85,7 +96,7 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 				"docker-host": {&c.DockerHost, &flags.DockerHost}, "docker-driver": {&c.DockerDriver, &flags.DockerDriver},
 				"log-level": {&c.LogLevel, &flags.LogLevel}, "log-format": {&c.LogFormat, &flags.LogFormat},
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
-				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token": {&c.Token, &flags.Token},
+				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath},
 			} {
 				if cmd.Flags().Changed(name) {
@@ -95,8 +106,21 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 			if cmd.Flags().Changed("tunnel-port") {
 				c.TunnelPort = flags.TunnelPort
 			}
-			c.ForceNewStore = flags.ForceNewStore
+			c.ForceNewStore, c.TokenFD = flags.ForceNewStore, flags.TokenFD
+			if cmd.Flags().Changed("token") {
+				return heddle.Errorf(heddle.OpenSecret, "--token", "on the command line: every user of this host can read it in the list of processes",
+					"'heddle host token --out FILE' writes a new one to a file, which --token-file FILE takes")
+			}
+			if cmd.Flags().Changed("token-file") || cmd.Flags().Changed("token-fd") { // over the file's
+				c.Token, c.tokenShown = "", nil
+			}
+			if cmd.Flags().Changed("token-fd") && !cmd.Flags().Changed("token-file") {
+				c.TokenFile = ""
+			}
 			if err := c.checkStore(); err != nil {
+				return err
+			}
+			if err := c.takeToken(); err != nil {
 				return err
 			}
 			if c.FastPath != "auto" && c.FastPath != "off" {
@@ -123,7 +147,10 @@ storeKey, join, token, underlay and tunnelPort; flags win over it.`,
 	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")
 	f.StringVar(&flags.StoreKey, "store-key", "", "file with the key of --store-cert")
 	f.StringVar(&flags.Join, "join", "", "underlay address of a host of the cluster to join")
-	f.StringVar(&flags.Token, "token", "", "token of the cluster to join ('heddle host token')")
+	f.StringVar(&flags.TokenFile, "token-file", "", "`file` with a token of the cluster to join ('heddle host token'), which only its owner can read; - for standard input")
+	f.IntVar(&flags.TokenFD, "token-fd", -1, "open file descriptor to read that token from")
+	f.StringVar(&flags.Token, "token", "", "refused: others could read it")
+	_ = f.MarkHidden("token") // it is told what to do instead
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", heddle.DefaultTunnelPort, "UDP port of the tunnels of a cluster that this host founds")
@@ -135,12 +162,20 @@ func load(file string) (config, error) {
 	if file == "" {
 		return c, nil
 	}
-	data, err := os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
 	}
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
 		return c, heddle.Wrap(heddle.BadArgument, "parse configuration", file, err, "see 'heddled --help' for the keys")
+	}
+	if c.Token != "" {
+		c.tokenShown = closed(f, "token in the configuration,", file)
 	}
 	return c, nil
 }

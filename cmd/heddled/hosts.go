@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -20,7 +21,7 @@ const removalTime = 90 * time.Second
 type hosts struct{ *company }
 
 // List implements api.Hosts.
-func (h hosts) List() []client.HostStatus {
+func (h hosts) List(ctx context.Context) []client.HostStatus {
 	v := h.cluster.View()
 	health := h.cluster.Health()
 	roles := h.roles(health)
@@ -41,7 +42,23 @@ func (h hosts) List() []client.HostStatus {
 		}
 		all = append(all, s)
 	}
+	if h.node != nil {
+		all = admitted(all, h.node.Admitted(ctx))
+	}
 	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// admitted tells of all hosts how they were let in, also of those that have not
+// appeared since.
+func admitted(all []client.HostStatus, in []join.Admission) []client.HostStatus {
+	for _, a := range in {
+		i := slices.IndexFunc(all, func(h client.HostStatus) bool { return h.Name == a.Name })
+		if i < 0 {
+			i, all = len(all), append(all, client.HostStatus{Name: a.Name, ID: a.ID, Underlay: a.Underlay, Role: "client", State: "absent"})
+		}
+		all[i].Admitted, all[i].Token, all[i].Key = a.At, a.Token, a.Key
+	}
 	return all
 }
 
@@ -70,9 +87,48 @@ func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, 
 	if err != nil {
 		return client.Token{}, err
 	}
-	text, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses)
-	t := client.Token{Token: text, Expires: expires, Uses: q.Uses, Join: h.node.Doors()}
+	text, name, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses)
+	t := client.Token{Token: text, Name: name, Expires: expires, Uses: q.Uses, Join: h.node.Doors()}
 	return t, errors.Join(err, o.Close())
+}
+
+// Keepers implements api.Hosts.
+func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
+	if h.node == nil {
+		return heddle.Errorf(heddle.NoStore, "keepers", "are of an embedded store", "the members of an external etcd are managed by etcdctl")
+	}
+	if (len(q.Promote) == 0) == (len(q.Demote) == 0) {
+		return heddle.Errorf(heddle.BadArgument, "keepers", "to promote or to demote", "name hosts for the one or the other")
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	if err != nil {
+		return err
+	}
+	if len(q.Promote) > 0 {
+		err = o.Promote(ctx, q.Promote)
+	} else {
+		err = o.Demote(ctx, q.Demote)
+	}
+	return errors.Join(err, o.Close())
+}
+
+// part tells who keeps the store, and what might be done about it.
+func (h hosts) part() heddle.PartStatus {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	all := h.List(ctx)
+	if advice := client.AdviceOnKeepers(all); advice != "" {
+		return heddle.PartStatus{Name: "keepers", State: "warn", Detail: advice}
+	}
+	var names []string
+	for _, s := range all {
+		if s.Role != "client" {
+			names = append(names, s.Name)
+		}
+	}
+	return heddle.PartStatus{Name: "keepers", State: "ok", Detail: strings.Join(names, ", ")}
 }
 
 // Remove implements api.Hosts.

@@ -75,6 +75,9 @@ func serve(ctx context.Context, c config, company *company, log *slog.Logger) er
 	}
 	server := api.NewServer(a, log)
 	server.HandleHosts(company.hosts())
+	if company != nil && company.node != nil {
+		a.Show(hosts{company}.part)
+	}
 	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
 	socket := filepath.Join(c.RunDir, "heddle.sock")
 	l, err := api.Listen(socket, c.SocketGroup)

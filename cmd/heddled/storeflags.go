@@ -57,10 +57,10 @@ func (c config) checkStore() error {
 	switch {
 	case c.Store != "" && c.Store != storeNone && c.Store != storeEmbedded && !external:
 		return wrongFlag("--store", c.Store, "give none, embedded, or etcd://HOST:PORT,…")
-	case (c.Join != "" || c.Token != "") && (external || c.Store == storeNone):
-		return wrongFlag("--join and --token", "with --store "+c.Store, "they are for an embedded store; leave them or --store out")
-	case (c.Join != "") != (c.Token != "") && !c.belongs():
-		return wrongFlag("--join and --token", "one without the other", "give both; 'heddle host token' on a host of the cluster prints a token")
+	case (c.Join != "" || c.hasToken()) && (external || c.Store == storeNone):
+		return wrongFlag("--join and a token", "with --store "+c.Store, "they are for an embedded store; leave them or --store out")
+	case (c.Join != "") != c.hasToken() && !c.belongs():
+		return wrongFlag("--join and --token-file", "one without the other", "give both; 'heddle host token --out FILE' on a host of the cluster makes a token")
 	case c.ForceNewStore && !(c.embedded() && c.belongs()):
 		return wrongFlag("--force-new-store", "without an embedded store on this host", "give it to a host that keeps one ('heddle host list')")
 	case files && (!external || clear):

@@ -28,12 +28,16 @@ func TestStoreFlags(t *testing.T) {
 	if err := os.WriteFile(joined+"/cluster/host.json", []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	secret := joined + "/token"
+	if err := os.WriteFile(secret, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, embedded := range map[string]bool{
-		"":                           false,
-		"--store none":               false,
-		"--store embedded":           true,
-		"--join 192.0.2.1 --token x": true,
-		"--store embedded --join 192.0.2.1 --token x":                     true,
+		"":                 false,
+		"--store none":     false,
+		"--store embedded": true,
+		"--join 192.0.2.1 --token-file " + secret:                         true,
+		"--store embedded --join 192.0.2.1 --token-file " + secret:        true,
 		"--store etcd://192.0.2.1:2379,[2001:db8::1]:2379 --store-ca a":   false,
 		"--store etcd+insecure://192.0.2.1:2379":                          false,
 		"--store etcd://192.0.2.1:2379 --store-cert a --store-key b":      false,
@@ -51,16 +55,17 @@ func TestStoreFlags(t *testing.T) {
 		}
 	}
 	for line, word := range map[string]string{
-		"--store redis":                           "none, embedded",
-		"--store etcd://192.0.2.1":                "ports",
-		"--store etcd://":                         "ports",
-		"--join 192.0.2.1":                        "one without the other",
-		"--token x":                               "one without the other",
-		"--store none --join 192.0.2.1 --token x": "--join",
-		"--store etcd://192.0.2.1:1 --join 192.0.2.1 --token x": "--join",
-		"--store embedded --store-ca a":                         "external etcd",
-		"--store etcd+insecure://192.0.2.1:1 --store-ca a":      "external etcd",
-		"--store etcd://192.0.2.1:1 --store-cert a":             "both files",
+		"--store redis":            "none, embedded",
+		"--store etcd://192.0.2.1": "ports",
+		"--store etcd://":          "ports",
+		"--join 192.0.2.1":         "one without the other",
+		"--token-file x":           "one without the other",
+		"--token-fd 0":             "one without the other",
+		"--store none --join 192.0.2.1 --token-file x":               "--join",
+		"--store etcd://192.0.2.1:1 --join 192.0.2.1 --token-file x": "--join",
+		"--store embedded --store-ca a":                              "external etcd",
+		"--store etcd+insecure://192.0.2.1:1 --store-ca a":           "external etcd",
+		"--store etcd://192.0.2.1:1 --store-cert a":                  "both files",
 		"--tunnel-port 0":                                      "65535",
 		"--force-new-store --store embedded":                   "embedded store on this host",
 		"--force-new-store --store none --state-dir " + joined: "embedded store on this host",

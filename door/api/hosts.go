@@ -10,19 +10,20 @@ import (
 
 // Hosts is what an agent with a store does about the hosts of its cluster.
 type Hosts interface {
-	List() []client.HostStatus
+	List(context.Context) []client.HostStatus
 	Token(context.Context, client.TokenRequest) (client.Token, error)
 	Remove(context.Context, client.RemovalRequest) error
+	Keepers(context.Context, client.KeepersRequest) error
 }
 
 // HandleHosts adds the calls about other hosts. Without a store, h is nil, and
 // the calls are answered with heddle.NoStore.
 func (s *Server) HandleHosts(h Hosts) {
-	s.mux.HandleFunc("GET "+client.PathHosts, reply(func(*http.Request) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathHosts, reply(func(r *http.Request) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
-		return h.List(), nil
+		return h.List(r.Context()), nil
 	}))
 	s.mux.HandleFunc("POST "+client.PathHostToken, take(func(ctx context.Context, q client.TokenRequest) (any, error) {
 		if h == nil {
@@ -36,8 +37,14 @@ func (s *Server) HandleHosts(h Hosts) {
 		}
 		return struct{}{}, h.Remove(ctx, q)
 	}))
+	s.mux.HandleFunc("POST "+client.PathKeepers, take(func(ctx context.Context, q client.KeepersRequest) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return struct{}{}, h.Keepers(ctx, q)
+	}))
 }
 
 func noStore() error {
-	return heddle.Errorf(heddle.NoStore, "agent", "of this host alone", "start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token T")
+	return heddle.Errorf(heddle.NoStore, "agent", "of this host alone", "start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE")
 }

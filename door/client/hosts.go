@@ -16,7 +16,8 @@ type HostStatus struct {
 	// Role in the store: "leader", "voter", "learner", or "client".
 	Role string `json:"role"`
 	// State is "alive" while the host's agent is connected to the store, else
-	// "away"; "unknown" if this host is not connected itself.
+	// "away"; "absent" if it was let in and has never appeared, "unknown" if this
+	// host is not connected itself.
 	State string `json:"state"`
 	// Blocks is how many address blocks the host has.
 	Blocks  int       `json:"blocks"`
@@ -24,6 +25,13 @@ type HostStatus struct {
 	Joined  time.Time `json:"joined,omitzero"`
 	// Self marks the host that was asked.
 	Self bool `json:"self,omitempty"`
+
+	// Admitted is when the host was let in, Token names the token that it came by
+	// (none for the first host), and Key is the fingerprint of its key: the SHA-256
+	// of the public key, in hex. They are of an embedded store.
+	Admitted time.Time `json:"admitted,omitzero"`
+	Token    string    `json:"token,omitempty"`
+	Key      string    `json:"key,omitempty"`
 }
 
 // TokenRequest is the body of a POST to PathHostToken.
@@ -37,7 +45,9 @@ type TokenRequest struct {
 
 // Token lets hosts into a cluster.
 type Token struct {
-	Token   string    `json:"token"`
+	Token string `json:"token"`
+	// Name is what 'heddle host list' calls the token. It is no secret.
+	Name    string    `json:"name"`
 	Expires time.Time `json:"expires"`
 	Uses    int       `json:"uses"`
 	// Join has the addresses at which the token is taken.
@@ -54,6 +64,15 @@ type RemovalRequest struct {
 	Credential string `json:"credential,omitempty"`
 }
 
+// KeepersRequest is the body of a POST to PathKeepers.
+type KeepersRequest struct {
+	// Promote names hosts that are to keep the store, Demote those that are to do so
+	// no more.
+	Promote    []string `json:"promote,omitempty"`
+	Demote     []string `json:"demote,omitempty"`
+	Credential string   `json:"credential,omitempty"`
+}
+
 // Hosts lists the hosts of the cluster.
 func (c *Client) Hosts(ctx context.Context) (all []HostStatus, err error) {
 	return all, c.call(ctx, "GET", PathHosts, nil, &all)
@@ -68,4 +87,9 @@ func (c *Client) HostToken(ctx context.Context, q TokenRequest) (t Token, err er
 // store in its place.
 func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) error {
 	return c.call(ctx, "POST", PathHostRemove, q, &struct{}{})
+}
+
+// Keepers names hosts that are to keep the store, or takes that back.
+func (c *Client) Keepers(ctx context.Context, q KeepersRequest) error {
+	return c.call(ctx, "POST", PathKeepers, q, &struct{}{})
 }

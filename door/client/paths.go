@@ -27,6 +27,7 @@ const (
 	PathHosts      = "/v1/hosts"
 	PathHostToken  = "/v1/hosts/token"
 	PathHostRemove = "/v1/hosts/remove"
+	PathKeepers    = "/v1/hosts/keepers"
 )
 
 // CreateRequest is the body of a POST to PathNetworks.

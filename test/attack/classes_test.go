@@ -52,6 +52,8 @@ var classes = []class{
 	{id: "path", title: "Injection through ids, names and paths", known: "CVE-2021-20206, CVE-2025-52881, CVE-2019-5736"},
 	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},
 	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},
+	{id: "token", title: "A join token that was stolen", known: "docs/adr/0023-keys.md; Kubernetes' bootstrap tokens; CWE-522"},
+	{id: "authority", title: "A host's keys that were stolen, for the cluster's", known: "docs/adr/0023-keys.md; CWE-269"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
 
@@ -64,6 +66,6 @@ var classes = []class{
 	{id: "service", title: "Service hijack", known: "CVE-2020-8554", elsewhere: "there are no services"},
 	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "the overlay is not encrypted, and says so (heddle network show)"},
 	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "the tests of packages store and join: strangers, wrong tokens, other authorities, expired certificates"},
-	{id: "host", title: "A host of the cluster that was taken over", known: "field", elsewhere: "it is not prevented. The store grants rights by prefix and judges no values: a host's keys can write pins for other hosts' addresses, and all blocks and networks (docs/adr/0014-authority.md), and so draw the traffic of shared networks to that host until it is removed"},
+	{id: "host", title: "A host of the cluster that was taken over", known: "field", elsewhere: "it is not prevented. The store grants rights by prefix and judges no values: a host's keys can write pins for other hosts' addresses, and all blocks and networks (docs/adr/0023-keys.md), and so draw the traffic of shared networks to that host until it is removed"},
 	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "there are no keys"},
 }

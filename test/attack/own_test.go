@@ -44,6 +44,7 @@ func ownAttacks() []ownAttack {
 		storeAttacks(),
 		insideAttacks(),
 		keepAttacks(),
+		tokenAttacks(),
 	)
 }
 

@@ -77,6 +77,7 @@ func New(t testing.TB, hosts int, change ...func(*lab.Options)) *Lab {
 		t.FailNow()
 	}
 	if hosts >= members {
+		l.Hosts[0].Heddle(t, "host", "promote", l.Hosts[1].Name(), l.Hosts[2].Name())
 		l.settle(t)
 	}
 	return l
@@ -131,7 +132,11 @@ func (l *Lab) Join(t testing.TB, hosts ...*Host) {
 	t.Helper()
 	token := strings.TrimSpace(l.Hosts[0].Heddle(t, "host", "token", "--uses", fmt.Sprint(len(hosts))))
 	for _, h := range hosts {
-		h.StartAgent(t, "--join", l.Hosts[0].Addr4.String(), "--token", token, "--underlay", "eth0")
+		file, err := h.PutToken(context.Background(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.StartAgent(t, "--join", l.Hosts[0].Addr4.String(), "--token-file", file, "--underlay", "eth0")
 	}
 }
 

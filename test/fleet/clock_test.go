@@ -21,7 +21,7 @@ func TestClocks(t *testing.T) {
 	f := raise(t, lab.Topology{Name: "clocks", Hosts: hosts})
 	f.hosts[0].start(t, "--store", "embedded", "--underlay", "eth0")
 	f.join(t, f.hosts[1:]...)
-	f.membersVote(t, 3)
+	f.promote(t)
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	pods := f.onePod(t, "app")
 	noTwins(t, pods)

@@ -91,13 +91,18 @@ func newCluster(t *testing.T, hosts int, change ...func(*lab.Options)) *fleet {
 	f := newFleet(t, hosts, change...)
 	f.hosts[0].start(t, "--store", "embedded", "--underlay", "eth0")
 	f.join(t, f.hosts[1:]...)
-	switch {
-	case hosts >= 5:
-		f.membersVote(t, 5)
-	case hosts >= 3:
-		f.membersVote(t, 3)
-	}
+	f.promote(t)
 	return f
+}
+
+// promote has the store kept by as many hosts as it should, and waits until they do.
+func (f *fleet) promote(t *testing.T) {
+	t.Helper()
+	names := lab.Keepers(f.lab.Hosts[1:])
+	if len(names) > 0 {
+		f.hosts[0].cli(t, append([]string{"host", "promote"}, names...)...)
+		f.membersVote(t, len(names)+1)
+	}
 }
 
 // join starts agents that join the first host's cluster.
@@ -108,7 +113,11 @@ func (f *fleet) join(t *testing.T, hosts ...*host) {
 	}
 	token := strings.TrimSpace(f.hosts[0].cli(t, "host", "token", "--uses", fmt.Sprint(len(hosts))))
 	for _, h := range hosts {
-		h.start(t, "--join", f.hosts[0].Addr4.String(), "--token", token, "--underlay", "eth0")
+		file, err := h.PutToken(context.Background(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.start(t, "--join", f.hosts[0].Addr4.String(), "--token-file", file, "--underlay", "eth0")
 	}
 }
 

@@ -202,7 +202,7 @@ func completes(t *testing.T, root string) {
 func gone(t *testing.T, env []string, dest, prefix string, before []string) {
 	t.Helper()
 	must(t, nil, "packaging/uninstall.sh", dest, prefix)
-	want := append([]string{"/etc drwxr-xr-x", "/etc/heddle drwxr-xr-x", "/etc/heddle/heddled.yaml -rw-r--r--"}, before...)
+	want := append([]string{"/etc drwxr-xr-x", "/etc/heddle drwxr-xr-x", "/etc/heddle/heddled.yaml -rw-------"}, before...)
 	if left := files(t, dest); !slices.Equal(left, want) {
 		t.Errorf("left: %v", left)
 	}

@@ -17,8 +17,9 @@ func TestForceNewStore(t *testing.T) {
 	address := h.host(1).Addr4.String()
 	token := strings.TrimSpace(h.must(1, "host", "token", "--uses", "2"))
 	for i := 2; i <= 3; i++ {
-		h.start(i, "--join", address, "--token", token, "--underlay", "eth0")
+		h.join(i, address, token)
 	}
+	h.must(1, "host", "promote", "host2", "host3")
 	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=voter/alive")
 	h.must(1, "network", "create", "web", "--mode", "overlay", "--subnet", "10.20.0.0/16")
 	h.knows(3, "web")
@@ -58,8 +59,9 @@ func TestForceNewStore(t *testing.T) {
 	h.await(3, "host3=voter/alive")
 	address = h.host(3).Addr4.String()
 	token = strings.TrimSpace(h.must(3, "host", "token", "--uses", "2"))
-	h.start(4, "--join", address, "--token", token, "--underlay", "eth0")
-	h.start(1, "--join", address, "--token", token, "--underlay", "eth0") // under its old name
+	h.join(4, address, token)
+	h.join(1, address, token) // under its old name
+	h.must(3, "host", "promote", "host4", "host1")
 	h.await(4, "host1=voter/alive", "host3=voter/alive", "host4=voter/alive")
 	h.knows(4, "web")
 	h.attach(4, "c4")

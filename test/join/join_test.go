@@ -107,6 +107,42 @@ func (h *hosts) start(i int, args ...string) {
 	}
 }
 
+// token puts a token where only a host's agent can read it.
+func (h *hosts) token(i int, token string) string {
+	h.Helper()
+	file, err := h.host(i).PutToken(h.Context(), token)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return file
+}
+
+// join starts a host that comes by a token.
+func (h *hosts) join(i int, address, token string) {
+	h.Helper()
+	h.start(i, "--join", address, "--token-file", h.token(i, token), "--underlay", "eth0")
+}
+
+// named has an operator name keepers of the store, in each of the ways that are of
+// no use first.
+func (h *hosts) named() {
+	h.Helper()
+	if out := h.must(4, "status"); !strings.Contains(out, "1 keeper of 4 hosts") {
+		h.Errorf("the status does not say that more keepers would be wise:\n%s", out)
+	}
+	for name, x := range h.list(4) {
+		if x.Admitted.IsZero() || len(x.Key) != 64 || (x.Token == "") != (name == "host1") {
+			h.Errorf("%s: admitted %v by token %q with key %q", name, x.Admitted, x.Token, x.Key)
+		}
+	}
+	h.refused(1, heddle.BadArgument, "host", "promote")
+	h.refused(1, heddle.NoHost, "host", "promote", "host2", "host9")
+	h.refused(1, heddle.BadArgument, "host", "demote", "host1")
+	h.refused(1, heddle.NoHost, "host", "demote", "host9")
+	h.must(1, "host", "promote", "host2", "host3")
+	h.must(1, "host", "promote", "host2") // it is already
+}
+
 // kill ends a host's agent without a word, and waits until it is gone.
 func (h *hosts) kill(i int) {
 	h.Helper()
@@ -161,11 +197,15 @@ func TestLife(t *testing.T) {
 
 	h.strangers(address, token)
 	for i := 2; i <= 4; i++ {
-		h.start(i, "--join", address, "--token", token, "--underlay", "eth0")
+		h.join(i, address, token)
 	}
+	h.await(1, "host1=voter/alive", "host2=client/alive", "host3=client/alive", "host4=client/alive")
+	h.named()
 	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=voter/alive", "host4=client/alive")
 	h.refused(4, heddle.NoCredential, "host", "token")
 	h.refused(4, heddle.NoCredential, "host", "remove", "host3")
+	h.refused(4, heddle.NoCredential, "host", "promote", "host4")
+	h.refused(4, heddle.NoCredential, "host", "demote", "host1")
 	h.refused(1, heddle.NoHost, "host", "remove", "host9")
 	h.refused(1, heddle.BadArgument, "host", "remove", "host1")
 	h.refused(1, heddle.BadArgument, "host", "replace", "host3", "host2")
@@ -186,23 +226,27 @@ func TestLife(t *testing.T) {
 func (h *hosts) strangers(address, token string) {
 	h.Helper()
 	for _, c := range []struct {
-		what string
-		code heddle.Code
-		args []string
+		what, token string
+		code        heddle.Code
+		args        []string
 	}{
-		{"cut token", heddle.BadToken, []string{"--join", address, "--token", token[:40]}},
-		{"wrong token", heddle.BadToken, []string{"--join", address, "--token", token[:len(token)-26] + strings.Repeat("a", 26)}},
-		{"a host alone", heddle.StoreDown, []string{"--join", h.host(5).Addr4.String(), "--token", token}},
-		{"no token", heddle.BadArgument, []string{"--join", address}},
-		{"no such interface", heddle.NoParent, []string{"--join", address, "--token", token, "--underlay", "eth7"}},
-		{"a name that is taken", heddle.HostExists, []string{"--join", address, "--token", token, "--name", "host1"}},
+		{"cut token", token[:40], heddle.BadToken, []string{"--join", address}},
+		{"wrong token", token[:len(token)-26] + strings.Repeat("a", 26), heddle.BadToken, []string{"--join", address}},
+		{"a token for all to see", "", heddle.OpenSecret, []string{"--join", address, "--token", token}},
+		{"a host alone", token, heddle.StoreDown, []string{"--join", h.host(5).Addr4.String()}},
+		{"no token", "", heddle.BadArgument, []string{"--join", address}},
+		{"no such interface", token, heddle.NoParent, []string{"--join", address, "--underlay", "eth7"}},
+		{"a name that is taken", token, heddle.HostExists, []string{"--join", address, "--name", "host1"}},
 	} {
+		if c.token != "" {
+			c.args = append(c.args, "--token-file", h.token(2, c.token))
+		}
 		out, exit := h.run(2, append([]string{h.heddled, "--underlay", "eth0"}, c.args...)...)
 		x, _ := heddle.Explain(c.code)
 		if exit != int(x.Kind) || !strings.Contains(out, string(c.code)) {
 			h.Errorf("%s: exit %d, not %d with %s\n%s", c.what, exit, x.Kind, c.code, out)
 		}
-		if left, _ := h.run(2, "sh", "-c", "ls /var/lib/heddle/cluster | grep -v '^id$'"); strings.Contains(left, ".") {
+		if left, _ := h.run(2, "sh", "-c", "ls /var/lib/heddle/cluster | grep -vx -e id -e host.key"); strings.Contains(left, ".") {
 			h.Errorf("%s leaves %s", c.what, left)
 		}
 	}
@@ -261,9 +305,9 @@ func (h *hosts) comeBack(address string) {
 	h.kill(3)
 	h.run(3, "sh", "-c", "rm -r /var/lib/heddle/*")
 	token := strings.TrimSpace(h.must(1, "host", "token"))
-	h.start(3, "--join", address, "--token", token, "--underlay", "eth0")
+	h.join(3, address, token)
 	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=client/alive", "host4=voter/alive")
-	if out, exit := h.run(5, h.heddled, "--join", address, "--token", token, "--underlay", "eth0", "--run-dir", "/run/other", "--state-dir", "/run/other"); exit != int(heddle.Usage) || !strings.Contains(out, "used up") {
+	if out, exit := h.run(5, h.heddled, "--join", address, "--token-file", h.token(5, token), "--underlay", "eth0", "--run-dir", "/run/other", "--state-dir", "/run/other"); exit != int(heddle.Usage) || !strings.Contains(out, "used up") {
 		h.Errorf("a used token: exit %d\n%s", exit, out)
 	}
 }

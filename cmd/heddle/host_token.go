@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+func newHostToken(s *session) *cobra.Command {
+	life, q, file, out := 24*time.Hour, client.TokenRequest{Uses: 1}, "", ""
+	cmd := &cobra.Command{
+		Use: "token", Args: takes(),
+		Short: "Make a token that lets a host into the cluster",
+		Long: `token makes a token: into a file that only its owner can read (--out), or on
+standard output. The new host's agent is started with it and the address of a
+host that keeps the store:
+
+  heddled --join ADDR --token-file FILE
+
+Who has the token can join one host, or as many as --uses says: keep it as a
+password. It lets nobody take the place of a host that is in the cluster, or keep
+the store. The store has its hash only. Its name, which is no secret, stands beside
+the hosts that came by it in 'heddle host list'.`,
+		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5",
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if life < time.Second {
+				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give a second or more, such as 24h")
+			}
+			q.Seconds = int64(life / time.Second)
+			if q.Credential, err = credential(file); err != nil {
+				return err
+			}
+			t, err := s.client().HostToken(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				return s.tokenInto(out, t)
+			}
+			return s.emit("Token", t, func(w io.Writer) error {
+				if len(t.Join) > 0 && isTerminal(s.stdout) {
+					s.note("token %s, until %s: heddled --join %s --token-file FILE", t.Name, moment(t.Expires), t.Join[0])
+				}
+				_, err := fmt.Fprintln(w, t.Token)
+				return err
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&life, "ttl", life, "how long the token lets hosts in")
+	cmd.Flags().IntVar(&q.Uses, "uses", q.Uses, "how many hosts it lets in")
+	cmd.Flags().StringVar(&out, "out", "", "write the token to this `file` (mode 0600), and do not show it")
+	credentialFlag(cmd, &file)
+	return cmd
+}
+
+// tokenInto writes a token to a file, and shows all else there is to know of it.
+func (s *session) tokenInto(out string, t client.Token) error {
+	if err := writeSecret(out, []byte(t.Token+"\n")); err != nil {
+		return heddle.Wrap(heddle.BadArgument, "write token to", out, err, "name a file in a folder that can be written, with --out")
+	}
+	t.Token = ""
+	text := fmt.Sprintf("token %s is in %s and lets %d host in until %s", t.Name, out, t.Uses, moment(t.Expires))
+	if t.Uses > 1 {
+		text = fmt.Sprintf("token %s is in %s and lets %d hosts in until %s", t.Name, out, t.Uses, moment(t.Expires))
+	}
+	return s.emitDone("Token", t, "%s", text)
+}
+
+// writeSecret replaces a file whole by one that only its owner can read.
+func writeSecret(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/heddle-network/heddle"
+)
+
+// maxToken bounds in bytes what is read of a token's file.
+const maxToken = 4096
+
+// hasToken says that the host is given a token, in whichever way.
+func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c.TokenFD >= 0 }
+
+// takeToken reads the token out of its file or descriptor, and refuses one that
+// others can read. A host that belongs to a cluster already needs none: it goes
+// without, and says why.
+func (c *config) takeToken() error {
+	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
+		return wrongFlag("token, --token-file and --token-fd", "more than one of them", "give one")
+	}
+	text, err := c.readToken()
+	if err != nil && c.belongs() {
+		c.Token, c.tokenUnused = "", err
+		return nil
+	}
+	c.Token = text
+	return err
+}
+
+func (c config) readToken() (string, error) {
+	file, name := os.Stdin, c.TokenFile
+	switch {
+	case c.Token != "":
+		return c.Token, c.tokenShown // out of the configuration
+	case !c.hasToken():
+		return "", nil
+	case c.TokenFD >= 0:
+		name = fmt.Sprintf("descriptor %d", c.TokenFD)
+		file = os.NewFile(uintptr(c.TokenFD), name)
+	case c.TokenFile != "-":
+		var err error
+		if file, err = os.Open(c.TokenFile); err != nil {
+			return "", heddle.Wrap(heddle.BadArgument, "read token", name, err, "name a readable file with --token-file")
+		}
+	}
+	defer file.Close()
+	if err := closed(file, "token in", name); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxToken))
+	if err != nil || len(text) == 0 {
+		return "", heddle.Wrap(heddle.BadArgument, "read token", name, noneIf(err), "'heddle host token --out FILE' makes a token in a file")
+	}
+	return string(text), nil
+}
+
+func noneIf(err error) error {
+	if err == nil {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// closed refuses a secret in a file that others than its owner can read, or whose
+// owner is neither root nor this user. Pipes are whose descriptor it is.
+func closed(file *os.File, what, name string) error {
+	st, err := file.Stat()
+	if err != nil {
+		return heddle.Wrap(heddle.BadArgument, "look at", name, err, "name a readable file")
+	}
+	if !st.Mode().IsRegular() {
+		return nil
+	}
+	const remedy = ", if nobody has read it yet; else make a new token ('heddle host token --out FILE')"
+	if st.Mode().Perm()&0o077 != 0 {
+		return heddle.Errorf(heddle.OpenSecret, what, fmt.Sprintf("%s can be read by others (mode %04o)", name, st.Mode().Perm()), "chmod 600 "+name+remedy)
+	}
+	if owner := st.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
+		return heddle.Errorf(heddle.OpenSecret, what, fmt.Sprintf("%s belongs to user %d", name, owner), "chown root "+name+remedy)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package client
+
+import "fmt"
+
+// AdviceOnKeepers says what an operator might do about who keeps an embedded store;
+// empty: nothing. Hosts that never appeared do not count.
+func AdviceOnKeepers(all []HostStatus) string {
+	hosts, keepers := 0, 0
+	for _, h := range all {
+		if h.State != "absent" {
+			hosts++
+		}
+		if h.Role != "client" {
+			keepers++
+		}
+	}
+	const how = " with 'heddle host promote NAME'"
+	switch {
+	case keepers == 0 || hosts < 3:
+		return ""
+	case keepers < 3:
+		return fmt.Sprintf("%s of %d hosts: if one host is lost, nothing can be changed any more; name %d more%s", count(keepers), hosts, 3-keepers, how)
+	case keepers%2 == 0 && keepers < hosts:
+		return fmt.Sprintf("%s of %d hosts: one of them only stands by; name one more%s", count(keepers), hosts, how)
+	}
+	return ""
+}
+
+func count(keepers int) string {
+	if keepers == 1 {
+		return "1 keeper"
+	}
+	return fmt.Sprintf("%d keepers", keepers)
+}

@@ -1,0 +1,137 @@
+package join
+
+import (
+	"context"
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+)
+
+// A host is its key: the admission has the key's fingerprint from the first join,
+// and neither a token nor a certificate gives its name to another key.
+
+// keyPrint is a key's fingerprint: the SHA-256 of its SubjectPublicKeyInfo (RFC
+// 5280, section 4.1.2.7), in hex.
+func keyPrint(public crypto.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	sum := sha256.Sum256(der)
+	return hex.EncodeToString(sum[:]), err
+}
+
+func otherKey(g guest) error {
+	return heddle.Errorf(heddle.OtherKey, "host", g.Name+" (ID "+g.ID+") is in the cluster with another key",
+		"if it is this host, and its state folder was lost or is of an earlier version: have an operator remove it ('heddle host remove "+g.Name+"'), move the state folder away, and join again")
+}
+
+// admittable reports whether a host may come in with its key and addresses, and
+// returns the admissions that it was compared with.
+func (r roster) admittable(ctx context.Context, g guest, key string, underlay []netip.Addr) ([]admitted, int64, error) {
+	removed, err := read(ctx, r.store, cluster.Prefix+"removed/"+g.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if removed.Value != nil {
+		return nil, 0, cluster.RemovedError(g.Name)
+	}
+	all, at, err := r.admissions(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range all {
+		switch {
+		case h.name == g.Name && h.ID != g.ID:
+			return nil, 0, heddle.Errorf(heddle.HostExists, "host", g.Name+" is in the cluster, with ID "+h.ID+" and not "+g.ID,
+				"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
+		case h.name == g.Name && h.Key != key:
+			return nil, 0, otherKey(g)
+		case h.name != g.Name && h.ID == g.ID:
+			return nil, 0, heddle.Errorf(heddle.HostExists, "host", h.name+" has the ID "+g.ID, "if this host's disk is a copy of that one's, move the state folder away and join again")
+		}
+	}
+	return all, at, keepersApart(all, g.Name, underlay)
+}
+
+// keepersApart refuses a host the address of a keeper of the store: members are
+// known by their addresses.
+func keepersApart(all []admitted, name string, underlay []netip.Addr) error {
+	for _, h := range all {
+		if h.name == name || !h.keeper {
+			continue
+		}
+		for _, a := range underlay {
+			if slices.Contains(h.Underlay, a) {
+				return heddle.Errorf(heddle.HostExists, "underlay address", fmt.Sprintf("%s is that of host %s, which keeps the store", a, h.name), "give another address with --underlay")
+			}
+		}
+	}
+	return nil
+}
+
+// entries are an admission's: the record, and its copy for all hosts.
+func (a admission) entries(name string) ([]store.Entry, error) {
+	text, err := json.Marshal(a)
+	return []store.Entry{{Key: admittedKey(name), Value: text}, {Key: AdmittedPrefix + name, Value: text}}, err
+}
+
+// change replaces the admission of a host that is in the cluster.
+func (r roster) change(ctx context.Context, h admitted) error {
+	entries, err := h.entries(h.name)
+	if err != nil {
+		return err
+	}
+	done, _, err := r.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: admittedKey(h.name), Revision: h.revision}}, Put: entries})
+	if err == nil && !done {
+		err = heddle.Errorf(heddle.StoreDown, "record of", h.name+" changed meanwhile", "it is tried again")
+	}
+	return err
+}
+
+// recognise compares a caller's certificate with the host's admission. One of an
+// earlier version has no key: the first certificate binds it, a token never does.
+func (r roster) recognise(ctx context.Context, g guest, c *x509.Certificate) error {
+	entry, err := read(ctx, r.store, admittedKey(g.Name))
+	if err != nil {
+		return err
+	}
+	h := admitted{name: g.Name, revision: entry.Revision}
+	if entry.Value != nil {
+		if err := json.Unmarshal(entry.Value, &h.admission); err != nil {
+			return err
+		}
+	}
+	key, err := keyPrint(c.PublicKey)
+	switch {
+	case err != nil:
+		return err
+	case h.ID != g.ID:
+		return cluster.RemovedError(g.Name)
+	case h.Key == "":
+		h.Key = key
+		return r.change(ctx, h)
+	case h.Key != key:
+		return otherKey(g)
+	}
+	return nil
+}
+
+// stillIn reports whether a host that was let in has not been removed since.
+func (r roster) stillIn(ctx context.Context, g guest) error {
+	entry, err := read(ctx, r.store, admittedKey(g.Name))
+	if err != nil {
+		return err
+	}
+	removed, err := read(ctx, r.store, cluster.Prefix+"removed/"+g.ID)
+	if err == nil && (entry.Value == nil || removed.Value != nil) {
+		err = cluster.RemovedError(g.Name)
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// maxKeepers bounds those that keep the store: each takes part in every change.
+const maxKeepers = 7
+
+// named is the record by which an operator names a host as a keeper of the store.
+// It stands until it is taken back: what a host has lost, it may fetch again.
+func named(host string, now time.Time) store.Entry {
+	text, err := json.Marshal(struct {
+		At time.Time `json:"at"`
+	}{now.UTC()})
+	if err != nil {
+		panic(err) // it is plain data
+	}
+	return store.Entry{Key: keeperKey(host), Value: text}
+}
+
+// keepers are the hosts that operators named.
+func (s state) keepers() []string {
+	var all []string
+	for _, h := range s.hosts {
+		if h.keeper {
+			all = append(all, h.name)
+		}
+	}
+	return all
+}
+
+// Promote names hosts as keepers of the store, all of them or none. One that is
+// named already stays so.
+func (o *Operator) Promote(ctx context.Context, names []string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	var c store.Change
+	all := s.keepers()
+	for _, name := range names {
+		i := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == name })
+		if i < 0 {
+			return noHost(name)
+		}
+		if slices.Contains(all, name) {
+			continue
+		}
+		all = append(all, name)
+		c.Put = append(c.Put, named(name, o.node.opt.Now()))
+		c.Require = append(c.Require, store.Condition{Key: admittedKey(name), Revision: s.hosts[i].revision})
+	}
+	if len(all) > maxKeepers {
+		return heddle.Errorf(heddle.BadArgument, "keepers of the store", fmt.Sprintf("would be %d: %s", len(all), strings.Join(all, ", ")),
+			fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
+	}
+	return o.commit(ctx, c)
+}
+
+// Demote takes hosts their part in keeping the store, all of them or none. The last
+// keeper stays, and so do those without whom the store would stand still.
+func (o *Operator) Demote(ctx context.Context, names []string) error {
+	s, err := o.state(ctx)
+	if err != nil {
+		return err
+	}
+	var c store.Change
+	for _, name := range names {
+		if !s.has(name) {
+			return noHost(name)
+		}
+		c.Delete = append(c.Delete, keeperKey(name))
+	}
+	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return slices.Contains(names, k) })
+	if !slices.ContainsFunc(left, s.keeps) {
+		return heddle.Errorf(heddle.BadArgument, "the store", "would be kept by nobody", "name another host first ('heddle host promote NAME'), and wait until 'heddle host list' shows that it keeps the store")
+	}
+	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.spareInTime(ctx, s, names...) {
+		return heddle.Errorf(heddle.StoreDown, "host", strings.Join(names, ", ")+" is needed: most of the store's other members are away", "start the agents of the others first ('heddle host list')")
+	}
+	return o.commit(ctx, c)
+}
+
+// commit makes a change of the keepers, unless one of its hosts was removed meanwhile.
+func (o *Operator) commit(ctx context.Context, c store.Change) error {
+	if len(c.Put)+len(c.Delete) == 0 {
+		return nil
+	}
+	done, _, err := o.store.Commit(ctx, c)
+	if err == nil && !done {
+		err = heddle.Errorf(heddle.StoreDown, "the hosts", "changed meanwhile", "try again")
+	}
+	return err
+}
+
+// adoptKeepers names those that keep the store of a cluster that knows no names
+// yet: it was founded by an earlier version. Its hosts see who was let in, too.
+func (r roster) adoptKeepers(ctx context.Context, s state, now time.Time) error {
+	for _, h := range s.hosts {
+		if err := r.change(ctx, h); err != nil {
+			return err
+		}
+	}
+	s, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	var c store.Change
+	for _, h := range s.hosts {
+		if s.keeps(h.name) {
+			c.Put = append(c.Put, named(h.name, now))
+			c.Require = append(c.Require, store.Condition{Key: admittedKey(h.name), Revision: h.revision})
+		}
+	}
+	_, _, err = r.store.Commit(ctx, c)
+	return err
+}
