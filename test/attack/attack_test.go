@@ -71,6 +71,7 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // without it. "bridge nf" is a host where bridged frames also pass the IP
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
+	ran := tally{}
 	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
@@ -78,7 +79,12 @@ func TestAttacks(t *testing.T) {
 			if setting != isDirect { // whose NICs are all taken
 				calm = s.ordinary(t)
 			}
-			t.Run("guarded", func(t *testing.T) { s.each(t, s.guarded) })
+			t.Run("guarded", func(t *testing.T) {
+				s.each(t, func(t *testing.T, a attack) {
+					s.guarded(t, a)
+					ran.did(a.name, s.mode)
+				})
+			})
 			calm()
 			if err := s.w.Close(); err != nil {
 				t.Fatal(err)
@@ -93,6 +99,9 @@ func TestAttacks(t *testing.T) {
 			s.w.Start(t)
 			s.w.AuditEmpty(t)
 		})
+	}
+	for _, a := range attacks() {
+		ran.complete(t, a.listing())
 	}
 }
 

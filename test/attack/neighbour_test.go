@@ -19,6 +19,7 @@ import (
 const (
 	isMacvlan = "macvlan"
 	isDirect  = "direct"
+	isIPvlan  = "ipvlan"
 )
 
 // unseen is why nothing on the host prevents what neighbours on a LAN do.

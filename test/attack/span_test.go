@@ -190,7 +190,14 @@ func TestSpanAttacks(t *testing.T) {
 	for name, v4 := range map[string]bool{"over IPv4": true, "over IPv6": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpanScene(t, v4)
-			s.each(t, "guarded", s.guarded)
+			ran := tally{}
+			s.each(t, "guarded", func(t *testing.T, a spanAttack) {
+				s.guarded(t, a)
+				ran.did(a.name, "overlay")
+			})
+			for _, a := range spanAttacks() {
+				ran.complete(t, a.listing())
+			}
 			s.attacker.Reaches(t, s.remote.Addrs()...)
 			s.first.Sh(t, unguardedSpan)
 			s.each(t, "control", s.control)
