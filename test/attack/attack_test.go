@@ -57,7 +57,7 @@ func (a attack) counter(mode string) string {
 func attacks() []attack {
 	var all []attack
 	for _, some := range [][]attack{linkAttacks(), arpAttacks(), addressAttacks(), discoveryAttacks(), fragmentAttacks(), groupAttacks(),
-		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks(), errorAttacks(), protocolAttacks()} {
+		hostAttacks(), tunnelAttacks(), errorAttacks(), protocolAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
 		all = append(all, some...)
 	}
 	return append(all, neighbourAttacks(all)...)
@@ -72,7 +72,7 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
 	ran := tally{}
-	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isDirect} {
+	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isIPvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			calm := func() {}
@@ -113,7 +113,7 @@ func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
 			t.Run(a.name, func(t *testing.T) { run(t, a) })
 		}
 	}
-	if least := map[string]int{"bridge": 60, "routed": 40, "overlay": 40, isMacvlan: 30, isDirect: 20}[s.mode]; count < least {
+	if least := map[string]int{"bridge": 60, "routed": 40, "overlay": 40, isMacvlan: 30, isIPvlan: 10, isDirect: 20}[s.mode]; count < least {
 		t.Errorf("%d attacks, at least %d are meant to be", count, least)
 	}
 }

@@ -176,13 +176,13 @@ func told(protocol string, kinds []byte) func(t *testing.T, s *scene) func() boo
 // TestOwnErrors: errors about what was sent to a container pass, to the host, to a
 // neighbour and to the outside.
 func TestOwnErrors(t *testing.T) {
-	for _, setting := range []string{"bridge", "routed", "overlay", isMacvlan} {
+	for _, setting := range []string{"bridge", "routed", "overlay", isMacvlan, isIPvlan} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			for _, a := range s.victim.Addrs() {
 				refused(t, s.w.Host, hostAddr(a), a)
 				refused(t, s.witness.Place, s.witness.Addr(a), a)
-				if setting == "routed" || setting == isMacvlan { // elsewhere the outside reaches published ports only
+				if setting == "routed" || s.onLAN() { // elsewhere the outside reaches published ports only
 					refused(t, s.w.Outside, map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[a.Is4()], a)
 				}
 			}

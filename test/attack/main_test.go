@@ -20,5 +20,7 @@ func TestInGuests(t *testing.T) {
 	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed|overlay)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
-	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
+	t.Run("overlay and ipvlan", func(t *testing.T) {
+		vm.RunInGuest(t, "6.1", "^(TestSpanAttacks|TestAttacks|TestOwnErrors)$/^(over_IPv[46]|ipvlan)$")
+	})
 }
