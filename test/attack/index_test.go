@@ -25,7 +25,7 @@ prove nothing. Neighbours talk meanwhile, and lose nothing.
 
 The modes of a row are those in which its test is mounted; the test fails if one of
 them is left out. *the agent* stands for attacks on its sockets, which no network is
-concerned in. What has kernels to itself (` + "`ipvlan`" + `) is mounted in virtual machines.
+concerned in. Where the machine's kernel lacks a mode, a virtual machine has it.
 
 *prevented* is shown that way. *prevented (kernel)* is prevented by the kernel
 itself, so that there is nothing to compare with. *limit* cannot be prevented by
