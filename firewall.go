@@ -69,6 +69,8 @@ var setTypes = map[string]SetType{
 	// what a routed endpoint may send, in one lookup
 	"inet/sends4": {Match: []string{TypeIfName, TypeMAC, TypeIPv4}},
 	"inet/sends6": {Match: []string{TypeIfName, TypeMAC, TypeIPv6}},
+	// devices of the host that hand in what containers beside it send, by their MAC
+	"inet/beside": {Match: []string{TypeIfName, TypeMAC}},
 	// the way in of a network's devices, and from one network to another
 	"inet/doors": {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
 	"inet/ways":  {Match: []string{TypeGroup, TypeGroup}, Value: []string{TypeVerdict}},
@@ -164,7 +166,7 @@ func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop",
 func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing")...)
-	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "doors", "ways", "near4", "near6", "errors",
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "beside", "doors", "ways", "near4", "near6", "errors",
 		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
 	all = append(all, masqueradeChains()...)
 	return append(all,
@@ -181,7 +183,7 @@ func inetBase() []Firewall {
 		chain("inet", "guard-port", "",
 			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
 			"meta nfproto ipv6 iifname . ether saddr . ip6 saddr != @sends6 goto guard-why",
-			"meta l4proto { icmp, ipv6-icmp } goto guard-icmp",
+			"meta l4proto { icmp, icmpv6 } goto guard-icmp",
 			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
 		chain("inet", "guard-why", "",
 			"jump guard",
@@ -216,6 +218,9 @@ func inetBase() []Firewall {
 			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
 			drop("protocol")),
+		// What comes for an address of a device that hosts and containers share is its
+		// containers' if it bears the device's own MAC.
+		chain("inet", "guard-beside", "", "iifname . ether saddr @beside jump guard-host"),
 		// By the tunnels come to the host what its networks' gates have let in, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
@@ -234,7 +239,8 @@ func inetBase() []Firewall {
 			`iifname "`+PrefixPort+`*" goto guard-why`,
 			"udp dport vmap @arriving",
 			`iifname != "lo" jump guard`,
-			"meta l4proto { icmp, ipv6-icmp } iifname "+besideHost+" jump guard-icmp",
+			"meta l4proto { icmp, icmpv6 } iifname "+besideHost+" jump guard-icmp",
+			"meta l4proto { icmp, icmpv6 } iifname . ether saddr @beside jump guard-icmp",
 			// Where bridged frames pass this table (bridge-nf-call-iptables), a
 			// frame to the outside passes it twice: on its leaf, and when the
 			// first bridge routes it. Whether to translate its address is decided

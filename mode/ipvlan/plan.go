@@ -25,6 +25,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	for _, a := range nodeAddresses(h, n) {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
 	}
+	s.Elements = beside(h, n, parent)
 	all, err := services(n)
 	if err != nil || len(all) == 0 {
 		return heddle.Plan{Host: s}, err
@@ -44,6 +45,24 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		s.Redirects = append(s.Redirects, heddle.Redirect{Link: parent.Name, To: slave.Name, Prefix: p, By: by})
 	}
 	return heddle.Plan{Host: s}, nil
+}
+
+// beside has the guard of the host look at what containers send to the parent's own
+// addresses: the kernel hands it in by the parent, with the MAC that they share.
+func beside(h heddle.HostFacts, n heddle.Network, parent heddle.LinkFact) []heddle.Element {
+	own := ownAddresses(h, n)
+	if len(own) == 0 || subMode(n) != subL2 {
+		return nil
+	}
+	all := []heddle.Element{{Family: "inet", Set: "beside", Match: []string{parent.Name, string(parent.MAC)}}}
+	for _, a := range own {
+		set := "gate6"
+		if a.Is4() {
+			set = "gate4"
+		}
+		all = append(all, heddle.Element{Family: "inet", Set: set, Match: []string{a.String()}, Value: []string{"jump guard-beside"}})
+	}
+	return all
 }
 
 // sysctls make the slave take what containers send from behind it, and answer no ARP
@@ -98,7 +117,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	plan := heddle.Plan{Pod: pod(n, e)}
 	slave := heddle.Slave(parent, subMode(n)).Name
-	plan.Host.Elements = heddle.ErrorGuard(slave, e)
+	plan.Host.Elements = append(heddle.ErrorGuard(slave, e), heddle.ErrorGuard(parent.Name, e)...)
 	hosts := append(nodeAddresses(h, n), ownAddresses(h, n)...)
 	for _, p := range e.Addrs {
 		a := p.Addr()

@@ -57,7 +57,7 @@ func (a attack) counter(mode string) string {
 func attacks() []attack {
 	var all []attack
 	for _, some := range [][]attack{linkAttacks(), arpAttacks(), addressAttacks(), discoveryAttacks(), fragmentAttacks(), groupAttacks(),
-		hostAttacks(), tunnelAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks(), errorAttacks(), protocolAttacks()} {
+		hostAttacks(), tunnelAttacks(), errorAttacks(), protocolAttacks(), lanAttacks(), networkAttacks(), ownEndAttacks(), tableAttacks()} {
 		all = append(all, some...)
 	}
 	return append(all, neighbourAttacks(all)...)
@@ -71,14 +71,20 @@ const unguarded = `for c in guard guard-arp guard-ip4 guard-ip6 guard-icmp6; do 
 // without it. "bridge nf" is a host where bridged frames also pass the IP
 // firewall, as docker wants it.
 func TestAttacks(t *testing.T) {
-	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isDirect} {
+	ran := tally{}
+	for _, setting := range []string{"bridge", "bridge nf", "routed", "overlay", isMacvlan, isIPvlan, isDirect} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			calm := func() {}
 			if setting != isDirect { // whose NICs are all taken
 				calm = s.ordinary(t)
 			}
-			t.Run("guarded", func(t *testing.T) { s.each(t, s.guarded) })
+			t.Run("guarded", func(t *testing.T) {
+				s.each(t, func(t *testing.T, a attack) {
+					s.guarded(t, a)
+					ran.did(a.name, s.mode)
+				})
+			})
 			calm()
 			if err := s.w.Close(); err != nil {
 				t.Fatal(err)
@@ -94,6 +100,9 @@ func TestAttacks(t *testing.T) {
 			s.w.AuditEmpty(t)
 		})
 	}
+	for _, a := range attacks() {
+		ran.complete(t, a.listing())
+	}
 }
 
 func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
@@ -104,7 +113,7 @@ func (s *scene) each(t *testing.T, run func(t *testing.T, a attack)) {
 			t.Run(a.name, func(t *testing.T) { run(t, a) })
 		}
 	}
-	if least := map[string]int{"bridge": 60, "routed": 40, "overlay": 40, isMacvlan: 30, isDirect: 20}[s.mode]; count < least {
+	if least := map[string]int{"bridge": 60, "routed": 40, "overlay": 40, isMacvlan: 30, isIPvlan: 10, isDirect: 20}[s.mode]; count < least {
 		t.Errorf("%d attacks, at least %d are meant to be", count, least)
 	}
 }

@@ -2,6 +2,7 @@ package attack_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -19,13 +20,14 @@ func churnAttacks() []doorAttack {
 	return []doorAttack{
 		{class: "flush", name: "firewall flushed", try: func(t *testing.T, h *hall) bool {
 			cell.Sh(t, "nft flush ruleset")
-			return !within(world.RepairTime+world.Patience, guardThere)
+			return !within(world.RepairTime+world.Patience, h.guardThere)
 		}, control: func(t *testing.T, h *hall) bool {
-			const handle = "nft -a list table bridge heddle | head -n1" // as nft numbers it
-			old := cell.Sh(t, handle)
-			cell.Sh(t, "nft delete table bridge heddle")
+			family := guards[h.mode].family
+			handle := "nft -a list table " + family + " heddle | head -n1" // as nft numbers it
+			old := cell.Sh(t, "%s", handle)
+			cell.Sh(t, "nft delete table %s heddle", family)
 			// mended, for those to come, by another table
-			return within(world.RepairTime+world.Patience, guardThere) && cell.Sh(t, handle) != old
+			return within(world.RepairTime+world.Patience, h.guardThere) && cell.Sh(t, "%s", handle) != old
 		}},
 		{class: "own-end", name: "eth0 deleted again and again", try: func(t *testing.T, h *hall) bool {
 			return h.mishandled(t, "for i in 1 2 3 4 5; do ip link del eth0 2>/dev/null || true; sleep 0.1; done")
@@ -68,10 +70,22 @@ func churnAttacks() []doorAttack {
 	}
 }
 
-// guardThere reports whether the bridge's guard has its rules and elements.
-func guardThere() bool {
-	out, err := cell.TrySh("nft list chain bridge heddle guard; nft list set bridge heddle macs")
-	return err == nil && strings.Contains(out, "@macs") && strings.Contains(out, "elements")
+// guards are a chain and a set of the guard in each mode that has one.
+var guards = map[string]struct{ family, chain, set string }{
+	"bridge": {"bridge", "guard", "macs"}, "routed": {"inet", "guard-port", "sends4"}, "overlay": {"inet", "guard-port", "sends4"},
+	isMacvlan: {"inet", "guard-error", "quoted4"},
+}
+
+// guardThere reports whether the mode's guard has its rules and elements, those of the
+// neighbours.
+func (h *hall) guardThere() bool {
+	g := guards[h.mode]
+	out, err := cell.TrySh("nft list chain %s heddle %s; nft list set %[1]s heddle %[3]s", g.family, g.chain, g.set)
+	own := string(h.one.MAC)
+	if h.mode == isMacvlan { // whose elements are numbers
+		own = fmt.Sprintf("%#x", binary.BigEndian.Uint32(h.one.Addrs[0].Addr().AsSlice()))
+	}
+	return err == nil && strings.Contains(out, "@"+g.set) && strings.Contains(out, own)
 }
 
 // mishandled attaches a container that does something to its own namespace. It
@@ -108,7 +122,7 @@ func (h *hall) inherits(t *testing.T, asks bool) bool {
 	h.detach(t, leaver)
 	for i := range 8 {
 		pod := fmt.Sprintf("heir%d-%t", i, asks)
-		req := heddle.AttachRequest{Network: "net", ID: idOf(pod), Netns: cell.Netns(t, pod)}
+		req := heddle.AttachRequest{Network: h.mode, ID: idOf(pod), Netns: cell.Netns(t, pod)}
 		if asks {
 			req.IPs = []netip.Addr{old}
 		}

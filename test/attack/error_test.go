@@ -70,6 +70,10 @@ func errorAttacks() []attack {
 		{name: "the host's path MTU, in fragments", counted: 1, watch: narrows(pieced4, "mtu 552"), frames: func(s *scene) [][]byte { return pieces(whole(s)[0]) }},
 		{name: "an end of the host's connection", watch: ends(theHost, fixed(world.Host4), fixed(ended4), hostPort), frames: toHost(world.Host4, ended4, closed4)},
 		{name: "an end of the host's connection over IPv6", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: toHost(world.Host6, ended6, closed6)},
+		{name: "an end of the host's connection behind a routing header", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: func(s *scene) [][]byte {
+			e := ether(s.attacker.Endpoint.MAC, s.gateway(), ip6)
+			return [][]byte{icmpError(e, s.attacker.V6(), world.Host6, closed6, routedQuote(world.Host6, s.attacker.V6(), ended6, hostPort))}
+		}},
 		{name: "all kinds of errors to the host", watch: told("ip4:icmp", errors4), frames: toHost(world.Host4, ended4, kinds(errors4)...)},
 		{name: "all kinds of IPv6 errors to the host", watch: told("ip6:ipv6-icmp", errors6), frames: toHost(world.Host6, ended6, kinds(errors6)...)},
 		{name: "an end of a neighbour's connection", watch: ends(theVictim, victim4, witness4, kinPort), frames: toKin(closed4, victim4, witness4)},
@@ -90,6 +94,15 @@ var (
 // quote is a packet of a connection, as an error quotes it.
 func quote(from, to netip.Addr, port uint16) []byte {
 	return raw(between(from, to, port, port, []byte(mark))...)
+}
+
+// routedQuote is such a packet on its way by segments, the last of which is its true
+// destination (RFC 8754, 2).
+func routedQuote(from, by, to netip.Addr, port uint16) []byte {
+	head := internet(from, by, layers.IPProtocolIPv6Routing)
+	segments := append([]byte{byte(layers.IPProtocolUDP), 2, 4, 0, 0, 0, 0, 0}, to.AsSlice()...)
+	udp := quote(from, to, port)[40:]
+	return raw(head, gopacket.Payload(append(segments, udp...)))
 }
 
 // icmpError is an ICMP error with its first eight bytes, about what is quoted.
@@ -176,13 +189,13 @@ func told(protocol string, kinds []byte) func(t *testing.T, s *scene) func() boo
 // TestOwnErrors: errors about what was sent to a container pass, to the host, to a
 // neighbour and to the outside.
 func TestOwnErrors(t *testing.T) {
-	for _, setting := range []string{"bridge", "routed", "overlay", isMacvlan} {
+	for _, setting := range []string{"bridge", "routed", "overlay", isMacvlan, isIPvlan} {
 		t.Run(setting, func(t *testing.T) {
 			s := newScene(t, setting)
 			for _, a := range s.victim.Addrs() {
 				refused(t, s.w.Host, hostAddr(a), a)
 				refused(t, s.witness.Place, s.witness.Addr(a), a)
-				if setting == "routed" || setting == isMacvlan { // elsewhere the outside reaches published ports only
+				if setting == "routed" || s.onLAN() { // elsewhere the outside reaches published ports only
 					refused(t, s.w.Outside, map[bool]netip.Addr{true: world.Outside4, false: world.Outside6}[a.Is4()], a)
 				}
 			}

@@ -23,6 +23,10 @@ and, where a packet of its own is dropped, be counted (` + "`heddle status`" + `
 same host with the guard taken away, where it must succeed, or the test would
 prove nothing. Neighbours talk meanwhile, and lose nothing.
 
+The modes of a row are those in which its test is mounted; the test fails if one of
+them is left out. *the agent* stands for attacks on its sockets, which no network is
+concerned in. Where the machine's kernel lacks a mode, a virtual machine has it.
+
 *prevented* is shown that way. *prevented (kernel)* is prevented by the kernel
 itself, so that there is nothing to compare with. *limit* cannot be prevented by
 a rule on the host: the test shows that it succeeds, so that this page stays true.
@@ -38,38 +42,15 @@ type row struct {
 // rows gathers the tests by class and name.
 func rows() []row {
 	var all []row
-	add := func(class, name, result, why string) {
-		i := slices.IndexFunc(all, func(r row) bool { return r.class == class && r.name == name })
+	for _, l := range listings() {
+		i := slices.IndexFunc(all, func(r row) bool { return r.class == l.class && r.name == l.name })
 		if i < 0 {
-			all, i = append(all, row{class: class, name: name}), len(all)
+			all, i = append(all, row{class: l.class, name: l.name}), len(all)
 		}
-		all[i].results = append(all[i].results, result)
-		if why != "" {
-			all[i].why = why
+		all[i].results = append(all[i].results, strings.Join(l.modes, ", ")+": "+l.result)
+		if l.why != "" {
+			all[i].why = l.why
 		}
-	}
-	for _, a := range attacks() {
-		result := "prevented"
-		switch {
-		case a.limit != "":
-			result = "limit"
-		case a.certain != "":
-			result = "prevented (kernel)"
-		}
-		add(a.class, a.name, strings.ReplaceAll(a.modes, " ", ", ")+": "+result, a.limit+a.certain)
-	}
-	for _, a := range spanAttacks() {
-		result := "prevented"
-		if a.certain != "" {
-			result = "prevented (kernel)"
-		}
-		add("underlay", a.name, "overlay: "+result, a.certain)
-	}
-	for _, a := range ownAttacks() {
-		add(a.class, a.name, strings.Join(strings.Fields(a.modes), ", ")+": "+a.result(), a.limit+a.certain)
-	}
-	for _, d := range doorAttacks() {
-		add(d.class, d.name, "every mode: prevented", "")
 	}
 	return all
 }

@@ -14,11 +14,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestInGuests repeats all attacks under the kernels of Debian, in three guests
-// each: where the processor is emulated, they take minutes.
+// TestInGuests repeats all attacks under the kernels of Debian, in four guests: where the processor is emulated, they take minutes.
 func TestInGuests(t *testing.T) {
 	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed|overlay)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
+	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAttacks|TestOwnErrors)$/^ipvlan$") })
 }

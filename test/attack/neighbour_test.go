@@ -1,7 +1,6 @@
 package attack_test
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -57,7 +57,9 @@ func neighbourAttacks(others []attack) []attack {
 	for _, a := range others {
 		a.modes = isMacvlan
 		if (a.class == "error" || a.class == "tunnel") && strings.Contains(a.name, "the host") {
+			a.modes = isMacvlan + " " + isIPvlan
 			all = append(all, a)
+			continue
 		}
 		if unguard := kept[a.name]; unguard != nil {
 			a.unguard = unguard
@@ -76,21 +78,26 @@ func neighbourAttacks(others []attack) []attack {
 	return all
 }
 
-// newLAN is the scene of mode macvlan: all are neighbours on the LAN, but for
-// one on a bridge.
-func newLAN(t *testing.T) *scene {
+// newLAN is the scene of modes macvlan and ipvlan: all are neighbours on the LAN, but
+// for one on a bridge.
+func newLAN(t *testing.T, mode string) *scene {
 	t.Helper()
-	s := &scene{w: world.New(t), mode: isMacvlan}
-	n, _, err := s.w.CreateNetwork(s.w.Plan("net", isMacvlan, onLAN), false)
-	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
-		t.Skipf("no macvlan here: %v", err)
+	if cell.Need(t); !hasKind(mode) {
+		t.Skipf("no %s here", mode)
 	}
+	s := &scene{w: world.New(t), mode: mode}
+	n, _, err := s.w.CreateNetwork(s.w.Plan("net", mode, onLAN), false)
 	must(t, err)
 	s.net, s.far = n, s.w.Network(t, "far", "bridge")
 	s.attacker, s.victim = s.w.Pod(t, "attacker", "net"), s.w.Pod(t, "victim", "net")
 	s.witness, s.rogue = s.w.Pod(t, "witness", "net"), s.w.Pod(t, "rogue", "net")
 	s.other = s.w.Pod(t, "other", "far")
 	s.shim = macOf(t, s.w.Host, s.port())
+	if mode == isIPvlan { // where all have the parent's
+		for _, pod := range []*world.Pod{s.attacker, s.victim, s.witness, s.rogue} {
+			pod.Endpoint.MAC = s.shim
+		}
+	}
 	s.listen(t)
 	for _, a := range append(s.attacker.Addrs(), s.witness.Addrs()...) {
 		s.victim.Reaches(t, a)

@@ -2,7 +2,6 @@ package attack_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
@@ -51,25 +50,27 @@ func ownAttacks() []ownAttack {
 // TestOwnAttacks mounts each of them in each of its modes: in vain, then without
 // what prevents it, where it must succeed.
 func TestOwnAttacks(t *testing.T) {
+	cell.Need(t)
+	ran := tally{}
 	for _, a := range ownAttacks() {
-		for _, mode := range strings.Fields(a.modes) {
+		for _, mode := range a.listing().modes {
 			t.Run(a.name+"/"+mode, func(t *testing.T) {
 				t.Run("guarded", func(t *testing.T) {
-					cell.Need(t)
 					if got := a.mount(t, mode, false); got != (a.limit != "") {
 						t.Errorf("the attack succeeded: %v (limit: %q)", got, a.limit)
 					}
+					ran.did(a.name, mode)
 				})
 				if a.certain != "" || a.limit != "" {
 					return
 				}
 				t.Run("control", func(t *testing.T) {
-					cell.Need(t)
 					if !a.mount(t, mode, true) {
 						t.Error("the attack fails without what prevents it too: it proves nothing")
 					}
 				})
 			})
 		}
+		ran.complete(t, a.listing())
 	}
 }

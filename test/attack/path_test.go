@@ -21,7 +21,7 @@ func pathAttacks() []doorAttack {
 	return []doorAttack{
 		{class: "path", name: "the host's own namespace by other names", try: hostByOtherNames, control: func(t *testing.T, h *hall) bool {
 			// the names do lead to namespaces: to a container's, one is taken
-			link := filepath.Join(h.dir, "to-pod")
+			link := filepath.Join(t.TempDir(), "to-pod")
 			cell.Netns(t, "linked")
 			must(t, os.Symlink("/run/netns/linked", link))
 			defer h.Detach(ctx, idOf("linked"))
@@ -46,7 +46,7 @@ func pathAttacks() []doorAttack {
 				})
 			})
 		}},
-		{class: "path", name: "ids and interface names that are paths", try: badIDs, control: func(t *testing.T, h *hall) bool {
+		{class: "path", name: "ids and interface names that are paths", modes: spaced + " host", try: badIDs, control: func(t *testing.T, h *hall) bool {
 			path := cell.Netns(t, "fine")
 			id := heddle.EndpointID{Container: "fine..id", IfName: "$(id)"}
 			defer h.Detach(ctx, id)
@@ -63,7 +63,7 @@ func pathAttacks() []doorAttack {
 		}, control: func(t *testing.T, h *hall) bool { return addCNI(t, h, "CNI_IFNAME=evil0") }},
 		{class: "path", name: "plugin type and network name that are paths", try: func(t *testing.T, h *hall) bool {
 			before := tree(t, h.dir)
-			for _, conf := range []string{`"name":"../../evil","type":"heddle-cni"`, `"name":"a/b","type":"../heddle-cni"`, `"name":"net","type":"heddle-cni","ipam":{"type":"../../../bin/sh"}`} {
+			for _, conf := range []string{`"name":"../../evil","type":"heddle-cni"`, `"name":"a/b","type":"../heddle-cni"`, `"name":"` + h.mode + `","type":"heddle-cni","ipam":{"type":"../../../bin/sh"}`} {
 				runCNI(t, h, `{"cniVersion":"1.0.0",`+conf+`}`)
 			}
 			return tree(t, h.dir) != before
@@ -79,10 +79,11 @@ func must(t *testing.T, err error) {
 }
 
 func hostByOtherNames(t *testing.T, h *hall) bool {
-	link := filepath.Join(h.dir, "to-host")
+	dir := t.TempDir()
+	link := filepath.Join(dir, "to-host")
 	own := fmt.Sprintf("/proc/%d/ns/net", h.Pid())
 	must(t, os.Symlink(own, link))
-	bound := filepath.Join(h.dir, "bound")
+	bound := filepath.Join(dir, "bound")
 	must(t, os.WriteFile(bound, nil, 0o644))
 	must(t, unix.Mount(own, bound, "", unix.MS_BIND, ""))
 	defer unix.Unmount(bound, unix.MNT_DETACH)
@@ -96,7 +97,8 @@ func hostByOtherNames(t *testing.T, h *hall) bool {
 }
 
 func noNamespace(t *testing.T, h *hall) bool {
-	fifo, huge := filepath.Join(h.dir, "fifo"), filepath.Join(h.dir, "huge")
+	dir := t.TempDir()
+	fifo, huge := filepath.Join(dir, "fifo"), filepath.Join(dir, "huge")
 	must(t, unix.Mkfifo(fifo, 0o666))
 	must(t, os.WriteFile(huge, nil, 0o644))
 	must(t, os.Truncate(huge, 1<<40))
@@ -182,7 +184,7 @@ func addCNI(t *testing.T, h *hall, variable string) bool {
 	t.Helper()
 	cell.TrySh("ip netns add cni")
 	defer cell.TrySh("ip netns del cni")
-	runCNI(t, h, `{"cniVersion":"1.0.0","name":"net","type":"heddle-cni"}`, variable)
+	runCNI(t, h, `{"cniVersion":"1.0.0","name":"`+h.mode+`","type":"heddle-cni"}`, variable)
 	evil := false
 	all, err := h.Endpoints(ctx)
 	must(t, err)

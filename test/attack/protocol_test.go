@@ -106,7 +106,7 @@ func named(what string, messages ...message) attack {
 // atHost is the host's address that its containers use.
 func (s *scene) atHost(v6 bool) netip.Addr {
 	at := []netip.Addr{world.Host4, world.Host6}
-	if s.mode != isMacvlan {
+	if !s.onLAN() {
 		at = s.net.Gateways
 	}
 	if v6 {

@@ -23,7 +23,8 @@ type scene struct {
 	// nf: bridged frames pass the IP firewall too.
 	nf             bool
 	net, far, shut heddle.Network
-	// shim is the MAC of the host's own device beside macvlan containers.
+	// shim is the MAC of the host's own device beside macvlan containers, or of the
+	// parent of ipvlan ones.
 	shim                      heddle.MAC
 	attacker, victim, witness *world.Pod
 	// rogue is another attacker, who changes his end of the link.
@@ -46,13 +47,15 @@ const loopPort = 9999
 func newScene(t *testing.T, setting string) *scene {
 	t.Helper()
 	switch setting {
-	case isMacvlan:
-		return newLAN(t)
+	case isMacvlan, isIPvlan:
+		return newLAN(t, setting)
 	case isDirect:
 		return newWire(t)
 	}
 	mode, nf, _ := strings.Cut(setting, " ")
 	s := &scene{w: world.New(t), mode: mode, nf: nf != ""}
+	// connections of the scene before, which was another host with the same addresses
+	s.w.Host.Sh(t, "conntrack -F")
 	if !s.w.BridgeNF(t, s.nf) {
 		t.Skip("this kernel has no br_netfilter")
 	}
@@ -120,7 +123,7 @@ func (s *scene) listen(t *testing.T) {
 	t.Helper()
 	at := []netip.Addr{loopback4}
 	at = append(at, s.far.Gateways...)
-	if s.mode != isMacvlan { // whose gateways are the LAN's
+	if !s.onLAN() {
 		at = append(at, s.net.Gateways...)
 	}
 	for _, a := range at {
@@ -155,6 +158,10 @@ func atLoopback(_ *testing.T, s *scene) func() bool {
 // other.
 func (s *scene) routed() bool { return contains(isRouted, s.mode) }
 
+// onLAN reports whether the containers are on the host's LAN, whose gateways are not
+// the host.
+func (s *scene) onLAN() bool { return s.mode == isMacvlan || s.mode == isIPvlan }
+
 // hop is the MAC by which the attacker sends to a container of its network: the
 // container's own on a bridge or a LAN, the host's otherwise.
 func (s *scene) hop(to *world.Pod) heddle.MAC {
@@ -169,7 +176,7 @@ func (s *scene) gateway() heddle.MAC {
 	switch s.mode {
 	case "bridge":
 		return s.net.GatewayMAC()
-	case isMacvlan:
+	case isMacvlan, isIPvlan:
 		return s.shim
 	}
 	return s.attacker.Endpoint.ID.PortMAC()
@@ -182,6 +189,8 @@ func (s *scene) port() string {
 		return s.net.BridgeName(0)
 	case isMacvlan:
 		return heddle.Shim(heddle.LinkFact{Name: s.net.Parent}).Name
+	case isIPvlan:
+		return s.net.Parent
 	}
 	return s.attacker.Port()
 }
