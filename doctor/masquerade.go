@@ -24,8 +24,9 @@ func sharedPorts(ctx context.Context, h *Host) (part string, err error) {
 		return "", err
 	}
 	low = max(low, int(heddle.FirstMasqueradePort))
+	reserved := setting(reservedPorts)
 	for port := low; port <= high; port++ {
-		if !inRanges(port, setting(reservedPorts)) {
+		if !inRanges(port, reserved) {
 			return fmt.Sprintf("%d-%d", low, high), nil
 		}
 	}

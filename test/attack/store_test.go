@@ -33,7 +33,7 @@ func callsStore(t *testing.T, mode string, open bool, at ...netip.Addr) bool {
 	if mode == isMacvlan || mode == isIPvlan {
 		n = w.Plan("net", mode, onLAN)
 	}
-	n, _, err := w.CreateNetwork(n, false)
+	_, _, err := w.CreateNetwork(n, false)
 	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
 		t.Skipf("no %s here: %v", mode, err)
 	}
