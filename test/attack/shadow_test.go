@@ -27,9 +27,9 @@ func shadowAttacks() []ownAttack {
 	return []ownAttack{
 		over("over a port published for another container", publishedPort, outside, outsidePort),
 		over("over a published port among those that masquerading uses", publishedHigh, outside, outsidePort),
-		over("over a port of the host", hostPort, outside, outsidePort),
-		over("over a port of the host among those that masquerading uses", hostHigh, outside, outsidePort),
-		over("over a port of the host, towards a neighbour's published one", hostPort,
+		over("over a port of the host", servicePort, outside, outsidePort),
+		over("over a port of the host among those that masquerading uses", serviceHigh, outside, outsidePort),
+		over("over a port of the host, towards a neighbour's published one", servicePort,
 			func(s *shadow) caller { return s.neighbour }, func(s *shadow) []netip.AddrPort { return at(neighbourPort, world.Host4, world.Host6) }),
 	}
 }
@@ -38,7 +38,7 @@ func shadowAttacks() []ownAttack {
 // neighbour's is published.
 const (
 	publishedPort, publishedHigh uint16 = 5060, 62000
-	hostPort, hostHigh           uint16 = 51820, 61820
+	servicePort, serviceHigh     uint16 = 51820, 61820
 	peerPort                     uint16 = 6060
 	neighbourPort                uint16 = 8081
 )
@@ -71,7 +71,7 @@ type shadow struct {
 func newShadow(t *testing.T, mode string, open bool) *shadow {
 	t.Helper()
 	s := &shadow{w: world.New(t), open: open}
-	s.w.Host.Serve(t, hostHigh, world.Host4, world.Host6)
+	s.w.Host.Serve(t, serviceHigh, world.Host4, world.Host6)
 	s.w.Restart(t, nil) // which looks at once who listens
 	n := s.w.Network(t, "net", mode, world.With("masquerade=true"))
 	publish := func(host, container uint16) []world.PodOption {
@@ -92,7 +92,7 @@ func newShadow(t *testing.T, mode string, open bool) *shadow {
 	victim := s.w.Pod(t, "victim", "net", append(publish(publishedPort, publishedPort), publish(publishedHigh, publishedHigh)...)...)
 	victim.Serve(t, publishedPort, victim.Addrs()...)
 	victim.Serve(t, publishedHigh, victim.Addrs()...)
-	s.w.Host.Serve(t, hostPort, append(n.Gateways, world.Host4, world.Host6)...)
+	s.w.Host.Serve(t, servicePort, append(n.Gateways, world.Host4, world.Host6)...)
 	for _, c := range []caller{s.attacker, s.neighbour, s.outside} {
 		c.Reaches(t, c.calls...)
 		// who sends frames of his own refuses no answer to them
