@@ -183,6 +183,9 @@ type HostFacts struct {
 	BootID string     `json:"bootID"`
 	Kernel string     `json:"kernel"`
 	Links  []LinkFact `json:"links"`
+	// Listening are the sockets of the host that wait for whoever calls, of the ports
+	// that masquerading uses.
+	Listening []Socket `json:"listening,omitempty"`
 	// Secured is what IPsec policies of the host look after.
 	Secured []Secured `json:"secured,omitempty"`
 	// Fabric is the cluster that the host belongs to, nil if to none.

@@ -1,9 +1,11 @@
 package heddle
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // The ports, first and last, by which masqueraded connections leave the host: those
@@ -48,6 +50,9 @@ func masqueradeChains() []Firewall {
 	}
 }
 
+// Masquerades reports whether the object is among these chains.
+func (f Firewall) Masquerades() bool { return f.Kind == "chain" && f.Name == "masquerading" }
+
 // sourceRules are for what takes another address of the host.
 func sourceRules(match, ip string, source netip.Addr) []string {
 	return []string{
@@ -65,13 +70,38 @@ func socketRange(a netip.Addr) string {
 	return a.String() + ":" + masqueradePorts()
 }
 
-// takenPorts keep masquerading clear of the published ports in its range.
+// Socket is where somebody waits for whoever calls.
+type Socket struct {
+	// Protocol is "tcp" or "udp".
+	Protocol string `json:"protocol"`
+	Port     uint16 `json:"port"`
+}
+
+// Compare orders sockets by protocol and port.
+func (s Socket) Compare(o Socket) int {
+	return cmp.Or(strings.Compare(s.Protocol, o.Protocol), cmp.Compare(s.Port, o.Port))
+}
+
+func (s Socket) taken() Element {
+	return Element{Family: "inet", Set: SetTaken, Match: []string{s.Protocol, fmt.Sprint(s.Port)}}
+}
+
+// Listening keeps masquerading clear of the host's own sockets in its range.
+func Listening(h HostFacts) []Element {
+	var all []Element
+	for _, s := range h.Listening {
+		all = append(all, s.taken())
+	}
+	return all
+}
+
+// takenPorts keep it clear of the published ports there.
 func takenPorts(ports []PortMapping) []Element {
 	var all []Element
 	for i, p := range ports {
 		again := func(q PortMapping) bool { return q.Protocol == p.Protocol && q.HostPort == p.HostPort }
 		if p.HostPort >= FirstMasqueradePort && !slices.ContainsFunc(ports[:i], again) {
-			all = append(all, Element{Family: "inet", Set: SetTaken, Match: []string{p.Protocol, fmt.Sprint(p.HostPort)}})
+			all = append(all, Socket{p.Protocol, p.HostPort}.taken())
 		}
 	}
 	return all

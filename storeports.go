@@ -13,10 +13,11 @@ const (
 // storeChains keep containers from the store and the door of this host and of its
 // peers, which are for hosts: at any address of this one, and at the peers' underlay
 // addresses, also where the container would arrive there as this host. A macvlan or
-// ipvlan container reaches the peers by the LAN, which no rule here sees.
+// ipvlan container reaches the peers by the LAN, which no rule here sees; nor is an
+// ipvlan container told from the LAN at its own host.
 func storeChains() []Firewall {
 	ports := fmt.Sprintf("tcp dport %d-%d ", DoorPort, StorePeerPort)
-	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" } `
+	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*" } `
 	return []Firewall{
 		chain("inet", "store-input", "type filter hook input priority filter - 9; policy accept;",
 			ports+pods+drop("isolated")),

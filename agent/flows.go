@@ -128,3 +128,36 @@ func (a *Agent) leads(p heddle.PortMapping, to netip.Addr) bool {
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(a.endpoints[q.by].Endpoint.Addrs, has)
 	})
 }
+
+// keepClear keeps masquerading clear of the ports on which the host listens now, and
+// ends what had left by one of them. The caller holds networkOps.
+func (a *Agent) keepClear(before []heddle.Socket) {
+	now := a.host()
+	for _, shown := range a.Networks() {
+		n, err := a.network(shown.Name)
+		if err != nil || !slices.ContainsFunc(n.plan.Host.Firewall, heddle.Firewall.Masquerades) {
+			continue
+		}
+		plan := n.plan
+		plan.Host = plan.Host.Filter(func(o heddle.Object) bool {
+			e, is := o.(heddle.Element)
+			return !is || e.Set != heddle.SetTaken
+		})
+		plan.Host.Elements = append(plan.Host.Elements, heddle.Listening(now)...)
+		if err := a.replan(n, n.Network, plan); err != nil {
+			a.log.Error("masquerading not kept clear of the host's ports", "network", n.Name, "error", err)
+		}
+	}
+	newly := slices.DeleteFunc(slices.Clone(now.Listening), func(s heddle.Socket) bool { return slices.Contains(before, s) })
+	if len(newly) == 0 {
+		return
+	}
+	a.log.Info("somebody listens on ports that masquerading uses; it keeps clear of them", "ports", newly)
+	a.finished.Go(func() {
+		a.forgetting.Lock()
+		defer a.forgetting.Unlock()
+		if err := a.kernel.ForgetShadows(newly); err != nil {
+			a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
+		}
+	})
+}

@@ -162,7 +162,7 @@ func (a *Agent) repairNetwork(name, id string) {
 // planned before: their parent may have come. What IPsec looks after goes into the
 // ways to other hosts at once.
 func (a *Agent) planAgain(ctx context.Context) {
-	before := a.host().Secured
+	before, listened := a.host().Secured, a.host().Listening
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
@@ -172,6 +172,9 @@ func (a *Agent) planAgain(ctx context.Context) {
 	}
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
+	if !slices.Equal(listened, a.host().Listening) {
+		a.keepClear(listened)
+	}
 	for _, shown := range a.Networks() {
 		n, err := a.network(shown.Name)
 		if err != nil || n.unplanned == nil {

@@ -21,6 +21,7 @@ func tableChecks() []Check {
 			Why: "No program can open anything any more.", Remedy: "sysctl -w fs.file-max=1000000", look: lookFileTable},
 		{ID: "port-range", Title: "Published ports are not handed out to programs", Severity: Warn, Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, and the published ports",
 			Why: "A program of the host that connects somewhere may get the published port as its own; then the replies to it go to the container.", Remedy: "sysctl -w net.ipv4.ip_local_reserved_ports=PORT", look: lookPortRange, fix: fixPortRange},
+		masqueradeCheck,
 		{ID: "port-taken", Title: "No program of the host listens on a published port", Severity: Warn, Looks: "/proc/net/{tcp,tcp6,udp,udp6}, and the published ports",
 			Why: "The container gets the connections from outside, and the program never hears of them.", Remedy: "ss -ltnup, then stop the program or publish another port", look: lookPortTaken},
 	}
@@ -87,13 +88,16 @@ func lookFileTable(context.Context, *Host) Finding {
 	return fine(quoted("fs/file-nr"))
 }
 
-const reservedPorts = "net/ipv4/ip_local_reserved_ports"
+const (
+	portRange     = "net/ipv4/ip_local_port_range"
+	reservedPorts = "net/ipv4/ip_local_reserved_ports"
+)
 
 // unreserved lists the published ports that the kernel may hand out.
 func unreserved(ctx context.Context, h *Host) (some []published, err error) {
 	all, err := h.ports(ctx)
 	var low, high int
-	if _, scan := fmt.Sscan(setting("net/ipv4/ip_local_port_range"), &low, &high); err != nil || scan != nil {
+	if _, scan := fmt.Sscan(setting(portRange), &low, &high); err != nil || scan != nil {
 		return nil, err
 	}
 	for _, p := range all {
@@ -130,10 +134,10 @@ func lookPortRange(ctx context.Context, h *Host) Finding {
 		evidence = append(evidence, fmt.Sprintf("endpoint %s publishes %s", p.endpoint, p.PortMapping))
 	}
 	if len(evidence) > 0 {
-		evidence = append(evidence, quoted("net/ipv4/ip_local_port_range"), quoted(reservedPorts))
+		evidence = append(evidence, quoted(portRange), quoted(reservedPorts))
 		return trouble(evidence, "sysctl -w "+reservedPorts+"="+reservedWith(some))
 	}
-	return fine(quoted("net/ipv4/ip_local_port_range"), quoted(reservedPorts))
+	return fine(quoted(portRange), quoted(reservedPorts))
 }
 
 func reservedWith(some []published) string {

@@ -35,6 +35,9 @@ func (k *Kernel) Facts() (heddle.HostFacts, error) {
 	if f.Links, err = k.linkFacts(); err != nil {
 		return f, refused("list", "interfaces", err)
 	}
+	if f.Listening, err = k.listening(); err != nil {
+		return f, refused("list", "sockets", err)
+	}
 	f.Secured, err = k.secured()
 	return f, refused("list", "IPsec policies", err)
 }

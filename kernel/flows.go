@@ -23,15 +23,25 @@ func (k *Kernel) ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapp
 	if len(e.Ports) == 0 {
 		return nil
 	}
+	return k.forgetFlows(e.ID.String(), flowsOf{e, published})
+}
+
+// ForgetShadows deletes the entries of connections that have left the host by one of
+// the ports, and would be answered in the place of whoever listens there.
+func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
+	return k.forgetFlows("the host's ports", shadowsOf(at))
+}
+
+func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) error {
 	return k.home.Do(func() error {
 		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 		if err != nil {
-			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", e.ID.String(), err, "the agent needs CAP_NET_ADMIN")
+			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", whose, err, "the agent needs CAP_NET_ADMIN")
 		}
 		defer h.Close()
 		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
-			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, flowsOf{e, published}); err != nil {
-				return heddle.Wrap(heddle.KernelRefused, "forget connections of", e.ID.String(), err, "'conntrack -L' shows them")
+			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, which); err != nil {
+				return heddle.Wrap(heddle.KernelRefused, "forget connections of", whose, err, "'conntrack -L' shows them")
 			}
 		}
 		return nil
@@ -49,13 +59,30 @@ type flowsOf struct {
 func (e flowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 	answers, _ := netip.AddrFromSlice(f.Reverse.SrcIP)
 	asked, _ := netip.AddrFromSlice(f.Forward.DstIP)
-	protocol := map[uint8]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp"}[f.Forward.Protocol]
+	protocol := protocolOf(f)
 	if slices.ContainsFunc(e.Addrs, func(a netip.Prefix) bool { return a.Addr() == answers.Unmap() }) && answers != asked {
 		return !e.published(heddle.PortMapping{HostPort: f.Forward.DstPort, ContainerPort: f.Reverse.SrcPort, Protocol: protocol}, answers.Unmap())
 	}
+	return slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
+		return p.Protocol == protocol && answers == asked && p.HostPort == f.Forward.DstPort || leftBy(f, heddle.Socket{Protocol: p.Protocol, Port: p.HostPort})
+	})
+}
+
+// shadowsOf matches the flows that have left the host by one of the ports.
+type shadowsOf []heddle.Socket
+
+// MatchConntrackFlow implements netlink.CustomConntrackFilter.
+func (s shadowsOf) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
+	return slices.ContainsFunc(s, func(at heddle.Socket) bool { return leftBy(f, at) })
+}
+
+// leftBy reports whether a flow's source is translated to the port.
+func leftBy(f *netlink.ConntrackFlow, at heddle.Socket) bool {
 	asks, _ := netip.AddrFromSlice(f.Forward.SrcIP)
 	answered, _ := netip.AddrFromSlice(f.Reverse.DstIP)
-	return slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool {
-		return p.Protocol == protocol && (answers == asked && p.HostPort == f.Forward.DstPort || asks != answered && p.HostPort == f.Reverse.DstPort)
-	})
+	return asks != answered && f.Reverse.DstPort == at.Port && protocolOf(f) == at.Protocol
+}
+
+func protocolOf(f *netlink.ConntrackFlow) string {
+	return map[uint8]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp"}[f.Forward.Protocol]
 }

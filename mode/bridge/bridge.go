@@ -16,6 +16,7 @@ package bridge
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -67,7 +68,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false")...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: append(heddle.Doorways(n), heddle.Allowed(n)...),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),
 	}
 	if n.HasFamily(true) {

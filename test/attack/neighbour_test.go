@@ -18,7 +18,6 @@ import (
 
 const (
 	isMacvlan = "macvlan"
-	isIPvlan  = "ipvlan"
 	isDirect  = "direct"
 )
 

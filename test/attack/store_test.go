@@ -14,7 +14,7 @@ import (
 // its own host and, unless the LAN leads there without the host, on another.
 func storeAttacks() []ownAttack {
 	return []ownAttack{
-		{class: "keeper", name: "a container calls the store and the join door of its host", modes: "bridge routed overlay macvlan ipvlan",
+		{class: "keeper", name: "a container calls the store and the join door of its host", modes: "bridge routed overlay macvlan",
 			mount: func(t *testing.T, mode string, open bool) bool {
 				return callsStore(t, mode, open, world.Host4, world.Host6)
 			}},
@@ -30,10 +30,10 @@ func callsStore(t *testing.T, mode string, open bool, at ...netip.Addr) bool {
 	t.Helper()
 	w := world.New(t)
 	n := w.Plan("net", mode, world.With("masquerade=true"))
-	if mode == isMacvlan || mode == isIPvlan {
+	if mode == isMacvlan {
 		n = w.Plan("net", mode, onLAN)
 	}
-	n, _, err := w.CreateNetwork(n, false)
+	_, _, err := w.CreateNetwork(n, false)
 	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
 		t.Skipf("no %s here: %v", mode, err)
 	}

@@ -41,6 +41,7 @@ var faults = []fault{
 	{id: "accept-ra", plant: "sysctl -qw net.ipv6.conf.lan0.accept_ra=1; ip -6 route add default via fe80::99 dev lan0 proto ra metric 2048", repair: "ip -6 route del default via fe80::99 dev lan0"},
 	{id: "arp-ignore", plant: "sysctl -qw net.ipv4.conf.all.arp_ignore=8"},
 	{id: "port-range", plant: "sysctl -qw net.ipv4.ip_local_port_range='8000 60999'", after: "sysctl -qw net.ipv4.ip_local_port_range='32768 60999' net.ipv4.ip_local_reserved_ports=''"},
+	{id: "masquerade-ports", plant: "sysctl -qw net.ipv4.ip_local_port_range='32768 65000'", after: "sysctl -qw net.ipv4.ip_local_port_range='32768 60999' net.ipv4.ip_local_reserved_ports=''"},
 	{id: "port-taken", during: func(t *testing.T) func() {
 		l, err := net.Listen("tcp", ":8080")
 		must(t, err)

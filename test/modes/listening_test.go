@@ -1,0 +1,57 @@
+package modes_test
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestListening: masquerading keeps clear of a port of its range on which the host
+// begins to listen, ends what had left by it, and uses it again afterwards.
+func TestListening(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	pod := w.Pod(t, "pod", "net")
+	const port = 61820
+	to := netip.AddrPortFrom(world.Outside4, 6060)
+	w.Outside.Listen(t, "udp", to)
+	leaves := func() string {
+		t.Helper()
+		if _, err := pod.AskFrom("udp", netip.AddrPortFrom(pod.V4(), port), to, world.Patience); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(w.Host.Tracked(t, pod.V4(), to.Addr()), "\n")
+	}
+	kept := fmt.Sprintf("dport=%d ", port)
+	if got := leaves(); !strings.Contains(got, kept) {
+		t.Fatalf("a connection does not keep a port that is free: %s", got)
+	}
+	// the agent looks every five seconds, and more seldom on a busy machine
+	const patience = time.Minute
+	c, err := net.ListenPacket("udp", fmt.Sprintf(":%d", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	world.Within(t, patience, "the connection that left by the port is forgotten", func() error {
+		if got := w.Host.Tracked(t, pod.V4(), to.Addr()); len(got) > 0 {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	if got := leaves(); strings.Contains(got, kept) {
+		t.Errorf("a connection leaves by a port on which the host listens: %s", got)
+	}
+	c.Close()
+	world.Within(t, patience, "the port is free again", func() error {
+		if out := w.Host.Sh(t, "nft list set inet heddle taken"); strings.Contains(out, fmt.Sprint(port)) {
+			return fmt.Errorf("%s", out)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,27 @@
+package modes_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestManyConnections: more connections, one after another, to one port outside than
+// masquerading has ports: those that are closing make room.
+func TestManyConnections(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge")
+	pod := w.Pod(t, "pod", "net")
+	to := netip.AddrPortFrom(world.Outside4, 6060)
+	w.Outside.Listen(t, "tcp", to)
+	ports := int(heddle.LastMasqueradePort-heddle.FirstMasqueradePort) + 1
+	for i := range ports + 500 {
+		c, err := pod.Dial("tcp", netip.AddrPort{}, to, world.Patience)
+		if err != nil {
+			t.Fatalf("connection %d, of %d ports: %v", i+1, ports, err)
+		}
+		c.Close()
+	}
+}
