@@ -142,5 +142,5 @@ var explanations = map[Code]Explanation{
 	NoPath:          {Failed, "no path", "Two hosts have no underlay address of the same family.", "Give both an address of one family with --underlay."},
 	HostAlive:       {Conflict, "host is alive", "The host is connected to the store: to give its blocks to others would take addresses from containers that run.", "Detach its endpoints and stop its agent first; --force removes it all the same."},
 	OtherKey:        {Conflict, "another key", "A host of that name and ID is in the cluster, and has another key. A host is its key from its first join on: no token and no certificate gives its name to another one.", "If it is that host, and its state folder was lost: have an operator remove it ('heddle host remove NAME'), move the state folder away, and join again."},
-	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet; else 'heddle host token --out FILE' makes a new token in a file of its own."},
+	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet. 'heddle host token --out FILE' makes a new token in a file of its own."},
 }

@@ -118,14 +118,22 @@ func removalFlags(cmd *cobra.Command, q *client.RemovalRequest, file *string) {
 }
 
 func credentialFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "credential", "", "`file` with the operator's credential (default: that of this host, if it keeps the store)")
+	cmd.Flags().StringVar(file, "credential", "", "`file` with the operator's credential, which only its owner can read (default: that of this host, if it keeps the store)")
 }
 
 func credential(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return "", heddle.Wrap(heddle.BadArgument, "read credential", file, err, "name a readable file with --credential")
+	}
+	defer f.Close()
+	if err := heddle.CheckSecret(f, "the operator's credential in", file); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(f)
 	if err != nil {
 		return "", heddle.Wrap(heddle.BadArgument, "read credential", file, err, "name a readable file with --credential")
 	}

@@ -22,6 +22,16 @@ type hosts struct{ *company }
 
 // List implements api.Hosts.
 func (h hosts) List(ctx context.Context) []client.HostStatus {
+	all := h.seen()
+	if h.node != nil && h.cluster.Health().State != "down" {
+		all = admitted(all, h.node.Admitted(ctx))
+	}
+	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// seen are the hosts that have appeared. It asks nobody.
+func (h hosts) seen() []client.HostStatus {
 	v := h.cluster.View()
 	health := h.cluster.Health()
 	roles := h.roles(health)
@@ -42,10 +52,6 @@ func (h hosts) List(ctx context.Context) []client.HostStatus {
 		}
 		all = append(all, s)
 	}
-	if h.node != nil {
-		all = admitted(all, h.node.Admitted(ctx))
-	}
-	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
@@ -116,9 +122,7 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 
 // part tells who keeps the store, and what might be done about it.
 func (h hosts) part() heddle.PartStatus {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	all := h.List(ctx)
+	all := h.seen()
 	if advice := client.AdviceOnKeepers(all); advice != "" {
 		return heddle.PartStatus{Name: "keepers", State: "warn", Detail: advice}
 	}
@@ -128,6 +132,7 @@ func (h hosts) part() heddle.PartStatus {
 			names = append(names, s.Name)
 		}
 	}
+	slices.Sort(names)
 	return heddle.PartStatus{Name: "keepers", State: "ok", Detail: strings.Join(names, ", ")}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"github.com/heddle-network/heddle"
 )
@@ -48,7 +47,7 @@ func (c config) readToken() (string, error) {
 		}
 	}
 	defer file.Close()
-	if err := closed(file, "token in", name); err != nil {
+	if err := heddle.CheckSecret(file, "token in", name); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken))
@@ -63,24 +62,4 @@ func noneIf(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// closed refuses a secret in a file that others than its owner can read, or whose
-// owner is neither root nor this user. Pipes are whose descriptor it is.
-func closed(file *os.File, what, name string) error {
-	st, err := file.Stat()
-	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "look at", name, err, "name a readable file")
-	}
-	if !st.Mode().IsRegular() {
-		return nil
-	}
-	const remedy = ", if nobody has read it yet; else make a new token ('heddle host token --out FILE')"
-	if st.Mode().Perm()&0o077 != 0 {
-		return heddle.Errorf(heddle.OpenSecret, what, fmt.Sprintf("%s can be read by others (mode %04o)", name, st.Mode().Perm()), "chmod 600 "+name+remedy)
-	}
-	if owner := st.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
-		return heddle.Errorf(heddle.OpenSecret, what, fmt.Sprintf("%s belongs to user %d", name, owner), "chown root "+name+remedy)
-	}
-	return nil
 }

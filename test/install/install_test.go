@@ -128,9 +128,10 @@ func installed(prefix, etc string) []string {
 	all := []string{
 		prefix + "/bin/heddle -rwxr-xr-x", prefix + "/bin/heddled -rwxr-xr-x",
 		prefix + "/lib/cni/heddle-cni -rwxr-xr-x", "/opt/cni/bin/heddle-cni Lrwxrwxrwx", prefix + "/lib/heddle/purge -rwxr-xr-x",
+		"/etc/heddle/heddled.yaml -rw-------", // it may hold a token
 	}
 	for _, f := range []string{
-		"/etc/heddle/heddled.yaml", etc + "/systemd/system/heddled.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
+		etc + "/systemd/system/heddled.service", etc + "/NetworkManager/conf.d/90-heddle.conf",
 		prefix + "/lib/systemd/network/00-heddle.network", prefix + "/lib/systemd/network/00-heddle.link",
 		prefix + "/share/heddle/cni/10-heddle.conflist", prefix + "/share/heddle/cni/examples/heddle-routed.conflist",
 		prefix + "/share/heddle/networkd/heddle.conf",

@@ -214,6 +214,13 @@ func TestLife(t *testing.T) {
 	h.kill(3)
 	h.await(2, "host1=voter/alive", "host2=voter/alive", "host3=voter/away", "host4=client/alive")
 	credential := h.file(1, "operator.pem")
+	if err := os.Chmod(credential, 0o644); err != nil {
+		h.Fatal(err)
+	}
+	h.refused(4, heddle.OpenSecret, "host", "token", "--credential", credential)
+	if err := os.Chmod(credential, 0o600); err != nil {
+		h.Fatal(err)
+	}
 	h.must(4, "host", "replace", "host3", "host4", "--credential", credential)
 	h.await(4, "host1=voter/alive", "host2=voter/alive", "host4=voter/alive")
 

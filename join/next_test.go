@@ -1,0 +1,79 @@
+package join
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// TestNext has the step that follows from who keeps the store and who is named. A
+// letter is a host; upper case has a vote, lower case is a learner, and one after a
+// dot has not started.
+func TestNext(t *testing.T) {
+	for _, c := range []struct{ named, members, late, want string }{
+		{"a", "A", "", ""},
+		{"ab", "A", "", ""},
+		{"ab", "Ab", "", ""},          // b stands by
+		{"ab", "AB", "", "off b"},     // an even number of votes is no better
+		{"abc", "AB", "", ""},         // c is about to come
+		{"abc", "Abc", "", "vote bc"}, // not one alone
+		{"abc", "ABc", "", "vote c"},
+		{"abc", "ABC", "", ""},
+		{"abc", "A.b", "", ""},
+		{"abc", "A.b", "b", "off b"},
+		{"abcd", "ABCd", "", ""},
+		{"abcd", "ABCD", "", "off d"},
+		{"abcde", "ABCde", "", "vote de"},
+		{"ab", "ABC", "", "off c"}, // c is named no more
+		{"bc", "ABC", "", "off a"}, // also if it decides
+		{"b", "Ab", "", "vote b"},  // who stays gets the vote first
+		{"b", "A", "", ""},         // and is waited for
+		{"b", "AB", "", "off a"},
+		{"ab", "Abc", "", "off c"}, // a learner that nobody named
+		{"abx", "ABx", "", "vote x"},
+		{"ab", "ABz", "", "off z"}, // a member on no host of the cluster
+	} {
+		s := state{alive: func(string) bool { return true }, self: "a"}
+		address := func(name rune) []netip.Addr { return []netip.Addr{netip.AddrFrom4([4]byte{192, 0, 2, byte(name)})} }
+		for _, name := range "abcdexy" {
+			s.hosts = append(s.hosts, admitted{name: string(name), admission: admission{Underlay: address(name)}, keeper: strings.ContainsRune(c.named, name)})
+		}
+		started := true
+		for _, x := range c.members {
+			if x == '.' {
+				started = false
+				continue
+			}
+			low := []rune(strings.ToLower(string(x)))[0]
+			m := member{ID: uint64(low), Learner: low == x, Peers: []string{peerURL(address(low))}}
+			if started {
+				m.Name = string(low)
+			}
+			s.members, started = append(s.members, m), true
+		}
+		promote, off := s.next(func(m member) bool { return strings.ContainsRune(c.late, rune(m.ID)) })
+		got := ""
+		if off != nil {
+			got = fmt.Sprintf("off %c", rune(off.ID))
+		} else if len(promote) > 0 {
+			got = "vote "
+			for _, m := range promote {
+				got += string(rune(m.ID))
+			}
+		}
+		if got != c.want {
+			t.Errorf("named %s, members %s: %q, not %q", c.named, c.members, got, c.want)
+		}
+	}
+}
+
+// TestPosing: a host that says it is where another one keeps the store is not taken
+// for it, also if it came first.
+func TestPosing(t *testing.T) {
+	at := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+	s := state{hosts: []admitted{{name: "poser", admission: admission{Underlay: at}}, {name: "keeper", admission: admission{Underlay: at}, keeper: true}}}
+	if got := s.hostOf(member{Peers: []string{peerURL(at)}}); got != "keeper" {
+		t.Errorf("the member is taken for that of %s", got)
+	}
+}

@@ -1,0 +1,27 @@
+package heddle
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// CheckSecret refuses a secret in a file that others than its owner can read, or whose
+// owner is neither root nor this user (OpenSecret); what says what the secret is. A
+// pipe is whose descriptor it is.
+func CheckSecret(file *os.File, what, name string) error {
+	st, err := file.Stat()
+	if err != nil {
+		return Wrap(BadArgument, "look at", name, err, "name a readable file")
+	}
+	if !st.Mode().IsRegular() {
+		return nil
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return Errorf(OpenSecret, what, fmt.Sprintf("%s can be read by others (mode %04o)", name, st.Mode().Perm()), "chmod 600 "+name+", if nobody has read it yet")
+	}
+	if owner := st.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
+		return Errorf(OpenSecret, what, fmt.Sprintf("%s belongs to user %d", name, owner), "chown root "+name+", if nobody has read it yet")
+	}
+	return nil
+}
