@@ -20,5 +20,6 @@ func TestInGuests(t *testing.T) {
 	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
+	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestOwnAttacks$/(device|link)/^ipvlan$") })
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
 }
