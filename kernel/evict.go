@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
-	"golang.org/x/sys/unix"
 )
 
 // Tenure is what an endpoint has on a parent of the host.
@@ -186,8 +185,5 @@ func (k *Kernel) Heard(name string) ([]heddle.MAC, error) {
 		return nil, refused("read interface", name, err)
 	}
 	all, err := s.heard(*l)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return nil, nil
-	}
 	return all, refused("list", "MAC addresses of "+name, err)
 }
