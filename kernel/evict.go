@@ -102,6 +102,9 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	}
 	defer s.close()
 	addrs, err := s.nicAddresses(u.index)
+	if err != nil {
+		return false, refused("list", "addresses of "+u.name, err)
+	}
 	has := slices.ContainsFunc(addrs, func(x heddle.NICAddress) bool {
 		return slices.ContainsFunc(t.Addrs, func(p netip.Prefix) bool { return p.Addr() == x.Prefix.Addr() })
 	})
