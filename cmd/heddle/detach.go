@@ -19,7 +19,7 @@ func newDetach(s *session) *cobra.Command {
 	ifname := ""
 	cmd := &cobra.Command{
 		Use: "detach ID[/IF]", GroupID: groupNetworks, Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
-		Short:   "Detach a container from a network",
+		Short: "Detach a container from a network",
 		Long: `detach removes an endpoint with all that was made for it. An endpoint that is not
 there is removed already: that is no error.
 
