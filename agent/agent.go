@@ -206,6 +206,7 @@ func New(opt Options) (*Agent, error) {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.finished.Go(func() { a.vigil(ctx) })
+	a.finished.Go(func() { a.keepQuarantine(ctx) })
 	a.ready.Store(true)
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -12,7 +14,7 @@ import (
 // An endpoint is in quarantine from when its removal was begun until it is proven that
 // its container has let go of what it had. Its record and intent stay in the ledger, and
 // with them its addresses and its NIC; only why is kept in memory, for the agent tries
-// again when it starts, and then at every patrol.
+// again when it starts, and then every few seconds.
 
 // judge notes whether a removal has ended in quarantine.
 func (a *Agent) judge(id heddle.EndpointID, err error) {
@@ -32,6 +34,16 @@ func (a *Agent) quarantined(id heddle.EndpointID) (why string, is bool) {
 	defer a.mu.RUnlock()
 	why, is = a.quarantine[id]
 	return why, is
+}
+
+// keepQuarantine tries again and again. To search every namespace takes its time on a
+// full host: no more than a tenth of all.
+func (a *Agent) keepQuarantine(ctx context.Context) {
+	for took := time.Duration(0); pause(ctx, max(patrolEvery, took*patrolTenth)); {
+		began := time.Now()
+		a.tryQuarantined()
+		took = time.Since(began)
+	}
 }
 
 // tryQuarantined tries to end the quarantine of all that are in it.

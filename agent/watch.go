@@ -68,7 +68,6 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		began := time.Now()
 		a.saveCursors()
 		missing = a.collectVanished(missing)
-		a.tryQuarantined()
 		a.tendLeases()
 		a.planAgain(ctx)
 		a.reconcile()

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,16 +139,16 @@ func (s *site) heard(l linkState) ([]heddle.MAC, error) {
 // addSockets adds the namespaces that live by a socket alone (SIOCGSKNS of
 // linux/sockios.h). That takes long on a host with many connections.
 func (all namespaces) addSockets() {
-	paths, _ := filepath.Glob("/proc/[0-9]*/fd/*")
-	for _, path := range paths {
-		if to, err := os.Readlink(path); err != nil || !strings.HasPrefix(to, "socket:") {
-			continue
-		}
-		f := strings.Split(path, "/")
-		pid, _ := strconv.Atoi(f[2])
-		number, _ := strconv.Atoi(f[4])
-		if n := netnsOfSocket(pid, number); n != nil {
-			all.add(n)
+	for _, p := range processes() {
+		for _, name := range entries(p + "/fd") {
+			if to, err := os.Readlink(p + "/fd/" + name); err != nil || !strings.HasPrefix(to, "socket:") {
+				continue
+			}
+			pid, _ := strconv.Atoi(strings.TrimPrefix(p, "/proc/"))
+			number, _ := strconv.Atoi(name)
+			if n := netnsOfSocket(pid, number); n != nil {
+				all.add(n)
+			}
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
-	"golang.org/x/sys/unix"
 )
 
 // Tenure is what an endpoint has on a parent of the host.
@@ -103,6 +102,9 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	}
 	defer s.close()
 	addrs, err := s.nicAddresses(u.index)
+	if err != nil {
+		return false, refused("list", "addresses of "+u.name, err)
+	}
 	has := slices.ContainsFunc(addrs, func(x heddle.NICAddress) bool {
 		return slices.ContainsFunc(t.Addrs, func(p netip.Prefix) bool { return p.Addr() == x.Prefix.Addr() })
 	})
@@ -186,8 +188,5 @@ func (k *Kernel) Heard(name string) ([]heddle.MAC, error) {
 		return nil, refused("read interface", name, err)
 	}
 	all, err := s.heard(*l)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return nil, nil
-	}
 	return all, refused("list", "MAC addresses of "+name, err)
 }

@@ -3,7 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,10 +103,15 @@ func (all namespaces) close() {
 // processes hold open (proc(5), namespaces(7)). The name is what all paths into one
 // namespace have in common. The cheap ones come first.
 func ways(yield func(name, path string) bool) {
-	processes, _ := filepath.Glob("/proc/[0-9]*")
-	for _, pattern := range []string{"ns/net", "task/[0-9]*/ns/net"} {
-		for _, p := range processes {
-			if !netnsLinks(filepath.Join(p, pattern), yield) {
+	processes := processes()
+	for _, p := range processes {
+		if !leads(p+"/ns/net", yield) {
+			return
+		}
+	}
+	for _, p := range processes {
+		for _, thread := range entries(p + "/task") {
+			if !leads(p+"/task/"+thread+"/ns/net", yield) {
 				return
 			}
 		}
@@ -129,15 +134,31 @@ func ways(yield func(name, path string) bool) {
 	}
 }
 
-// netnsLinks yields those of the files that lead to a network namespace.
-func netnsLinks(pattern string, yield func(name, path string) bool) bool {
-	paths, _ := filepath.Glob(pattern)
-	for _, path := range paths {
-		if name, err := os.Readlink(path); err == nil && strings.HasPrefix(name, "net:[") && !yield(name, path) {
-			return false
+// processes are the folders of all processes that can be seen from here.
+func processes() (all []string) {
+	for _, name := range entries("/proc") {
+		if name[0] >= '0' && name[0] <= '9' {
+			all = append(all, "/proc/"+name)
 		}
 	}
-	return true
+	return all
+}
+
+// entries lists a folder's names; none if it is gone.
+func entries(path string) []string {
+	d, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return names
+}
+
+// leads yields a link to a network namespace.
+func leads(path string, yield func(name, path string) bool) bool {
+	name, err := os.Readlink(path)
+	return err != nil || yield(name, path)
 }
 
 // opened yields those of the files that a process holds open. One that was opened where a
@@ -148,8 +169,8 @@ func opened(process string, yield func(name, path string) bool) bool {
 	if unix.Statx(unix.AT_FDCWD, "/proc/self/ns/net", 0, unix.STATX_INO, &own) != nil {
 		return true
 	}
-	paths, _ := filepath.Glob(process + "/fd/*")
-	for _, path := range paths {
+	for _, number := range entries(process + "/fd") {
+		path := process + "/fd/" + number
 		to, err := os.Readlink(path)
 		if err != nil || !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "net:[") ||
 			unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &st) != nil ||
@@ -195,6 +216,8 @@ func unescape(s string) string {
 
 // Inhabited reports whether a process is in the namespace that can be seen from here.
 func (n *Netns) Inhabited() bool {
-	alone := netnsLinks("/proc/[0-9]*/ns/net", func(name, _ string) bool { return name != fmt.Sprintf("net:[%d]", n.ino) })
-	return !alone
+	own := fmt.Sprintf("net:[%d]", n.ino)
+	return slices.ContainsFunc(processes(), func(p string) bool {
+		return !leads(p+"/ns/net", func(name, _ string) bool { return name != own })
+	})
 }

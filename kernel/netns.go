@@ -113,24 +113,6 @@ func (n *Netns) Dup() (*Netns, error) {
 // Close lets go of the namespace.
 func (n *Netns) Close() { unix.Close(n.fd) }
 
-// Alias reads the alias of an interface in the namespace: by it an endpoint is
-// recognised. It fails if there is no such interface.
-func (n *Netns) Alias(ifname string) (string, error) {
-	s, err := podSite(n)
-	if err != nil {
-		return "", err
-	}
-	defer s.close()
-	l, err := s.link(ifname)
-	if err == nil && l == nil {
-		err = unix.ENODEV
-	}
-	if err != nil {
-		return "", heddle.Wrap(heddle.KernelRefused, "read interface "+ifname+" in", n.path, err, "")
-	}
-	return l.alias, nil
-}
-
 // Do runs fn inside the namespace and waits for it. It has a thread of its own
 // meanwhile; if the thread cannot be brought back it is left to die, for a
 // thread in the wrong namespace would later serve any goroutine.

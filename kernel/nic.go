@@ -55,6 +55,9 @@ func (s *site) movable(l linkState) error {
 	case "bridge", "bond", "team", "vrf":
 		return fmt.Errorf("it is a %s, not a NIC", l.kind)
 	}
+	if (upper{linkState: l}).onLAN() {
+		return fmt.Errorf("it is a %s device, and who has it can make others on the same LAN: give a container an endpoint of mode macvlan or ipvlan, or the NIC below", l.kind)
+	}
 	was, holder, marked := heddle.ParseNICAlias(l.alias)
 	switch {
 	case l.ours():

@@ -17,7 +17,7 @@ import (
 //     address that it was made with (IFLA_PERM_ADDRESS);
 //   - one end of a pair: the far end, which says where the near one is (IFLA_LINK,
 //     IFLA_LINK_NETNSID);
-//   - a VLAN or macvlan device: its lower device. One on the same is the same.
+//   - a VLAN device: its lower device, on which there is one of its number.
 //
 // Other devices (dummy, tap) hang on nothing, and lead nowhere: they are known by alias
 // and number, in the container alone.
@@ -40,18 +40,19 @@ func (h *homecoming) seek() (*found, error) {
 	w := h.n.Was
 	switch pair := (linkState{kind: w.Kind}).paired(); {
 	case w.Device != "":
-		return h.search(h.hardware, h.unplugged)
+		return h.search(h.hardware, h.unplugged, "it is in no namespace that is found, and its hardware is there")
 	case pair && w.Peer != 0:
 		return h.byFarEnd()
 	case w.Peer != 0:
-		return h.search(h.sameLower, func() bool { return true })
+		return h.search(h.sameLower, func() bool { return true }, "")
 	}
 	return h.byMark()
 }
 
 // search looks on the host, in the container, and then everywhere else; the last time
-// also where a socket alone leads.
-func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() bool) (*found, error) {
+// also where a socket alone leads. If the NIC is not found and not gone, why says how
+// that is known.
+func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() bool, why string) (*found, error) {
 	if f, err := look([]*site{h.host, h.pod}, is); f != nil || err != nil {
 		return f, err
 	}
@@ -63,7 +64,7 @@ func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() boo
 			return nil, nil
 		}
 	}
-	return nil, h.lost("it is in no namespace that is found, and its hardware is there")
+	return nil, h.lost(why)
 }
 
 // look finds the NIC at one of the sites.
@@ -165,31 +166,25 @@ func (h *homecoming) byFarEnd() (*found, error) {
 	is := func(at *site, l linkState) bool {
 		return l.index == far.peer && l.kind == w.Kind && l.peer == w.Peer && here(at.ns)
 	}
-	for _, deep := range []bool{false, true} {
-		sites := append([]*site{h.host, h.pod}, h.others(deep)...)
-		if f, err := look(sites, is); f != nil || err != nil {
-			return f, err
-		}
-	}
-	return nil, h.lost("the far end of its wire says that it is there, in a namespace that is not found")
+	return h.search(is, func() bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")
 }
 
 // byMark finds a NIC by what a container can write too.
 func (h *homecoming) byMark() (*found, error) {
 	if l, err := h.host.marked(h.n); l != nil || err != nil {
-		return at(h.host, l), err
+		return foundAt(h.host, l), err
 	}
 	if l, err := h.pod.marked(h.n); l != nil || err != nil {
-		return at(h.pod, l), err
+		return foundAt(h.pod, l), err
 	}
 	if home, err := h.host.home(h.n); err != nil || home {
 		return nil, err
 	}
 	l, err := h.pod.disguised(h.n)
-	return at(h.pod, l), err
+	return foundAt(h.pod, l), err
 }
 
-func at(s *site, l *linkState) *found {
+func foundAt(s *site, l *linkState) *found {
 	if l == nil {
 		return nil
 	}
@@ -207,11 +202,8 @@ func (h *homecoming) lost(why string) error {
 // device, and none at all where there is an ipvlan device, in whichever namespace they
 // are (macvlan_common_newlink in drivers/net/macvlan.c).
 func (h *homecoming) bare() error {
-	if err := h.strip(h.host.ns, h.index); err != nil {
+	if err := h.strip(); err != nil {
 		return err
-	}
-	if live, err := h.host.linkAt(h.index); err != nil || live == nil || (upper{linkState: *live}).onLAN() {
-		return err // one of these lends its own lower device
 	}
 	probe := heddle.Link{Name: heddle.BirthName(heddle.Link{Alias: h.n.Alias + h.n.Name}), Kind: "macvlan", SubMode: "passthru", Group: heddle.GroupBase}
 	err := h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
@@ -228,19 +220,20 @@ func (h *homecoming) bare() error {
 	return h.host.delete(made.index)
 }
 
-// strip deletes what stands on the NIC, which is in the namespace, in all namespaces
-// but the host's.
-func (h *homecoming) strip(base *Netns, index int) error {
-	all := everywhere()
-	defer all.close()
-	own, err := base.Dup()
+// strip deletes what stands on the NIC, which is at home, in all namespaces but the
+// host's.
+func (h *homecoming) strip() error {
+	home := h.host.ns
+	own, err := home.Dup()
 	if err != nil {
 		return err
 	}
+	all := everywhere()
+	defer all.close()
 	all.add(own)
 	var errs []error
-	for _, u := range above(all.census(base), base, index) {
-		if u.ns.Same(h.host.ns) && !u.ours() {
+	for _, u := range above(all.census(home), home, h.index) {
+		if u.ns.Same(home) && !u.ours() {
 			continue
 		}
 		s, err := podSite(u.ns)

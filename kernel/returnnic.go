@@ -9,9 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// homecoming brings a NIC back to the host and makes it what it was. The mark
-// goes last: cut off anywhere before, the return goes on where the NIC is found
-// next; without the mark it is done.
+// homecoming brings a NIC back to the host and makes it what it was. Cut off anywhere,
+// it goes on where the NIC is found next; to do it again changes nothing.
 type homecoming struct {
 	n         heddle.NIC
 	host, pod *site // pod is nil if its namespace is gone
@@ -104,18 +103,13 @@ func (h *homecoming) mark(l linkState) error {
 }
 
 // moveHome asks for the index that the NIC had; another one may have it by now.
-// What the container has built on the NIC would go on using it, and goes; so do further
-// names, of which the host may have one already.
+// Further names go, of which the host may have one already.
 func (h *homecoming) moveHome(at *site, l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err
 	}
 	index := l.index
-	err := h.strip(at.ns, index)
-	if l.alias != h.n.Alias {
-		err = errors.Join(err, at.rt.execute(aliasRequest(index, h.n.Alias)))
-	}
-	if err = errors.Join(err, at.rt.execute(raiseLink(index, false)), h.dropAltNames(at, l.name)); err != nil {
+	if err := errors.Join(at.rt.execute(aliasRequest(index, h.n.Alias), raiseLink(index, false)), h.dropAltNames(at, l.name)); err != nil {
 		return err
 	}
 	name, err := h.freeName()

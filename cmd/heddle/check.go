@@ -37,7 +37,7 @@ func newAudit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "audit", GroupID: groupHealth, Args: takes(),
 		Short:   "Compare ledger, kernel and containers",
-		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone, and operations that are not finished. It changes\nnothing. The exit code is 1 when there is anything.",
+		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It changes nothing. The exit code is 1 when there is anything.",
 		Example: "  heddle audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer s.working("auditing")()

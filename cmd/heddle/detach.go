@@ -19,8 +19,14 @@ func newDetach(s *session) *cobra.Command {
 	ifname := ""
 	cmd := &cobra.Command{
 		Use: "detach ID[/IF]", GroupID: groupNetworks, Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
-		Short:   "Detach a container from a network",
-		Long:    "detach removes an endpoint with all that was made for it. An endpoint that is not\nthere is removed already: that is no error.",
+		Short: "Detach a container from a network",
+		Long: `detach removes an endpoint with all that was made for it. An endpoint that is not
+there is removed already: that is no error.
+
+The exit code is 7 when it is not proven that the container has let go of its NIC
+(mode direct) or of its parent's LAN (macvlan, ipvlan): it has hidden a device, or
+put another in its place. NIC and addresses are in quarantine then: nobody gets
+them, 'heddle status' and 'heddle audit' say why, and the agent tries again.`,
 		Example: "  heddle detach web --ifname eth1\n  heddle detach resolver/eth0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := endpointOf(args[0], ifname)

@@ -1,14 +1,17 @@
 package attack_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -18,9 +21,11 @@ func keepAttacks() []ownAttack {
 	return []ownAttack{
 		{class: "keep", name: "macvlan device of the container's own making, kept after detach", modes: isMacvlan, mount: keeps(
 			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 up; ip address flush dev eth0; ip address add %[1]s/24 dev own0")},
-		{class: "keep", name: "device renamed, with its address", modes: "macvlan direct", mount: keeps(
+		{class: "keep", name: "ipvlan device of the container's own making, kept after detach", modes: isIPvlan, mount: keeps(
+			"ip link add link eth0 name own0 type ipvlan mode l2; ip link set own0 up; ip address flush dev eth0; ip address add %[1]s/24 dev own0")},
+		{class: "keep", name: "device renamed, with its address", modes: "macvlan ipvlan direct", mount: keeps(
 			"ip link set eth0 down; ip link set eth0 name own0 alias mine; ip link set own0 up; ip address replace %[1]s/24 dev own0")},
-		{class: "keep", name: "device moved to a namespace within the container", modes: "macvlan direct bridge routed", mount: keeps(
+		{class: "keep", name: "device moved to a namespace within the container", modes: "macvlan ipvlan direct bridge routed", mount: keeps(
 			"ip link set eth0 alias mine netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set eth0 name own0; ip link set own0 up; ip address add %[1]s/24 dev own0; ip route add default dev own0'")},
 		{class: "keep", name: "macvlan device in a namespace within the container", modes: isMacvlan, mount: keeps(
 			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
@@ -28,9 +33,11 @@ func keepAttacks() []ownAttack {
 			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
-		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan direct", mount: renamed},
+		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan ipvlan direct", mount: renamed},
 	}
 }
+
+const isIPvlan = "ipvlan"
 
 // captive is a container on a network of its mode, with a namespace of its own
 // making inside.
@@ -51,36 +58,31 @@ func newCaptive(t *testing.T, mode string) *captive {
 	switch mode {
 	case isDirect:
 		c.to = newNIC(t, w)
-	case isMacvlan:
+	case isMacvlan, isIPvlan:
 		_, _, err := w.CreateNetwork(w.Plan("net", mode, func(n *heddle.Network) {
 			n.Subnets, n.Ranges = nil, []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25")}
 		}), false)
-		if err != nil {
-			t.Fatal(err)
+		if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
+			t.Skipf("no %s here: %v", mode, err)
 		}
+		must(t, err)
 	default:
 		c.to = w.Network(t, "net", mode).Gateways[0]
 	}
 	place := world.Namespace(t, "captive")
-	c.inner = start(t, place, "unshare", "--net", "sleep", "600")
-	c.outer = start(t, w.Host, "sleep", "600")
+	c.inner, c.outer = start(t, place, unix.CLONE_NEWNET), start(t, w.Host, 0)
 	c.nest = world.Place{Name: "nest", Path: fmt.Sprintf("/proc/%d/ns/net", c.inner)}
-	world.Soon(t, "the inner namespace", func() error {
-		out, err := cell.TrySh("test $(readlink %s) != $(stat -Lc 'net:[%%i]' %s)", c.nest.Path, place.Path)
-		if err != nil {
-			return fmt.Errorf("%w %s", err, out)
-		}
-		return nil
-	})
 	c.Pod = w.PodIn(t, place, "net")
 	c.Reaches(t, c.to)
 	return c
 }
 
-// start runs a program in the place until the test ends.
-func start(t *testing.T, in world.Place, name string, args ...string) (pid int) {
+// start runs a program in the place, or in a new namespace of its making, until the
+// test ends.
+func start(t *testing.T, in world.Place, flags uintptr) (pid int) {
 	t.Helper()
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command("sleep", "600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
 	if err := in.Do(cmd.Start); err != nil {
 		t.Fatal(err)
 	}
@@ -97,19 +99,16 @@ func newNIC(t *testing.T, w *world.World) netip.Addr {
 		ip address add 10.60.0.2/24 dev nic1; ip link set nic1 up
 		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1") })
-	if _, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Parent: "nic1"}, false); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Parent: "nic1"}, false)
+	must(t, err)
 	return netip.MustParseAddr("10.60.0.1")
 }
 
 // reached reports whether anything in the container, or within, reaches the LAN.
 func (c *captive) reached() bool {
 	for _, p := range []world.Place{c.Place, c.nest} {
-		for range 3 {
-			if p.Ping(c.to, "-W0.3") == nil {
-				return true
-			}
+		if p.Ping(c.to, fmt.Sprintf("-W%.1f", world.Refusal.Seconds())) == nil {
+			return true
 		}
 	}
 	return false

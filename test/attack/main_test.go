@@ -19,6 +19,7 @@ func TestInGuests(t *testing.T) {
 	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed|overlay)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
+	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestOwnAttacks$/(device|link)/^ipvlan$") })
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
 	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAttacks|TestOwnErrors)$/^ipvlan$") })
 	// how ports are chosen and connections are found is the kernel's

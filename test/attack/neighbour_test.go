@@ -18,6 +18,7 @@ import (
 
 const (
 	isMacvlan = "macvlan"
+	isIPvlan  = "ipvlan"
 	isDirect  = "direct"
 )
 

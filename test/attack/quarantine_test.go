@@ -133,3 +133,23 @@ func TestQuarantine(t *testing.T) {
 		})
 	}
 }
+
+// TestOthersOnParent: a second device of a container's making is shown while it is
+// there, and goes at detach; a device of the user's, in a namespace of his, stays.
+func TestOthersOnParent(t *testing.T) {
+	c := newCaptive(t, isMacvlan)
+	users := world.Namespace(t, "users")
+	c.w.Host.Sh(t, "ip link add link up0 name users0 type macvlan mode bridge && ip link set users0 netns users && ip -n users link set users0 up")
+	c.w.AuditEmpty(t)
+	c.Sh(t, "ip link add link eth0 name own0 type macvlan mode bridge && ip link set own0 up")
+	found, err := c.w.Audit()
+	must(t, err)
+	if len(found) != 1 || found[0].Kind != "stranger" || found[0].Object != "link/own0" || found[0].Owner != c.Endpoint.ID.String() {
+		t.Errorf("audit: %+v", found)
+	}
+	c.Leave(t)
+	if out, err := c.TrySh("ip link show own0"); err == nil {
+		t.Errorf("the container has kept its device: %s", out)
+	}
+	users.Sh(t, "ip link show users0")
+}

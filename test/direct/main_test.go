@@ -72,7 +72,7 @@ func furnishNIC(t testing.TB, name string, number int) {
 		sysctl -qw net/ipv4/conf/NAME/rp_filter=2 net/ipv4/conf/NAME/arp_ignore=1 net/ipv6/conf/NAME/accept_ra=0
 		sysctl -qw net/ipv4/neigh/NAME/base_reachable_time_ms=45000 net/ipv6/neigh/NAME/ucast_solicit=5 net/ipv6/conf/NAME/hop_limit=77
 		ip link set NAME alias 'the third socket' group 7 promisc on
-		ip link property add dev NAME altname third
+		ip link property add dev NAME altname thirdNUM
 		ip address add 10.5NUM.0.2/24 brd + dev NAME
 		ip address add 10.5NUM.0.3/24 dev NAME
 		ip address add 10.5NUM.0.4/24 dev NAME label NAME:web

@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 			ip address add 172.31.0.1/16 dev eth0; ip route add 172.30.0.0/16 dev eth0
 			sysctl -qw net/ipv4/conf/eth0/rp_filter=0; ip link add link eth0 name eth0.7 type macvlan
 			ip link set eth0 mode dormant multicast off gso_max_size 30000 gso_max_segs 7 gro_max_size 30000
-			ip link property del dev eth0 altname third; ip link property add dev eth0 altname up0 altname mine0
+			ip link property del dev eth0 altname third1; ip link property add dev eth0 altname up0 altname mine0
 			tc qdisc add dev eth0 clsact; tc filter add dev eth0 ingress protocol all u32 match u32 0 0 flowid 1:1
 			ip link add link eth0 name eth0.8 type macvlan; ip link set eth0.8 netns inner; ip -n inner link set eth0.8 up
 			ip link set eth0 down; ip link set eth0 address 02:00:00:00:09:09 alias mine name eth9`)
