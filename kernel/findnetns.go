@@ -105,13 +105,13 @@ func (all namespaces) close() {
 func ways(yield func(name, path string) bool) {
 	processes := processes()
 	for _, p := range processes {
-		if !leads(p+"/ns/net", yield) {
+		if !wayTo(p+"/ns/net", yield) {
 			return
 		}
 	}
 	for _, p := range processes {
 		for _, thread := range entries(p + "/task") {
-			if !leads(p+"/task/"+thread+"/ns/net", yield) {
+			if !wayTo(p+"/task/"+thread+"/ns/net", yield) {
 				return
 			}
 		}
@@ -155,8 +155,8 @@ func entries(path string) []string {
 	return names
 }
 
-// leads yields a link to a network namespace.
-func leads(path string, yield func(name, path string) bool) bool {
+// wayTo yields a link to a network namespace.
+func wayTo(path string, yield func(name, path string) bool) bool {
 	name, err := os.Readlink(path)
 	return err != nil || yield(name, path)
 }
@@ -218,6 +218,6 @@ func unescape(s string) string {
 func (n *Netns) Inhabited() bool {
 	own := fmt.Sprintf("net:[%d]", n.ino)
 	return slices.ContainsFunc(processes(), func(p string) bool {
-		return !leads(p+"/ns/net", func(name, _ string) bool { return name != own })
+		return !wayTo(p+"/ns/net", func(name, _ string) bool { return name != own })
 	})
 }
