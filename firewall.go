@@ -88,6 +88,8 @@ var setTypes = map[string]SetType{
 	"inet/strays46": {Match: []string{TypeIPv4, TypeInner6}},
 	"inet/strays64": {Match: []string{TypeIPv6, TypeInner4}},
 	"inet/strays66": {Match: []string{TypeIPv6, TypeInner6}},
+	// interfaces that lead outside, though they are called as other engines' are
+	"inet/outlets":  {Match: []string{TypeIfName}},
 	"inet/gate4":    {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
 	"inet/gate6":    {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
 	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
@@ -146,7 +148,7 @@ func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel")...)
 	all = append(all, sets("inet", "macs", "sends4", "sends6", "doors", "ways", "near4", "near6", "errors",
-		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
+		"arriving", "landing", "passing", "leaving", "outlets", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6")...)
 	return append(all,
 		chain("inet", "publish", "",
 			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
@@ -169,6 +171,13 @@ func inetBase() []Firewall {
 			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
 			drop("spoofed-ip")),
+		// What another engine's containers publish is reached; what they do not, its
+		// own policy would keep from everybody but those that ours lets pass.
+		chain("inet", "engines", "",
+			"ct state established return",
+			"ct status dnat return",
+			"oifname @outlets return",
+			"oifname "+engineNames()+" "+drop("isolated")),
 		// A gateway's address is for its own network, and a container's tunnels
 		// (VXLAN, GENEVE, IP in IP, GRE) do not end in the host's.
 		chain("inet", "guard-host", "",
