@@ -100,7 +100,9 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 	p := w.Pod(t, "attacker", "net")
 	w.Host.Sh(t, blanket)
 	t.Cleanup(func() {
-		w.Host.TrySh("for x in inet:local netdev:local ip:filter ip6:filter; do nft delete table ${x%%%%:*} ${x#*:} || true; done")
+		for _, table := range []string{"inet local", "netdev local", "ip filter", "ip6 filter"} {
+			w.Host.TrySh("nft delete table " + table)
+		}
 	})
 	return w, p
 }
