@@ -40,7 +40,10 @@ func gateRules(n Network, f *Fabric, group string) []string {
 
 func fromRules(n Network, group string) []string {
 	if !n.Internal {
-		return nil
+		if n.Options[OptionEngines] == "true" {
+			return nil
+		}
+		return []string{"jump engines"}
 	}
 	return []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + drop("isolated")}
 }

@@ -103,17 +103,19 @@ var setTypes = map[string]SetType{
 	"inet/strays46": {Match: []string{TypeIPv4, TypeInner6}},
 	"inet/strays64": {Match: []string{TypeIPv6, TypeInner4}},
 	"inet/strays66": {Match: []string{TypeIPv6, TypeInner6}},
-	"inet/gate4":    {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
-	"inet/gate6":    {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
-	"inet/from":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/to":       {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/masq":     {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
-	"inet/spans":    {Match: []string{TypeGroup}},
-	"inet/allowed":  {Match: []string{TypeGroup, TypeGroup}},
-	"inet/ports4":   {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/ports6":   {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
-	"inet/any4":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
-	"inet/any6":     {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	// interfaces that lead outside, though they are called as other engines' are
+	"inet/outlets": {Match: []string{TypeIfName}},
+	"inet/gate4":   {Match: []string{TypeIPv4}, Value: []string{TypeVerdict}},
+	"inet/gate6":   {Match: []string{TypeIPv6}, Value: []string{TypeVerdict}},
+	"inet/from":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/to":      {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/masq":    {Match: []string{TypeGroup}, Value: []string{TypeVerdict}},
+	"inet/spans":   {Match: []string{TypeGroup}},
+	"inet/allowed": {Match: []string{TypeGroup, TypeGroup}},
+	"inet/ports4":  {Match: []string{TypeIPv4, TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/ports6":  {Match: []string{TypeIPv6, TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
+	"inet/any4":    {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv4, TypePort}},
+	"inet/any6":    {Match: []string{TypeProto, TypePort}, Value: []string{TypeIPv6, TypePort}},
 	// ports of the host in the range that masquerading uses
 	"inet/taken": {Match: []string{TypeProto, TypePort}},
 }
@@ -167,7 +169,7 @@ func inetBase() []Firewall {
 	all := []Firewall{{Family: "inet", Kind: "table"}}
 	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing")...)
 	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "beside", "doors", "ways", "near4", "near6", "errors",
-		"arriving", "landing", "passing", "leaving", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
+		"arriving", "landing", "passing", "leaving", "outlets", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
 	all = append(all, masqueradeChains()...)
 	return append(all,
 		chain("inet", "publish", "",
@@ -205,6 +207,13 @@ func inetBase() []Firewall {
 			"meta nfproto ipv6 "+hiddenPiece+" "+drop("spoofed-error"),
 			"meta nfproto ipv6 iifname . @th,256,128 @quoted6 return",
 			drop("spoofed-error")),
+		// What another engine's containers publish is reached; what they do not, its
+		// own policy would keep from everybody but those that ours lets pass.
+		chain("inet", "engines", "",
+			"ct state established return",
+			"ct status dnat return",
+			"oifname @outlets return",
+			"oifname "+engineNames()+" "+drop("isolated")),
 		// What containers send to the host is what hosts are asked for; their tunnels do
 		// not end in the host's, and the host's routing and redundancy protocols hear
 		// none of them. An authentication header hides what is behind it from nobody

@@ -3,7 +3,7 @@ package heddle
 // What no mode with a firewall of its own prevents either, as 'heddle network
 // show' tells it.
 const (
-	LimitMetadata = "a container reaches the host's own services, and whatever the host's routes reach, a cloud's metadata service (169.254.169.254) among it: keep it off with a forward rule of your own"
+	LimitMetadata = "a container reaches the host's own services, and whatever the host's routes reach, a cloud's metadata service (169.254.169.254) among it: keep it off with a forward rule of your own (docs/guides/other-firewalls.md)"
 	LimitTables   = "no quotas: a container can fill the kernel's tables of tracked connections (nf_conntrack_max) and of neighbours (gc_thresh3), which are one for all; the containers' own entries are permanent and stay"
 	LimitInside   = "its containers reach the host's own services: at the gateway's address, and with a route that they make themselves at the host's other addresses; keep them off with an input rule of your own"
 	LimitFlush    = "when another program flushes the whole nftables ruleset, nothing is guarded until the agent has put it back, within a second"

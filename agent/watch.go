@@ -60,6 +60,11 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 				due = soonest
 			}
 		case <-tick.C:
+			// others' tables send no event; a rule that somebody has added behind
+			// ours has no effect yet
+			if a.coexist.Stale() {
+				a.admitForeign()
+			}
 		}
 		a.noticeHandovers(engineRest)
 		if time.Now().Before(due) {
@@ -122,9 +127,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // reconcile compares the whole host with the plans, and repairs.
 func (a *Agent) reconcile() {
-	if err := a.admit(); err != nil {
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
+	a.admitForeign()
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
@@ -248,6 +251,12 @@ func wantsAny(s heddle.State, keys map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+func (a *Agent) admitForeign() {
+	if err := a.admit(); err != nil {
+		a.log.Error("other firewalls not opened for our traffic", "error", err)
+	}
 }
 
 // admit lets our traffic through other firewalls' forward chains, while there

@@ -12,7 +12,7 @@ import (
 func firewallChecks() []Check {
 	return []Check{
 		{ID: "forward-drop", Title: "No other firewall drops what we forward", Severity: Fail, Looks: "foreign base chains at the hook forward with policy drop or rules that drop, in 'nft list ruleset' and 'iptables-legacy -S'",
-			Why: "A drop in any chain is final. The agent puts accept rules for its own devices at the head of such chains; here they are missing.", Remedy: "heddle doctor --fix --only forward-drop", look: lookForwardDrop, fix: fixForwardDrop},
+			Why: "A drop in any chain is final. The agent puts accept rules for its own devices in front of what such a chain drops blankly, by its last rule or its policy; here they are missing.", Remedy: "heddle doctor --fix --only forward-drop", look: lookForwardDrop, fix: fixForwardDrop},
 		{ID: "forward-before", Title: "No rule before our accept rules drops our traffic", Severity: Warn, Looks: "rules of foreign forward chains that stand before heddle's accept rules, drop, and match its devices or subnets",
 			Why: "Somebody put them first on purpose; heddle leaves them there.", Remedy: "nft -a list chain CHAIN, then nft delete rule CHAIN handle N", look: lookForwardBefore},
 		{ID: "prerouting-drop", Title: "No rule drops our traffic before it is routed", Severity: Warn, Looks: "foreign base chains at the hooks ingress and prerouting: policy drop, and rules that drop and match heddle's devices or subnets",
@@ -105,7 +105,7 @@ func lookForwardBefore(ctx context.Context, h *Host) Finding {
 			if strings.Contains(r, heddle.PrefixBridge+"*") || strings.Contains(r, heddle.PrefixBridge+"+") {
 				break // from here on our own have accepted
 			}
-			if endPattern.MatchString(r) && concerns(r, ours) {
+			if endPattern.MatchString(r) && names(r) && concerns(r, ours) {
 				evidence = append(evidence, c.quote(r))
 			}
 		}

@@ -171,6 +171,11 @@ func concerns(rule string, ours []subnet) bool {
 	return false
 }
 
+// names reports whether a rule is about some addresses or interfaces.
+func names(rule string) bool {
+	return interfacePattern.MatchString(rule) || addressPattern.MatchString(rule)
+}
+
 func matchesOurName(pattern string) bool {
 	if isOurName(pattern) || globsOurs(pattern) {
 		return true

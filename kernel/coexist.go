@@ -93,6 +93,15 @@ func (c *Coexist) Admit() (changed []string, err error) {
 	return changed, err
 }
 
+// Stale reports whether somebody has changed nftables since the last Admit that found
+// nothing to do, for one netlink round trip. Of legacy tables it knows nothing.
+func (c *Coexist) Stale() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, err := generation(c.gen)
+	return err == nil && !(c.settled && c.seen == now)
+}
+
 // Withdraw removes exactly what Admit inserted.
 func (c *Coexist) Withdraw() error {
 	c.mu.Lock()

@@ -35,8 +35,9 @@ func (Mode) Name() string { return "bridge" }
 // Options of the mode: broadcast=true floods broadcast and multicast frames to
 // all ports; masquerade=false sends containers' own addresses to the outside;
 // fast-path=false has every packet pass the bridge; big-tcp=true lets TCP's IPv4
-// segments grow beyond 64 KB, as in internal networks they do without it.
-var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp"}
+// segments grow beyond 64 KB, as in internal networks they do without it;
+// engines=true lets containers call those of other engines on the host.
+var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", heddle.OptionEngines}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -68,7 +69,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false")...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),
 	}
 	if n.HasFamily(true) {

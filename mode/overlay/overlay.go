@@ -24,8 +24,9 @@ func (Mode) Name() string { return "overlay" }
 // Options of the mode: masquerade=false sends containers' own addresses to the
 // outside; fast-path=false has every packet pass the host's stack; with
 // gwbridge=false Docker's containers go out through the network itself, as others
-// do, instead of through docker_gwbridge.
-var options = []string{"masquerade", "fast-path", "gwbridge"}
+// do, instead of through docker_gwbridge; engines=true lets containers
+// call those of other engines on the host.
+var options = []string{"masquerade", "fast-path", "gwbridge", heddle.OptionEngines}
 
 // Check refuses networks without a subnet, and what cannot span hosts.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -108,7 +109,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, n.Options["masquerade"] != "false")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),
 	}
 	if h.Fabric != nil {

@@ -44,8 +44,9 @@ func (Mode) SharesParentSubnet() bool { return true }
 // address; table=auto or a number gives the parent a routing table of its own,
 // next-hop names its gateways where the parent has no default route;
 // fast-path=false has every packet pass the host's stack; big-tcp=true lets TCP's
-// IPv4 segments grow beyond 64 KB, as in internal networks they do without it.
-var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp"}
+// IPv4 segments grow beyond 64 KB, as in internal networks they do without it;
+// engines=true lets containers call those of other engines on the host.
+var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp", heddle.OptionEngines}
 
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -55,7 +56,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range []string{"masquerade", "fast-path", "big-tcp"} {
+	for _, key := range []string{"masquerade", "fast-path", "big-tcp", heddle.OptionEngines} {
 		if _, err := heddle.BoolOption(n, key); err != nil {
 			return err
 		}
@@ -143,7 +144,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, n.Options["masquerade"] == "true")...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),
 	}
 	number, routes, err := table(h, n)

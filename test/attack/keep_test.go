@@ -37,8 +37,6 @@ func keepAttacks() []ownAttack {
 	}
 }
 
-const isIPvlan = "ipvlan"
-
 // captive is a container on a network of its mode, with a namespace of its own
 // making inside.
 type captive struct {
