@@ -35,8 +35,8 @@ var (
 const blanket = `nft 'table inet local { chain forward { type filter hook forward priority filter; policy drop; ct state established,related accept; }; }'
 	for p in iptables-nft ip6tables-nft; do $p -P FORWARD DROP; done`
 
-// onLAN are the addresses of containers that are on the host's LAN.
-var onLAN = []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::1:0/112")}
+// lanRanges are the addresses of containers that are on the host's LAN.
+var lanRanges = []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::1:0/112")}
 
 // What the guide has a user type, for modes that use the host's stack and for those
 // that pass it by.
@@ -66,7 +66,7 @@ func guideRules(mode string) string {
 	if mode != "macvlan" {
 		return stackRules
 	}
-	return strings.NewReplacer("eth0", "up0", "10.0.0.0/24", onLAN[0].String(), "fd00:10::/64", onLAN[1].String()).Replace(parentRules)
+	return strings.NewReplacer("eth0", "up0", "10.0.0.0/24", lanRanges[0].String(), "fd00:10::/64", lanRanges[1].String()).Replace(parentRules)
 }
 
 // TestGuideRules keeps the guide in step.
@@ -86,7 +86,7 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 	w := world.New(t)
 	if mode == "macvlan" {
 		options = append(options, func(n *heddle.Network) {
-			n.Subnets, n.Ranges = nil, onLAN
+			onLAN(n)
 		})
 	}
 	n, _, err := w.CreateNetwork(w.Plan("net", mode, options...), false)

@@ -85,6 +85,5 @@ func joined(t *testing.T) {
 
 // onLAN has containers be neighbours of the host on its LAN.
 func onLAN(n *heddle.Network) {
-	n.Subnets = nil
-	n.Ranges = []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8::1:0/112")}
+	n.Subnets, n.Ranges = nil, lanRanges
 }
