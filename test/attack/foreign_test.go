@@ -85,9 +85,7 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 	t.Helper()
 	w := world.New(t)
 	if mode == "macvlan" {
-		options = append(options, func(n *heddle.Network) {
-			onLAN(n)
-		})
+		options = append(options, onLAN)
 	}
 	n, _, err := w.CreateNetwork(w.Plan("net", mode, options...), false)
 	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
