@@ -68,6 +68,7 @@ const (
 	NoCredential    Code = "HDL-8011"
 	NoPath          Code = "HDL-8012"
 	HostAlive       Code = "HDL-8013"
+	OutsideRanges   Code = "HDL-8017"
 )
 
 var explanations = map[Code]Explanation{
@@ -135,4 +136,5 @@ var explanations = map[Code]Explanation{
 	NoCredential:    {Failed, "no operator's credential", "To remove or replace a host takes the operator's credential, which hosts without a vote do not have.", "Call on one of the first hosts ('heddle host list' marks them), or name it with --credential."},
 	NoPath:          {Failed, "no path", "Two hosts have no underlay address of the same family.", "Give both an address of one family with --underlay."},
 	HostAlive:       {Conflict, "host is alive", "The host is connected to the store: to give its blocks to others would take addresses from containers that run.", "Detach its endpoints and stop its agent first; --force removes it all the same."},
+	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
 }

@@ -27,7 +27,7 @@ func (h hosts) List() []client.HostStatus {
 	var all []client.HostStatus
 	for _, host := range append([]heddle.Host{v.Self}, v.Peers...) {
 		s := client.HostStatus{Name: host.Name, ID: host.ID, Underlay: host.Underlay, MTU: host.MTU, Version: host.Version, Joined: host.Joined,
-			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name}
+			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name, Refused: refusedBy(v, host.Name)}
 		switch {
 		case v.Revision == 0 || health.State == "down":
 			s.State = "unknown"
@@ -41,6 +41,7 @@ func (h hosts) List() []client.HostStatus {
 		}
 		all = append(all, s)
 	}
+	all = append(all, refusedHosts(v, all)...)
 	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
