@@ -15,7 +15,7 @@ import (
 
 func newHost(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "host", Short: "Hosts: the cluster that this host belongs to", GroupID: groupNetworks},
-		newHostList(s), newHostToken(s), newHostRemove(s), newHostReplace(s))
+		newHostList(s), newHostToken(s), newHostRemove(s), newHostReplace(s), newHostRanges(s))
 }
 
 func newHostList(s *session) *cobra.Command {
@@ -24,7 +24,9 @@ func newHostList(s *session) *cobra.Command {
 		Short: "List the hosts of the cluster",
 		Long: `list shows the hosts of the cluster. The role is the host's in the store: its
 leader, a voter, a learner that is about to become one, or a client. A host is
-away while its agent is not connected to the store.`,
+away while its agent is not connected to the store, and refused if this host does
+not take on what it says of itself. Records of hosts that are not taken on are told
+below.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
@@ -37,7 +39,7 @@ away while its agent is not connected to the store.`,
 }
 
 func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
-	colours := map[string]string{"alive": green, "away": red}
+	colours := map[string]string{"alive": green, "away": red, "refused": red}
 	var rows [][]string
 	for _, h := range all {
 		name := h.Name
@@ -46,7 +48,17 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 		}
 		rows = append(rows, []string{name, joined(h.Underlay), h.Role, s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), h.Version})
 	}
-	return writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "version"}, rows)
+	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "version"}, rows); err != nil {
+		return err
+	}
+	for _, h := range all {
+		for _, why := range h.Refused {
+			if err := say(w, "%s: a record of %s is not taken on: %s\n", s.colour(w, yellow, "warning"), h.Name, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func newHostToken(s *session) *cobra.Command {
