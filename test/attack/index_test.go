@@ -68,6 +68,9 @@ func rows() []row {
 	for _, a := range ownAttacks() {
 		add(a.class, a.name, strings.Join(strings.Fields(a.modes), ", ")+": "+a.result(), a.limit+a.certain)
 	}
+	for _, a := range recordAttacks() {
+		add(a.class, a.name, strings.Join(strings.Fields(a.modes), ", ")+": prevented", "")
+	}
 	for _, d := range doorAttacks() {
 		add(d.class, d.name, "every mode: prevented", "")
 	}
