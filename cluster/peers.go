@@ -21,12 +21,13 @@ func (r *record) peers(self heddle.Host, before []heddle.Host) (all, left []hedd
 			found = append(found, i)
 		}
 	}
+	was := map[string]heddle.Host{}
+	for _, b := range before {
+		was[b.Name] = b
+	}
 	came := func(i item) int {
 		h := i.value.(*hostRecord)
-		was := slices.ContainsFunc(before, func(b heddle.Host) bool {
-			return b.Name == h.Name && b.ID == h.ID && slices.Equal(b.Underlay, h.Underlay)
-		})
-		if was {
+		if b, there := was[h.Name]; there && b.ID == h.ID && slices.Equal(b.Underlay, h.Underlay) {
 			return 0
 		}
 		return 1

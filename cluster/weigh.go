@@ -40,7 +40,7 @@ func (r *record) weigh() {
 		r.items[key] = i
 	}
 	slices.SortFunc(networks, byCreation)
-	slices.SortFunc(hosts, r.byStanding)
+	slices.SortFunc(hosts, r.byStanding())
 	if r.networks != nil {
 		r.had = map[string]bool{}
 	}
@@ -161,19 +161,22 @@ func SamePlace(a, b heddle.Network) bool {
 
 // byStanding orders hosts: the one that reads, those that it knew as they are, the
 // others by who came first.
-func (r *record) byStanding(a, b item) int {
+func (r *record) byStanding() func(a, b item) int {
+	ids := map[string]string{}
+	for _, k := range r.known {
+		ids[k.Name] = k.ID
+	}
 	standing := func(i item) int {
 		h := i.said.(*hostRecord)
-		known := slices.ContainsFunc(r.known, func(k heddle.Host) bool { return k.Name == i.host && k.ID == h.ID })
 		switch {
 		case i.host == r.self:
 			return 0
-		case known:
+		case h.ID != "" && ids[i.host] == h.ID:
 			return 1
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(standing(a), standing(b)), byCreation(a, b))
+	return func(a, b item) int { return cmp.Or(cmp.Compare(standing(a), standing(b)), byCreation(a, b)) }
 }
 
 // judgeHost judges a host beside those that are older, and the networks.
