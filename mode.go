@@ -67,6 +67,22 @@ type Reacher interface {
 	// devices, neighbours, who may deliver to them. The routes to the peers'
 	// blocks are in the networks' own plans.
 	Reach(HostFacts) Plan
+	// Fits refuses a network that no host could have, whatever its facts: what is in
+	// the store was written by another host.
+	Fits(Network) error
+}
+
+// FitsSpan returns what judges networks that several hosts are to share: by their mode,
+// which has to be one that spans hosts.
+func FitsSpan(modes []Mode) func(Network) error {
+	return func(n Network) error {
+		for _, m := range modes {
+			if r, spans := m.(Reacher); spans && m.Name() == n.Mode {
+				return r.Fits(n)
+			}
+		}
+		return Errorf(UnknownMode, "network "+n.Name+" of several hosts in mode", Clip(n.Mode), "hosts share networks of modes that span them, such as overlay")
+	}
 }
 
 // Sizer is an optional interface of modes whose containers' MTU is not that of

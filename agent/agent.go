@@ -122,6 +122,10 @@ type Agent struct {
 	adopted chan struct{}
 	// news says that networks came, changed or went; it has room for one.
 	news chan struct{}
+	// misfits are hosts of the cluster that cannot be this one's peers.
+	misfits []cluster.Refusal
+	// stuck says what could not be put right when the host was last compared.
+	stuck []string
 	// unfit says which networks of the cluster are not on this host.
 	unfit map[string]error
 	// lonely says which networks of this host the cluster did not take, and why.

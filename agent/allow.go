@@ -65,6 +65,13 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	add, gone := heddle.Delta(n.plan.Host, plan.Host)
 	a.wantPlan(plan, true)
 	_, err := a.kernel.Apply(heddle.Plan{Host: add}, nil)
+	var stuck error
+	if err != nil && next.Shared {
+		// what is to go to one host may be refused: the ways to the others change all
+		// the same, and the patrol goes on trying
+		_, stuck = a.kernel.Mend(add)
+		err = nil
+	}
 	if err == nil {
 		err = a.step("ledger network change")
 	}
@@ -83,5 +90,5 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	a.networks[next.Name] = stored
 	a.mu.Unlock()
 	a.tell()
-	return a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
+	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted))
 }

@@ -14,7 +14,7 @@ func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{a.storePart(), a.hostsPart(), a.sharedPart(), a.pathsPart()}
+	return []heddle.PartStatus{a.storePart(), a.hostsPart(), a.refusedPart(), a.sharedPart(), a.pathsPart()}
 }
 
 func (a *Agent) storePart() heddle.PartStatus {

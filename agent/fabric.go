@@ -111,6 +111,8 @@ func (a *Agent) heedHost() {
 // setFabric makes the cluster's view part of the host's facts.
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
+	var misfits []cluster.Refusal
+	f.Peers, misfits = fitPeers(f.Peers, a.host(), a.ownSubnets())
 	a.pools.Lock()
 	f.Sources = slices.Clone(a.sources)
 	a.pools.Unlock()
@@ -120,7 +122,7 @@ func (a *Agent) setFabric(v *cluster.View) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.facts.Fabric = &f
+	a.facts.Fabric, a.misfits = &f, misfits
 }
 
 // weave brings what all shared networks need from its plan to the one for the
@@ -147,22 +149,16 @@ func (a *Agent) weave(networks func()) {
 		}
 	}
 	if err != nil {
-		a.setReachError(err)
-		if old.Host.Empty() {
-			// of an earlier life, much of it may be there: it is not pruned, and the
-			// patrol makes what is missing
-			a.mu.Lock()
-			a.reach = next
-			a.mu.Unlock()
-		} else {
-			a.wantPlan(next, false)
-		}
-		networks()
-		return
+		// what one peer says of itself may be refused: the others have their ways all
+		// the same, and the patrol goes on trying
+		_, err = a.kernel.Mend(next.Host)
 	}
 	a.mu.Lock()
-	a.reach, a.reachError = next, nil
+	a.reach = next
 	a.mu.Unlock()
+	if !add.Empty() {
+		a.setReachError(err)
+	}
 	networks()
 	a.wantPlan(old, false)
 	if gone.Empty() {
@@ -176,8 +172,8 @@ func (a *Agent) weave(networks func()) {
 func (a *Agent) setReachError(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.reachError == nil || a.reachError.Error() != err.Error() {
-		a.log.Error("no way to other hosts", "error", err)
+	if err != nil && (a.reachError == nil || a.reachError.Error() != err.Error()) {
+		a.log.Error("not all ways to other hosts are there", "error", err)
 	}
 	a.reachError = err
 }

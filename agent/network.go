@@ -116,6 +116,9 @@ func (a *Agent) wantPlan(p heddle.Plan, want bool) {
 // is found by its name or ID, and is the same if it gets another name meanwhile.
 func (a *Agent) DeleteNetwork(name string) error {
 	n, err := a.network(name)
+	if err != nil && a.refuses(name) {
+		return a.dropRefused(name)
+	}
 	if err != nil {
 		return err
 	}

@@ -169,6 +169,21 @@ func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
 	return nil
 }
 
+// checkHostRoutes refuses a network of the cluster with addresses that the host itself
+// reaches elsewhere: the network's floor and its routes would take them over.
+func (a *Agent) checkHostRoutes(n heddle.Network) error {
+	own, err := a.kernel.HostRoutes()
+	if err != nil {
+		return err
+	}
+	for _, s := range n.Subnets {
+		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
+			return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and this host's own route to %s", s, own[i]), "choose another subnet, or take the route away ('ip route show')")
+		}
+	}
+	return nil
+}
+
 func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
 }

@@ -139,7 +139,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if !local.Shared {
 		return nil // it is not in the store with the addresses it has; see migrate
 	}
-	if !samePlace(local.Network, n) {
+	if !cluster.SamePlace(local.Network, n) {
 		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "somebody changed its record in the store; delete the network and create it anew")
 	}
 	plan, err := local.mode.Network(a.host(), n)
@@ -151,11 +151,6 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 		return nil
 	}
 	return a.replan(local, n, plan)
-}
-
-// samePlace reports whether two records of a network have the same addresses.
-func samePlace(a, b heddle.Network) bool {
-	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) && slices.Equal(a.Ranges, b.Ranges)
 }
 
 // takeOn makes a network that another host has created. What it would refuse if
@@ -180,6 +175,9 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.checkAgainstOthers(mode, n); err != nil {
 		return err
 	}
+	if err := a.checkHostRoutes(n); err != nil {
+		return err
+	}
 	if err := a.probe(mode, n); err != nil {
 		return err
 	}
@@ -201,7 +199,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 func (a *Agent) dropLeft(v *cluster.View) {
 	for _, n := range a.Networks() {
 		there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
-		if !n.Shared || there {
+		if _, refused := v.RefusedNetworks[n.Name]; !n.Shared || there || refused {
 			continue
 		}
 		local, err := a.network(n.Name)

@@ -16,7 +16,7 @@ import (
 func (a *Agent) Status() heddle.Status {
 	s := heddle.Status{Host: a.host().Name, Version: heddle.Version, Kernel: a.host().Kernel, BootID: a.host().BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairs.Load()}
-	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s))
+	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.stuckPart())
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.others()...)

@@ -131,32 +131,47 @@ func (a *Agent) reconcile() {
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
+		a.noteStuck([]string{"the host cannot be compared with its plans: " + err.Error()})
 		return
 	}
+	var stuck []string
+	putBack := func(owner string, apply func() ([]string, error)) {
+		if err := a.putBack(owner, apply); err != nil {
+			stuck = append(stuck, owner+": "+err.Error())
+		}
+	}
+	defer func() { a.noteStuck(stuck) }()
 	broken := a.ownersOf(drift)
 	if broken.reach {
 		a.networkOps.Lock()
-		a.putBack("tunnels", func() ([]string, error) { return a.kernel.Apply(a.reach, nil) })
+		putBack("tunnels", func() ([]string, error) {
+			made, err := a.kernel.Mend(a.reach.Host)
+			a.setReachError(err)
+			return made, err
+		})
 		a.networkOps.Unlock()
+	} else {
+		a.setReachError(nil)
 	}
 	for _, n := range broken.networks {
-		a.repairNetwork(n.Name, n.ID)
+		a.repairNetwork(n.Name, n.ID, putBack)
 	}
 	for _, r := range broken.endpoints {
 		unlock := a.ids.Lock(r.Endpoint.ID)
 		if now, known := a.lookup(r.Endpoint.ID); known && a.pendingOf(r.Endpoint.ID) == "" {
-			a.putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
+			putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
 		}
 		unlock()
 	}
 }
 
-// repairNetwork applies a network's plan again, unless it was deleted meanwhile.
-func (a *Agent) repairNetwork(name, id string) {
+// repairNetwork puts back what is missing of a network's plan, unless it was deleted
+// meanwhile.
+func (a *Agent) repairNetwork(name, id string, putBack func(string, func() ([]string, error))) {
 	a.networkOps.Lock()
 	defer a.networkOps.Unlock()
 	if n, err := a.network(name); err == nil && n.ID == id {
-		a.putBack(name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+		putBack(name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
 	}
 }
 
@@ -192,7 +207,14 @@ func (a *Agent) planAgain(ctx context.Context) {
 	}
 }
 
-func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
+// noteStuck keeps, for the status, what could not be put right.
+func (a *Agent) noteStuck(all []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stuck = all
+}
+
+func (a *Agent) putBack(owner string, apply func() ([]string, error)) error {
 	made, err := apply()
 	if err != nil {
 		a.log.Error("drift not repaired", "owner", owner, "error", err)
@@ -201,6 +223,7 @@ func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 		a.repairs.Add(uint64(len(made)))
 		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
 	}
+	return err
 }
 
 type owners struct {

@@ -49,6 +49,11 @@ type Options struct {
 	// endpoint there, before it goes back; 10 minutes if 0.
 	MoveTime time.Duration
 	Log      *slog.Logger
+	// Ranges are what networks may use, if this host makes the cluster; none:
+	// DefaultRanges.
+	Ranges []netip.Prefix
+	// Fits says what the mode of a network finds wrong with its record, on any host.
+	Fits func(heddle.Network) error
 	// Now is the clock: for display only.
 	Now func() time.Time
 }
@@ -60,9 +65,18 @@ type View struct {
 	heddle.Fabric
 	// Alive has the names of hosts whose agents are connected to the store.
 	Alive map[string]bool
-	// LeftOut are hosts that are no peers, for another has their ID or one of their
+	// LeftOut are hosts that are no peers, for another has one of their
 	// underlay addresses, and came first.
 	LeftOut []heddle.Host
+	// Ranges are what the cluster's networks may use.
+	Ranges []netip.Prefix
+	// Refused are records that this host does not take on, for what they say; at most
+	// 32 of RefusedCount.
+	Refused      []Refusal
+	RefusedCount int
+	// RefusedNetworks says of networks that are not taken on why, by name. Who has one
+	// keeps it as it is.
+	RefusedNetworks map[string]string
 	// Lent are addresses of this host's own blocks that another host has, or may
 	// have: they must not be given out here.
 	Lent []heddle.Pin
@@ -115,6 +129,8 @@ type API interface {
 	// yield their blocks of it, and deletes it; if one keeps its blocks, the mark is
 	// taken away and the error (heddle.NetworkInUse) names the hosts.
 	DeleteNetwork(ctx context.Context, id string) error
+	// DropNetwork deletes the record of a network that is not taken on, by its name.
+	DropNetwork(ctx context.Context, name string) error
 
 	// ClaimBlock claims for this host a block of the network in the subnet, the
 	// one with the address near if that is valid, and returns it. A block with

@@ -82,7 +82,10 @@ func open(t *testing.T, s store.Store, name, dir string) *cluster.Cluster {
 }
 
 func lan(name, subnet string) heddle.Network {
-	return heddle.Network{ID: fmt.Sprintf("%016x", len(name)) + name, Name: name, Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}}
+	h := fnv.New64a()
+	fmt.Fprint(h, name)
+	p := netip.MustParsePrefix(subnet)
+	return heddle.Network{ID: fmt.Sprintf("%016x", h.Sum64()), Name: name, Mode: "overlay", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}}
 }
 
 // shop lends what is not taken.
@@ -301,7 +304,7 @@ func TestSameUnderlay(t *testing.T) {
 	if _, err := cluster.Open(wait(t), o); !errors.Is(err, heddle.HostExists.Sentinel()) || !strings.Contains(err.Error(), "host remove b") {
 		t.Fatal(err)
 	}
-	late := fmt.Sprintf(`{"name":"late","id":"1234","underlay":[%q],"mtu":1500,"run":"x"}`, underlayOf("b"))
+	late := fmt.Sprintf(`{"name":"late","id":"0000000000001234","underlay":[%q],"mtu":1500,"run":"x"}`, underlayOf("b"))
 	_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/late/self", Value: []byte(late)}}})
 	check(t, err)
 	firstOnly := func() bool {

@@ -180,7 +180,7 @@ func (c *Cluster) introduction() (store.Change, error) {
 	}
 	if value[clusterRecord](r, clusterKey) == nil {
 		id := randomID()
-		change.Put = append(change.Put, put(clusterKey, clusterRecord{id, heddle.VNIOf(id), c.o.Port}))
+		change.Put = append(change.Put, put(clusterKey, clusterRecord{id, heddle.VNIOf(id), c.o.Port, c.o.Ranges}))
 	}
 	return change, nil
 }

@@ -41,11 +41,36 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 			}
 			return err
 		}
-		done, _, err := c.commit(ctx, store.Change{
-			Require: []store.Condition{{Key: networkKey(name), Revision: revision}, {Key: blockKeys(n.ID), Prefix: true}},
-			Delete:  []string{networkKey(name)},
-		})
+		c.mu.Lock()
+		below := store.Condition{Key: blockKeys(n.ID), Revision: c.record.lastBelow(blockKeys(n.ID)), Prefix: true}
+		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.spoiledBelow(below.Key), networkKey(name))}
+		free := len(c.usersOf(n.ID)) == 0
+		c.mu.Unlock()
+		if !free {
+			continue
+		}
+		done, _, err := c.commit(ctx, change)
 		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// DropNetwork implements API.
+func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		i := c.record.items[networkKey(name)]
+		c.mu.Unlock()
+		if i.key == "" || i.value != nil {
+			return nil // gone, or put right
+		}
+		if done, _, err := c.commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}}); done || err != nil {
 			return err
 		}
 	}
@@ -56,6 +81,17 @@ func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
 		n.Deleting = leaving
 		return nil
 	})
+}
+
+// spoiledBelow lists keys below a prefix that say nothing, for a change to delete: they
+// belong to nobody. The caller holds the lock.
+func (c *Cluster) spoiledBelow(prefix string) (all []string) {
+	for key, i := range c.record.items {
+		if strings.HasPrefix(key, prefix) && (i.value == nil || i.refused != "") && len(all) < mostBlocks {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 // usersOf names the hosts that have blocks or pins of a network. The caller holds
@@ -69,7 +105,9 @@ func (c *Cluster) usersOf(network string) []string {
 		id := ""
 		switch v := i.value.(type) {
 		case *blockRecord:
-			id = v.Host
+			if id = v.Host; id == "" {
+				continue
+			}
 		case *pinRecord:
 			id = v.Host
 		default:

@@ -52,9 +52,10 @@ func (c *Cluster) take(events []store.Event) bool {
 		if e.Snapshot && e.Revision < max(c.record.revision, c.memory.Seen) {
 			c.restored(e.Revision)
 		}
-		c.record.apply(e)
+		c.record.take(e)
 		c.judge()
 	}
+	c.record.weigh()
 	c.noticeSetback()
 	c.noticeTwin()
 	c.noticeRemoval()
@@ -148,7 +149,7 @@ func (c *Cluster) publish() bool {
 	next := *old
 	switch {
 	case c.accepted:
-		next = *c.record.view(c.memory)
+		next = *c.record.view(c.memory, old.Peers)
 	case c.record.revision == 0:
 		next = *remembered(c.memory)
 	}

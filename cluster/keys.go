@@ -45,6 +45,8 @@ type (
 		ID   string `json:"id"`
 		VNI  uint32 `json:"vni"`
 		Port uint16 `json:"port"`
+		// Ranges are what its networks may use; none: DefaultRanges.
+		Ranges []netip.Prefix `json:"ranges,omitempty"`
 	}
 	// hostRecord is a host and the run of its agent: two agents with one identity
 	// (a host's disk was copied) see each other by it.
@@ -92,36 +94,39 @@ type item struct {
 	host, asker string
 	place       place
 	prefix      netip.Prefix
-	// value points to one of the records, or to a heddle.Network.
-	value any
+	// said is what the record says: it points to one of the records, or to a
+	// heddle.Network; nil if it is not ours to understand. value is what is taken on
+	// of it: that, or what the key said before, or nothing (see record.weigh).
+	said, value any
+	// before is what was taken on of the key before its last change.
+	before any
+	// unread says why the record cannot be read, refused why it is not taken on.
+	unread, refused string
 }
 
-// read makes an item of an entry; what is not ours to understand has no value.
+// read makes an item of an entry.
 func read(e store.Entry) item {
 	i := item{key: e.Key, revision: e.Revision, created: e.Created}
 	part := strings.Split(strings.TrimPrefix(e.Key, Prefix), "/")
 	switch {
 	case e.Key == clusterKey:
-		i.value = &clusterRecord{}
+		i.said = &clusterRecord{}
 	case part[0] == "networks" && len(part) == 2:
-		i.value = &heddle.Network{}
+		i.said = &heddle.Network{}
 	case part[0] == "removed" && len(part) == 2:
-		i.value = &removedRecord{}
+		i.said = &removedRecord{}
 	case part[0] == "blocks" && len(part) == 4:
 		i.place.network = part[1]
 		var err error
 		if i.prefix, err = netip.ParsePrefix(part[2] + "/" + part[3]); err == nil {
-			i.value = &blockRecord{}
+			i.said = &blockRecord{}
 		}
 	case part[0] == "hosts" && len(part) > 2:
 		i.host = part[1]
 		i.readHost(part[2:])
 	}
-	if i.value != nil && json.Unmarshal(e.Value, i.value) != nil && part[0] != "blocks" {
-		i.value = nil // a block that cannot be read is still taken
-	}
-	if h, is := i.value.(*hostRecord); is && h.Name != i.host {
-		i.value = nil
+	if i.said != nil {
+		i.unread = decode(e.Value, i.said)
 	}
 	return i
 }
@@ -129,22 +134,22 @@ func read(e store.Entry) item {
 func (i *item) readHost(part []string) {
 	switch {
 	case part[0] == "self" && len(part) == 1:
-		i.value = &hostRecord{}
+		i.said = &hostRecord{}
 	case part[0] == "alive" && len(part) == 1:
-		i.value = &aliveRecord{}
+		i.said = &aliveRecord{}
 	case part[0] == "pins" && len(part) == 3:
-		i.value = &pinRecord{}
+		i.said = &pinRecord{}
 	case part[0] == "wants" && len(part) == 3:
-		i.value = &wantRecord{}
+		i.said = &wantRecord{}
 	case part[0] == "answers" && len(part) == 4:
 		i.asker, part = part[1], part[1:]
-		i.value = &answerRecord{}
+		i.said = &answerRecord{}
 	}
 	if len(part) == 3 {
 		var err error
 		i.place.network = part[1]
 		if i.place.addr, err = netip.ParseAddr(part[2]); err != nil {
-			i.value = nil
+			i.said = nil
 		}
 	}
 }

@@ -23,6 +23,9 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	n.Shared, n.Deleting, n.Limits = true, false, nil
+	if err := c.refused(n); err != nil {
+		return n, err
+	}
 	if len(blocks) > mostBlocks {
 		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
 	}
@@ -39,6 +42,31 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	}
 	c.wake() // where the outcome is open, the blocks are looked at later
 	return n, err
+}
+
+// refused is why no host would take the network on.
+func (c *Cluster) refused(n heddle.Network) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.record.revision == 0 {
+		return nil // looked at again when it is in the store
+	}
+	if s, out := outside(c.record.ranges(), n); out {
+		return heddle.Errorf(heddle.OutsideRanges, "network "+n.Name+": subnet", s.String(),
+			"choose one in the cluster's ranges ("+listed(c.record.ranges())+"); an operator changes them with 'heddle host ranges'")
+	}
+	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
+		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "no host would take it on: "+why)
+	}
+	for name, h := range c.record.hosts {
+		self := value[hostRecord](&c.record, selfKey(h))
+		for _, s := range n.Subnets {
+			if self != nil && slices.ContainsFunc(self.Underlay, s.Contains) {
+				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "host "+c.record.hostName(name)+" has its underlay address in it; choose another one")
+			}
+		}
+	}
+	return nil
 }
 
 // forget drops the blocks of a network that did not come to be. The caller holds

@@ -73,6 +73,9 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Port == 0 {
 		o.Port = heddle.DefaultTunnelPort
 	}
+	if err := CheckRanges(o.Ranges); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
 		return nil, heddle.Wrap(heddle.LedgerFull, "make", o.StateDir, err, "name another folder with --state-dir")
 	}
@@ -85,6 +88,13 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), work: make(chan struct{}, 1), unfenced: make(chan struct{}, 1), news: make(chan struct{}), memory: m,
 		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, making: map[string]bool{}, asking: map[place]bool{}, sending: map[place]bool{}, since: map[string]time.Time{}}
+	if why := judgeHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
+		return nil, heddle.Errorf(heddle.BadAddress, "host", o.Self.Name, "no host would take it on: "+why)
+	}
+	c.record = record{self: o.Self.Name, fits: o.Fits, known: m.Last.Peers, had: map[string]bool{}}
+	for _, n := range m.Last.Networks {
+		c.record.had[n.ID] = true
+	}
 	if err := saveMemory(o.StateDir, m); err != nil {
 		return nil, err
 	}

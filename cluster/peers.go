@@ -9,25 +9,37 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// peers are the other hosts. A record says no more than its writer may: of two
-// with one ID or one underlay address the later is none, and neither is one with
-// this host's. The later is who came later: an agent that starts writes its record
-// anew, and must not get ahead by it.
-func (r *record) peers(self heddle.Host) (all, left []heddle.Host) {
+// peers are the other hosts. A record says no more than its writer may: of two with
+// one underlay address the later is none, and neither is one with this host's. The
+// later is who came later: an agent that starts writes its record anew, and must not
+// get ahead by it. Nor must one that is older and takes another's address on: who was
+// a peer with its address before stays one.
+func (r *record) peers(self heddle.Host, before []heddle.Host) (all, left []heddle.Host) {
 	var found []item
 	for _, i := range r.items {
 		if x, is := i.value.(*hostRecord); is && x.ID != self.ID && !r.removed(x.ID) {
 			found = append(found, i)
 		}
 	}
-	slices.SortFunc(found, byCreation)
-	seen := map[any]bool{}
+	was := map[string]heddle.Host{}
+	for _, b := range before {
+		was[b.Name] = b
+	}
+	came := func(i item) int {
+		h := i.value.(*hostRecord)
+		if b, there := was[h.Name]; there && b.ID == h.ID && slices.Equal(b.Underlay, h.Underlay) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(found, func(a, b item) int { return cmp.Or(cmp.Compare(came(a), came(b)), byCreation(a, b)) })
+	seen := map[netip.Addr]bool{}
 	for _, a := range self.Underlay {
 		seen[a] = true
 	}
 	for _, i := range found {
 		h := i.value.(*hostRecord).Host
-		taken := seen[h.ID]
+		taken := false
 		for _, a := range h.Underlay {
 			taken = taken || seen[a]
 		}
@@ -35,7 +47,6 @@ func (r *record) peers(self heddle.Host) (all, left []heddle.Host) {
 			left = append(left, h)
 			continue
 		}
-		seen[h.ID] = true
 		for _, a := range h.Underlay {
 			seen[a] = true
 		}

@@ -22,37 +22,40 @@ func entries(pairs ...any) (all []store.Entry) {
 }
 
 func TestViewFromEntries(t *testing.T) {
-	at := func(a string) place { return place{"n1", netip.MustParseAddr(a)} }
+	at := func(a string) place { return place{"00000000000000f1", netip.MustParseAddr(a)} }
 	mine, other, gone := netip.MustParsePrefix("10.0.0.0/26"), netip.MustParsePrefix("10.0.0.64/26"), netip.MustParsePrefix("10.0.0.128/26")
 	unknown := netip.MustParsePrefix("10.0.0.192/26")
-	a, b := heddle.Host{Name: "a", ID: "ida"}, heddle.Host{Name: "b", ID: "idb"}
-	m := memory{Cluster: "c1", Host: a, Introduced: true}
+	a, b := heddle.Host{Name: "a", ID: "000000000000000a"}, heddle.Host{Name: "b", ID: "000000000000000b"}
+	m := memory{Cluster: "00000000000000c1", Host: a, Introduced: true}
 	m.fill()
-	m.Held[blockID{"n1", mine}] = 1
+	m.Held[blockID{"00000000000000f1", mine}] = 1
 	m.Pins[at("10.0.0.70")] = 1
+	moved := func(a string) *Move {
+		return &Move{Network: "00000000000000f1", Addr: at(a).addr, Endpoint: heddle.EndpointID{Container: "c", IfName: "eth0"}, From: "b", To: "a"}
+	}
 	var r record
 	r.apply(store.Event{Revision: 50, Snapshot: true, Entries: entries(
-		clusterKey, clusterRecord{"c1", 7, 4789},
+		clusterKey, clusterRecord{"00000000000000c1", 7, 4789, nil},
 		selfKey("a"), hostRecord{a, "r"}, selfKey("b"), hostRecord{b, "r"},
-		networkKey("net"), heddle.Network{ID: "n1", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
-		removedKey("idx"), removedRecord{Name: "x"},
-		blockKey("n1", mine), blockRecord{"ida"},
-		blockKey("n1", other), blockRecord{"idb"},
-		blockKey("n1", gone), blockRecord{"idx"},
-		blockKey("n1", unknown), blockRecord{"ida"},
-		pinKey("a", at("10.0.0.70")), pinRecord{"ida"},
-		pinKey("a", at("10.0.0.71")), pinRecord{"ida"}, // returned, still in the store
-		pinKey("b", at("10.0.0.2")), pinRecord{"idb"},
-		answerKey("b", "a", at("10.0.0.72")), answerRecord{Host: "ida", Move: &Move{Network: "n1", Addr: at("10.0.0.72").addr}},
-		answerKey("b", "a", at("10.0.0.73")), answerRecord{Host: "of old", Move: &Move{Network: "n1", Addr: at("10.0.0.73").addr}},
+		networkKey("net"), heddle.Network{ID: "00000000000000f1", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}, Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
+		removedKey("00000000000000ee"), removedRecord{Name: "x"},
+		blockKey("00000000000000f1", mine), blockRecord{"000000000000000a"},
+		blockKey("00000000000000f1", other), blockRecord{"000000000000000b"},
+		blockKey("00000000000000f1", gone), blockRecord{"00000000000000ee"},
+		blockKey("00000000000000f1", unknown), blockRecord{"000000000000000a"},
+		pinKey("a", at("10.0.0.70")), pinRecord{"000000000000000a"},
+		pinKey("a", at("10.0.0.71")), pinRecord{"000000000000000a"}, // returned, still in the store
+		pinKey("b", at("10.0.0.2")), pinRecord{"000000000000000b"},
+		answerKey("b", "a", at("10.0.0.72")), answerRecord{Host: "000000000000000a", Move: moved("10.0.0.72")},
+		answerKey("b", "a", at("10.0.0.73")), answerRecord{Host: "00000000000000dd", Move: moved("10.0.0.73")},
 		Prefix+"members", "of another room")})
 	m.Used[at("10.0.0.73")] = 1
-	v := r.view(m)
-	if want := []heddle.Block{{Network: "n1", Prefix: mine, Host: "ida"}, {Network: "n1", Prefix: other, Host: "idb"}}; !reflect.DeepEqual(v.Blocks, want) {
+	v := r.view(m, nil)
+	if want := []heddle.Block{{Network: "00000000000000f1", Prefix: mine, Host: "000000000000000a"}, {Network: "00000000000000f1", Prefix: other, Host: "000000000000000b"}}; !reflect.DeepEqual(v.Blocks, want) {
 		t.Errorf("blocks %+v", v.Blocks)
 	}
-	lent := heddle.Pin{Network: "n1", Addr: at("10.0.0.2").addr, Host: "idb"}
-	if want := []heddle.Pin{lent, {Network: "n1", Addr: at("10.0.0.70").addr, Host: "ida"}}; !reflect.DeepEqual(v.Pins, want) {
+	lent := heddle.Pin{Network: "00000000000000f1", Addr: at("10.0.0.2").addr, Host: "000000000000000b"}
+	if want := []heddle.Pin{lent, {Network: "00000000000000f1", Addr: at("10.0.0.70").addr, Host: "000000000000000a"}}; !reflect.DeepEqual(v.Pins, want) {
 		t.Errorf("pins %+v", v.Pins)
 	}
 	if !reflect.DeepEqual(v.Lent, []heddle.Pin{lent}) {
@@ -61,16 +64,16 @@ func TestViewFromEntries(t *testing.T) {
 	if len(v.Moves) != 1 || v.Moves[0].Addr != at("10.0.0.72").addr || len(v.Peers) != 1 || v.VNI != 7 || v.Removed || v.Revision != 50 {
 		t.Errorf("%+v", v)
 	}
-	if r.owner(blockID{"n1", gone}) != "" {
+	if r.owner(blockID{"00000000000000f1", gone}) != "" {
 		t.Error("the block of a removed host is not free")
 	}
 	r.apply(store.Event{Revision: 51, Deleted: []string{selfKey("a")}})
-	if r.view(m).Removed {
+	if r.view(m, nil).Removed {
 		t.Error("a host whose record is not there is removed, though nobody said so")
 	}
-	for _, e := range []store.Entry{put(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "another"}, "r"}), put(removedKey("ida"), removedRecord{Name: "a"})} {
+	for _, e := range []store.Entry{put(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "00000000000000aa"}, "r"}), put(removedKey("000000000000000a"), removedRecord{Name: "a"})} {
 		r.apply(store.Event{Revision: 52, Entries: []store.Entry{e}})
-		if !r.view(m).Removed {
+		if !r.view(m, nil).Removed {
 			t.Errorf("with %s, the host is not removed", e.Key)
 		}
 		r.apply(store.Event{Revision: 53, Deleted: []string{e.Key}})
@@ -86,14 +89,14 @@ func TestTwoHostsAtOneAddress(t *testing.T) {
 		}
 		return all
 	}
-	self := heddle.Host{Name: "a", ID: "ida", Underlay: at("10.0.0.1")}
-	first := heddle.Host{Name: "b", ID: "idb", Underlay: at("10.0.0.2", "fd00::2")}
-	later := heddle.Host{Name: "c", ID: "idc", Underlay: at("10.0.0.3", "fd00::2")}
-	mine := heddle.Host{Name: "d", ID: "idd", Underlay: at("10.0.0.1")}
-	twice := heddle.Host{Name: "e", ID: "idb", Underlay: at("10.0.0.5")}
-	gone := heddle.Host{Name: "x", ID: "idx", Underlay: at("10.0.0.2")}
+	self := heddle.Host{Name: "a", ID: "000000000000000a", Underlay: at("10.0.0.1")}
+	first := heddle.Host{Name: "b", ID: "000000000000000b", Underlay: at("10.0.0.2", "fd00::2")}
+	later := heddle.Host{Name: "c", ID: "000000000000000c", Underlay: at("10.0.0.3", "fd00::2")}
+	mine := heddle.Host{Name: "d", ID: "000000000000000d", Underlay: at("10.0.0.1")}
+	twice := heddle.Host{Name: "e", ID: "000000000000000b", Underlay: at("10.0.0.5")}
+	gone := heddle.Host{Name: "x", ID: "00000000000000ee", Underlay: at("10.0.0.2")}
 	var r record
-	r.apply(store.Event{Revision: 90, Snapshot: true, Entries: entries(removedKey("idx"), removedRecord{Name: "x"})})
+	r.apply(store.Event{Revision: 90, Snapshot: true, Entries: entries(removedKey("00000000000000ee"), removedRecord{Name: "x"})})
 	for _, e := range []struct {
 		host              heddle.Host
 		created, revision int64
@@ -102,9 +105,12 @@ func TestTwoHostsAtOneAddress(t *testing.T) {
 		entry.Created, entry.Revision = e.created, e.revision
 		r.apply(store.Event{Revision: 90, Entries: []store.Entry{entry}})
 	}
-	all, left := r.peers(self)
-	if !reflect.DeepEqual(all, []heddle.Host{first}) || !reflect.DeepEqual(left, []heddle.Host{mine, later, twice}) {
+	all, left := r.peers(self, nil)
+	if !reflect.DeepEqual(all, []heddle.Host{first}) || !reflect.DeepEqual(left, []heddle.Host{mine, later}) {
 		t.Errorf("peers %+v, left out %+v", all, left)
+	}
+	if told, n := r.refusals(); n != 1 || told[0].Writer != "e" {
+		t.Errorf("of a host with another's id is told: %+v", told)
 	}
 	if other, a, found := r.neighbourAt(self); !found || other.Name != "d" || a != self.Underlay[0] {
 		t.Errorf("%+v at %s, %v", other, a, found)
@@ -129,7 +135,7 @@ func TestHolds(t *testing.T) {
 		{true, store.Condition{Key: networksKey, Revision: 5, Prefix: true}},
 		{false, store.Condition{Key: networksKey, Revision: 4, Prefix: true}},
 		{false, store.Condition{Key: networksKey, Prefix: true}},
-		{true, store.Condition{Key: blockKeys("n1"), Prefix: true}},
+		{true, store.Condition{Key: blockKeys("00000000000000f1"), Prefix: true}},
 	} {
 		if got := r.holds([]store.Condition{{Key: clusterKey, Revision: 1}, c.that}); got != c.is {
 			t.Errorf("%+v: %v", c.that, got)

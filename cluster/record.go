@@ -13,10 +13,27 @@ import (
 type record struct {
 	revision int64
 	items    map[string]item
+	// self is the name of the host that reads, fits what its modes say of a network.
+	self string
+	fits func(heddle.Network) error
+	// known are hosts that were peers when this agent started.
+	known []heddle.Host
+	// had are the networks that were taken on before, by ID.
+	had map[string]bool
+	// networks are those that are taken on, by ID; hosts the names of those, by ID.
+	networks map[string]item
+	hosts    map[string]string
 }
 
-// apply takes in an event.
+// apply takes in an event, and weighs what the record says then.
 func (r *record) apply(e store.Event) {
+	r.take(e)
+	r.weigh()
+}
+
+// take takes in an event. What a key said before is kept in sight: a change that is
+// not taken on leaves it in place. A snapshot may be of another history.
+func (r *record) take(e store.Event) {
 	if e.Snapshot || r.items == nil {
 		r.items = map[string]item{}
 	}
@@ -24,7 +41,14 @@ func (r *record) apply(e store.Event) {
 		delete(r.items, k)
 	}
 	for _, entry := range e.Entries {
-		r.items[entry.Key] = read(entry)
+		next, old := read(entry), r.items[entry.Key]
+		if old.created == next.created && old.created != 0 {
+			next.before = old.value
+		}
+		if _, is := next.said.(*clusterRecord); is {
+			r.weighCluster(&next)
+		}
+		r.items[entry.Key] = next
 	}
 	r.revision = e.Revision
 }
@@ -43,6 +67,9 @@ func (r *record) removed(id string) bool {
 	return is
 }
 
+// unknown is the owner of a block whose record cannot be read: it is still taken.
+const unknown = "unknown"
+
 // owner returns whose a block is, "" if it is free: nobody has claimed it, or a
 // host that was removed.
 func (r *record) owner(b blockID) string {
@@ -51,7 +78,7 @@ func (r *record) owner(b blockID) string {
 	case v == nil || r.removed(v.Host):
 		return ""
 	case v.Host == "":
-		return "unknown"
+		return unknown
 	default:
 		return v.Host
 	}
@@ -105,20 +132,15 @@ func byRevision(a, b item) int { return cmp.Compare(a.revision, b.revision) }
 
 // hostName returns the name of a host by its ID.
 func (r *record) hostName(id string) string {
-	for _, i := range r.items {
-		if h, is := i.value.(*hostRecord); is && h.ID == id {
-			return h.Name
-		}
+	if name, known := r.hosts[id]; known {
+		return name
 	}
 	return id
 }
 
 // network returns a network's record by its ID.
 func (r *record) network(id string) (item, *heddle.Network) {
-	for _, i := range r.items {
-		if n, is := i.value.(*heddle.Network); is && n.ID == id {
-			return i, n
-		}
-	}
-	return item{}, nil
+	i := r.items[r.networks[id].key]
+	n, _ := i.value.(*heddle.Network)
+	return i, n
 }

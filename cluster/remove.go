@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
@@ -18,12 +19,17 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		if err != nil {
 			return err
 		}
-		var r record
+		seen := c.View()
+		r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
 		r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
 		self := r.items[selfKey(name)]
-		host, there := self.value.(*hostRecord)
-		if !there {
+		if self.key == "" {
 			return c.clear(ctx, operator, &r, name)
+		}
+		host, named := self.value.(*hostRecord)
+		if !named {
+			// what it says is not taken on, its id neither: that may be another host's
+			host = &hostRecord{}
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {
 			return heddle.Errorf(heddle.HostAlive, "remove host", name+", which is connected to the store",
@@ -32,7 +38,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		done, revision, err := operator.Commit(ctx, store.Change{
 			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},
 			DeletePrefix: []string{hostKeys(name)},
-			Put:          []store.Entry{put(removedKey(host.ID), removedRecord{name, c.o.Now().UTC()})},
+			Put:          removal(host.ID, name, c.o.Now()),
 		})
 		if err != nil {
 			return err
@@ -42,6 +48,15 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			return c.drop(ctx, operator, &r, host.ID, revision)
 		}
 	}
+}
+
+// removal says that a host with that ID was removed; without an ID there is nothing to
+// say.
+func removal(id, name string, now time.Time) []store.Entry {
+	if id == "" {
+		return nil
+	}
+	return []store.Entry{put(removedKey(id), removedRecord{name, now.UTC()})}
 }
 
 // clear finishes a removal that was cut off.
@@ -67,7 +82,7 @@ func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, na
 // ours advance it, too.
 func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string, revision int64) error {
 	for _, i := range r.items {
-		if v, is := i.value.(*blockRecord); is && v.Host == id {
+		if v, is := i.value.(*blockRecord); is && id != "" && v.Host == id {
 			done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}})
 			if err != nil {
 				return err

@@ -78,17 +78,23 @@ func (c *Cluster) live(ctx context.Context) error {
 //	in store, not on disk: a claim or a yield was cut off; nobody was told of it,
 //	so it is empty. It is written again before it is used, so that no yield that is
 //	under way can take effect any more.
+//	on disk, and spoiled in the store: written again
 func (c *Cluster) mendBlocks(ctx context.Context) error {
 	var errs []error
 	c.mu.Lock()
 	changes := map[blockID]store.Change{}
 	for b, revision := range c.memory.Held {
-		if c.record.revision < revision || c.making[b.network] || c.record.owner(b) == c.o.Self.ID {
+		owner, spoiled := c.record.owner(b), c.record.items[blockKey(b.network, b.prefix)].refused != ""
+		if c.record.revision < revision || c.making[b.network] || owner == c.o.Self.ID && !spoiled {
 			continue
 		}
-		if n, _ := c.record.network(b.network); n.key != "" && c.record.owner(b) == "" {
+		n, _ := c.record.network(b.network)
+		if n.key != "" && (owner == "" || spoiled && (owner == unknown || owner == c.o.Self.ID)) {
 			changes[b] = c.claim(b, n)
 			continue
+		}
+		if n.key == "" && c.record.refuses(b.network) {
+			continue // what is wrong with the network's record is told; nothing is lost
 		}
 		c.o.Log.Error("a block is no longer this host's", "network", b.network, "block", b.prefix, "owner", c.record.owner(b))
 		errs = append(errs, c.keep(func(m *memory) { delete(m.Held, b) }))

@@ -11,24 +11,22 @@ import (
 
 // view computes what the cluster looks like to the host: of its own blocks and
 // pins only those that are on its disk, too.
-func (r *record) view(m memory) *View {
+func (r *record) view(m memory, before []heddle.Host) *View {
 	v := &View{Revision: r.revision, Alive: map[string]bool{}}
 	v.Self, v.Removed = m.Host, m.Removed || r.isRemoved(m)
 	if c := value[clusterRecord](r, clusterKey); c != nil {
 		v.Cluster, v.VNI, v.Port = c.ID, c.VNI, c.Port
 	}
-	newest, networks := map[place]item{}, map[string]*heddle.Network{}
+	v.Ranges = r.ranges()
+	v.Refused, v.RefusedCount = r.refusals()
+	v.RefusedNetworks = r.refusedNetworks()
+	newest := map[place]item{}
 	for _, i := range r.items {
-		if n, is := i.value.(*heddle.Network); is {
-			networks[n.ID] = n
-		}
-	}
-	for _, i := range r.items {
-		if i.place.network == "" || admits(networks[i.place.network], i) {
+		if _, known := r.networks[i.place.network]; known || i.place.network == "" {
 			r.show(v, m, i, newest)
 		}
 	}
-	v.Peers, v.LeftOut = r.peers(m.Host)
+	v.Peers, v.LeftOut = r.peers(m.Host, before)
 	for p, i := range newest {
 		host := i.value.(*pinRecord).Host
 		if _, mine := m.Pins[p]; mine || host != m.Host.ID {
@@ -42,23 +40,6 @@ func (r *record) view(m memory) *View {
 	})
 	v.sort()
 	return v
-}
-
-// admits reports whether what a key is about lies in the network: whoever may
-// write it could name any address otherwise.
-func admits(n *heddle.Network, i item) bool {
-	if n == nil {
-		return false
-	}
-	for _, s := range n.Subnets {
-		if i.prefix.IsValid() && s.Contains(i.prefix.Addr()) {
-			return heddle.BlockOf(s, i.prefix.Addr()) == i.prefix
-		}
-		if i.place.addr.IsValid() && s.Contains(i.place.addr) {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *record) show(v *View, m memory, i item, newest map[place]item) {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -23,6 +24,12 @@ type attempt struct {
 	local []localAddress
 	// settling is the wait for what it made to work.
 	settling settling
+	// lenient has an object that is refused not stop the others; failed says what was.
+	lenient bool
+	failed  []error
+	// unset holds links, by side and name, that have not got all their settings: what
+	// guards them goes by these, so they stay down.
+	unset map[string]bool
 }
 
 // Apply makes what is missing of the plan and corrects what is ours and
@@ -39,11 +46,30 @@ func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
 		return nil, err
 	}
 	defer inside.close()
-	a := &attempt{k: k, plan: k.feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
+	a := k.newAttempt(p, inside, pod)
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}
 	return a.made, nil
+}
+
+// Mend is Apply for a host's part that is there already, in parts: it makes what it can,
+// takes nothing back, and returns with what it made why it could not make the rest. One
+// object that the kernel refuses keeps no other from being put right. Only without the
+// chains of the firewall it goes no further.
+func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
+	p := heddle.Plan{Host: want}
+	if err := checkPlan(p, nil); err != nil {
+		return nil, err
+	}
+	a := k.newAttempt(p, nil, nil)
+	a.lenient = true
+	err = a.run()
+	return a.made, errors.Join(append(a.failed, err)...)
+}
+
+func (k *Kernel) newAttempt(p heddle.Plan, inside *site, pod *Netns) *attempt {
+	return &attempt{k: k, plan: k.feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 }
 
 // checkPlan refuses plans that cannot be applied, before anything is touched.

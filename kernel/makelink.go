@@ -22,6 +22,8 @@ func (a *attempt) link(s *site, l heddle.Link) error {
 	if l.Kind == "" {
 		return nil
 	}
+	before := len(a.failed)
+	defer func() { a.unset[s.side()+l.Name] = len(a.failed) > before }()
 	if far := l.Kind == "veth" && l.Peer == ""; !far {
 		if err := a.step("make", l.Key(), func() error { return a.create(s, l) }); err != nil {
 			return err

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// firewallKey names the static part of the firewall in steps and errors.
+const firewallKey = "firewall"
+
 // firewall makes the static part of the firewall, in one nft transaction.
 // Undone is what was missing; a chain of ours that somebody had changed stays
 // repaired.
@@ -16,7 +19,7 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 	if len(objects) == 0 {
 		return nil
 	}
-	return a.step("make", "firewall", func() error {
+	return a.step("make", firewallKey, func() error {
 		live, err := a.host.tables(objects)
 		if err != nil {
 			return err
@@ -48,11 +51,23 @@ const batchSize = 256
 // elements adds members to our sets, in one transaction.
 func (a *attempt) elements(wanted []heddle.Element) error {
 	for some := range slices.Chunk(wanted, batchSize) {
-		if err := a.step("make", batchKey(some), func() error { return a.batch(some) }); err != nil {
+		if err := a.step("make", batchKey(some), func() error { return a.members(some) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// members adds some members at once or, where one that is refused is not to stop the
+// others, each for itself.
+func (a *attempt) members(some []heddle.Element) error {
+	err := a.batch(some)
+	if err == nil || !a.lenient || len(some) == 1 {
+		return err
+	}
+	return each(some, func(e heddle.Element) error {
+		return a.step("make", e.Key(), func() error { return a.batch([]heddle.Element{e}) })
+	})
 }
 
 // batchKey names a batch in steps and errors.

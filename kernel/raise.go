@@ -11,7 +11,7 @@ import (
 
 // up brings an interface up.
 func (a *attempt) up(s *site, l heddle.Link) error {
-	if l.Down {
+	if l.Down || a.unset[s.side()+l.Name] {
 		return nil
 	}
 	return a.step("raise", l.Key(), func() error {

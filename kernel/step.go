@@ -45,7 +45,11 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	if err := a.k.trip(verb, key); err != nil {
 		return err
 	}
-	return refused(verb, key, do())
+	err := refused(verb, key, do())
+	if err != nil && a.lenient && key != firewallKey {
+		a.failed, err = append(a.failed, err), nil
+	}
+	return err
 }
 
 // did notes that an object was made or changed, and how to take it back.

@@ -137,18 +137,18 @@ func (s *session) diagnosisScreen(w io.Writer, d diagnosis, all bool) error {
 		if quiet && !all && len(f.Fixed) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "%s %s: %s\n", s.colour(w, stateColours[f.State], fmt.Sprintf("%-4s", f.State)), s.colour(w, bold, f.ID), f.Title)
+		_ = say(w, "%s %s: %s\n", s.colour(w, stateColours[f.State], fmt.Sprintf("%-4s", f.State)), s.colour(w, bold, f.ID), f.Title)
 		for _, line := range f.Evidence {
-			fmt.Fprintf(w, "       read  %s\n", strings.Join(strings.Fields(line), " "))
+			_ = say(w, "       read  %s\n", strings.Join(strings.Fields(line), " "))
 		}
 		for _, line := range f.Fixed {
-			fmt.Fprintf(w, "       did   %s\n", line)
+			_ = say(w, "       did   %s\n", line)
 		}
 		for _, line := range f.Remedy {
-			fmt.Fprintf(w, "       do    %s\n", line)
+			_ = say(w, "       do    %s\n", line)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d checks in %.2f s: %d ok, %d notes, %d warnings, %d failed, %d skipped\n", len(d.Items), d.Seconds,
+	err := say(w, "%d checks in %.2f s: %d ok, %d notes, %d warnings, %d failed, %d skipped\n", len(d.Items), d.Seconds,
 		d.Counts[doctor.OK], d.Counts[doctor.Note], d.Counts[doctor.Warn], d.Counts[doctor.Fail], d.Counts[doctor.Skip])
 	return err
 }

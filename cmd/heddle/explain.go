@@ -46,7 +46,7 @@ with the name of a check is explained as ID/IF.`,
 
 // explainedEndpoint writes a script with the drift as comments.
 func (s *session) explainedEndpoint(w io.Writer, x heddle.Explained) error {
-	fmt.Fprintln(w, s.colour(w, bold, fmt.Sprintf("# endpoint %s on network %s", x.Endpoint.ID, x.Endpoint.NetworkName)))
+	_ = say(w, "%s\n", s.colour(w, bold, fmt.Sprintf("# endpoint %s on network %s", x.Endpoint.ID, x.Endpoint.NetworkName)))
 	for _, c := range x.Commands {
 		fmt.Fprintln(w, c)
 	}
@@ -54,11 +54,11 @@ func (s *session) explainedEndpoint(w io.Writer, x heddle.Explained) error {
 		fmt.Fprintln(w, "# nothing is made in this mode")
 	}
 	for _, f := range x.Drift {
-		line := fmt.Sprintf("# DRIFT %s: %s", f.Kind, f.Object)
+		text := fmt.Sprintf("# DRIFT %s: %s", f.Kind, f.Object)
 		if f.Detail != "" {
-			line += ": " + f.Detail
+			text += ": " + f.Detail
 		}
-		fmt.Fprintln(w, s.colour(w, red, strings.ReplaceAll(line, "\n", " ")))
+		_ = say(w, "%s\n", s.colour(w, red, text))
 	}
 	if len(x.Drift) == 0 {
 		fmt.Fprintln(w, s.colour(w, green, "# no drift"))

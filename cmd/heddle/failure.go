@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -17,12 +16,12 @@ func (s *session) complain(err error) {
 	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
 		return
 	}
-	fmt.Fprintf(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())
+	_ = say(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())
 	if e.Remedy != "" {
-		fmt.Fprintf(s.stderr, "  hint: %s\n", e.Remedy)
+		_ = say(s.stderr, "  hint: %s\n", e.Remedy)
 	}
 	if e.Code != "" {
-		fmt.Fprintf(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
+		_ = say(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ func newGC(s *session) *cobra.Command {
 			}
 			return s.emit("RemovalList", listOf(removed), func(w io.Writer) error {
 				for _, r := range removed {
-					fmt.Fprintln(w, "removed", r)
+					_ = say(w, "removed %s\n", r)
 				}
 				if len(removed) == 0 {
 					s.note("nothing to remove")

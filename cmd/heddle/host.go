@@ -14,7 +14,7 @@ import (
 
 func newHost(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "host", Short: "Hosts: the cluster that this host belongs to", GroupID: groupNetworks},
-		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s))
+		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s), newHostRanges(s))
 }
 
 func newHostList(s *session) *cobra.Command {
@@ -23,9 +23,11 @@ func newHostList(s *session) *cobra.Command {
 		Short: "List the hosts of the cluster",
 		Long: `list shows the hosts that were let into the cluster. The role is the host's in
 the store: its leader, a voter, a learner that has no vote (yet), or a client. A
-host is away while its agent is not connected to the store, and absent if it has
-never appeared. Key is the fingerprint of its key, the first 16 of 64 digits;
-token names the token that it came by. -o json has all of it.`,
+host is away while its agent is not connected to the store, absent if it has never
+appeared, and refused if this host does not take on what it says of itself. Records
+of hosts that are not taken on are told below. Key is the fingerprint of its key,
+the first 16 of 64 digits; token names the token that it came by. -o json has all of
+it.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
@@ -41,7 +43,7 @@ token names the token that it came by. -o json has all of it.`,
 }
 
 func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
-	colours := map[string]string{"alive": green, "away": red, "absent": yellow}
+	colours := map[string]string{"alive": green, "away": red, "absent": yellow, "refused": red}
 	var rows [][]string
 	for _, h := range all {
 		name := h.Name
@@ -50,7 +52,17 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 		}
 		rows = append(rows, []string{name, joined(h.Underlay), h.Role, s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), letIn(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
 	}
-	return writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "let in", "token", "key", "version"}, rows)
+	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "let in", "token", "key", "version"}, rows); err != nil {
+		return err
+	}
+	for _, h := range all {
+		for _, why := range h.Refused {
+			if err := say(w, "%s: a record of %s is not taken on: %s\n", s.colour(w, yellow, "warning"), h.Name, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // letIn is when the host was let in, if that is known.

@@ -85,10 +85,10 @@ func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Netw
 	}
 	sort.Strings(options)
 	return fields(w, s.width(), [2]string{"name", n.Name}, [2]string{"id", n.ID}, [2]string{"mode", n.Mode},
-		[2]string{"subnets", strings.Join(subnets, "\n")}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
+		[2]string{"subnets", strings.Join(subnets, lineEnd)}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
 		[2]string{"parent", n.Parent}, [2]string{"MTU", size(n.MTU)}, [2]string{"reach", internal(n)},
 		[2]string{"options", strings.Join(options, ", ")}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
-		[2]string{"created", moment(n.Created)}, [2]string{"limits", strings.Join(n.Limits, "\n")})
+		[2]string{"created", moment(n.Created)}, [2]string{"limits", strings.Join(n.Limits, lineEnd)})
 }
 
 // joinedWith names the networks with which traffic is permitted. The record is

@@ -17,7 +17,7 @@ const apiVersion = "heddle/v1"
 // writes it.
 func (s *session) emit(kind string, v any, human func(io.Writer) error) error {
 	if s.format == formatTable {
-		return human(s.stdout)
+		return human(printTo(s.stdout))
 	}
 	return writeDocument(s.stdout, s.format, kind, v)
 }
@@ -37,10 +37,11 @@ func writeDocument(w io.Writer, format, kind string, v any) error {
 		return err
 	}
 	var text []byte
-	if format == formatYAML {
+	if format == formatYAML && bytes.IndexFunc(doc, unseen) < 0 {
 		text, err = yaml.JSONToYAML(doc)
-	} else {
+	} else { // JSON is YAML, too
 		text, err = indented(doc)
+		text = escaped(text, format)
 	}
 	if err != nil {
 		return err
@@ -87,7 +88,6 @@ func (s *session) emitCommands(commands []string) error {
 // document with the object it was about.
 func (s *session) emitDone(kind string, v any, format string, args ...any) error {
 	return s.emit(kind, v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, format+"\n", args...)
-		return err
+		return say(w, format+"\n", args...)
 	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -62,7 +61,7 @@ func (s *session) client() *client.Client { return client.New(s.socket) }
 // documents find nothing but those, on standard error too.
 func (s *session) note(format string, args ...any) {
 	if s.format == formatTable || isTerminal(s.stderr) {
-		fmt.Fprintf(s.stderr, "heddle: "+format+"\n", args...)
+		_ = say(s.stderr, "heddle: "+format+"\n", args...)
 	}
 }
 

@@ -64,14 +64,14 @@ func (s *session) statusScreen(w io.Writer, st heddle.Status) error {
 		verdict = s.colour(w, red, "not healthy")
 	}
 	up := time.Duration(st.UpSeconds) * time.Second
-	fmt.Fprintf(w, "%s: %s, up %s (heddle %s, kernel %s)\n\n", s.colour(w, bold, st.Host), verdict, up, st.Version, st.Kernel)
+	_ = say(w, "%s: %s, up %s (heddle %s, kernel %s)\n\n", s.colour(w, bold, st.Host), verdict, up, st.Version, st.Kernel)
 	if err := s.partTable(w, st.Parts); err != nil {
 		return err
 	}
 	if err := s.useTable(w, st.Networks); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nendpoints: %d · dropped packets: %s · objects put back: %d\n", st.Endpoints, dropped(st.Drops), st.Repairs)
+	err := say(w, "\nendpoints: %d · dropped packets: %s · objects put back: %d\n", st.Endpoints, dropped(st.Drops), st.Repairs)
 	return err
 }
 

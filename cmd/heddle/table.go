@@ -28,9 +28,12 @@ func writeTable(w io.Writer, width int, head []string, rows [][]string) error {
 		t.AppendRow(row(r))
 	}
 	t.SetColumnConfigs(limits(fit(columns(head, rows), width)))
-	_, err := io.WriteString(w, t.Render()+"\n")
+	_, err := io.WriteString(printTo(w), t.Render()+"\n")
 	return err
 }
+
+// lineEnd ends a line within a cell, which no text of others does.
+var lineEnd = paint("end")
 
 func plain() table.Style {
 	return table.Style{
@@ -43,7 +46,7 @@ func plain() table.Style {
 func row(cells []string) table.Row {
 	r := make(table.Row, len(cells))
 	for i, c := range cells {
-		r[i] = c
+		r[i] = strings.ReplaceAll(line(c), lineEnd, "\n")
 		if c == "" {
 			r[i] = "-"
 		}
@@ -62,6 +65,7 @@ func columns(head []string, rows [][]string) []column {
 			if i == len(all) {
 				all = append(all, column{1, 1})
 			}
+			cell = strings.ReplaceAll(line(cell), lineEnd, "\n")
 			all[i].width = max(all[i].width, text.LongestLineLen(cell))
 			for _, piece := range strings.FieldsFunc(strings.ReplaceAll(cell, ",", ", "), unicode.IsSpace) {
 				all[i].piece = max(all[i].piece, text.StringWidthWithoutEscSequences(piece))

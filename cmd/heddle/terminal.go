@@ -9,6 +9,9 @@ import (
 )
 
 func isTerminal(w io.Writer) bool {
+	if p, is := w.(printer); is {
+		w = p.to
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -42,10 +45,10 @@ const (
 	bold   = "1"
 )
 
-// colour paints text on a terminal, unless NO_COLOR is set (no-color.org).
+// colour paints text that a printer is to write on a terminal, unless NO_COLOR is set (no-color.org).
 func (s *session) colour(w io.Writer, code, text string) string {
 	if text == "" || !isTerminal(w) || s.getenv("NO_COLOR") != "" || s.getenv("TERM") == "dumb" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return paint(code) + line(text) + paint(plainAgain)
 }

@@ -63,7 +63,11 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if _, err := os.Stat(c.clusterDir() + "/cluster.json"); err == nil && known || err == nil && external {
 		wait = rememberedTime
 	}
-	m.cluster, err = cluster.Open(ctx, cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Wait: wait, Log: log, Now: now})
+	ranges, err := cluster.ParseRanges(c.ClusterRanges)
+	if err != nil {
+		return nil, errors.Join(err, m.close())
+	}
+	m.cluster, err = cluster.Open(ctx, cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Ranges: ranges, Fits: heddle.FitsSpan(modes), Wait: wait, Log: log, Now: now})
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}

@@ -42,6 +42,8 @@ type config struct {
 	TokenFile  string `json:"tokenFile,omitempty"`
 	Underlay   string `json:"underlay,omitempty"`
 	TunnelPort uint16 `json:"tunnelPort,omitempty"`
+	// ClusterRanges are prefixes, separated by commas.
+	ClusterRanges string `json:"clusterRanges,omitempty"`
 	// ForceNewStore is for one start, so the file cannot have it.
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
@@ -78,7 +80,8 @@ hosts and networks. The dropped must not start again before that.
 
 The configuration file is YAML with the keys name, stateDir, runDir, socketGroup,
 dockerSocket, dockerHost, dockerDriver, metrics, logLevel, logFormat, fastPath, store, storeCA, storeCert,
-storeKey, join, token, tokenFile, underlay and tunnelPort; flags win over it.`,
+storeKey, join, token, tokenFile, underlay, tunnelPort and
+clusterRanges; flags win over it.`,
 		Example: "  heddled --metrics 127.0.0.1:9468\n  heddled --config /etc/heddle/heddled.yaml\n" +
 			"  heddled --store embedded --underlay eth0\n  heddled --join 192.0.2.1 --token-file join.token\n" +
 			"  heddled --store embedded --force-new-store",
@@ -98,6 +101,7 @@ storeKey, join, token, tokenFile, underlay and tunnelPort; flags win over it.`,
 				"store": {&c.Store, &flags.Store}, "store-ca": {&c.StoreCA, &flags.StoreCA}, "store-cert": {&c.StoreCert, &flags.StoreCert},
 				"store-key": {&c.StoreKey, &flags.StoreKey}, "join": {&c.Join, &flags.Join}, "token-file": {&c.TokenFile, &flags.TokenFile},
 				"underlay": {&c.Underlay, &flags.Underlay}, "fast-path": {&c.FastPath, &flags.FastPath},
+				"cluster-ranges": {&c.ClusterRanges, &flags.ClusterRanges},
 			} {
 				if cmd.Flags().Changed(name) {
 					*value[0] = *value[1]
@@ -154,6 +158,7 @@ storeKey, join, token, tokenFile, underlay and tunnelPort; flags win over it.`,
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", heddle.DefaultTunnelPort, "UDP port of the tunnels of a cluster that this host founds")
+	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
 	return cmd
 }
 

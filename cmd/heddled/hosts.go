@@ -38,7 +38,7 @@ func (h hosts) seen() []client.HostStatus {
 	var all []client.HostStatus
 	for _, host := range append([]heddle.Host{v.Self}, v.Peers...) {
 		s := client.HostStatus{Name: host.Name, ID: host.ID, Underlay: host.Underlay, MTU: host.MTU, Version: host.Version, Joined: host.Joined,
-			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name}
+			Role: cmp.Or(roles[host.Name], "client"), State: "away", Self: host.Name == v.Self.Name, Refused: refusedBy(v, host.Name)}
 		switch {
 		case v.Revision == 0 || health.State == "down":
 			s.State = "unknown"
@@ -52,7 +52,7 @@ func (h hosts) seen() []client.HostStatus {
 		}
 		all = append(all, s)
 	}
-	return all
+	return append(all, refusedHosts(v, all)...)
 }
 
 // admitted tells of all hosts how they were let in, also of those that have not

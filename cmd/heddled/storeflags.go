@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
 )
 
 // The values of --store, besides etcd's addresses.
@@ -69,6 +70,9 @@ func (c config) checkStore() error {
 		return wrongFlag("--store-cert and --store-key", "one without the other", "give both files")
 	case c.TunnelPort == 0:
 		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", "give 1 to 65535; VXLAN's is 4789")
+	}
+	if _, err := cluster.ParseRanges(c.ClusterRanges); err != nil {
+		return err
 	}
 	for _, e := range endpoints {
 		if _, port, err := net.SplitHostPort(e[strings.Index(e, "//")+2:]); err != nil || port == "" {

@@ -14,6 +14,8 @@ type Hosts interface {
 	Token(context.Context, client.TokenRequest) (client.Token, error)
 	Remove(context.Context, client.RemovalRequest) error
 	Keepers(context.Context, client.KeepersRequest) error
+	Ranges() client.Ranges
+	SetRanges(context.Context, client.Ranges) (client.Ranges, error)
 }
 
 // HandleHosts adds the calls about other hosts. Without a store, h is nil, and
@@ -30,6 +32,18 @@ func (s *Server) HandleHosts(h Hosts) {
 			return nil, noStore()
 		}
 		return h.Token(ctx, q)
+	}))
+	s.mux.HandleFunc("GET "+client.PathRanges, reply(func(*http.Request) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return h.Ranges(), nil
+	}))
+	s.mux.HandleFunc("POST "+client.PathRanges, take(func(ctx context.Context, q client.Ranges) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return h.SetRanges(ctx, q)
 	}))
 	s.mux.HandleFunc("POST "+client.PathHostRemove, take(func(ctx context.Context, q client.RemovalRequest) (any, error) {
 		if h == nil {

@@ -32,6 +32,17 @@ type HostStatus struct {
 	Admitted time.Time `json:"admitted,omitzero"`
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
+	// Refused says which records below the host's name the host that was asked does not
+	// take on, and why. Of a host whose own record is among them nothing else is known,
+	// and its State is "refused".
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Ranges are the prefixes in which the cluster's networks lie.
+type Ranges struct {
+	Ranges []netip.Prefix `json:"ranges"`
+	// Credential is an operator's, in PEM, for a change; empty: the host's own.
+	Credential string `json:"credential,omitempty"`
 }
 
 // TokenRequest is the body of a POST to PathHostToken.
@@ -76,6 +87,16 @@ type KeepersRequest struct {
 // Hosts lists the hosts of the cluster.
 func (c *Client) Hosts(ctx context.Context) (all []HostStatus, err error) {
 	return all, c.call(ctx, "GET", PathHosts, nil, &all)
+}
+
+// Ranges returns those of the cluster.
+func (c *Client) Ranges(ctx context.Context) (r Ranges, err error) {
+	return r, c.call(ctx, "GET", PathRanges, nil, &r)
+}
+
+// SetRanges changes those of the cluster; none are the default ones.
+func (c *Client) SetRanges(ctx context.Context, q Ranges) (r Ranges, err error) {
+	return r, c.call(ctx, "POST", PathRanges, q, &r)
 }
 
 // HostToken makes a token.

@@ -26,6 +26,7 @@ const (
 
 	PathHosts      = "/v1/hosts"
 	PathHostToken  = "/v1/hosts/token"
+	PathRanges     = "/v1/hosts/ranges"
 	PathHostRemove = "/v1/hosts/remove"
 	PathKeepers    = "/v1/hosts/keepers"
 )

@@ -28,8 +28,16 @@ func (Mode) Name() string { return "overlay" }
 // call those of other engines on the host.
 var options = []string{"masquerade", "fast-path", "gwbridge", heddle.OptionEngines}
 
-// Check refuses networks without a subnet, and what cannot span hosts.
+// Check refuses networks that no host could have, and what does not fit this one.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
+	if err := m.Fits(n); err != nil {
+		return err
+	}
+	return m.checkMTU(h, n)
+}
+
+// Fits refuses networks without a subnet, and what cannot span hosts.
+func (Mode) Fits(n heddle.Network) error {
 	if len(n.Subnets) == 0 {
 		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "an overlay network needs --subnet")
 	}
@@ -49,7 +57,7 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 			return err
 		}
 	}
-	return m.checkMTU(h, n)
+	return nil
 }
 
 func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {

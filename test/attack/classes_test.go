@@ -56,6 +56,7 @@ var classes = []class{
 	{id: "authority", title: "A host's keys that were stolen, for the cluster's", known: "docs/adr/0023-keys.md; CWE-269"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
+	{id: "records", title: "Records that a host of the cluster writes", known: "field: one peer's word taken for routes, as in BGP leaks (RFC 7908)"},
 
 	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},
 	{id: "rights", title: "Over-privileged agent", known: "CVE-2020-26278", elsewhere: "test/hardship runs the agent with the capabilities of its unit"},
@@ -66,6 +67,6 @@ var classes = []class{
 	{id: "service", title: "Service hijack", known: "CVE-2020-8554", elsewhere: "there are no services"},
 	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "the overlay is not encrypted, and says so (heddle network show)"},
 	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "the tests of packages store and join: strangers, wrong tokens, other authorities, expired certificates"},
-	{id: "host", title: "A host of the cluster that was taken over", known: "field", elsewhere: "it is not prevented. The store grants rights by prefix and judges no values: a host's keys can write pins for other hosts' addresses, and all blocks and networks (docs/adr/0023-keys.md), and so draw the traffic of shared networks to that host until it is removed"},
+	{id: "host", title: "A host of the cluster that was taken over", known: "field", elsewhere: "what it writes is judged by value (class records above, test/fleet); what is well formed is believed: a host's keys can write pins for other hosts' addresses, and claim free blocks (docs/adr/0023-keys.md, 0024-words-of-others.md), and so draw the traffic of shared networks to that host until it is removed"},
 	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "there are no keys"},
 }

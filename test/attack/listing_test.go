@@ -43,6 +43,10 @@ func (a ownAttack) listing() listing {
 	return listing{a.class, a.name, strings.Fields(a.modes), a.result(), a.limit + a.certain}
 }
 
+func (a recordAttack) listing() listing {
+	return listing{a.class, a.name, strings.Fields(a.modes), "prevented", ""}
+}
+
 func (a doorAttack) listing() listing {
 	modes := strings.Fields(a.modes)
 	if len(modes) == 0 {
@@ -61,6 +65,9 @@ func listings() []listing {
 		all = append(all, a.listing())
 	}
 	for _, a := range ownAttacks() {
+		all = append(all, a.listing())
+	}
+	for _, a := range recordAttacks() {
 		all = append(all, a.listing())
 	}
 	for _, a := range doorAttacks() {

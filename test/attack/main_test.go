@@ -8,11 +8,17 @@ import (
 	"os"
 	"testing"
 
+	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/forge"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+func TestMain(m *testing.M) {
+	lab.Dispatch(os.Args[1:])
+	forge.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
 
 // TestInGuests repeats all attacks under the kernels of Debian, in four guests: where the processor is emulated, they take minutes.
 func TestInGuests(t *testing.T) {

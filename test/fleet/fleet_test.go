@@ -15,11 +15,13 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/forge"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 func TestMain(m *testing.M) {
 	lab.Dispatch(os.Args[1:])
+	forge.Dispatch(os.Args[1:])
 	os.Exit(cell.Main(m))
 }
 

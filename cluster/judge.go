@@ -1,0 +1,237 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// The store grants rights by the prefix of keys, and judges no values; so every
+// reader does. A judge is given what a record says, and says why it is not taken on,
+// "" if it is. What is refused costs its writer, and nobody else.
+
+// Bounds of what a record may hold.
+const (
+	mostBytes   = 64 << 10 // of any record
+	mostAllowed = 1024     // networks that one names in Allow
+	mostTexts   = 64       // labels and options of a network
+	longestText = 4096     // of them
+	longestWord = 128      // versions, endpoints
+)
+
+var (
+	idForm   = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	hostForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`) // as package join has it
+)
+
+func judgeCluster(c *clusterRecord) string {
+	switch {
+	case !idForm.MatchString(c.ID):
+		return "its id is none"
+	case c.VNI == 0 || c.VNI >= 1<<24:
+		return "its VNI is none"
+	case c.Port == 0:
+		return "its port is none"
+	}
+	if err := CheckRanges(c.Ranges); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// judgeNetwork judges a network for itself. Fits is what the modes say of it.
+func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error) string {
+	switch {
+	case n.Name != key:
+		return fmt.Sprintf("it says that its name is %q", heddle.Clip(n.Name))
+	case heddle.CheckNetworkName(n.Name) != nil:
+		return "its name is none"
+	case !idForm.MatchString(n.ID):
+		return "its id is none"
+	case len(n.Allow) > mostAllowed:
+		return fmt.Sprintf("it names %d networks that it allows", len(n.Allow))
+	case n.Parent != "":
+		return "it names an interface, which is every host's own"
+	case n.MTU != 0 && (n.MTU < 576 || n.MTU > 65535):
+		return fmt.Sprintf("its MTU is %d", n.MTU)
+	case n.Docker != nil && !modest(n.Docker.Labels, n.Docker.Options, n.Docker.IPAMOptions):
+		return "it has more of Docker's labels and options, or longer ones, than anybody gives"
+	case !modest(n.Options):
+		return "it has too many options"
+	}
+	seen := map[string]bool{}
+	for _, id := range n.Allow {
+		if !idForm.MatchString(id) || seen[id] {
+			return "it allows a network that is none, or twice"
+		}
+		seen[id] = true
+	}
+	checked, err := ipam.Check(*n)
+	if err != nil {
+		return err.Error()
+	}
+	if !SamePlace(checked, *n) || !slices.Equal(checked.Reserved, n.Reserved) {
+		return "its subnets, gateways and ranges are not in their canonical form"
+	}
+	if fits == nil {
+		return ""
+	}
+	if err := fits(*n); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// modest says whether texts that somebody else chose are few and short.
+func modest(all ...map[string]string) bool {
+	for _, m := range all {
+		if len(m) > mostTexts {
+			return false
+		}
+		for k, v := range m {
+			if len(k)+len(v) > longestText || !utf8.ValidString(k) || !utf8.ValidString(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func judgeHost(name string, h *hostRecord) string {
+	switch {
+	case h.Name != name:
+		return fmt.Sprintf("it says that its name is %q", heddle.Clip(h.Name))
+	case !hostForm.MatchString(h.Name):
+		return "its name is none"
+	case !idForm.MatchString(h.ID):
+		return "its id is none"
+	case len(h.Underlay) > 2 || len(h.Underlay) == 2 && h.Underlay[0].Is4() == h.Underlay[1].Is4():
+		return "it has more than one underlay address of a family"
+	case h.MTU < 0 || h.MTU > 65536:
+		return fmt.Sprintf("its MTU is %d", h.MTU)
+	case !plain(h.Version) || !plain(h.Run):
+		return "its version is none"
+	}
+	return ""
+}
+
+// judgeUnderlay judges where a host says that others reach it.
+func judgeUnderlay(h *hostRecord) string {
+	for _, a := range h.Underlay {
+		if what := unreachable(a); what != "" {
+			return "its underlay address " + a.String() + " is " + what
+		}
+	}
+	return ""
+}
+
+// reserved addresses (RFC 1112), the limited broadcast (RFC 919) among them.
+var reserved = netip.MustParsePrefix("240.0.0.0/4")
+
+// unreachable says why no host is found at an address, "" if one may be.
+func unreachable(a netip.Addr) string {
+	switch {
+	case !a.IsValid():
+		return "none"
+	case a.IsUnspecified() || a.Is4() && a.As4()[0] == 0:
+		return "unspecified"
+	case a.Is4In6():
+		return "IPv4 written as IPv6"
+	case a.IsLoopback():
+		return "loopback"
+	case a.IsMulticast():
+		return "multicast"
+	case a.IsLinkLocalUnicast() || a.Zone() != "":
+		return "link-local"
+	case a.Is4() && reserved.Contains(a):
+		return "broadcast, or reserved"
+	}
+	return ""
+}
+
+// plain says whether a text is short and of printable ASCII.
+func plain(s string) bool {
+	return len(s) <= longestWord && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// judgeBlock judges whom a block belongs to.
+func judgeBlock(v *blockRecord) string {
+	if !idForm.MatchString(v.Host) {
+		return "it names no host"
+	}
+	return ""
+}
+
+// judgeHolder judges in whose name a host has an address, or asks for one: its own.
+func judgeHolder(id string, writer *hostRecord) string {
+	if writer != nil && writer.ID != id {
+		return "it is in the name of another host"
+	}
+	return ""
+}
+
+func isBlock(n heddle.Network, p netip.Prefix) bool {
+	return slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) && heddle.BlockOf(s, p.Addr()) == p })
+}
+
+// judgePlace judges an address that a host asks for, has or answers about.
+func judgePlace(p place, n *heddle.Network) string {
+	if n != nil && !slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.addr) }) {
+		return "the address is not of its network"
+	}
+	return ""
+}
+
+// judgeAnswer judges an answer of host from to the host named asker, nil if there is
+// no such host.
+func judgeAnswer(i item, v *answerRecord, asker *hostRecord) string {
+	switch m := v.Move; {
+	case asker != nil && asker.ID != v.Host:
+		return "it is for a host that is not of its name"
+	case len(v.Denied) > longestText:
+		return "its reason is too long"
+	case m == nil:
+		return ""
+	case m.Network != i.place.network || m.Addr != i.place.addr || m.From != i.host || m.To != i.asker:
+		return "it moves another address, or from or to another host"
+	case m.Endpoint.Check() != nil:
+		return "it moves what is no endpoint"
+	case m.MAC != "" && parsedMAC(m.MAC) != m.MAC:
+		return "it moves a MAC address that is none"
+	}
+	return ""
+}
+
+func parsedMAC(m heddle.MAC) heddle.MAC {
+	p, err := heddle.ParseMAC(string(m))
+	if err != nil {
+		return ""
+	}
+	return p
+}
+
+// decode reads a record's value; what is not plain JSON of its form is no record.
+func decode(text []byte, into any) string {
+	if len(text) > mostBytes {
+		return fmt.Sprintf("it has %d bytes", len(text))
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return "it cannot be read: " + err.Error()
+	}
+	return ""
+}
+
+func listed(all []netip.Prefix) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, p.String())
+	}
+	return strings.Join(texts, ", ")
+}

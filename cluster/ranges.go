@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// DefaultRanges are what the networks of a cluster may use that was given no others:
+// private addresses (RFC 1918) and unique local ones (RFC 4193). Shared address space
+// (RFC 6598) is the provider's: its services are found there by the default route.
+var DefaultRanges = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("fc00::/7"),
+}
+
+// mostRanges are what a cluster is given.
+const mostRanges = 64
+
+// ParseRanges reads prefixes that are separated by commas; none give none.
+func ParseRanges(text string) (all []netip.Prefix, err error) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		p, err := netip.ParsePrefix(word)
+		if err != nil {
+			return nil, heddle.Errorf(heddle.BadSubnet, "range", heddle.Clip(word), "give it in CIDR form, such as 10.0.0.0/8")
+		}
+		all = append(all, p)
+	}
+	return all, CheckRanges(all)
+}
+
+// CheckRanges refuses ranges that no network may have, such as all addresses.
+func CheckRanges(all []netip.Prefix) error {
+	for _, p := range all {
+		switch {
+		case !p.IsValid() || p != p.Masked():
+			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "give it in CIDR form, without host bits: 10.0.0.0/8")
+		case p.Bits() == 0 || p.Addr().Is4In6() || p.Addr().IsLoopback() || p.Addr().IsMulticast() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsUnspecified():
+			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "give unicast addresses that are not all there are")
+		}
+	}
+	if len(all) > mostRanges {
+		return heddle.Errorf(heddle.BadSubnet, "ranges of the cluster", fmt.Sprint(len(all)), fmt.Sprintf("give at most %d", mostRanges))
+	}
+	return nil
+}
+
+// outside returns a subnet of the network that lies in none of the ranges.
+func outside(ranges []netip.Prefix, n heddle.Network) (netip.Prefix, bool) {
+	for _, s := range n.Subnets {
+		if !slices.ContainsFunc(ranges, func(r netip.Prefix) bool { return r.Overlaps(s) && r.Bits() <= s.Bits() }) {
+			return s, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// SetRanges changes in which ranges the cluster's networks lie, none for the default
+// ones. The store must be an operator's. Networks that are there already have to lie in
+// them.
+func (c *Cluster) SetRanges(ctx context.Context, operator store.Store, all []netip.Prefix) error {
+	if err := CheckRanges(all); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		if _, err := c.fenced(ctx); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		found, revision := value[clusterRecord](&c.record, clusterKey), c.record.revisionOf(clusterKey)
+		next := clusterRecord{}
+		if found != nil {
+			next = *found
+		}
+		next.Ranges = all
+		stays := c.record.left(next)
+		c.mu.Unlock()
+		if stays != nil {
+			return stays
+		}
+		done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: clusterKey, Revision: revision}}, Put: []store.Entry{put(clusterKey, next)}})
+		if err != nil {
+			return err
+		}
+		if done {
+			return c.saw(ctx, at)
+		}
+		if err := c.saw(ctx, at); err != nil {
+			return err
+		}
+	}
+}
+
+// left finds a network that would lie outside the ranges.
+func (r *record) left(next clusterRecord) error {
+	ranges := next.Ranges
+	if len(ranges) == 0 {
+		ranges = DefaultRanges
+	}
+	for _, i := range r.networks {
+		n := i.value.(*heddle.Network)
+		if s, out := outside(ranges, *n); out {
+			return heddle.Errorf(heddle.SubnetOverlap, "ranges of the cluster: network "+n.Name+" has", s.String(), "add a range that holds it, or delete the network first")
+		}
+	}
+	return nil
+}

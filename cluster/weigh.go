@@ -1,0 +1,277 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Refusal is a record that this host does not take on.
+type Refusal struct {
+	// Key is the record's, Writer the host below whose name it lies, "" where several
+	// may write.
+	Key    string `json:"key"`
+	Writer string `json:"writer,omitempty"`
+	Reason string `json:"reason"`
+}
+
+func (f Refusal) String() string { return fmt.Sprintf("%q: %s", heddle.Clip(f.Key), f.Reason) }
+
+// weigh decides of all records which are taken on: first the networks, the older
+// before the younger, then the hosts, then what says something about these.
+func (r *record) weigh() {
+	var networks, hosts []item
+	for key, i := range r.items {
+		switch i.said.(type) {
+		case *heddle.Network:
+			networks = append(networks, i)
+		case *hostRecord:
+			hosts = append(hosts, i)
+		case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
+		default:
+			continue
+		}
+		i.value, i.refused = nil, ""
+		r.items[key] = i
+	}
+	slices.SortFunc(networks, byCreation)
+	slices.SortFunc(hosts, r.byStanding())
+	if r.networks != nil {
+		r.had = map[string]bool{}
+	}
+	for id := range r.networks {
+		r.had[id] = true
+	}
+	r.networks, r.hosts = map[string]item{}, map[string]string{}
+	for _, i := range networks {
+		r.choose(i, r.judgeNetwork)
+	}
+	for _, i := range hosts {
+		r.choose(i, r.judgeHost)
+	}
+	for _, i := range r.items {
+		switch i.said.(type) {
+		case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
+			r.choose(i, r.judgeRest)
+		}
+	}
+}
+
+// choose takes on what a record says, or what its key said before if that is no
+// record, and still may be.
+func (r *record) choose(i item, judge func(i item, said any) string) {
+	i.value, i.refused = i.said, i.unread
+	if i.refused == "" {
+		i.refused = judge(i, i.said)
+	}
+	if i.refused != "" {
+		i.value = nil
+		if i.before != nil && judge(i, i.before) == "" {
+			i.value = i.before
+		} else if _, is := i.said.(*blockRecord); is && i.refused != noBlock {
+			i.value = &blockRecord{} // still taken
+		}
+	}
+	switch v := i.value.(type) {
+	case *heddle.Network:
+		r.networks[v.ID] = i
+	case *hostRecord:
+		r.hosts[v.ID] = v.Name
+	}
+	r.items[i.key] = i
+}
+
+// weighCluster decides about the cluster's own record.
+func (r *record) weighCluster(i *item) {
+	c := i.said.(*clusterRecord)
+	if i.refused = i.unread; i.refused == "" {
+		i.refused = judgeCluster(c)
+	}
+	if i.value = i.said; i.refused != "" {
+		i.value = i.before
+	}
+}
+
+// ranges are what networks may use.
+func (r *record) ranges() []netip.Prefix {
+	if c := value[clusterRecord](r, clusterKey); c != nil && len(c.Ranges) > 0 {
+		return c.Ranges
+	}
+	return DefaultRanges
+}
+
+// judgeNetwork judges a network beside those that are older.
+func (r *record) judgeNetwork(i item, said any) string {
+	n := said.(*heddle.Network)
+	if why := judgeNetwork(strings.TrimPrefix(i.key, networksKey), n, r.fits); why != "" {
+		return why
+	}
+	if old, is := i.before.(*heddle.Network); is && (old.ID != n.ID || !SamePlace(*old, *n)) {
+		return "it had another id or other addresses before; those of a network do not change"
+	}
+	if s, out := outside(r.ranges(), *n); out {
+		return fmt.Sprintf("its subnet %s lies in none of the cluster's ranges (%s)", s, listed(r.ranges()))
+	}
+	for _, older := range r.networks {
+		o := older.value.(*heddle.Network)
+		switch {
+		case o.ID == n.ID:
+			return "network " + o.Name + " has its id, and is older"
+		case o.Group() == n.Group():
+			return "network " + o.Name + " has its number, and is older"
+		}
+		for _, s := range n.Subnets {
+			if slices.ContainsFunc(o.Subnets, s.Overlaps) {
+				return "network " + o.Name + " has addresses of " + s.String() + ", and is older"
+			}
+		}
+	}
+	return r.covers(i, n)
+}
+
+// covers finds a host whose underlay address a network has that came after it: a
+// network that was taken on before stays.
+func (r *record) covers(i item, n *heddle.Network) string {
+	if r.had[n.ID] {
+		return ""
+	}
+	for _, other := range r.items {
+		h, is := other.said.(*hostRecord)
+		if !is || other.unread != "" || other.created > i.created || r.removed(h.ID) || judgeHost(other.host, h) != "" {
+			continue
+		}
+		for _, u := range h.Underlay {
+			if slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(u) }) {
+				return "host " + h.Name + " has its underlay address in it, " + u.String()
+			}
+		}
+	}
+	return ""
+}
+
+// SamePlace reports whether two records of a network have the same addresses.
+func SamePlace(a, b heddle.Network) bool {
+	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) && slices.Equal(a.Ranges, b.Ranges)
+}
+
+// byStanding orders hosts: the one that reads, those that it knew as they are, the
+// others by who came first.
+func (r *record) byStanding() func(a, b item) int {
+	ids := map[string]string{}
+	for _, k := range r.known {
+		ids[k.Name] = k.ID
+	}
+	standing := func(i item) int {
+		h := i.said.(*hostRecord)
+		switch {
+		case i.host == r.self:
+			return 0
+		case h.ID != "" && ids[i.host] == h.ID:
+			return 1
+		}
+		return 2
+	}
+	return func(a, b item) int { return cmp.Or(cmp.Compare(standing(a), standing(b)), byCreation(a, b)) }
+}
+
+// judgeHost judges a host beside those that are older, and the networks.
+func (r *record) judgeHost(i item, said any) string {
+	h := said.(*hostRecord)
+	if why := judgeHost(i.host, h); why != "" {
+		return why
+	}
+	if old, is := i.before.(*hostRecord); is && old.ID != h.ID && !r.removed(old.ID) {
+		return "it had another id before, and no operator has removed that host"
+	}
+	if i.host == r.self {
+		return ""
+	}
+	if why := judgeUnderlay(h); why != "" {
+		return why
+	}
+	if other, there := r.hosts[h.ID]; there {
+		return "host " + other + " has its id, and was there before"
+	}
+	for _, u := range h.Underlay {
+		for _, n := range r.networks {
+			o := n.value.(*heddle.Network)
+			for _, s := range o.Subnets {
+				if s.Contains(u) {
+					return "its underlay address " + u.String() + " is one of network " + o.Name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// noBlock is why a record of a block is of none.
+const noBlock = "it is no block of its network"
+
+// judgeRest judges what a record says about a host or an address.
+func (r *record) judgeRest(i item, said any) string {
+	_, n := r.network(i.place.network)
+	self := value[hostRecord](r, selfKey(i.host))
+	switch v := said.(type) {
+	case *blockRecord:
+		if n != nil && !isBlock(*n, i.prefix) {
+			return noBlock
+		}
+		old, is := i.before.(*blockRecord)
+		if is && old.Host != "" && old.Host != v.Host && !r.removed(old.Host) {
+			return "host " + r.hostName(old.Host) + " has the block, and has not given it back"
+		}
+		return judgeBlock(v)
+	case *pinRecord:
+		return cmp.Or(judgePlace(i.place, n), judgeHolder(v.Host, self))
+	case *wantRecord:
+		return cmp.Or(judgePlace(i.place, n), judgeHolder(v.Host, self))
+	case *answerRecord:
+		return cmp.Or(judgePlace(i.place, n), judgeAnswer(i, v, value[hostRecord](r, selfKey(i.asker))))
+	}
+	return ""
+}
+
+// refuses says whether a network that is in the store and not taken on has the ID, or
+// may have it.
+func (r *record) refuses(id string) bool {
+	for _, i := range r.items {
+		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedNetworks says why networks that are in the store are not taken on, by name.
+func (r *record) refusedNetworks() map[string]string {
+	all := map[string]string{}
+	for _, i := range r.items {
+		if _, is := i.said.(*heddle.Network); is && i.value == nil {
+			all[strings.TrimPrefix(i.key, networksKey)] = i.refused
+		}
+	}
+	return all
+}
+
+// mostRefused are told of.
+const mostRefused = 32
+
+// refusals lists the records that are not taken on, by key, and how many there are.
+func (r *record) refusals() (all []Refusal, total int) {
+	for _, key := range slices.Sorted(maps.Keys(r.items)) {
+		i := r.items[key]
+		if i.refused == "" {
+			continue
+		}
+		if total++; total <= mostRefused {
+			all = append(all, Refusal{heddle.Clip(key), i.host, i.refused})
+		}
+	}
+	return all, total
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+func newHostRanges(s *session) *cobra.Command {
+	file, reset := "", false
+	cmd := &cobra.Command{
+		Use: "ranges [PREFIX...]", Args: cobra.ArbitraryArgs,
+		Short: "Show or change in which addresses the cluster's networks lie",
+		Long: `ranges shows the address ranges in which the networks that hosts share must lie,
+or gives the cluster others. A host makes no network outside them, and takes none on
+that another host has written. The default ranges are private addresses (RFC 1918)
+and unique local ones (RFC 4193). Networks that are there have to lie in new ranges.`,
+		Example: "  heddle host ranges\n  heddle host ranges 10.0.0.0/8 fc00::/7 100.64.0.0/10\n  heddle host ranges --default",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if reset && len(args) > 0 {
+				return heddle.Errorf(heddle.BadArgument, "--default", "with ranges", "give one of the two")
+			}
+			q := client.Ranges{}
+			for _, a := range args {
+				p, err := netip.ParsePrefix(a)
+				if err != nil {
+					return heddle.Errorf(heddle.BadSubnet, "range", heddle.Clip(a), "give it in CIDR form, such as 10.0.0.0/8")
+				}
+				q.Ranges = append(q.Ranges, p)
+			}
+			var r client.Ranges
+			if !reset && len(args) == 0 {
+				r, err = s.client().Ranges(cmd.Context())
+			} else if q.Credential, err = credential(file); err == nil {
+				r, err = s.client().SetRanges(cmd.Context(), q)
+			}
+			if err != nil {
+				return err
+			}
+			return s.emit("Ranges", r, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, strings.ReplaceAll(joined(r.Ranges), ",", "\n"))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&reset, "default", false, "go back to the default ranges")
+	credentialFlag(cmd, &file)
+	return cmd
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/door/client"
+)
+
+// Ranges implements api.Hosts.
+func (h hosts) Ranges() client.Ranges { return client.Ranges{Ranges: h.cluster.View().Ranges} }
+
+// SetRanges implements api.Hosts. In an external etcd it takes this host's own rights.
+func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, error) {
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	if h.node == nil {
+		return h.Ranges(), h.cluster.SetRanges(ctx, h.store, q.Ranges)
+	}
+	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	if err != nil {
+		return client.Ranges{}, err
+	}
+	err = errors.Join(h.cluster.SetRanges(ctx, o.Store(), q.Ranges), o.Close())
+	return h.Ranges(), err
+}
+
+// refusedBy lists what of a host's records is not taken on.
+func refusedBy(v *cluster.View, name string) (all []string) {
+	for _, f := range v.Refused {
+		if f.Writer == name {
+			all = append(all, f.String())
+		}
+	}
+	return all
+}
+
+// refusedHosts are hosts of whom not even their own record is taken on.
+func refusedHosts(v *cluster.View, known []client.HostStatus) (all []client.HostStatus) {
+	seen := map[string]bool{}
+	for _, h := range known {
+		seen[h.Name] = true
+	}
+	for _, f := range v.Refused {
+		if f.Writer != "" && !seen[f.Writer] {
+			seen[f.Writer] = true
+			all = append(all, client.HostStatus{Name: heddle.Clip(f.Writer), Role: "client", State: "refused", Refused: refusedBy(v, f.Writer)})
+		}
+	}
+	return all
+}

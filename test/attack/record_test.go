@@ -1,0 +1,237 @@
+package attack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// recordScene is two hosts with a store of their own. The second was taken over: its
+// agent is gone, and its keys write what the attacker likes.
+type recordScene struct {
+	forger             *forge.Forger
+	world.Place        // the first host
+	agent              *client.Client
+	heddle             func(args ...string) (string, error)
+	second             heddle.Host
+	created, addresses int
+}
+
+// recordAttack is an attack by the records that a host writes, on the hosts that read
+// them.
+type recordAttack struct {
+	class, name, modes string
+	// mount says whether the record had its effect on the first host; open writes the
+	// like of it that is as it should be, or that an operator has allowed.
+	mount func(t *testing.T, s *recordScene, mode string, open bool) (succeeded bool)
+}
+
+func recordAttacks() []recordAttack {
+	return []recordAttack{
+		{"records", "a shared network over addresses of the Internet", "overlay", coverInternet},
+		{"records", "a shared network over addresses that a host has a route to", "overlay", coverRoute},
+		{"records", "a shared network of any mode, on any interface", "host bridge routed macvlan direct", anyMode},
+		{"records", "a host's underlay address that no host can have", "overlay", noAddress},
+	}
+}
+
+// TestRecordAttacks mounts each twice: as an attack, and as what is allowed, which must
+// have its effect, or the test would prove nothing.
+func TestRecordAttacks(t *testing.T) {
+	cell.Need(t)
+	s := newRecordScene(t)
+	ran := tally{}
+	for _, a := range recordAttacks() {
+		for _, mode := range strings.Fields(a.modes) {
+			t.Run(a.name+"/"+mode+"/guarded", func(t *testing.T) {
+				ran.did(a.name, mode)
+				if a.mount(t, s, mode, false) {
+					t.Error("the attack succeeded")
+				}
+			})
+			t.Run(a.name+"/"+mode+"/control", func(t *testing.T) {
+				if !a.mount(t, s, mode, true) {
+					t.Error("what is allowed has no effect either: the attack proves nothing")
+				}
+			})
+		}
+		ran.complete(t, a.listing())
+	}
+}
+
+func newRecordScene(t *testing.T) *recordScene {
+	t.Helper()
+	program := cell.Build(t, "heddle")
+	l, err := lab.Up(context.Background(), lab.Options{Name: "records", Hosts: 2, Store: "embedded", Dir: t.TempDir(), AgentCommand: []string{cell.Build(t, "heddled")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	first, second := l.Hosts[0], l.Hosts[1]
+	s := &recordScene{Place: world.Place{Name: first.Name, Path: first.Netns}, agent: client.New(first.Socket)}
+	s.heddle = func(args ...string) (string, error) {
+		cmd := exec.Command(program, append([]string{"--socket", first.Socket}, args...)...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	all, err := s.agent.Hosts(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(h client.HostStatus) bool { return h.Name == second.Name })
+	s.second = heddle.Host{Name: all[i].Name, ID: all[i].ID, Underlay: all[i].Underlay, MTU: all[i].MTU}
+	if err := second.KillAgent(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s.forger = forge.As(t, second)
+	if out, err := s.heddle("network", "create", "app", "--mode", "overlay", "--subnet", "10.10.0.0/24"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return s
+}
+
+// network writes a network's record, and returns how to take it away.
+func (s *recordScene) network(t *testing.T, n heddle.Network) (name string, drop func()) {
+	t.Helper()
+	s.created++
+	n.Name, n.ID, n.Shared = fmt.Sprint("forged", s.created), fmt.Sprintf("%016x", s.created), true
+	key := "/heddle/networks/" + n.Name
+	if err := s.forger.Write(s.record(t, key, n)); err != nil {
+		t.Fatal(err)
+	}
+	return n.Name, func() {
+		if err := s.forger.Delete(key); err != nil {
+			t.Error(err)
+		}
+		world.Soon(t, "the network is gone", func() error {
+			if s.has(n.Name) {
+				return fmt.Errorf("%s is there", n.Name)
+			}
+			return nil
+		})
+	}
+}
+
+func (s *recordScene) record(t *testing.T, key string, v any) forge.Record {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forge.Record{Key: key, Value: text}
+}
+
+func (s *recordScene) has(name string) bool {
+	_, err := s.agent.Network(context.Background(), name)
+	return err == nil
+}
+
+// seen waits until the first host has read all that was written before: a network that
+// is as it should be comes after it.
+func (s *recordScene) seen(t *testing.T) {
+	t.Helper()
+	s.addresses++
+	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 200, byte(s.addresses), 0}), 24)
+	name, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}})
+	world.Soon(t, "the first host has read the record", func() error {
+		if !s.has(name) {
+			return fmt.Errorf("%s is not there", name)
+		}
+		return nil
+	})
+	drop()
+}
+
+func coverInternet(t *testing.T, s *recordScene, _ string, open bool) bool {
+	if open {
+		_, _ = s.heddle("host", "ranges", "10.0.0.0/8", "8.0.0.0/8")
+		defer s.heddle("host", "ranges", "--default")
+	}
+	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("8.8.8.1")}})
+	s.seen(t)
+	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 8.8.8.0/24")
+	drop()
+	return taken
+}
+
+func coverRoute(t *testing.T, s *recordScene, _ string, open bool) bool {
+	if !open {
+		s.Sh(t, "ip route add 10.77.0.0/16 dev eth0")
+		defer s.Sh(t, "ip route del 10.77.0.0/16 dev eth0")
+	}
+	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("10.77.7.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.77.7.1")}})
+	s.seen(t)
+	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 10.77.7.0/24")
+	drop()
+	return taken
+}
+
+func anyMode(t *testing.T, s *recordScene, mode string, open bool) bool {
+	p := netip.MustParsePrefix("10.78.0.0/24")
+	n := heddle.Network{Mode: mode, Parent: "eth0", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}}
+	switch {
+	case open:
+		n.Mode, n.Parent = "overlay", ""
+	case mode == "direct":
+		n.Subnets, n.Gateways, n.Parent, n.Options = nil, nil, "", map[string]string{"nics": "eth0"}
+	case mode == "host":
+		n.Subnets, n.Gateways, n.Parent = nil, nil, ""
+	}
+	name, drop := s.network(t, n)
+	s.seen(t)
+	taken := s.has(name)
+	drop()
+	return taken
+}
+
+// noAddress has the first host lose a tunnel device after it has read the record: the
+// attack succeeds if the address is taken on, or if the device does not come back.
+func noAddress(t *testing.T, s *recordScene, _ string, open bool) bool {
+	bad := []string{"224.0.0.1", "0.0.0.0", "255.255.255.255", "127.0.0.1", "240.0.0.1", "10.10.0.7", "ff02::1", "::", "fe80::1", "::ffff:192.0.2.1"}
+	if open {
+		bad = []string{"192.0.2.77"}
+	}
+	tunnel := strings.TrimSpace(s.Sh(t, "ip -o link show type vxlan | grep -o 'hv4[0-9a-f]*' | head -1"))
+	for _, a := range bad {
+		h := s.second
+		h.Underlay = []netip.Addr{netip.MustParseAddr(a)}
+		if err := s.forger.Write(s.record(t, "/heddle/hosts/"+h.Name+"/self", h)); err != nil {
+			t.Fatal(err)
+		}
+		s.seen(t)
+		there := s.Sh(t, "bridge fdb show dev %s; ip neigh show dev %s; nft list set inet heddle peers4; nft list set inet heddle peers6", tunnel, tunnel)
+		if regexp.MustCompile(`(^|[^0-9a-f:.])` + regexp.QuoteMeta(a) + `($|[^0-9a-f:.])`).MatchString(there) {
+			t.Logf("%s is taken on", a)
+			return true
+		}
+		s.Sh(t, "ip link del %s", tunnel)
+		for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			if _, err := s.TrySh("ip link show %s", tunnel); err == nil {
+				break
+			}
+			if time.Since(begin) > world.RepairTime {
+				t.Logf("with %s the tunnel's device does not come back", a)
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,209 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// taken is a cluster of three hosts of which the third was taken over: its agent is
+// gone, and its keys write what they may.
+type taken struct {
+	*fleet
+	*forge.Forger
+	book book
+}
+
+func newTaken(t *testing.T) *taken {
+	t.Helper()
+	f := newCluster(t, 3)
+	f.network(t, "app", "10.10.0.0/16", "fd10::/64") // a host's block has addresses for all that is attached
+	f.hosts[0].attach(t, "near", "app")
+	f.hosts[1].attach(t, "far", "app")
+	f.hosts[2].kill(t)
+	k := &taken{fleet: f, Forger: forge.As(t, f.hosts[2].Host)}
+	t.Cleanup(func() { f.hosts = f.hosts[:2] }) // nobody asks the one that is gone
+	k.book = k.read(t)
+	return k
+}
+
+// read copies the records that are there.
+func (k *taken) read(t *testing.T) (b book) {
+	t.Helper()
+	parse := func(r forge.Record) (v map[string]any) {
+		if err := json.Unmarshal(r.Value, &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	b.name = k.hosts[2].Host.Name
+	b.network, b.host, b.other = parse(k.at(t, "/heddle/networks/app")), parse(k.at(t, "/heddle/hosts/"+b.name+"/self")), parse(k.at(t, "/heddle/hosts/host1/self"))
+	b.networkID, b.hostID, b.victim = b.network["id"].(string), b.host["id"].(string), b.other["id"].(string)
+	all, err := k.Below("/heddle/blocks/" + b.networkID + "/10.10.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]bool{}
+	for _, r := range all {
+		taken[r.Key] = true
+		if strings.Contains(string(r.Value), b.victim) {
+			b.block = r.Key
+		}
+	}
+	for i := 250; b.free == "" || taken[b.free]; i-- {
+		b.free = fmt.Sprintf("/heddle/blocks/%s/10.10.%d.0/26", b.networkID, i)
+	}
+	b.alien = "/heddle/blocks/0000000000000000/10.10.0.0/29"
+	return b
+}
+
+// at is the record at a key; without a value if it is not there.
+func (k *taken) at(t *testing.T, key string) forge.Record {
+	t.Helper()
+	all, err := k.Below(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if r.Key == key {
+			return r
+		}
+	}
+	return forge.Record{Key: key}
+}
+
+// state is what a host has of ours that leads somewhere: what no record of another's may
+// change.
+func state(h *host) (string, error) {
+	return h.TrySh(`ip route show table all proto 104 | sort; ip -6 route show table all proto 104 | sort; ip -o link show | grep -o ': h[bdsvmic][0-9a-f]*' | sort
+		for l in $(ip -o link show type vxlan | grep -o 'hv[0-9a-f]*' | sort -u); do bridge fdb show dev $l | grep -v ` + "'dst 172.31.240.13'" + ` | sort; done
+		for s in peers4 origins44 origins46 strays44 strays46; do nft list set inet heddle $s | tr -d ' \n\t' ; done`)
+}
+
+// survivors are the hosts that must not notice.
+func (k *taken) survivors() []*host { return k.hosts[:2] }
+
+// told waits until the host has read what was written together with a marker, and, of
+// what is not quiet, says so.
+func told(h *host, words ...string) error {
+	st, err := h.Status(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, p := range st.Parts {
+		if p.Name != "records" {
+			continue
+		}
+		for _, w := range words {
+			if !strings.Contains(p.Detail, w) {
+				return fmt.Errorf("status says %s %q, and nothing of %s", p.State, p.Detail, w)
+			}
+		}
+		return nil
+	}
+	return errors.New("status has no part about records")
+}
+
+// TestMalformedRecords writes what no host may take on, one record after the other, as
+// a host that was taken over. The others tell of it, and have what they had; in between
+// they attach, detach, and put back what was flushed.
+func TestMalformedRecords(t *testing.T) {
+	k := newTaken(t)
+	all := allMalformed(k.book)
+	if len(all) < 100 {
+		t.Fatalf("%d records only", len(all))
+	}
+	t.Logf("%d records", len(all))
+	before := map[*host]string{}
+	for _, h := range k.survivors() {
+		was, err := state(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[h] = was
+	}
+	for i, m := range all {
+		k.one(t, i, m, before)
+		if i%20 == 0 || t.Failed() {
+			k.live(t, i)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	k.live(t, len(all))
+}
+
+// one writes a record beside a marker, looks at both hosts, and takes it away.
+func (k *taken) one(t *testing.T, i int, m malformed, before map[*host]string) {
+	t.Helper()
+	was := k.at(t, m.key)
+	marker := fmt.Sprintf("/heddle/networks/0marker%d", i) // the first that is told of
+	err := k.Write(m.record(), forge.Text(marker, "{}"))
+	if err != nil {
+		t.Fatalf("%s: %v", m.what, err)
+	}
+	words := []string{marker}
+	if !m.quiet {
+		words = append(words, strings.Split(m.key, "\n")[0][:min(len(m.key), 30)])
+	}
+	for _, h := range k.survivors() {
+		world.Soon(t, m.what+", read on "+h.Host.Name, func() error { return told(h, words...) })
+		world.Soon(t, m.what+" changes nothing on "+h.Host.Name, func() error {
+			now, err := state(h)
+			if err == nil && now != before[h] {
+				err = fmt.Errorf("before:\n%s\nwith it:\n%s", before[h], now)
+			}
+			return err
+		})
+	}
+	if m.key == k.book.block {
+		world.Soon(t, m.what+", written again by its holder", func() error {
+			if now := k.at(t, m.key); !strings.Contains(string(now.Value), k.book.victim) {
+				return fmt.Errorf("%s", now.Value)
+			}
+			return nil
+		})
+	}
+	err = k.Delete(marker)
+	switch {
+	case err != nil:
+	case was.Value != nil && string(k.at(t, m.key).Value) == m.value:
+		err = k.Write(was)
+	case was.Value == nil:
+		err = k.Delete(m.key)
+	}
+	if err != nil {
+		t.Fatalf("%s, taken away: %v", m.what, err)
+	}
+}
+
+// live has the hosts do what hosts do.
+func (k *taken) live(t *testing.T, i int) {
+	t.Helper()
+	var pods []*pod
+	for n, h := range k.survivors() {
+		pods = append(pods, h.attach(t, fmt.Sprintf("p%d-%d", n, i), "app"))
+	}
+	pods[0].finds(t, pods[1].addrs()...)
+	for _, h := range k.survivors() {
+		h.Sh(t, "nft flush chain inet heddle guard-tunnel; nft delete element inet heddle peers4 { 172.31.240.11 } 2>/dev/null || nft delete element inet heddle peers4 { 172.31.240.12 }")
+		world.Within(t, world.RepairTime, "the firewall of "+h.Host.Name+" is put back", func() error {
+			out, err := h.TrySh("nft list chain inet heddle guard-tunnel; nft list set inet heddle peers4")
+			if err == nil && (!strings.Contains(out, "drop") && !strings.Contains(out, "goto") && !strings.Contains(out, "jump") || !strings.Contains(out, "172.31.240.1")) {
+				err = errors.New(out)
+			}
+			return err
+		})
+	}
+	pods[1].finds(t, pods[0].addrs()...)
+	for _, p := range pods {
+		p.detach(t)
+	}
+}
