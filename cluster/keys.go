@@ -117,13 +117,28 @@ func read(e store.Entry) item {
 		i.host = part[1]
 		i.readHost(part[2:])
 	}
-	if i.value != nil && json.Unmarshal(e.Value, i.value) != nil && part[0] != "blocks" {
+	if i.value != nil && !decode(e.Value, i.value) && part[0] != "blocks" {
 		i.value = nil // a block that cannot be read is still taken
 	}
 	if h, is := i.value.(*hostRecord); is && h.Name != i.host {
 		i.value = nil
 	}
 	return i
+}
+
+// decode reads a record into what it is to be, and reports whether it is within the
+// bounds of all records.
+func decode(text []byte, into any) bool {
+	if len(text) > heddle.MaxRecord || json.Unmarshal(text, into) != nil {
+		return false
+	}
+	n, is := into.(*heddle.Network)
+	if !is {
+		return true
+	}
+	bounded, err := heddle.Bounded(*n)
+	*n = bounded
+	return err == nil
 }
 
 func (i *item) readHost(part []string) {
