@@ -16,6 +16,8 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if err := a.acceptDetach(ctx, id); err != nil {
 		return false, err
 	}
+	t := a.tasks.begin(work{what: "detach", endpoint: id.String()}, "the kernel")
+	defer t.end()
 	r, found, err := a.detach(id)
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.passDefault(r.Inode)
@@ -125,16 +127,38 @@ func (a *Agent) podOf(r record) *kernel.Netns {
 	return pod
 }
 
-// sharing locks out others while objects that several endpoints want may be
-// made or removed. Most plans have none, and wait for nobody: the ends of the
-// endpoint's own link are its alone.
+// sharing locks out others while links that several endpoints want may be made or
+// removed. Most plans have none, and wait for nobody: the ends of the endpoint's own
+// link are its alone.
 func (a *Agent) sharing(r record) func() {
-	shared := func(l heddle.Link) bool { return l.Name != r.Endpoint.ID.PortName() && l.Name != r.handName() }
-	if !slices.ContainsFunc(r.Plan.Host.Links, shared) {
-		return func() {}
+	return a.lockLinks(r.Plan.Host.Links, func(l heddle.Link) bool { return l.Name != r.Endpoint.ID.PortName() && l.Name != r.handName() })
+}
+
+// sharingParent is sharing for a network: those on one parent have a device there in
+// common.
+func (a *Agent) sharingParent(p heddle.Plan) func() {
+	return a.lockLinks(p.Host.Links, func(l heddle.Link) bool { return l.Parent != "" })
+}
+
+// lockLinks takes the locks of those links that are shared, by name, so that two who
+// want several wait for each other at the first.
+func (a *Agent) lockLinks(all []heddle.Link, shared func(heddle.Link) bool) func() {
+	var names []string
+	for _, l := range all {
+		if shared(l) {
+			names = append(names, l.Name)
+		}
 	}
-	a.shared.Lock()
-	return a.shared.Unlock
+	slices.Sort(names)
+	var unlock []func()
+	for _, name := range slices.Compact(names) {
+		unlock = append(unlock, a.links.Lock(name))
+	}
+	return func() {
+		for _, u := range unlock {
+			u()
+		}
+	}
 }
 
 // forget drops the record of an endpoint that undo has removed, from the ledger

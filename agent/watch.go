@@ -59,6 +59,8 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !echo {
 				due = soonest
 			}
+		case <-a.compareSoon:
+			due = soonest
 		case <-tick.C:
 		}
 		a.noticeHandovers(engineRest)
@@ -66,10 +68,13 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			continue
 		}
 		began := time.Now()
-		a.saveCursors()
-		missing = a.collectVanished(missing)
-		a.tendLeases()
-		a.planAgain(ctx)
+		a.mending.start("housekeeping", work{what: "look after what is over"}, func(t *task) {
+			t.awaits("the kernel")
+			a.saveCursors()
+			missing = a.collectVanished(missing)
+			a.tendLeases()
+		})
+		a.planAgain()
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
@@ -120,69 +125,107 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reconcile compares the whole host with the plans, and repairs.
-func (a *Agent) reconcile() {
+// reconcile compares the whole host with the plans, and has repaired what differs, each
+// network and each endpoint for itself: nobody's repair waits for another's.
+func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 	if err := a.admit(); err != nil {
 		a.log.Error("other firewalls not opened for our traffic", "error", err)
 	}
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
-		return
+		return nil
+	}
+	mend := func(key string, w work, repair func()) {
+		w.what = "repair"
+		repairs = append(repairs, a.mending.start(key, w, func(t *task) {
+			t.awaits("the kernel")
+			repair()
+		}))
 	}
 	broken := a.ownersOf(drift)
 	if broken.reach {
-		a.networkOps.Lock()
-		a.putBack("tunnels", func() ([]string, error) { return a.kernel.Apply(a.reach, nil) })
-		a.networkOps.Unlock()
+		mend("reach", work{}, a.repairReach)
 	}
 	for _, n := range broken.networks {
-		a.repairNetwork(n.Name, n.ID)
+		mend(n.ID, work{network: n.Name}, func() { a.repairNetwork(n.ID) })
 	}
 	for _, r := range broken.endpoints {
-		unlock := a.ids.Lock(r.Endpoint.ID)
-		if now, known := a.lookup(r.Endpoint.ID); known && a.pendingOf(r.Endpoint.ID) == "" {
-			a.putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
-		}
-		unlock()
+		id := r.Endpoint.ID
+		mend(id.String(), work{endpoint: id.String(), network: r.Endpoint.NetworkName}, func() { a.repairEndpoint(id) })
 	}
+	return repairs
+}
+
+func (a *Agent) repairReach() {
+	a.reaching.Lock()
+	defer a.reaching.Unlock()
+	a.putBack("tunnels", func() ([]string, error) { return a.kernel.Apply(a.reach, nil) })
 }
 
 // repairNetwork applies a network's plan again, unless it was deleted meanwhile.
-func (a *Agent) repairNetwork(name, id string) {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	if n, err := a.network(name); err == nil && n.ID == id {
-		a.putBack(name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+func (a *Agent) repairNetwork(id string) {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil {
+		return
+	}
+	defer a.sharingParent(n.plan)()
+	a.putBack(n.Name, func() ([]string, error) { return a.kernel.Apply(n.plan, nil) })
+}
+
+// repairEndpoint is that for an endpoint that is made.
+func (a *Agent) repairEndpoint(id heddle.EndpointID) {
+	defer a.ids.Lock(id)()
+	if now, known := a.lookup(id); known && a.pendingOf(id) == "" {
+		a.putBack(id.String(), func() ([]string, error) { return a.repair(now) })
 	}
 }
 
 // planAgain looks at the host anew, and plans the networks that could not be
 // planned before: their parent may have come. What IPsec looks after goes into the
 // ways to other hosts at once.
-func (a *Agent) planAgain(ctx context.Context) {
+func (a *Agent) planAgain() {
 	before := a.host().Secured
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
 	if a.opt.Cluster != nil && !slices.Equal(before, a.host().Secured) {
-		a.adopt(ctx)
+		poke(a.lookAgain)
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	for _, shown := range a.Networks() {
-		n, err := a.network(shown.Name)
-		if err != nil || n.unplanned == nil {
-			continue
+	for _, n := range a.unplanned() {
+		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
+			t.awaits("the kernel")
+			a.planNetwork(n.ID)
+		})
+	}
+}
+
+func (a *Agent) unplanned() (all []heddle.Network) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, n := range a.networks {
+		if n.unplanned != nil {
+			all = append(all, n.Network)
 		}
-		plan, err := n.mode.Network(a.host(), n.Network)
-		if err == nil {
-			err = a.replan(n, n.Network, plan)
-		}
-		if err != nil {
-			a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
-		}
+	}
+	return all
+}
+
+// planNetwork makes a network that could not be planned before.
+func (a *Agent) planNetwork(id string) {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil || n.unplanned == nil {
+		return
+	}
+	plan, err := n.mode.Network(a.host(), n.Network)
+	if err == nil {
+		err = a.replan(n, n.Network, plan)
+	}
+	if err != nil {
+		a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
 	}
 }
 

@@ -49,6 +49,7 @@ var classes = []class{
 	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},
 	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
+	{id: "freeze", title: "Records of one host that keep the agents of the others busy", known: "field"},
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},
 
 	{id: "window", title: "Start-up window without guard", known: "CVE-2023-27595", elsewhere: "test/modes: ports come up behind their guard; the agent is killed before every step (test/crash), and the guard is the kernel's, so it stays"},

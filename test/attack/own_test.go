@@ -37,7 +37,8 @@ func (a ownAttack) result() string {
 // ownAttacks lists them all.
 func ownAttacks() []ownAttack {
 	return slices.Concat[[]ownAttack](
-	// one function a subject, one line each
+		// one function a subject, one line each
+		freezeAttacks(),
 	)
 }
 
