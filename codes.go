@@ -49,6 +49,7 @@ const (
 	AuditFound      Code = "HDL-4005"
 	Waited          Code = "HDL-4006"
 	AgentRuns       Code = "HDL-4007"
+	TooMuch         Code = "HDL-4008"
 	CNIVersion      Code = "HDL-5001"
 	CNIConfig       Code = "HDL-5002"
 	DockerIPAM      Code = "HDL-5003"
@@ -121,6 +122,7 @@ var explanations = map[Code]Explanation{
 	AuditFound:      {Failed, "audit found", "Ledger, kernel and containers do not agree.", "'heddle gc' removes what belongs to nobody; 'heddle check' shows drift."},
 	Waited:          {Timeout, "timed out", "The condition did not come true in time.", "Look at 'heddle status', or wait longer with --timeout."},
 	AgentRuns:       {Conflict, "agent runs already", "Another agent holds the run folder's lock.", "Stop it first, or give this one other folders (--run-dir, --state-dir)."},
+	TooMuch:         {Usage, "too much", "A network, an endpoint or a record of the store has more entries, or is longer, than any may: it would keep all agents of the cluster busy.", "Leave out what is not needed; the message names the bound."},
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
 	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},

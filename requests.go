@@ -1,6 +1,10 @@
 package heddle
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
 
 // AttachRequest asks for an endpoint.
 type AttachRequest struct {
@@ -84,6 +88,34 @@ type Status struct {
 	Fast *FastCounts `json:"fast,omitempty"`
 	// Repairs counts objects put back after somebody else removed them.
 	Repairs uint64 `json:"repairs"`
+	// Late is the work that takes longer than it should, the oldest first.
+	Late []Late `json:"late,omitempty"`
+}
+
+// Late is work that was to be done two seconds ago or earlier, and is not.
+type Late struct {
+	// What is being done: "make", "change", "remove", "repair", "attach" and the like.
+	What string `json:"what"`
+	// Network is the name of the network that it is for, or its ID on a host that does
+	// not have it; Endpoint the endpoint, if it is for one.
+	Network  string `json:"network,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Since is when it began, Seconds how long ago that is.
+	Since   time.Time `json:"since"`
+	Seconds float64   `json:"seconds"`
+	// Waits is what it waits for: "the kernel", "the store", "its turn".
+	Waits string `json:"waits"`
+}
+
+func (l Late) String() string {
+	object := "endpoint " + l.Endpoint
+	switch {
+	case l.Endpoint == "" && l.Network == "":
+		object = "this host"
+	case l.Endpoint == "":
+		object = "network " + l.Network
+	}
+	return fmt.Sprintf("%s: %s, waiting for %s for %.0f s", object, l.What, l.Waits, l.Seconds)
 }
 
 // PartStatus is one line of the status: a part of the agent, in a word.
@@ -92,6 +124,9 @@ type PartStatus struct {
 	State  string `json:"state"` // "ok", "warn" or "bad"
 	Detail string `json:"detail,omitempty"`
 }
+
+// PartWork is the name of the part that tells what is late.
+const PartWork = "work"
 
 // NetworkStatus is a network's use.
 type NetworkStatus struct {

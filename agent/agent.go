@@ -82,23 +82,35 @@ type Agent struct {
 	stop     context.CancelFunc
 	finished sync.WaitGroup
 
-	// shared is held while objects are made or removed that the plans of
-	// several endpoints want.
-	shared sync.Mutex
+	// tasks are what is being done; following has what the cluster's view asks for,
+	// mending what the patrol does.
+	tasks              *tasks
+	following, mending *errands
+	// works lets one at a time have the kernel work for a network, by its ID.
+	works KeyedLocks[string]
+	// links lets one at a time make or remove a link that several plans want, by name.
+	links KeyedLocks[string]
+	// reaching is held while the ways to other hosts change.
+	reaching sync.Mutex
+	// seeing lets one at a time take up the cluster's newest view.
+	seeing sync.Mutex
+	// trying lets one at a time try out a mode.
+	trying KeyedLocks[trial.Case]
 
 	// forgetting lets one look at all connections of the host at a time.
 	forgetting sync.Mutex
 	old        oldFlows
 
-	// networkOps lets one network be created, joined or deleted at a time.
-	networkOps sync.Mutex
-	// tried holds what was found to work on this kernel; networkOps guards it.
-	tried map[trial.Case]bool
-
 	// mu guards the tables below; it is never held while the kernel works.
-	mu        sync.RWMutex
-	facts     heddle.HostFacts
-	networks  map[string]*network // by name
+	mu       sync.RWMutex
+	facts    heddle.HostFacts
+	networks map[string]*network // by name
+	// underway are the networks, by ID, that are being made, renamed or removed.
+	underway map[string]*underway
+	// changes counts what came into and went from networks and underway.
+	changes uint64
+	// tried holds what was found to work on this kernel.
+	tried     map[trial.Case]bool
 	endpoints map[heddle.EndpointID]record
 	pending   map[heddle.EndpointID]string
 	// quarantine says why endpoints that were detached are kept.
@@ -114,20 +126,25 @@ type Agent struct {
 	defaults map[uint64]heddle.EndpointID
 	// inPods lists the endpoints in each container's namespace (by inode).
 	inPods map[uint64]map[heddle.EndpointID]bool
-	// reach is the plan of what shared networks need to reach other hosts;
-	// networkOps guards it too. reachError is why it could not be made.
+	// reach is the plan of what shared networks need to reach other hosts; only who
+	// holds reaching changes it. left are plans that it was before, of which not all is
+	// removed yet. reachError is why it could not be made.
 	reach      heddle.Plan
+	left       []heddle.Plan
 	reachError error
-	// adopted says that the host is in line with a new view; it has room for one.
-	adopted chan struct{}
+	// adopted says that the host followed a new view; it has room for one, as has
+	// lookAgain, which asks it to look once more.
+	adopted, lookAgain chan struct{}
+	// compareSoon asks for a comparison with the plans; it has room for one.
+	compareSoon chan struct{}
 	// news says that networks came, changed or went; it has room for one.
 	news chan struct{}
 	// misfits are hosts of the cluster that cannot be this one's peers.
 	misfits []cluster.Refusal
-	// stuck says what could not be put right when the host was last compared.
-	stuck []string
-	// unfit says which networks of the cluster are not on this host.
-	unfit map[string]error
+	// stuck says of what, by owner, not all could be put right.
+	stuck map[string]string
+	// unfit are the networks of the cluster, by ID, that are not on this host.
+	unfit map[string]unfit
 	// lonely says which networks of this host the cluster did not take, and why.
 	lonely map[string]error
 
@@ -145,8 +162,8 @@ type Agent struct {
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
 
-	// leaseOps guards leases and subnets, with their records on the disk. It may be
-	// taken while networkOps is held, and pools and mu while it is.
+	// leaseOps guards leases and subnets, with their records on the disk. Pools and mu
+	// may be taken while it is held.
 	leaseOps sync.Mutex
 	// leases are set aside for endpoints to come, subnets for networks to come.
 	leases  map[string]Lease
@@ -193,11 +210,12 @@ func New(opt Options) (*Agent, error) {
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		adopted: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+		underway: map[string]*underway{}, stuck: map[string]string{}, unfit: map[string]unfit{}, tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	a.metrics = newMetrics(a)
+	a.following, a.mending = newErrands(a.tasks, &a.finished), newErrands(a.tasks, &a.finished)
 	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -233,7 +251,7 @@ func (a *Agent) open() (err error) {
 	if a.kernel, err = kernel.Open(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire = a.opt.Tripwire
+	a.kernel.Tripwire, a.kernel.Wanted = a.opt.Tripwire, a.wantedBy
 	if a.opt.NoFastPath {
 		if err := a.kernel.SwitchOffFastPath(); err != nil {
 			return err
@@ -280,6 +298,8 @@ func (a *Agent) Close() error {
 	if a.stop != nil {
 		a.stop()
 	}
+	a.following.close()
+	a.mending.close()
 	a.hurryDepartures()
 	a.finished.Wait()
 	var errs []error

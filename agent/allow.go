@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -9,8 +10,6 @@ import (
 
 // Allow permits traffic between two networks, both ways.
 func (a *Agent) Allow(first, second string) error {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
 	n, err := a.network(second)
 	if err != nil {
 		return err
@@ -38,15 +37,39 @@ func (a *Agent) join(name, otherID string, on bool) error {
 		if other := a.networkByID(otherID); on && other != nil && !other.Shared {
 			return a.join(other.Name, n.ID, on)
 		}
-		return a.changeShared(name, on, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
+		return a.joinShared(n, otherID, on)
+	}
+	defer a.works.Lock(n.ID)()
+	if n = a.networkByID(n.ID); n == nil {
+		return noNetwork(name)
 	}
 	next := n.Network
 	permit(&next, otherID, on)
+	if next, err = heddle.Bounded(next); err != nil {
+		return err
+	}
 	plan, err := n.mode.Network(a.host(), next)
 	if err != nil {
 		return err
 	}
 	return a.replan(n, next, plan)
+}
+
+// joinShared is join in the record of a network of several hosts. What is permitted is
+// in effect on this host when it returns; a permission that goes may be that of a network
+// that is going, too.
+func (a *Agent) joinShared(n *network, otherID string, on bool) error {
+	err := a.changeShared(n, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
+	switch {
+	case !on && errors.Is(err, heddle.NoNetwork.Sentinel()):
+		return nil
+	case err != nil:
+		return err
+	case !on:
+		a.heed(n.ID, n.Name)
+		return nil
+	}
+	return a.settleNow(context.Background(), n.ID)
 }
 
 func permit(n *heddle.Network, other string, on bool) {
@@ -57,19 +80,19 @@ func permit(n *heddle.Network, other string, on bool) {
 }
 
 // replan brings a network from its plan to another: first what is new, then
-// away with what is wanted no more.
+// away with what is wanted no more. The caller holds its lock.
 func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error {
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		return err
 	}
 	add, gone := heddle.Delta(n.plan.Host, plan.Host)
 	a.wantPlan(plan, true)
-	_, err := a.kernel.Apply(heddle.Plan{Host: add}, nil)
+	err := a.applyNetwork(heddle.Plan{Host: add})
 	var stuck error
 	if err != nil && next.Shared {
 		// what is to go to one host may be refused: the ways to the others change all
 		// the same, and the patrol goes on trying
-		_, stuck = a.kernel.Mend(add)
+		stuck = a.mendNetwork(add)
 		err = nil
 	}
 	if err == nil {
@@ -84,6 +107,7 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	}
 	a.wantPlan(n.plan, false)
 	a.mu.Lock()
+	a.changes++
 	stored := a.networks[n.Name]
 	stored.Network, stored.plan, stored.unplanned = next, plan, nil
 	delete(a.networks, n.Name)

@@ -2,10 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
@@ -23,6 +26,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
+	t := a.tasks.begin(work{what: "attach", network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
+	defer t.end()
 	a.awaitDepartures(n.ID)
 	life := n.life
 	life.RLock()
@@ -60,7 +65,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 			return reply, err
 		}
 	}
-	return a.attachNew(ctx, n, req, pod)
+	return a.attachNew(ctx, n, req, pod, t)
 }
 
 // accept checks what can be checked without looking at anything else.
@@ -87,18 +92,30 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 
 // checkMappings refuses ports that cannot be published, wherever.
 func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
-	for i, p := range ports {
+	if err := checkNumber(id, ports); err != nil {
+		return err
+	}
+	own := portTable{}
+	for _, p := range ports {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
 			return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "ports are from 1 to 65535, over tcp or udp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
 		}
-		for _, q := range ports[:i] {
-			if collide(p, q) {
-				return heddle.Errorf(heddle.PortTaken, "endpoint "+id.String(), p.String(), "it is published twice")
-			}
+		key := portKey(p)
+		if slices.ContainsFunc(own[key], func(q published) bool { return collide(p, q.PortMapping) }) {
+			return heddle.Errorf(heddle.PortTaken, "endpoint "+id.String(), p.String(), "it is published twice")
 		}
+		own[key] = append(own[key], published{p, id})
+	}
+	return nil
+}
+
+// checkNumber refuses more ports than an endpoint may publish.
+func checkNumber(id heddle.EndpointID, ports []heddle.PortMapping) error {
+	if len(ports) > heddle.MaxPorts {
+		return heddle.Errorf(heddle.TooMuch, "endpoint "+id.String(), fmt.Sprintf("with %d published ports", len(ports)), fmt.Sprintf("an endpoint publishes at most %d", heddle.MaxPorts))
 	}
 	return nil
 }
@@ -131,13 +148,27 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	if r.offered() && r.Endpoint.NIC != nil {
 		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
 	}
+	err := a.apply(r, pod)
+	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
+		a.repairNetwork(r.Endpoint.Network)
+		poke(a.compareSoon) // others had something in it, too
+		err = a.apply(r, pod)
+	}
+	return err
+}
+
+func (a *Agent) apply(r record, pod *kernel.Netns) error {
 	defer a.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
 }
 
-func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns) (reply heddle.AttachReply, err error) {
+func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns, t *task) (reply heddle.AttachReply, err error) {
+	if n.Shared {
+		t.awaits("an address from the cluster")
+	}
 	e, err := a.claim(ctx, n, a.moved(n, req), pod)
+	t.awaits("the kernel")
 	if err != nil {
 		return reply, err
 	}

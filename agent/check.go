@@ -83,19 +83,26 @@ func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 	return all
 }
 
+// auditTime is how long an audit waits for what is being made, changed or removed beside
+// endpoints.
+const auditTime = 5 * time.Second
+
 // Audit compares all that there is: what is ours in the kernel and wanted by
 // nobody, what is wanted and missing, endpoints without a container, operations
 // that are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.awaitDepartures("")
-	a.networkOps.Lock() // what a change of the cluster is about to make is not missing
-	defer a.networkOps.Unlock()
+	// what is about to be made is not missing, and what is about to go not left over
+	late := a.tasks.await(auditTime, func(w work) bool { return w.endpoint == "" })
 	a.noticeHandovers(0)
 	owned, err := a.kernel.Ours()
 	if err != nil {
 		return nil, err
 	}
 	var all []heddle.Finding
+	for _, l := range late {
+		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
+	}
 	for _, k := range owned.Keys() {
 		// asked only now: what is made is wanted before it is made
 		if !a.isWanted(k) {

@@ -79,7 +79,9 @@ func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 		return
 	}
 	a.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
-	a.adopt(ctx)
+	a.see()
+	a.weave(nil)
+	poke(a.lookAgain)
 	p.mu.Lock()
 	clear(p.checksums) // all are tested again
 	p.mu.Unlock()

@@ -89,9 +89,12 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.unfit)) {
-		trouble = append(trouble, "network "+name+" is not on this host: "+a.unfit[name].Error())
+	var absent []string
+	for _, u := range a.unfit {
+		absent = append(absent, "network "+u.name+" is not on this host: "+u.why.Error())
 	}
+	slices.Sort(absent)
+	trouble = append(trouble, absent...)
 	for _, name := range slices.Sorted(maps.Keys(a.lonely)) {
 		trouble = append(trouble, "network "+name+" is on this host alone: "+a.lonely[name].Error())
 	}

@@ -17,6 +17,8 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	if err := a.acceptDetach(ctx, id); err != nil {
 		return false, err
 	}
+	t := a.tasks.begin(work{what: "detach", endpoint: id.String()}, "the kernel")
+	defer t.end()
 	r, found, err := a.detach(id)
 	if found && err == nil && r.Endpoint.DefaultRoute {
 		a.passDefault(r.Inode)
@@ -120,21 +122,50 @@ func (a *Agent) podOf(r record) *kernel.Netns {
 	return kernel.FindNetns(r.Inode, r.Cookie)
 }
 
-// sharing locks out others while objects that several endpoints want may be
-// made or removed. Most plans have none, and wait for nobody: the ends of the
-// endpoint's own link are its alone.
+// sharing locks out others while links that several endpoints want may be made or
+// removed. Most plans have none, and wait for nobody: the ends of the endpoint's own
+// link are its alone.
 func (a *Agent) sharing(r record) func() {
 	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handName() }
-	shared := func(l heddle.Link) bool { return others(l.Name) }
-	open := func(c heddle.Sysctl) bool {
-		link, is := c.IsLoopbackWay()
-		return is && others(link)
+	var names []string
+	for _, l := range r.Plan.Host.Links {
+		if others(l.Name) {
+			names = append(names, l.Name)
+		}
 	}
-	if !slices.ContainsFunc(r.Plan.Host.Links, shared) && !slices.ContainsFunc(r.Plan.Host.Sysctls, open) {
-		return func() {}
+	for _, c := range r.Plan.Host.Sysctls {
+		if link, is := c.IsLoopbackWay(); is && others(link) {
+			names = append(names, link)
+		}
 	}
-	a.shared.Lock()
-	return a.shared.Unlock
+	return a.lockLinks(names)
+}
+
+// sharingParent is sharing for a network: those on one parent have a device there in
+// common.
+func (a *Agent) sharingParent(s heddle.State) func() {
+	var names []string
+	for _, l := range s.Links {
+		if l.Parent != "" {
+			names = append(names, l.Name)
+		}
+	}
+	return a.lockLinks(names)
+}
+
+// lockLinks takes the locks of links, by name, so that two who want several wait for
+// each other at the first.
+func (a *Agent) lockLinks(names []string) func() {
+	slices.Sort(names)
+	var unlock []func()
+	for _, name := range slices.Compact(names) {
+		unlock = append(unlock, a.links.Lock(name))
+	}
+	return func() {
+		for _, u := range unlock {
+			u()
+		}
+	}
 }
 
 // forget drops the record of an endpoint that undo has removed, from the ledger

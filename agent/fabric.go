@@ -21,27 +21,6 @@ func (a *Agent) storeAway(op, object string) error {
 	return nil
 }
 
-// follow keeps the host in line with the cluster: networks made on other hosts
-// are made here, and the ways to other hosts follow their blocks.
-func (a *Agent) follow(ctx context.Context) {
-	tick := time.NewTicker(patrolEvery)
-	defer tick.Stop()
-	for {
-		a.adopt(ctx)
-		select {
-		case a.adopted <- struct{}{}:
-		default:
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.opt.Cluster.Changed():
-		case <-a.paths.Changed():
-		case <-tick.C:
-		}
-	}
-}
-
 // tend gives back what the host does not need, beside follow: the store may be slow.
 func (a *Agent) tend(ctx context.Context) {
 	for {
@@ -54,58 +33,16 @@ func (a *Agent) tend(ctx context.Context) {
 	}
 }
 
-// adopt takes on what the cluster looks like now.
-func (a *Agent) adopt(ctx context.Context) {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	a.adoptLocked(ctx)
-}
-
-// adoptLocked is adopt; the caller holds networkOps.
-func (a *Agent) adoptLocked(ctx context.Context) {
+// see makes the cluster's newest view part of the host's facts, and returns it. Of a
+// store that is not the cluster's, nothing is taken up.
+func (a *Agent) see() *cluster.View {
+	a.seeing.Lock()
+	defer a.seeing.Unlock()
 	v := a.opt.Cluster.View()
-	if v.Strange != nil || v.Removed {
-		a.heedHost() // status tells; what is there stays
-		return
+	if !closed(v) {
+		a.setFabric(v)
 	}
-	if v.Revision > 0 {
-		a.migrate(ctx, v)
-		v = a.opt.Cluster.View()
-	}
-	unfit := map[string]error{}
-	for _, n := range v.Networks {
-		a.fit(n)
-	}
-	a.setFabric(v)
-	a.weave(func() {
-		for _, n := range v.Networks {
-			if err := a.adoptNetwork(n); err != nil {
-				unfit[n.Name] = err
-			}
-		}
-		if v.Revision > 0 {
-			a.dropLeft(v)
-		}
-	})
-	a.noteUnfit(unfit)
-}
-
-// heedHost brings the plans of shared networks in line with this host alone, whose
-// IPsec policies may have changed: the hosts stay those that were known.
-func (a *Agent) heedHost() {
-	if a.host().Fabric == nil {
-		return
-	}
-	a.weave(func() {
-		for _, n := range a.Networks() {
-			if !n.Shared {
-				continue
-			}
-			if err := a.adoptNetwork(n); err != nil {
-				a.log.Warn("a network does not follow the host", "network", n.Name, "error", err)
-			}
-		}
-	})
+	return v
 }
 
 // setFabric makes the cluster's view part of the host's facts.
@@ -126,11 +63,21 @@ func (a *Agent) setFabric(v *cluster.View) {
 }
 
 // weave brings what all shared networks need from its plan to the one for the
-// fabric as it is now: what is new before the networks' routes go there, what is
-// old after they are gone. The caller holds networkOps.
-func (a *Agent) weave(networks func()) {
+// fabric as it is now. What is old goes later, once the networks' routes do not go there
+// any more (unweave).
+func (a *Agent) weave(t *task) {
+	if a.host().Fabric == nil {
+		return
+	}
+	a.reaching.Lock()
+	defer a.reaching.Unlock()
+	t.awaits("the kernel")
 	old, next := a.reach, a.planReach()
 	add, gone := heddle.Delta(old.Host, next.Host)
+	if add.Empty() && gone.Empty() {
+		a.setReach(next)
+		return
+	}
 	if len(add.Links) > 0 {
 		add = next.Host // what lies on a device goes with it when it is made anew
 	}
@@ -154,18 +101,40 @@ func (a *Agent) weave(networks func()) {
 		_, err = a.kernel.Mend(next.Host)
 	}
 	a.mu.Lock()
-	a.reach = next
+	a.left = append(a.left, old)
 	a.mu.Unlock()
+	a.setReach(next)
 	if !add.Empty() {
 		a.setReachError(err)
 	}
-	networks()
-	a.wantPlan(old, false)
-	if gone.Empty() {
-		return
-	}
-	if err := a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted); err != nil {
-		a.log.Error("ways to other hosts not all removed", "error", err)
+}
+
+// setReach notes the ways to other hosts that are wanted. The plan counted as wanted
+// before is the same, or in left.
+func (a *Agent) setReach(p heddle.Plan) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reach = p
+}
+
+// unweave removes what the ways to other hosts needed before, and do not any more.
+func (a *Agent) unweave(t *task) {
+	a.reaching.Lock()
+	defer a.reaching.Unlock()
+	t.awaits("the kernel")
+	a.mu.Lock()
+	left := a.left
+	a.left = nil
+	a.mu.Unlock()
+	for _, old := range left {
+		a.wantPlan(old, false)
+		_, gone := heddle.Delta(old.Host, a.reach.Host)
+		if gone.Empty() {
+			continue
+		}
+		if err := a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted); err != nil {
+			a.log.Error("ways to other hosts not all removed", "error", err)
+		}
 	}
 }
 
@@ -190,19 +159,6 @@ func (a *Agent) planReach() heddle.Plan {
 		}
 	}
 	return p
-}
-
-// noteUnfit keeps, for the status, which networks of the cluster this host
-// cannot have, and why.
-func (a *Agent) noteUnfit(unfit map[string]error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for name, err := range unfit {
-		if old := a.unfit[name]; old == nil || old.Error() != err.Error() {
-			a.log.Error("a network of the cluster is not on this host", "network", name, "error", err)
-		}
-	}
-	a.unfit = unfit
 }
 
 // loadFabric takes up, at the start, what the host last knew of its cluster, and
@@ -231,7 +187,8 @@ func (a *Agent) loadFabric(recorded []heddle.Network) error {
 	}
 	a.openPaths()
 	a.setFabric(a.opt.Cluster.View())
-	a.weave(func() {})
+	a.weave(nil)
+	a.unweave(nil)
 	return nil
 }
 

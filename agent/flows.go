@@ -130,23 +130,15 @@ func (a *Agent) leads(p heddle.PortMapping, to netip.Addr) bool {
 }
 
 // keepClear keeps masquerading clear of the ports on which the host listens now, and
-// ends what had left by one of them. The caller holds networkOps.
+// ends what had left by one of them.
 func (a *Agent) keepClear(before []heddle.Socket) {
 	now := a.host()
-	for _, shown := range a.Networks() {
-		n, err := a.network(shown.Name)
-		if err != nil || !slices.ContainsFunc(n.plan.Host.Firewall, heddle.Firewall.Masquerades) {
-			continue
-		}
-		plan := n.plan
-		plan.Host = plan.Host.Filter(func(o heddle.Object) bool {
-			e, is := o.(heddle.Element)
-			return !is || e.Set != heddle.SetTaken
-		})
-		plan.Host.Elements = append(plan.Host.Elements, heddle.Listening(now)...)
-		if err := a.replan(n, n.Network, plan); err != nil {
-			a.log.Error("masquerading not kept clear of the host's ports", "network", n.Name, "error", err)
-		}
+	var clear []<-chan struct{}
+	for _, n := range a.Networks() {
+		clear = append(clear, a.mending.start("ports "+n.ID, work{what: "keep clear of the host's ports", network: n.Name}, func(t *task) {
+			t.awaits("the kernel")
+			a.keepNetworkClear(n.ID)
+		}))
 	}
 	newly := slices.DeleteFunc(slices.Clone(now.Listening), func(s heddle.Socket) bool { return slices.Contains(before, s) })
 	if len(newly) == 0 {
@@ -154,10 +146,31 @@ func (a *Agent) keepClear(before []heddle.Socket) {
 	}
 	a.log.Info("somebody listens on ports that masquerading uses; it keeps clear of them", "ports", newly)
 	a.finished.Go(func() {
+		for _, done := range clear { // nothing new leaves by them
+			<-done
+		}
 		a.forgetting.Lock()
 		defer a.forgetting.Unlock()
 		if err := a.kernel.ForgetShadows(newly); err != nil {
 			a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
 		}
 	})
+}
+
+// keepNetworkClear plans a network anew whose connections are masqueraded.
+func (a *Agent) keepNetworkClear(id string) {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil || !slices.ContainsFunc(n.plan.Host.Firewall, heddle.Firewall.Masquerades) {
+		return
+	}
+	plan := n.plan
+	plan.Host = plan.Host.Filter(func(o heddle.Object) bool {
+		e, is := o.(heddle.Element)
+		return !is || e.Set != heddle.SetTaken
+	})
+	plan.Host.Elements = append(plan.Host.Elements, heddle.Listening(a.host())...)
+	if err := a.replan(n, n.Network, plan); err != nil {
+		a.log.Error("masquerading not kept clear of the host's ports", "network", n.Name, "error", err)
+	}
 }

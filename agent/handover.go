@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -176,14 +177,26 @@ func (a *Agent) noticeHandovers(age time.Duration) {
 		}
 	}
 	a.mu.RUnlock()
+	var noticed []<-chan struct{}
 	for _, id := range offered {
-		unlock := a.ids.Lock(id)
-		if r, known := a.lookup(id); known && r.offered() && a.pendingOf(id) == "" {
-			if _, _, err := a.noticeHandover(r); err != nil {
-				a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
-			}
+		noticed = append(noticed, a.mending.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
+			t.awaits("the kernel")
+			a.noticeOne(id)
+		}))
+	}
+	awaitAll(context.Background(), noticeTime, noticed)
+}
+
+// noticeTime is how long others wait until what engines have put into containers is
+// completed: the kernel may be slow with one of them.
+const noticeTime = 5 * time.Second
+
+func (a *Agent) noticeOne(id heddle.EndpointID) {
+	defer a.ids.Lock(id)()
+	if r, known := a.lookup(id); known && r.offered() && a.pendingOf(id) == "" {
+		if _, _, err := a.noticeHandover(r); err != nil {
+			a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
 		}
-		unlock()
 	}
 }
 

@@ -6,6 +6,22 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
+// The order of the locks, the first one first; who holds one takes no earlier one, and of
+// one kind only one, but for links:
+//
+//	life of a network     nobody attaches to it while it is deleted or goes into the store
+//	pods, ids             a container, an endpoint
+//	works                 a network (by ID) that the kernel works for: made, changed, repaired, removed
+//	reaching              the ways to other hosts
+//	links                 a link that several endpoints or networks want (by name)
+//	leaseOps, pools, mu   tables in memory, and their records on the disk
+//
+// While the kernel or the store works, only locks of the one network, container, endpoint
+// or link are held that it works for, so that nobody waits for what is another's; the last
+// row's are never held then. What makes networks that are different keep clear of each
+// other is underway.go. Only the firewall's chains and sets, of which all networks have
+// some in common, are one transaction at a time (package kernel).
+
 // KeyedLocks is one mutex per key (an endpoint, a container, a call), so that two calls
 // about the same one wait for each other and others do not.
 type KeyedLocks[K comparable] struct {
@@ -21,6 +37,14 @@ type keyedLock struct {
 // Lock returns the function that unlocks.
 func (k *KeyedLocks[K]) Lock(id K) func() {
 	k.mu.Lock()
+	l := k.use(id)
+	k.mu.Unlock()
+	l.Lock()
+	return func() { k.unlock(id, l) }
+}
+
+// use counts a user of the lock. The caller holds mu.
+func (k *KeyedLocks[K]) use(id K) *keyedLock {
 	if k.locks == nil {
 		k.locks = map[K]*keyedLock{}
 	}
@@ -30,16 +54,28 @@ func (k *KeyedLocks[K]) Lock(id K) func() {
 		k.locks[id] = l
 	}
 	l.users++
-	k.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(k.locks, id)
-		}
+	return l
+}
+
+func (k *KeyedLocks[K]) unlock(id K, l *keyedLock) {
+	l.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(k.locks, id)
 	}
+}
+
+// TryLock is Lock if nobody has the lock, and else returns nil.
+func (k *KeyedLocks[K]) TryLock(id K) func() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.locks[id] != nil {
+		return nil
+	}
+	l := k.use(id)
+	l.Lock() // nobody else can have it
+	return func() { k.unlock(id, l) }
 }
 
 // slots hands out ordinals, the lowest free one first.

@@ -51,6 +51,7 @@ var (
 	fast      = prometheus.NewDesc("heddle_fast_path_packets_total", "Packets carried by the fast path, by path.", []string{"path"}, nil)
 	missed    = prometheus.NewDesc("heddle_fast_path_missed_packets_total", "Packets that the fast path left to the host's stack, by reason.", []string{"reason"}, nil)
 	repairs   = prometheus.NewDesc("heddle_repaired_objects_total", "Kernel objects put back after somebody removed or changed them.", nil, nil)
+	late      = prometheus.NewDesc("heddle_late_operations", "Operations that have taken more than two seconds so far, by what they wait for.", []string{"waits"}, nil)
 	healthy   = prometheus.NewDesc("heddle_part_healthy", "1 where the part's status is ok.", []string{"part"}, nil)
 )
 
@@ -58,7 +59,7 @@ var (
 type collector struct{ agent *Agent }
 
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, fast, missed, repairs, healthy} {
+	for _, d := range []*prometheus.Desc{buildInfo, endpoints, free, drops, fast, missed, repairs, late, healthy} {
 		ch <- d
 	}
 }
@@ -87,6 +88,13 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	ch <- prometheus.MustNewConstMetric(repairs, prometheus.CounterValue, float64(s.Repairs))
+	waits := map[string]int{"the kernel": 0}
+	for _, l := range s.Late {
+		waits[l.Waits]++
+	}
+	for what, n := range waits {
+		gauge(late, float64(n), what)
+	}
 	for _, p := range s.Parts {
 		healthy1 := 0.0
 		if p.State == "ok" {

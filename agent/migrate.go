@@ -9,27 +9,18 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// migrate puts networks that the host had before it had a store into the store,
-// each with the blocks in which its endpoints' addresses are. What the cluster
-// refuses (another network has the name, or the subnet) stays on this host alone,
-// and the status says so. The caller holds networkOps.
-func (a *Agent) migrate(ctx context.Context, v *cluster.View) {
-	for _, shown := range a.Networks() {
-		mode, err := a.mode(shown.Mode)
-		if err != nil || shown.Shared || !a.spans(mode) {
-			continue
-		}
-		n, err := a.network(shown.Name)
-		if err == nil {
-			err = a.migrateNetwork(ctx, n, v)
-		}
-		a.mu.Lock()
-		delete(a.lonely, shown.Name)
-		if err != nil {
-			a.lonely[shown.Name] = err
-		}
-		a.mu.Unlock()
+// migrate puts a network that the host had before it had a store into the store, with
+// the blocks in which its endpoints' addresses are. What the cluster refuses (another
+// network has the name, or the subnet) stays on this host alone, and the status says so.
+func (a *Agent) migrate(ctx context.Context, n *network, v *cluster.View) error {
+	err := a.migrateNetwork(ctx, n, v)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.lonely, n.Name)
+	if err != nil {
+		a.lonely[n.Name] = err
 	}
+	return err
 }
 
 func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View) error {
@@ -41,6 +32,9 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	}
 	n.life.Lock() // nobody attaches meanwhile
 	defer n.life.Unlock()
+	if n.life.gone {
+		return nil
+	}
 	if !there {
 		shared := n.Network
 		shared.Shared, shared.Limits = true, nil
@@ -53,8 +47,13 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 	if err := a.checkOwned(n); err != nil {
 		return err
 	}
+	defer a.works.Lock(n.ID)()
 	a.mu.Lock()
-	stored := a.networks[n.Name]
+	stored := a.networkHeld(n.ID)
+	if stored == nil {
+		a.mu.Unlock()
+		return noNetwork(n.Name)
+	}
 	stored.Shared = true
 	next := stored.Network
 	a.mu.Unlock()

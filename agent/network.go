@@ -12,66 +12,99 @@ import (
 // CreateNetwork records a network and makes what its endpoints will share.
 // Created again with the same settings, it is returned as it is.
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, commands []string, err error) {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
 	mode, err := a.mode(want.Mode)
 	if err != nil {
 		return made, nil, err
 	}
+	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
+	defer t.end()
+	for {
+		made, commands, busy, err := a.create(mode, want, dryRun, t)
+		if busy == nil {
+			return withLimits(mode, made), commands, err
+		}
+		t.awaits("another network's end")
+		<-busy
+	}
+}
+
+// create is CreateNetwork unless a network that is just being made or removed is in the
+// way: then it returns what tells of the end of that.
+func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, commands []string, busy <-chan struct{}, err error) {
 	if err := a.refreshFacts(); err != nil {
-		return made, nil, err
+		return made, nil, nil, err
 	}
 	if old, err := a.network(want.Name); err == nil {
 		n, err := a.again(mode, old, want)
 		if err != nil {
-			return made, nil, err
+			return made, nil, nil, err
 		}
 		if want.MTU == 0 {
 			n.MTU = old.MTU // it was taken from the parent then
 		}
 		made, commands, err = a.createdBefore(old, n)
-		return withLimits(mode, made), commands, err
+		return made, commands, nil, err
 	}
 	n, err := a.complete(mode, want)
 	if err != nil {
-		return made, nil, err
+		return made, nil, nil, err
 	}
-	if err := a.checkAgainstOthers(mode, n); err != nil {
-		return made, nil, err
+	next := &network{Network: n, mode: mode}
+	if next.plan, err = mode.Network(a.host(), n); err != nil {
+		return made, nil, nil, err
 	}
-	if err := a.checkParent(mode, n); err != nil {
-		return made, nil, err
+	if busy, err := a.inTheWay(next); err != nil {
+		return made, nil, busy, err
 	}
-	plan, err := mode.Network(a.host(), n)
-	if err != nil {
-		return made, nil, err
-	}
-	if err := a.checkPlan(n.Name, plan); err != nil {
-		return made, nil, err
+	if err := a.checkAgainstHost(mode, n); err != nil {
+		return made, nil, nil, err
 	}
 	if dryRun {
-		return withLimits(mode, n), plan.Commands(""), nil
+		return n, next.plan.Commands(""), nil, nil
 	}
 	if err := a.probe(mode, n); err != nil {
-		return made, nil, err
+		return made, nil, nil, err
 	}
 	if a.spans(mode) {
-		n, err = a.share(n)
-		return withLimits(mode, n), nil, err
+		n, err = a.share(n, t)
+		return n, nil, nil, err
 	}
-	return withLimits(mode, n), nil, a.makeNetwork(&network{Network: n, mode: mode, plan: plan})
+	if busy, err := a.reserve(next); err != nil {
+		return made, nil, busy, err
+	}
+	defer a.works.Lock(n.ID)()
+	return n, nil, nil, a.makeNetwork(next)
 }
 
+// makeNetwork makes a network that is reserved. The caller holds its lock.
 func (a *Agent) makeNetwork(n *network) error {
-	if err := a.step("ledger network"); err != nil {
-		return err
-	}
-	if err := a.ledger.putPlan(n.ID, n.plan); err != nil {
-		return err
-	}
-	a.wantPlan(n.plan, true)
-	_, err := a.kernel.Apply(n.plan, nil)
+	err := a.makeReserved(n)
+	a.mu.Lock()
 	if err == nil {
+		a.networks[n.Name] = n
+	}
+	a.concludeHeld(n.ID)
+	a.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	a.tell()
+	if err := a.admit(); err != nil { // the network is there; the patrol tries again
+		a.log.Error("other firewalls not opened for our traffic", "error", err)
+	}
+	return nil
+}
+
+func (a *Agent) makeReserved(n *network) error {
+	err := a.step("ledger network")
+	if err == nil {
+		err = a.ledger.putPlan(n.ID, n.plan)
+	}
+	if err != nil {
+		a.wantPlan(n.plan, false)
+		return err
+	}
+	if err = a.applyNetwork(n.plan); err == nil {
 		// on disk last: a network that is there after a crash was made whole
 		err = a.ledger.putNetwork(n.Network)
 	}
@@ -85,14 +118,20 @@ func (a *Agent) makeNetwork(n *network) error {
 	}
 	n.equip()
 	a.fitLeases(n)
-	a.mu.Lock()
-	a.networks[n.Name] = n
-	a.mu.Unlock()
-	a.tell()
-	if err := a.admit(); err != nil { // the network is there; the patrol tries again
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
 	return nil
+}
+
+func (a *Agent) applyNetwork(p heddle.Plan) error {
+	defer a.sharingParent(p.Host)()
+	_, err := a.kernel.Apply(p, nil)
+	return err
+}
+
+// mendNetwork makes of a network what the kernel takes.
+func (a *Agent) mendNetwork(s heddle.State) error {
+	defer a.sharingParent(s)()
+	_, err := a.kernel.Mend(s)
+	return err
 }
 
 func (n *network) equip() {
@@ -123,30 +162,33 @@ func (a *Agent) DeleteNetwork(name string) error {
 		return err
 	}
 	a.awaitDepartures(n.ID)
+	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
+	defer t.end()
 	if n.Shared && a.opt.Cluster != nil {
-		return a.deleteShared(n)
+		return a.deleteShared(n, t)
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	now := a.networkByID(n.ID)
-	if now == nil {
-		return noNetwork(name)
-	}
-	return a.unmakeUnused(now)
+	return a.unmakeUnused(n)
 }
 
-// unmakeUnused removes a network from this host, unless it has endpoints. The
-// caller holds networkOps.
+// unmakeUnused removes a network from this host, unless it has endpoints.
 func (a *Agent) unmakeUnused(n *network) error {
 	n.life.Lock()
 	defer n.life.Unlock()
+	if n.life.gone {
+		return noNetwork(n.Name)
+	}
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
 	if err := a.disallow(n.ID); err != nil {
 		return err
 	}
-	if err := a.unmake(n); err != nil {
+	defer a.works.Lock(n.ID)()
+	now := a.networkByID(n.ID)
+	if now == nil {
+		return noNetwork(n.Name)
+	}
+	if err := a.unmake(now); err != nil {
 		return err
 	}
 	n.life.gone = true
@@ -166,7 +208,8 @@ func (a *Agent) disallow(id string) error {
 	return nil
 }
 
-// unmake removes what a network's endpoints share on this host, and its record.
+// unmake removes what a network's endpoints share on this host, and its record. The
+// caller holds its lock.
 func (a *Agent) unmake(n *network) error {
 	// from the disk first: what is left after a crash is pruned at the start
 	if err := a.step("ledger network delete"); err != nil {
@@ -178,24 +221,38 @@ func (a *Agent) unmake(n *network) error {
 	a.mu.Lock()
 	stored := a.networks[n.Name]
 	delete(a.networks, n.Name)
+	a.begunHeld(stored)
 	a.wanted.remove(n.plan.Host)
-	last := len(a.networks) == 0
+	last := len(a.networks)+len(a.underway) == 1
 	a.mu.Unlock()
 	defer a.tell()
-	if err := a.kernel.Remove(n.plan, nil, a.isWanted); err != nil {
+	err := a.removeNetwork(n.plan)
+	a.mu.Lock()
+	if err != nil {
 		// there again, as a whole: the patrol puts back what is gone already
-		a.mu.Lock()
 		a.networks[n.Name] = stored
 		a.wanted.add(n.plan.Host)
-		a.mu.Unlock()
+	}
+	a.concludeHeld(n.ID)
+	a.mu.Unlock()
+	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
+	poke(a.lookAgain) // a network of the cluster may have its place now
 	if last {
 		if err := a.coexist.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
+		if err := a.admit(); err != nil { // the next network may have come meanwhile
+			a.log.Error("other firewalls not opened for our traffic", "error", err)
+		}
 	}
 	return a.ledger.dropPlan(n.ID)
+}
+
+func (a *Agent) removeNetwork(p heddle.Plan) error {
+	defer a.sharingParent(p.Host)()
+	return a.kernel.Remove(p, nil, a.isWanted)
 }
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {

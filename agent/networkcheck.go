@@ -22,8 +22,11 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 	id := make([]byte, 8)
 	rand.Read(id)
 	n.ID, n.Created, n.Allow, n.Limits = hex.EncodeToString(id), time.Now().UTC(), nil, nil
-	n, err := a.address(mode, n)
+	n, err := heddle.Bounded(n)
 	if err != nil {
+		return n, err
+	}
+	if n, err = a.address(mode, n); err != nil {
 		return n, err
 	}
 	if _, giver := mode.(heddle.NICGiver); giver {
@@ -134,31 +137,24 @@ func sameNetwork(a, b heddle.Network) bool {
 		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
-// checkAgainstOthers refuses subnets that another network or the host has. Some
-// modes may take their addresses from the parent's own subnet, as a cloud's NIC
-// with several addresses does.
-func (a *Agent) checkAgainstOthers(mode heddle.Mode, n heddle.Network) error {
-	links := a.host().Links
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, s := range n.Subnets {
-		for _, other := range a.networks {
-			if other.ID == n.ID {
-				continue
-			}
-			for _, t := range other.Subnets {
-				if s.Overlaps(t) && !(hasCommonSubnet(mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n, other.Network)) {
-					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")
-				}
-			}
-			if other.Group() == n.Group() {
-				return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "its number collides with that of network "+other.Name+"; create it again")
-			}
+// checkAgainstHost refuses subnets that the host has. Some modes may take their
+// addresses from the parent's own subnet, as a cloud's NIC with several addresses does.
+func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
+	if a.hostOverlaps(mode, n) == nil {
+		return nil
+	}
+	if err := a.refreshFacts(); err != nil { // a network that went a moment ago is still in the old
+		return err
+	}
+	return a.hostOverlaps(mode, n)
+}
+
+func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
+	for _, l := range a.host().Links {
+		if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
+			continue // ours: the networks they belong to were compared
 		}
-		for _, l := range links {
-			if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
-				continue // ours: the networks they belong to were compared
-			}
+		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
 				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.standsOn(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
 					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "choose another subnet")
@@ -188,34 +184,36 @@ func within(s, outer netip.Prefix) bool {
 	return outer.Contains(s.Addr()) && s.Bits() >= outer.Bits()
 }
 
-// checkParent refuses a network on a parent that another network does not share.
-func (a *Agent) checkParent(mode heddle.Mode, n heddle.Network) error {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, other := range a.networks {
-		if n.Parent == "" || other.Parent != n.Parent {
-			continue
+// beside refuses a network that cannot be on the host together with another: they have
+// the name or a subnet in common, or a parent that they do not share, or want one object
+// in different ways.
+func (n *network) beside(other *network) error {
+	switch {
+	case other.ID == n.ID:
+		return nil
+	case other.Name == n.Name:
+		return taken(n.Name)
+	case other.Group() == n.Group():
+		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "its number collides with that of network "+other.Name+"; create it again")
+	}
+	for _, s := range n.Subnets {
+		for _, t := range other.Subnets {
+			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n.Network, other.Network)) {
+				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "choose another subnet")
+			}
 		}
-		for _, m := range []heddle.Mode{mode, other.mode} {
+	}
+	if n.Parent != "" && n.Parent == other.Parent {
+		for _, m := range []heddle.Mode{n.mode, other.mode} {
 			if b, ok := m.(heddle.Beside); ok {
-				if err := b.Beside(n, other.Network); err != nil {
+				if err := b.Beside(n.Network, other.Network); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return nil
-}
-
-// checkPlan refuses a plan that wants an object in another way than a network
-// that is there already.
-func (a *Agent) checkPlan(name string, p heddle.Plan) error {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, other := range a.networks {
-		if _, conflicts := other.plan.Host.Union(p.Host); len(conflicts) > 0 {
-			return heddle.Errorf(heddle.PlanConflict, "network "+name, fmt.Sprintf("and network %s both want %s", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
-		}
+	if _, conflicts := other.plan.Host.Union(n.plan.Host); len(conflicts) > 0 {
+		return heddle.Errorf(heddle.PlanConflict, "network "+n.Name, fmt.Sprintf("and network %s both want %s", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
 	}
 	return nil
 }

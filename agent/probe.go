@@ -10,7 +10,6 @@ import (
 // probe refuses a network whose mode does not work on this kernel, with the
 // kernel's own words and the mode that comes closest. A success is remembered
 // for the agent's life; a failure is not, for a module may be loaded meanwhile.
-// The caller holds networkOps.
 func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
 	wanted := trial.CaseOf(n)
 	err := a.try(mode, wanted)
@@ -48,8 +47,8 @@ func (a *Agent) TryAhead(mode string) {
 			return
 		}
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, c := range works { // what both families do, each does
 		a.tried[c] = true
 	}
@@ -57,12 +56,25 @@ func (a *Agent) TryAhead(mode string) {
 
 // try is a trial, unless one has succeeded before.
 func (a *Agent) try(m heddle.Mode, c trial.Case) error {
-	if a.opt.Untried || a.tried[c] {
+	if a.knownToWork(c) {
+		return nil
+	}
+	defer a.trying.Lock(c)()
+	if a.knownToWork(c) {
 		return nil
 	}
 	err := trial.Run(m, c)
 	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		a.tried[c] = true
 	}
 	return err
+}
+
+// knownToWork reports whether a mode is known to work.
+func (a *Agent) knownToWork(c trial.Case) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.opt.Untried || a.tried[c]
 }

@@ -19,6 +19,9 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if err := ctx.Err(); err != nil {
 		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of", id.String(), err, "call again")
 	}
+	if err := checkNumber(id, ports); err != nil {
+		return heddle.Endpoint{}, err
+	}
 	defer a.ids.Lock(id)()
 	defer a.work()()
 	r, known := a.lookup(id)

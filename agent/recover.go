@@ -48,7 +48,9 @@ func (a *Agent) recover() error {
 	}
 	a.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
-	a.reconcile()
+	for _, repaired := range a.reconcile() {
+		<-repaired
+	}
 	a.settleDefaults(intents)
 	removed, err := a.prune()
 	if err != nil {

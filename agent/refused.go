@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -96,5 +97,9 @@ func (a *Agent) stuckPart() heddle.PartStatus {
 	if len(a.stuck) == 0 {
 		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
 	}
-	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(a.stuck, "; ")}
+	var told []string
+	for _, owner := range slices.Sorted(maps.Keys(a.stuck)) {
+		told = append(told, owner+": "+a.stuck[owner])
+	}
+	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(told, "; ")}
 }

@@ -25,23 +25,30 @@ func (a *Agent) NameNetwork(id, name string, d *heddle.DockerNetwork) (heddle.Ne
 	if err := heddle.CheckNetworkName(name); err != nil {
 		return heddle.Network{}, err
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
 	n := a.networkByID(id)
 	if n == nil {
 		return heddle.Network{}, noNetwork(id)
 	}
-	if err := a.nameLocked(n, name, d); err != nil {
+	if err := a.name(n, name, d); err != nil {
 		return n.Network, err
 	}
 	return a.NetworkByID(id)
 }
 
-// nameLocked is NameNetwork. The caller holds networkOps.
-func (a *Agent) nameLocked(n *network, name string, d *heddle.DockerNetwork) error {
+func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
+	t := a.tasks.begin(work{what: "rename", network: n.Name}, "the kernel")
+	defer t.end()
 	if !n.Shared || a.opt.Cluster == nil {
+		defer a.works.Lock(n.ID)()
+		if n = a.networkByID(n.ID); n == nil {
+			return noNetwork(name)
+		}
 		next := n.Network
 		next.Name, next.Docker = name, d
+		next, err := heddle.Bounded(next)
+		if err != nil {
+			return err
+		}
 		return a.rename(n, next)
 	}
 	if other, err := a.network(name); err == nil && other.ID != n.ID {
@@ -52,29 +59,44 @@ func (a *Agent) nameLocked(n *network, name string, d *heddle.DockerNetwork) err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	err := a.unlocked(func() error {
-		return a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
-	})
+	t.awaits("the store")
+	err := a.opt.Cluster.RenameNetwork(ctx, n.ID, name, func(next *heddle.Network) { next.Docker = d })
 	if err == nil {
-		a.adoptLocked(ctx)
+		t.awaits("the kernel")
+		err = a.settleNow(ctx, n.ID)
 	}
 	return err
 }
 
 // rename puts a network's record of another name in the place of the one that is
-// there. The caller holds networkOps.
+// there. The caller holds the network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
-	a.mu.RLock()
-	other := a.networks[next.Name]
-	a.mu.RUnlock()
-	if other != nil && other.ID != n.ID {
-		return taken(next.Name)
-	}
 	plan, err := n.mode.Network(a.host(), next)
 	if err != nil {
 		return err
 	}
-	return a.replan(n, next, plan)
+	if next.Name == n.Name {
+		return a.replan(n, next, plan)
+	}
+	named := *n
+	named.Network, named.plan = next, plan
+	a.mu.Lock()
+	_, err = a.inTheWayHeld(&named)
+	if err == nil {
+		a.begunHeld(&named)
+	}
+	a.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	err = a.replan(n, next, plan)
+	a.mu.Lock()
+	a.concludeHeld(n.ID)
+	a.mu.Unlock()
+	if err == nil {
+		poke(a.lookAgain) // a network of the cluster may have its name now
+	}
+	return err
 }
 
 func taken(name string) error {

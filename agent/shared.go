@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
@@ -25,52 +24,39 @@ func (a *Agent) Spans(mode string) bool {
 	return err == nil && a.spans(m)
 }
 
-// unlocked does what waits for the store without networkOps, which the caller
-// holds: the store may be slow, and this host's other networks, and the repair of
-// what drifts, do not depend on it. Networks may come and go meanwhile.
-func (a *Agent) unlocked(do func() error) error {
-	a.networkOps.Unlock()
-	defer a.networkOps.Lock()
-	return do()
-}
-
 // share records a new network in the store, and makes it here. If that fails, it
-// is taken out of the store again. The caller holds networkOps.
-func (a *Agent) share(n heddle.Network) (heddle.Network, error) {
+// is taken out of the store again.
+func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
 	if err := a.storeAway("create network", n.Name); err != nil {
 		return n, err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	n.Shared = true
-	made := n
-	err := a.unlocked(func() (err error) {
-		made, err = a.opt.Cluster.CreateNetwork(ctx, n, nil)
-		return err
-	})
+	t.awaits("the store")
+	made, err := a.opt.Cluster.CreateNetwork(ctx, n, nil)
 	if errors.Is(err, heddle.NetworkExists.Sentinel()) && sameNetwork(made, n) {
 		err = nil // made on another host a moment ago
 	}
 	if err != nil {
 		return n, err
 	}
-	a.adoptLocked(ctx)
-	a.mu.RLock()
-	unfit := a.unfit[n.Name]
-	a.mu.RUnlock()
+	t.awaits("the kernel")
+	unfit := a.settleNow(ctx, made.ID)
 	if unfit == nil || made.ID != n.ID {
 		return made, unfit
 	}
-	undo := func() error { return a.opt.Cluster.DeleteNetwork(ctx, made.ID) }
-	if err := a.unlocked(undo); err != nil {
+	if err := a.opt.Cluster.DeleteNetwork(ctx, made.ID); err != nil {
 		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
 	}
-	a.adoptLocked(ctx)
+	if err := a.settleNow(ctx, made.ID); err != nil {
+		a.log.Error("undo of a shared network failed", "network", n.Name, "error", err)
+	}
 	return n, unfit
 }
 
 // deleteShared deletes a network on all hosts.
-func (a *Agent) deleteShared(n *network) error {
+func (a *Agent) deleteShared(n *network, t *task) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
@@ -79,42 +65,37 @@ func (a *Agent) deleteShared(n *network) error {
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
+	t.awaits("the store, and the other hosts")
 	if err := a.opt.Cluster.DeleteNetwork(ctx, n.ID); err != nil {
 		return err
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	a.adoptLocked(ctx)
+	t.awaits("the kernel")
+	if err := a.settleNow(ctx, n.ID); err != nil {
+		a.log.Error("a network that the cluster deleted stays", "network", n.Name, "error", err)
+	}
 	if err := a.disallow(n.ID); err != nil { // permissions for what is gone do no harm
 		a.log.Warn("permissions for a deleted network stay", "network", n.Name, "error", err)
 	}
 	return nil
 }
 
-// changeShared changes a network's record on all hosts. The caller holds
-// networkOps, and says whether it can be let go of meanwhile: not by whoever is
-// about to remove another network.
-func (a *Agent) changeShared(name string, letGo bool, change func(*heddle.Network) error) error {
-	if err := a.storeAway("change network", name); err != nil {
+// changeShared changes a network's record in the store, which all hosts follow.
+func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) error {
+	if err := a.storeAway("change network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	commit := func() error { return a.opt.Cluster.ChangeNetwork(ctx, name, change) }
-	var err error
-	if letGo {
-		err = a.unlocked(commit)
-	} else {
-		err = commit()
-	}
-	if err == nil {
-		a.adoptLocked(ctx)
-	}
-	return err
+	return a.opt.Cluster.ChangeNetwork(ctx, n.Name, change)
 }
 
-// adoptNetwork makes a network of the cluster on this host, or brings it in line.
+// adoptNetwork makes a network of the cluster on this host, or brings it in line. The
+// caller holds the network's lock.
 func (a *Agent) adoptNetwork(n heddle.Network) error {
+	n, err := heddle.Bounded(n)
+	if err != nil {
+		return err
+	}
 	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
 		if err := a.rename(known, n); err != nil {
 			return err
@@ -122,10 +103,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	}
 	local, err := a.network(n.Name)
 	if err == nil && local.ID != n.ID {
-		if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-			return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of this host alone", "delete it, then the cluster's network of that name comes; or create it anew under another name")
-		}
-		if err := a.unmake(local); err != nil {
+		if err := a.makeWay(local, n); err != nil {
 			return err
 		}
 		local, err = nil, noNetwork(n.Name)
@@ -153,14 +131,41 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	return a.replan(local, n, plan)
 }
 
+// makeWay removes an unused network whose name the cluster has given to another. The
+// caller holds that one's lock; while this one is at work, another try is made later.
+func (a *Agent) makeWay(local *network, n heddle.Network) error {
+	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
+		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of this host alone", "delete it, then the cluster's network of that name comes; or create it anew under another name")
+	}
+	if !local.life.TryLock() {
+		return taken(n.Name)
+	}
+	defer local.life.Unlock()
+	unlock := a.works.TryLock(local.ID)
+	if unlock == nil {
+		return taken(n.Name)
+	}
+	defer unlock()
+	now := a.networkByID(local.ID)
+	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
+		return taken(n.Name)
+	}
+	if err := a.unmake(now); err != nil {
+		return err
+	}
+	local.life.gone = true
+	return nil
+}
+
 // takeOn makes a network that another host has created. What it would refuse if
-// it were created here keeps it from this host, not from others.
+// it were created here keeps it from this host, not from others. The caller holds its
+// lock.
 func (a *Agent) takeOn(n heddle.Network) error {
 	mode, err := a.mode(n.Mode)
 	if err != nil {
 		return err
 	}
-	if err := a.refreshFacts(); err != nil { // a network that went a moment ago is still in the old
+	if err := a.refreshFacts(); err != nil {
 		return err
 	}
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
@@ -172,7 +177,14 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := mode.Check(a.host(), n); err != nil {
 		return err
 	}
-	if err := a.checkAgainstOthers(mode, n); err != nil {
+	next := &network{Network: n, mode: mode}
+	if next.plan, err = mode.Network(a.host(), n); err != nil {
+		return err
+	}
+	if _, err := a.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
+		return err
+	}
+	if err := a.checkAgainstHost(mode, n); err != nil {
 		return err
 	}
 	if err := a.checkHostRoutes(n); err != nil {
@@ -181,35 +193,14 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.probe(mode, n); err != nil {
 		return err
 	}
-	plan, err := mode.Network(a.host(), n)
-	if err != nil {
+	if _, err := a.reserve(next); err != nil {
 		return err
 	}
-	if err := a.checkPlan(n.Name, plan); err != nil {
-		return err
-	}
-	if err := a.makeNetwork(&network{Network: n, mode: mode, plan: plan}); err != nil {
+	if err := a.makeNetwork(next); err != nil {
 		return err
 	}
 	a.fit(n)
 	return nil
-}
-
-// dropLeft removes the shared networks that the cluster has no more.
-func (a *Agent) dropLeft(v *cluster.View) {
-	for _, n := range a.Networks() {
-		there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
-		if _, refused := v.RefusedNetworks[n.Name]; !n.Shared || there || refused {
-			continue
-		}
-		local, err := a.network(n.Name)
-		if err == nil {
-			err = a.unmakeUnused(local)
-		}
-		if err != nil {
-			a.log.Error("a network that the cluster deleted stays", "network", n.Name, "error", err)
-		}
-	}
 }
 
 func inUse(name string, used []heddle.Endpoint) error {

@@ -17,7 +17,7 @@ func TestSharing(t *testing.T) {
 		waits bool
 	}{{nil, false}, {[]heddle.Link{own}, false}, {[]heddle.Link{own, hand}, false}, {[]heddle.Link{trunk, own}, true}} {
 		a := &Agent{}
-		a.shared.Lock()
+		others := a.links.Lock("hs0123456789aa")
 		done := make(chan bool)
 		go func() {
 			a.sharing(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
@@ -37,7 +37,7 @@ func TestSharing(t *testing.T) {
 				t.Errorf("%v: waits for others", c.links)
 			}
 		}
-		a.shared.Unlock()
+		others()
 		<-done
 	}
 }

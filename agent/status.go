@@ -21,6 +21,8 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.others()...)
 	quarantine := a.quarantinePart()
+	s.Late = a.tasks.since(lateAfter, nil)
+	s.Parts = append(s.Parts, workPart(s.Late))
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	s.Endpoints = len(a.endpoints)

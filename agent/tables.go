@@ -112,8 +112,11 @@ func (a *Agent) pendingOf(id heddle.EndpointID) string {
 	return a.pending[id]
 }
 
-func (a *Agent) isWanted(key string) bool {
+func (a *Agent) isWanted(key string) bool { return a.wantedBy(key) > 0 }
+
+// wantedBy counts the plans that want an object.
+func (a *Agent) wantedBy(key string) int {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.wanted[key] > 0
+	return a.wanted[key]
 }

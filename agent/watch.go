@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -59,6 +61,8 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !echo {
 				due = soonest
 			}
+		case <-a.compareSoon:
+			due = soonest
 		case <-tick.C:
 			// others' tables send no event; a rule that somebody has added behind
 			// ours has no effect yet
@@ -71,10 +75,13 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			continue
 		}
 		began := time.Now()
-		a.saveCursors()
-		missing = a.collectVanished(missing)
-		a.tendLeases()
-		a.planAgain(ctx)
+		a.mending.start("housekeeping", work{what: "look after what is over"}, func(t *task) {
+			t.awaits("the kernel")
+			a.saveCursors()
+			missing = a.collectVanished(missing)
+			a.tendLeases()
+		})
+		a.planAgain()
 		a.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
@@ -125,105 +132,159 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reconcile compares the whole host with the plans, and repairs.
-func (a *Agent) reconcile() {
+// reconcile compares the whole host with the plans, and has repaired what differs, each
+// network and each endpoint for itself: nobody's repair waits for another's.
+func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 	a.admitForeign()
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
-		a.noteStuck([]string{"the host cannot be compared with its plans: " + err.Error()})
-		return
+		a.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
+		return nil
 	}
-	var stuck []string
-	putBack := func(owner string, apply func() ([]string, error)) {
-		if err := a.putBack(owner, apply); err != nil {
-			stuck = append(stuck, owner+": "+err.Error())
-		}
+	mend := func(key string, w work, repair func()) {
+		w.what = "repair"
+		repairs = append(repairs, a.mending.start(key, w, func(t *task) {
+			t.awaits("the kernel")
+			repair()
+		}))
 	}
-	defer func() { a.noteStuck(stuck) }()
 	broken := a.ownersOf(drift)
+	a.forgetStuck(broken)
 	if broken.reach {
-		a.networkOps.Lock()
-		putBack("tunnels", func() ([]string, error) {
-			made, err := a.kernel.Mend(a.reach.Host)
-			a.setReachError(err)
-			return made, err
-		})
-		a.networkOps.Unlock()
+		mend("reach", work{}, a.repairReach)
 	} else {
 		a.setReachError(nil)
 	}
 	for _, n := range broken.networks {
-		a.repairNetwork(n.Name, n.ID, putBack)
+		mend(n.ID, work{network: n.Name}, func() { a.repairNetwork(n.ID) })
 	}
 	for _, r := range broken.endpoints {
-		unlock := a.ids.Lock(r.Endpoint.ID)
-		if now, known := a.lookup(r.Endpoint.ID); known && a.pendingOf(r.Endpoint.ID) == "" {
-			putBack(r.Endpoint.ID.String(), func() ([]string, error) { return a.repair(now) })
-		}
-		unlock()
+		id := r.Endpoint.ID
+		mend(id.String(), work{endpoint: id.String(), network: r.Endpoint.NetworkName}, func() { a.repairEndpoint(id) })
 	}
+	return repairs
 }
 
-// repairNetwork puts back what is missing of a network's plan, unless it was deleted
-// meanwhile.
-func (a *Agent) repairNetwork(name, id string, putBack func(string, func() ([]string, error))) {
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
-	if n, err := a.network(name); err == nil && n.ID == id {
-		putBack(name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
+func (a *Agent) repairReach() {
+	a.reaching.Lock()
+	defer a.reaching.Unlock()
+	a.putBack(tunnels, func() ([]string, error) {
+		made, err := a.kernel.Mend(a.reach.Host)
+		a.setReachError(err)
+		return made, err
+	})
+}
+
+// repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
+func (a *Agent) repairNetwork(id string) {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil {
+		return
+	}
+	defer a.sharingParent(n.plan.Host)()
+	a.putBack(n.Name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
+}
+
+// repairEndpoint is that for an endpoint that is made.
+func (a *Agent) repairEndpoint(id heddle.EndpointID) {
+	defer a.ids.Lock(id)()
+	if now, known := a.lookup(id); known && a.pendingOf(id) == "" {
+		a.putBack(id.String(), func() ([]string, error) { return a.repair(now) })
 	}
 }
 
 // planAgain looks at the host anew, and plans the networks that could not be
 // planned before: their parent may have come. What IPsec looks after goes into the
 // ways to other hosts at once.
-func (a *Agent) planAgain(ctx context.Context) {
+func (a *Agent) planAgain() {
 	before, listened := a.host().Secured, a.host().Listening
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
 	if a.opt.Cluster != nil && !slices.Equal(before, a.host().Secured) {
-		a.adopt(ctx)
+		poke(a.lookAgain)
 	}
-	a.networkOps.Lock()
-	defer a.networkOps.Unlock()
 	if !slices.Equal(listened, a.host().Listening) {
 		a.keepClear(listened)
 	}
-	for _, shown := range a.Networks() {
-		n, err := a.network(shown.Name)
-		if err != nil || n.unplanned == nil {
-			continue
-		}
-		plan, err := n.mode.Network(a.host(), n.Network)
-		if err == nil {
-			err = a.replan(n, n.Network, plan)
-		}
-		if err != nil {
-			a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
-		}
+	for _, n := range a.unplanned() {
+		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
+			t.awaits("the kernel")
+			a.planNetwork(n.ID)
+		})
 	}
 }
 
-// noteStuck keeps, for the status, what could not be put right.
-func (a *Agent) noteStuck(all []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stuck = all
+func (a *Agent) unplanned() (all []heddle.Network) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, n := range a.networks {
+		if n.unplanned != nil {
+			all = append(all, n.Network)
+		}
+	}
+	return all
 }
 
-func (a *Agent) putBack(owner string, apply func() ([]string, error)) error {
+// planNetwork makes a network that could not be planned before.
+func (a *Agent) planNetwork(id string) {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil || n.unplanned == nil {
+		return
+	}
+	plan, err := n.mode.Network(a.host(), n.Network)
+	if err == nil {
+		err = a.replan(n, n.Network, plan)
+	}
+	if err != nil {
+		a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
+	}
+}
+
+// What may be stuck beside networks and endpoints.
+const (
+	wholeHost = "host"
+	tunnels   = "tunnels"
+)
+
+// noteStuck keeps, for the status, why not all of an owner's could be put right.
+func (a *Agent) noteStuck(owner string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.stuck, owner)
+	if why != nil {
+		a.stuck[owner] = why.Error()
+	}
+}
+
+// forgetStuck forgets those who miss nothing any more.
+func (a *Agent) forgetStuck(broken owners) {
+	still := map[string]bool{tunnels: broken.reach}
+	for _, n := range broken.networks {
+		still[n.Name] = true
+	}
+	for _, r := range broken.endpoints {
+		still[r.Endpoint.ID.String()] = true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.stuck, func(owner, _ string) bool { return !still[owner] })
+}
+
+func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 	made, err := apply()
 	if err != nil {
 		a.log.Error("drift not repaired", "owner", owner, "error", err)
 	}
+	a.noteStuck(owner, err)
 	if len(made) > 0 {
 		a.repairs.Add(uint64(len(made)))
 		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
 	}
-	return err
 }
 
 type owners struct {

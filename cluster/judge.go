@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
@@ -17,13 +16,10 @@ import (
 // reader does. A judge is given what a record says, and says why it is not taken on,
 // "" if it is. What is refused costs its writer, and nobody else.
 
-// Bounds of what a record may hold.
+// Bounds of what a record may hold, besides those of networks (heddle.Bounded).
 const (
-	mostBytes   = 64 << 10 // of any record
-	mostAllowed = 1024     // networks that one names in Allow
-	mostTexts   = 64       // labels and options of a network
-	longestText = 4096     // of them
-	longestWord = 128      // versions, endpoints
+	longestText = 4096 // of a reason
+	longestWord = 128  // versions, endpoints
 )
 
 var (
@@ -46,7 +42,8 @@ func judgeCluster(c *clusterRecord) string {
 	return ""
 }
 
-// judgeNetwork judges a network for itself. Fits is what the modes say of it.
+// judgeNetwork judges a network for itself, and leaves out what its lists name again.
+// Fits is what the modes say of it.
 func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error) string {
 	switch {
 	case n.Name != key:
@@ -55,24 +52,16 @@ func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error
 		return "its name is none"
 	case !idForm.MatchString(n.ID):
 		return "its id is none"
-	case len(n.Allow) > mostAllowed:
-		return fmt.Sprintf("it names %d networks that it allows", len(n.Allow))
 	case n.Parent != "":
 		return "it names an interface, which is every host's own"
 	case n.MTU != 0 && (n.MTU < 576 || n.MTU > 65535):
 		return fmt.Sprintf("its MTU is %d", n.MTU)
-	case n.Docker != nil && !modest(n.Docker.Labels, n.Docker.Options, n.Docker.IPAMOptions):
-		return "it has more of Docker's labels and options, or longer ones, than anybody gives"
-	case !modest(n.Options):
-		return "it has too many options"
 	}
-	seen := map[string]bool{}
-	for _, id := range n.Allow {
-		if !idForm.MatchString(id) || seen[id] {
-			return "it allows a network that is none, or twice"
-		}
-		seen[id] = true
+	bounded, err := heddle.Bounded(*n)
+	if err != nil {
+		return err.Error()
 	}
+	*n = bounded
 	checked, err := ipam.Check(*n)
 	if err != nil {
 		return err.Error()
@@ -87,21 +76,6 @@ func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error
 		return err.Error()
 	}
 	return ""
-}
-
-// modest says whether texts that somebody else chose are few and short.
-func modest(all ...map[string]string) bool {
-	for _, m := range all {
-		if len(m) > mostTexts {
-			return false
-		}
-		for k, v := range m {
-			if len(k)+len(v) > longestText || !utf8.ValidString(k) || !utf8.ValidString(v) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func judgeHost(name string, h *hostRecord) string {
@@ -219,7 +193,7 @@ func parsedMAC(m heddle.MAC) heddle.MAC {
 
 // decode reads a record's value; what is not plain JSON of its form is no record.
 func decode(text []byte, into any) string {
-	if len(text) > mostBytes {
+	if len(text) > heddle.MaxRecord {
 		return fmt.Sprintf("it has %d bytes", len(text))
 	}
 	if err := json.Unmarshal(text, into); err != nil {

@@ -31,10 +31,15 @@ func (c *Cluster) answerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// wantsAtOnce is how many of a host's wants are answered in one round: however much one
+// asks for, the others' come next. The answers' own events bring the next round.
+const wantsAtOnce = 16
+
 // wanted lists the wants for addresses of held blocks that have no answer yet.
 func (c *Cluster) wanted() (all []item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	asked := map[string]int{}
 	for _, i := range c.record.items {
 		if _, is := i.value.(*wantRecord); !is || i.host == c.o.Self.Name {
 			continue
@@ -43,7 +48,8 @@ func (c *Cluster) wanted() (all []item) {
 			continue
 		}
 		said := value[answerRecord](&c.record, answerKey(c.o.Self.Name, i.host, i.place))
-		if said == nil || said.Want != i.revision && said.Move == nil {
+		if open := said == nil || said.Want != i.revision && said.Move == nil; open && asked[i.host] < wantsAtOnce {
+			asked[i.host]++
 			all = append(all, i)
 		}
 	}

@@ -26,6 +26,8 @@ func agentChecks() []Check {
 			Why: "One of the two was upgraded alone.", Remedy: "systemctl restart heddled", look: lookAgentModes},
 		{ID: "agent-parts", Title: "The agent finds itself healthy", Severity: Fail, Looks: "the parts in 'heddle status'",
 			Why: "A part that is bad keeps the agent from its work.", Remedy: "journalctl -u heddled", look: lookAgentParts},
+		{ID: "agent-late", Title: "Nothing that the agent does is late", Severity: Warn, Looks: "'late' in 'heddle status -o json'",
+			Why: "What takes more than two seconds waits for a busy machine, a kernel that does not come to an end, or a store that does not answer. Other networks and endpoints do not wait for it.", Remedy: "heddle status, which says what it waits for; 'heddle host list' shows who may have written much into the store", look: lookAgentLate},
 		{ID: "drift", Title: "The kernel has what was planned", Severity: Fail, Looks: "'heddle check'",
 			Why: "Somebody has changed or removed objects of heddle. On the host's side the agent puts them back; in a container it does not.", Remedy: "heddle explain ID, then detach and attach", look: lookDrift},
 		{ID: "agent-namespace", Title: "The agent works on this host's network", Severity: Fail, Looks: "/proc/PID/ns/net of the agent and of the caller",
@@ -93,6 +95,29 @@ func lookAgentParts(ctx context.Context, h *Host) Finding {
 		if p.State == "bad" {
 			evidence = append(evidence, fmt.Sprintf("heddle status: %s bad: %s", p.Name, p.Detail))
 		}
+	}
+	return trouble(evidence)
+}
+
+func lookAgentLate(ctx context.Context, h *Host) Finding {
+	if _, err := h.Status(ctx); err != nil {
+		return unknown(err)
+	}
+	texts := map[heddle.Finding]string{}
+	stuck, err := staying(func() (all []heddle.Finding, err error) {
+		st, err := ask(ctx, h, (*client.Client).Status)
+		for _, l := range st.Late {
+			f := heddle.Finding{Kind: l.What, Object: l.Network + " " + l.Endpoint, Detail: l.Since.String()}
+			all, texts[f] = append(all, f), l.String()
+		}
+		return all, err
+	})
+	if err != nil {
+		return unknown(err)
+	}
+	var evidence []string
+	for _, f := range stuck {
+		evidence = append(evidence, texts[f])
 	}
 	return trouble(evidence)
 }

@@ -12,6 +12,7 @@ package kernel
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/heddle-network/heddle"
@@ -19,9 +20,8 @@ import (
 )
 
 // Kernel is a handle on one network namespace: the one that the calling thread
-// was in at Open. Its methods may be called at the same time; what two plans
-// share should then be there already, because a failing Apply undoes all that
-// it made.
+// was in at Open. Its methods may be called at the same time, also for plans that
+// have objects in common, if Wanted tells of them.
 type Kernel struct {
 	// Tripwire, if set, is called before every step of Apply and Remove with
 	// the step's name, such as "make link/hd12". An error stops the work as a
@@ -31,7 +31,15 @@ type Kernel struct {
 	// loaded: so tests make other versions of them.
 	Recast func(*ebpf.CollectionSpec)
 
+	// Wanted, if set, says how many plans want an object, the one that is being
+	// applied included. What another plan wants, too, stays when an Apply that made
+	// it fails.
+	Wanted func(key string) int
+
 	home *Netns
+	// frame is held while the firewall's chains and sets, most of which several plans
+	// have in common, are compared and changed: in one transaction.
+	frame sync.Mutex
 	// rt and nft change things and read single objects; a listing takes long on
 	// a full host, and has sockets of its own, so that no attach waits for it.
 	rt, nft         *conn
@@ -109,3 +117,6 @@ func (k *Kernel) Close() error {
 
 // IsOwn reports whether n is the host's own namespace.
 func (k *Kernel) IsOwn(n *Netns) bool { return k.home.Same(n) }
+
+// shared reports whether another plan wants an object than the one being applied.
+func (k *Kernel) shared(key string) bool { return k.Wanted != nil && k.Wanted(key) > 1 }

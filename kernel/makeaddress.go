@@ -23,7 +23,7 @@ func (a *attempt) address(s *site, x heddle.Address) error {
 			return a.sameAddress(s, x)
 		}
 		if err == nil {
-			a.did(x.Key(), func() error { return s.deleteAddress(x) })
+			a.born(s, x.Key(), func() error { return s.deleteAddress(x) })
 			a.made6(s, x)
 		}
 		return err

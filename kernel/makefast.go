@@ -56,7 +56,7 @@ func (a *attempt) shortcut(x heddle.Shortcut) error {
 		if err := f.Put(x, index); err != nil {
 			return err
 		}
-		a.did(x.Key(), func() error { return f.Drop(x.Prefix) })
+		a.born(a.host, x.Key(), func() error { return f.Drop(x.Prefix) })
 		return nil
 	})
 }
@@ -79,7 +79,7 @@ func (a *attempt) program(p heddle.Program) error {
 		if err := a.host.hang(index, f.Port()); err != nil {
 			return err
 		}
-		a.did(p.Key(), func() error { return a.host.unhang(index) })
+		a.born(a.host, p.Key(), func() error { return a.host.unhang(index) })
 		return nil
 	})
 }
@@ -99,7 +99,7 @@ func (a *attempt) wireProgram(f *bpf.Fast, p heddle.Program, index int) error {
 	if err := a.host.hangOnWire(index, f.Wire(), id, tcx); err != nil {
 		return err
 	}
-	a.did(p.Key(), func() error { return a.host.unhangFromWire(index) })
+	a.born(a.host, p.Key(), func() error { return a.host.unhangFromWire(index) })
 	return nil
 }
 

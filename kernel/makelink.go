@@ -63,7 +63,7 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if l.Peer != "" {
 		a.fresh[farSide+l.Peer] = true
 	}
-	a.did(l.Key(), func() error {
+	a.born(s, l.Key(), func() error {
 		index, err := s.ifindex(l.Name)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ func (a *attempt) neighbour(s *site, x heddle.Neighbour) error {
 			return a.sameNeighbour(s, x)
 		}
 		if err == nil {
-			a.did(x.Key(), func() error { return s.deleteNeighbour(x) })
+			a.born(s, x.Key(), func() error { return s.deleteNeighbour(x) })
 		}
 		return err
 	})
@@ -74,7 +74,7 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 			return a.sameForward(s, x, index)
 		}
 		if err == nil {
-			a.did(x.Key(), func() error { return s.deleteForward(x) })
+			a.born(s, x.Key(), func() error { return s.deleteForward(x) })
 		}
 		return err
 	})

@@ -20,6 +20,8 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 		return nil
 	}
 	return a.step("make", firewallKey, func() error {
+		a.k.frame.Lock()
+		defer a.k.frame.Unlock()
 		live, err := a.host.tables(objects)
 		if err != nil {
 			return err
@@ -39,7 +41,11 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 			}
 			a.did(d.want.Key(), nothing)
 		}
-		a.did(drifts[0].want.Key(), func() error { return a.host.removeFirewall(missing) })
+		a.did(drifts[0].want.Key(), func() error {
+			a.k.frame.Lock()
+			defer a.k.frame.Unlock()
+			return a.host.removeFirewall(slices.DeleteFunc(missing, func(f heddle.Firewall) bool { return a.k.shared(f.Key()) }))
+		})
 		return nil
 	})
 }
@@ -48,9 +54,10 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 // buffer.
 const batchSize = 256
 
-// elements adds members to our sets, in one transaction.
+// elements adds members to our sets, as many as fit in one transaction: the kernel
+// takes some 20 ms for each (synchronize_rcu(9)), however small.
 func (a *attempt) elements(wanted []heddle.Element) error {
-	for some := range slices.Chunk(wanted, batchSize) {
+	for some := range slices.Chunk(once(wanted), batchSize) {
 		if err := a.step("make", batchKey(some), func() error { return a.members(some) }); err != nil {
 			return err
 		}
@@ -67,6 +74,17 @@ func (a *attempt) members(some []heddle.Element) error {
 	}
 	return each(some, func(e heddle.Element) error {
 		return a.step("make", e.Key(), func() error { return a.batch([]heddle.Element{e}) })
+	})
+}
+
+// once leaves out the elements that a list names again.
+func once(all []heddle.Element) []heddle.Element {
+	seen := make(map[string]bool, len(all))
+	return slices.DeleteFunc(slices.Clone(all), func(e heddle.Element) bool {
+		key := e.Key()
+		again := seen[key]
+		seen[key] = true
+		return again
 	})
 }
 
@@ -94,11 +112,39 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 		return a.sameElements(members)
 	}
 	if err == nil {
-		for _, m := range members {
-			a.did(m.Key(), func() error { return c.batch(m.request(unix.NFT_MSG_DELSETELEM, 0)) })
-		}
+		a.added(members, nil)
 	}
 	return err
+}
+
+// added notes new elements, and those whose place they took; they are undone
+// together.
+func (a *attempt) added(members, replaced []member) {
+	if len(members) == 0 {
+		return
+	}
+	nothing := func() error { return nil }
+	for _, m := range members {
+		a.did(m.Key(), nothing)
+	}
+	c := a.host.nft
+	a.did(members[0].Key(), func() error {
+		var own []heddle.Element
+		for _, m := range members {
+			if !a.k.shared(m.Key()) {
+				own = append(own, m.Element)
+			}
+		}
+		var back []*nl.NetlinkRequest
+		for _, was := range replaced {
+			back = append(back, was.request(unix.NFT_MSG_NEWSETELEM, excl))
+		}
+		err := c.deleteElements(own)
+		if err == nil {
+			err = c.batch(back...)
+		}
+		return err
+	})
 }
 
 // sameElements adds those that are missing and replaces those that map to
@@ -106,7 +152,7 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 func (a *attempt) sameElements(members []member) error {
 	c := a.host.nft
 	var reqs []*nl.NetlinkRequest
-	var back []func()
+	var added, replaced []member
 	live := contents{c: c}
 	for _, m := range members {
 		old, err := live.inTheWay(m)
@@ -116,22 +162,17 @@ func (a *attempt) sameElements(members []member) error {
 		if slices.ContainsFunc(old, func(was member) bool { return heddle.Same(was.canonical(), m.canonical()) }) {
 			continue
 		}
-		undoing := []*nl.NetlinkRequest{m.request(unix.NFT_MSG_DELSETELEM, 0)}
 		for _, was := range old {
 			live.forget(was)
-			reqs = append(reqs, was.request(unix.NFT_MSG_DELSETELEM, 0))
-			undoing = append(undoing, was.request(unix.NFT_MSG_NEWSETELEM, excl))
+			reqs, replaced = append(reqs, was.request(unix.NFT_MSG_DELSETELEM, 0)), append(replaced, was)
 		}
-		reqs = append(reqs, m.request(unix.NFT_MSG_NEWSETELEM, excl))
-		back = append(back, func() { a.did(m.Key(), func() error { return c.batch(undoing...) }) })
+		reqs, added = append(reqs, m.request(unix.NFT_MSG_NEWSETELEM, excl)), append(added, m)
 	}
-	if err := c.batch(reqs...); err != nil {
-		return err
+	err := c.batch(reqs...)
+	if err == nil {
+		a.added(added, replaced)
 	}
-	for _, note := range back {
-		note()
-	}
-	return nil
+	return err
 }
 
 // canonical is the element in the spelling that it has when it is read back.

@@ -19,7 +19,7 @@ func (a *attempt) route(s *site, x heddle.Route) error {
 			return a.sameRoute(s, r)
 		}
 		if err == nil {
-			a.did(x.Key(), func() error { return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, r)) })
+			a.born(s, x.Key(), func() error { return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, r)) })
 		}
 		return err
 	})
@@ -86,7 +86,7 @@ func (a *attempt) rule(s *site, x heddle.Rule) error {
 	return a.step("make", x.Key(), func() error {
 		err := s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x))
 		if err == nil {
-			a.did(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
+			a.born(s, x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
 		}
 		if err != nil && !exists(err) || len(a.fresh) > 0 {
 			return ignoreExists(err)

@@ -107,10 +107,15 @@ func (ms *contents) inTheWay(m member) ([]member, error) {
 }
 
 // has reports whether an element is there as it is, and not only one that the
-// kernel would take for it.
-func (ms *contents) has(m member) (bool, error) {
+// kernel would take for it. In a set without ranges the kernel knows that itself, and
+// is asked beforehand only if told to (look).
+func (ms *contents) has(m member, look bool) (bool, error) {
 	if m.end == nil {
-		return true, nil
+		if !look {
+			return true, nil
+		}
+		old, err := ms.c.element(m)
+		return old != nil, err
 	}
 	all, err := ms.of(m.Family, m.Set)
 	return slices.ContainsFunc(all, func(was member) bool {

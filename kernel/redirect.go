@@ -55,7 +55,7 @@ func (a *attempt) redirect(s *site, x heddle.Redirect) error {
 		}
 		// the new one first: both may be there, and none may not
 		if !there {
-			a.did(x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
+			a.born(s, x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
 			if err := a.k.putRedirect(s, index, to, x); err != nil {
 				return err
 			}

@@ -123,8 +123,7 @@ func (r *removal) layer3(s *site, p heddle.State) {
 	}
 }
 
-// elements go in one transaction each batch; if one of them is not there the
-// kernel takes none, and they go one by one.
+// elements go in one transaction each batch.
 func (r *removal) elements(all []heddle.Element) {
 	var unwanted []heddle.Element
 	for _, e := range all {
@@ -132,7 +131,7 @@ func (r *removal) elements(all []heddle.Element) {
 			unwanted = append(unwanted, e)
 		}
 	}
-	for some := range slices.Chunk(unwanted, batchSize) {
+	for some := range slices.Chunk(once(unwanted), batchSize) {
 		if r.tripped {
 			return
 		}
@@ -140,30 +139,36 @@ func (r *removal) elements(all []heddle.Element) {
 	}
 }
 
+// deleteTries bounds how often a batch is put together anew because somebody else
+// took an element out of it meanwhile.
+const deleteTries = 4
+
+// deleteElements takes elements out of our sets, in one transaction. The kernel
+// takes none if one of them is not there: then those that are there are looked for.
 func (c *conn) deleteElements(some []heddle.Element) error {
-	var reqs []*nl.NetlinkRequest
-	live := contents{c: c}
-	for _, e := range some {
+	members := make([]member, len(some))
+	for i, e := range some {
 		m, err := newMember(e)
 		if err != nil {
 			return err
 		}
-		if there, err := live.has(m); err != nil || !there {
+		members[i] = m
+	}
+	var err error
+	for try := range deleteTries {
+		live := contents{c: c}
+		var reqs []*nl.NetlinkRequest
+		for _, m := range members {
+			there, err := live.has(m, try > 0)
 			if err != nil {
 				return err
 			}
-			continue
+			if there {
+				reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
+			}
 		}
-		reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
-	}
-	err := c.batch(reqs...)
-	if !absent(err) {
-		return err
-	}
-	err = nil
-	for _, r := range reqs {
-		if one := c.batch(r); one != nil && !absent(one) {
-			err = errors.Join(err, one)
+		if err = c.batch(reqs...); !absent(err) {
+			return err
 		}
 	}
 	return err
@@ -188,13 +193,20 @@ func (r *removal) links(s *site, all []heddle.Link) {
 }
 
 func (r *removal) firewall(all []heddle.Firewall) {
-	var unwanted []heddle.Firewall
-	for _, f := range all {
-		if !r.keep(f.Key()) {
-			unwanted = append(unwanted, f)
+	unwanted := func() (some []heddle.Firewall) {
+		for _, f := range all {
+			if !r.keep(f.Key()) {
+				some = append(some, f)
+			}
 		}
+		return some
 	}
-	if len(unwanted) > 0 && !r.tripped {
-		r.do("firewall", func() error { return r.host.removeFirewall(unwanted) })
+	if len(unwanted()) == 0 || r.tripped {
+		return
 	}
+	r.do("firewall", func() error {
+		r.k.frame.Lock()
+		defer r.k.frame.Unlock()
+		return r.host.removeFirewall(unwanted()) // asked anew: who wants it said so before he made it
+	})
 }

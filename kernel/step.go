@@ -61,6 +61,17 @@ func (a *attempt) did(key string, back func() error) {
 	a.undo = append(a.undo, undo{key, back})
 }
 
+// born is did for an object that was not there before: it is taken away again,
+// unless another plan wants it by then.
+func (a *attempt) born(s *site, key string, remove func() error) {
+	a.did(key, func() error {
+		if !s.pod && a.k.shared(key) {
+			return nil
+		}
+		return remove()
+	})
+}
+
 // rollback takes back what was done, the last first. What is gone already, with
 // its interface or its namespace, needs no undoing.
 func (a *attempt) rollback(cause error) error {

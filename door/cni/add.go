@@ -77,7 +77,7 @@ func (h *Handler) status(conf Conf) error {
 		return faultf(notAvailable, heddle.Stopping, "agent", s.Host, "it is not ready", "wait until it is")
 	}
 	for _, p := range s.Parts {
-		if p.State == "bad" {
+		if p.State == "bad" && p.Name != heddle.PartWork { // which may be another network's
 			return faultf(limited, heddle.AuditFound, "agent's part", p.Name, p.Detail, "'heddle status' says more")
 		}
 	}
@@ -87,6 +87,11 @@ func (h *Handler) status(conf Conf) error {
 	}
 	if err != nil {
 		return fault{notAvailable, err}
+	}
+	for _, l := range s.Late {
+		if l.Network == n.Name && l.Endpoint == "" {
+			return faultf(limited, heddle.AuditFound, "network", n.Name, l.String(), "'heddle status' says more")
+		}
 	}
 	for _, u := range s.Networks {
 		if u.Name == n.Name && u.Free == 0 {

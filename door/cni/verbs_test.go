@@ -232,6 +232,8 @@ func TestStatus(t *testing.T) {
 		{heddle.Status{Ready: true, Networks: []heddle.NetworkStatus{{Name: "blue", Free: 0}}}, notAvailable},
 		{heddle.Status{}, notAvailable},
 		{heddle.Status{Ready: true, Parts: []heddle.PartStatus{{Name: "firewall", State: "bad"}}}, limited},
+		{heddle.Status{Ready: true, Parts: []heddle.PartStatus{{Name: heddle.PartWork, State: "bad"}}, Late: []heddle.Late{{What: "repair", Network: "other"}}}, 0},
+		{heddle.Status{Ready: true, Late: []heddle.Late{{What: "repair", Network: "blue"}}}, limited},
 	} {
 		d.agent.status = c.s
 		if code, body := d.ask(t, "STATUS", plain+"}", nil); code != c.code {

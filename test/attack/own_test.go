@@ -45,6 +45,7 @@ func ownAttacks() []ownAttack {
 		keepAttacks(),
 		tokenAttacks(),
 		foreignAttacks(),
+		freezeAttacks(),
 	)
 }
 

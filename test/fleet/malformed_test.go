@@ -97,7 +97,6 @@ func malformedNetworks(b book) (all []malformed) {
 		add(fmt.Sprintf("with option %.20q", k), "options", map[string]string{k: v})
 	}
 	add("that allows what is no id", "allow", []string{"app"})
-	add("that allows one twice", "allow", []string{b.networkID, b.networkID})
 	add("that allows one 50,000 times", "allow", slices.Repeat([]string{b.networkID}, 50000))
 	add("that allows 5,000", "allow", many(5000, "%016x"))
 	add("with 500 labels", "docker", map[string]any{"labels": labels(500)})

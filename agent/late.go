@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	// lateAfter is how long work may take before the status tells of it.
+	lateAfter = 2 * time.Second
+	// stuckAfter is when it takes it for broken.
+	stuckAfter = 10 * time.Second
+)
+
+// work is what is to be done: with which network (its name, or its ID where this host
+// does not know it), or for which endpoint.
+type work struct{ what, network, endpoint string }
+
+// tasks are what is being done, so that the status can tell what takes long.
+type tasks struct {
+	mu  sync.Mutex
+	all map[*task]bool
+	// ended is closed when a task ends, and made anew.
+	ended chan struct{}
+}
+
+// task is one thing that is being done, and what it waits for. A nil one is of
+// nobody's interest.
+type task struct {
+	of    *tasks
+	work  work
+	since time.Time
+	waits string // tasks.mu guards it
+}
+
+func newTasks() *tasks { return &tasks{all: map[*task]bool{}, ended: make(chan struct{})} }
+
+// begin notes a task; its end has to be noted, too.
+func (ts *tasks) begin(w work, waits string) *task {
+	t := &task{of: ts, work: w, since: time.Now(), waits: waits}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.all[t] = true
+	return t
+}
+
+// awaits notes what a task waits for from now on.
+func (t *task) awaits(what string) {
+	if t == nil {
+		return
+	}
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	t.waits = what
+}
+
+func (t *task) end() {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	delete(t.of.all, t)
+	close(t.of.ended)
+	t.of.ended = make(chan struct{})
+}
+
+// since lists the tasks that began at least so long ago, the oldest first.
+func (ts *tasks) since(age time.Duration, is func(work) bool) []heddle.Late {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	var all []heddle.Late
+	for t := range ts.all {
+		if took := time.Since(t.since); took >= age && (is == nil || is(t.work)) {
+			all = append(all, heddle.Late{What: t.work.what, Network: t.work.network, Endpoint: t.work.endpoint, Since: t.since.UTC(), Seconds: took.Round(time.Millisecond).Seconds(), Waits: t.waits})
+		}
+	}
+	slices.SortFunc(all, func(a, b heddle.Late) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Network, b.Network), strings.Compare(a.Endpoint, b.Endpoint))
+	})
+	return all
+}
+
+// await waits until nothing of a kind is being done, or the time is over, and returns
+// what is still being done.
+func (ts *tasks) await(limit time.Duration, is func(work) bool) []heddle.Late {
+	over := time.After(limit)
+	for {
+		ts.mu.Lock()
+		ended := ts.ended
+		ts.mu.Unlock()
+		left := ts.since(0, is)
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-over:
+			return left
+		}
+	}
+}
+
+// workPart says what is late.
+func workPart(late []heddle.Late) heddle.PartStatus {
+	part := heddle.PartStatus{Name: heddle.PartWork, State: "ok", Detail: "nothing is late"}
+	if len(late) == 0 {
+		return part
+	}
+	var texts []string
+	for _, l := range late {
+		texts = append(texts, l.String())
+	}
+	part.State, part.Detail = "warn", fmt.Sprintf("%d late: %s", len(late), firstFew(texts, "; "))
+	if time.Since(late[0].Since) > stuckAfter {
+		part.State = "bad"
+	}
+	return part
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+)
+
+// The host follows the cluster network by network: each is settled for itself, beside
+// the others, with what the newest view says when its turn comes. What the view said
+// meanwhile, and does not say any more, is never made.
+
+const (
+	// reachTime is how long the networks wait for the ways to other hosts, by which
+	// most of them have routes.
+	reachTime = time.Second
+	// viewsApart is the least time between two looks at a cluster that changes all the
+	// time.
+	viewsApart = 100 * time.Millisecond
+)
+
+// unfit is a network of the cluster that is not on this host, and why.
+type unfit struct {
+	name string
+	why  error
+}
+
+// follow keeps the host in line with the cluster: networks made on other hosts
+// are made here, and the ways to other hosts follow their blocks.
+func (a *Agent) follow(ctx context.Context) {
+	tick := time.NewTicker(patrolEvery)
+	defer tick.Stop()
+	for {
+		a.heedCluster(ctx)
+		if !pause(ctx, viewsApart) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.opt.Cluster.Changed():
+		case <-a.paths.Changed():
+		case <-a.lookAgain:
+		case <-tick.C:
+		}
+	}
+}
+
+// heedCluster has all networks settled. It waits for none of them.
+func (a *Agent) heedCluster(ctx context.Context) {
+	v := a.see()
+	reached := a.following.start("reach", work{what: "reach other hosts"}, a.weave)
+	awaitAll(ctx, reachTime, []<-chan struct{}{reached})
+	names := map[string]string{}
+	for _, n := range a.Networks() {
+		if n.Shared || a.Spans(n.Mode) {
+			names[n.ID] = n.Name
+		}
+	}
+	a.mu.RLock()
+	for id, u := range a.unfit {
+		names[id] = u.name
+	}
+	left := len(a.left) > 0
+	a.mu.RUnlock()
+	for _, n := range v.Networks {
+		names[n.ID] = n.Name
+	}
+	var settled []<-chan struct{}
+	for id, name := range names {
+		settled = append(settled, a.heed(id, name))
+	}
+	if left {
+		a.following.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
+			awaitAll(ctx, lateAfter/2, settled) // their routes go there
+			a.unweave(t)
+		})
+	}
+	poke(a.adopted)
+}
+
+// heed has a network settled soon.
+func (a *Agent) heed(id, name string) <-chan struct{} {
+	return a.following.start(id, work{what: "follow the cluster", network: name}, func(t *task) {
+		t.awaits("the kernel")
+		a.settle(context.Background(), id)
+		poke(a.adopted)
+	})
+}
+
+// settleNow settles a network with what it stands on.
+func (a *Agent) settleNow(ctx context.Context, id string) error {
+	a.see()
+	a.weave(nil)
+	err := a.settle(ctx, id)
+	a.unweave(nil)
+	poke(a.lookAgain)
+	return err
+}
+
+// settle brings a network in line with the newest view of the cluster, and notes if it
+// cannot be on this host.
+func (a *Agent) settle(ctx context.Context, id string) error {
+	v := a.see()
+	local := a.networkByID(id)
+	if local != nil && !local.Shared && a.spans(local.mode) && v.Revision > 0 && !closed(v) {
+		if err := a.migrate(ctx, local, v); err != nil {
+			return err
+		}
+		v = a.see()
+	}
+	n, there := inView(v, id)
+	if !there && !closed(v) {
+		a.noteUnfit(id, "", nil)
+		if local = a.networkByID(id); local == nil || !local.Shared || v.Revision == 0 {
+			return nil
+		}
+		if _, refused := v.RefusedNetworks[local.Name]; refused {
+			return nil // it stays as it was when it was in order
+		}
+		err := a.unmakeUnused(local)
+		if errors.Is(err, heddle.NoNetwork.Sentinel()) {
+			return nil // somebody else was faster
+		}
+		if err != nil {
+			a.log.Error("a network that the cluster deleted stays", "network", local.Name, "error", err)
+		}
+		return err
+	}
+	a.fit(n)
+	err := a.adoptNewest(id)
+	a.noteUnfit(id, n.Name, err)
+	return err
+}
+
+// adoptNewest adopts the network as it is in the view once nobody else works on it.
+func (a *Agent) adoptNewest(id string) error {
+	defer a.works.Lock(id)()
+	v := a.see()
+	n, there := inView(v, id)
+	if closed(v) {
+		local := a.networkByID(id)
+		if there = local != nil && local.Shared; there {
+			n = local.Network
+		}
+	}
+	if !there {
+		return nil // it is settled anew, if it is to be
+	}
+	return a.adoptNetwork(n)
+}
+
+// closed reports whether nothing is to be made or removed because of a view: the store
+// is not the cluster's, or the host is no longer of it. Status tells; what is there
+// stays, and follows this host's own changes.
+func closed(v *cluster.View) bool { return v.Strange != nil || v.Removed }
+
+func inView(v *cluster.View, id string) (heddle.Network, bool) {
+	if i := slices.IndexFunc(v.Networks, func(n heddle.Network) bool { return n.ID == id }); i >= 0 {
+		return v.Networks[i], true
+	}
+	return heddle.Network{}, false
+}
+
+// noteUnfit keeps, for the status, which networks of the cluster this host
+// cannot have, and why.
+func (a *Agent) noteUnfit(id, name string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if why == nil {
+		delete(a.unfit, id)
+		return
+	}
+	if old := a.unfit[id]; old.why == nil || old.why.Error() != why.Error() {
+		a.log.Error("a network of the cluster is not on this host", "network", name, "error", why)
+	}
+	a.unfit[id] = unfit{name, why}
+}
+
+// poke fills a channel that has room for one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,115 @@
+package heddle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+)
+
+// The most that a record may hold. Every agent makes every shared network in its
+// kernel: without bounds, one record would keep all of them busy.
+const (
+	// MaxRecord is how long a record in the store may be, in bytes of JSON. It is
+	// looked at before it is read.
+	MaxRecord = 64 << 10
+	// MaxAllow is how many networks one may name with which traffic is permitted.
+	MaxAllow = 256
+	// MaxRanges, MaxReserved and MaxOptions bound the lists of a network; MaxOptions
+	// holds for options, labels and subnets as Docker has them, each.
+	MaxRanges, MaxReserved, MaxOptions = 64, 1024, 256
+	// MaxText bounds every text of a network, in bytes.
+	MaxText = 4096
+	// MaxPorts is how many ports an endpoint may publish.
+	MaxPorts = 4096
+)
+
+var networkID = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// Bounded returns a network with what its lists name again left out, or an error of
+// code TooMuch: it has more than any network may. It judges nothing else.
+func Bounded(n Network) (Network, error) {
+	for _, list := range []struct {
+		what      string
+		has, most int
+	}{
+		{"subnets", len(n.Subnets), 2}, {"gateways", len(n.Gateways), 2}, {"limits", len(n.Limits), MaxOptions},
+		{"options", len(n.Options), MaxOptions},
+	} {
+		if list.has > list.most {
+			return n, tooMuch(n, list.what, list.has, list.most)
+		}
+	}
+	var err error
+	if n.Allow, err = distinct(n, "permissions (allow)", n.Allow, MaxAllow); err != nil {
+		return n, err
+	}
+	if n.Ranges, err = distinct(n, "ranges", n.Ranges, MaxRanges); err != nil {
+		return n, err
+	}
+	if n.Reserved, err = distinct(n, "reserved addresses", n.Reserved, MaxReserved); err != nil {
+		return n, err
+	}
+	for _, id := range n.Allow {
+		if !networkID.MatchString(id) {
+			return n, Errorf(TooMuch, "network "+Clip(n.Name)+" allows", Clip(id), "a network's ID has 16 hexadecimal digits")
+		}
+	}
+	if err := boundedTexts(n); err != nil {
+		return n, err
+	}
+	if text, err := json.Marshal(n); err != nil || len(text) > MaxRecord {
+		return n, tooMuch(n, "bytes", len(text), MaxRecord)
+	}
+	return n, nil
+}
+
+func boundedTexts(n Network) error {
+	texts := append(slices.Concat(n.Limits, []string{n.ID, n.Name, n.Mode, n.Parent}), keysAndValues(n.Options)...)
+	if d := n.Docker; d != nil {
+		for what, has := range map[string]int{"labels": len(d.Labels), "Docker's options": len(d.Options) + len(d.IPAMOptions), "Docker's pools": len(d.Pools)} {
+			if has > MaxOptions {
+				return tooMuch(n, what, has, MaxOptions)
+			}
+		}
+		texts = slices.Concat(texts, keysAndValues(d.Labels), keysAndValues(d.Options), keysAndValues(d.IPAMOptions))
+		for _, p := range d.Pools {
+			if len(p.Reserved) > MaxReserved {
+				return tooMuch(n, "reserved addresses", len(p.Reserved), MaxReserved)
+			}
+			texts = append(texts, slices.Collect(maps.Keys(p.Reserved))...)
+		}
+	}
+	for _, s := range texts {
+		if len(s) > MaxText {
+			return tooMuch(n, "bytes in a text", len(s), MaxText)
+		}
+	}
+	return nil
+}
+
+func keysAndValues(m map[string]string) []string {
+	return append(slices.Collect(maps.Keys(m)), slices.Collect(maps.Values(m))...)
+}
+
+// distinct leaves out what a list names again, and refuses one that is too long.
+func distinct[T string | netip.Prefix | netip.Addr](n Network, what string, all []T, most int) ([]T, error) {
+	seen := make(map[T]bool, min(len(all), most))
+	var once []T
+	for _, x := range all {
+		if !seen[x] {
+			seen[x] = true
+			once = append(once, x)
+		}
+		if len(once) > most {
+			return all, tooMuch(n, what, len(all), most)
+		}
+	}
+	return once, nil
+}
+
+func tooMuch(n Network, what string, has, most int) error {
+	return Errorf(TooMuch, "network "+Clip(n.Name), fmt.Sprintf("with %d %s", has, what), fmt.Sprintf("a network has at most %d", most))
+}

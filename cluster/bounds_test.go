@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+// TestRecordsAreBounded: a record that is too long, or a network with too much in it, is
+// not there for anybody; what a network names again is left out. A block stays taken.
+func TestRecordsAreBounded(t *testing.T) {
+	network := func(change func(*heddle.Network)) item {
+		n := heddle.Network{ID: "00000000000000aa", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}}
+		change(&n)
+		return read(put(networkKey("net"), n))
+	}
+	ids := func(number int) (all []string) {
+		for i := range number {
+			all = append(all, fmt.Sprintf("%016x", i))
+		}
+		return all
+	}
+	for name, i := range map[string]item{
+		"50,000 times the same": network(func(n *heddle.Network) { n.Allow = slices.Repeat(ids(1), 50_000) }),
+		"500 others":            network(func(n *heddle.Network) { n.Allow = ids(500) }),
+		"a long label": network(func(n *heddle.Network) {
+			n.Docker = &heddle.DockerNetwork{Labels: map[string]string{"x": strings.Repeat("x", heddle.MaxRecord)}}
+		}),
+		"a long host": read(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
+	} {
+		if i.value != nil {
+			t.Errorf("%s is taken for a record", name)
+		}
+	}
+	again := network(func(n *heddle.Network) { n.Allow = append(ids(2), ids(2)...) })
+	if n, is := again.value.(*heddle.Network); !is || !slices.Equal(n.Allow, ids(2)) {
+		t.Errorf("what is named again: %+v", again.value)
+	}
+	block := read(store.Entry{Key: blockKey("n", netip.MustParsePrefix("10.0.0.0/26")), Value: []byte(`"` + strings.Repeat("x", heddle.MaxRecord) + `"`)})
+	if _, is := block.value.(*blockRecord); !is {
+		t.Error("a block with a long record is free")
+	}
+}
+
+// TestWantsOfMany: a host that asks for much does not keep another waiting.
+func TestWantsOfMany(t *testing.T) {
+	prefix := netip.MustParsePrefix("10.0.0.0/24")
+	c := &Cluster{o: Options{Self: heddle.Host{Name: "a", ID: "ida"}}}
+	c.memory.fill()
+	c.memory.Held[blockID{"n", prefix}] = 1
+	var all []store.Entry
+	for addr := prefix.Addr(); prefix.Contains(addr); addr = addr.Next() {
+		all = append(all, put(wantKey("greedy", place{"n", addr}), wantRecord{Host: "idg"}))
+	}
+	all = append(all, put(wantKey("modest", place{"n", prefix.Addr()}), wantRecord{Host: "idm"}))
+	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: all})
+	by := map[string]int{}
+	for _, w := range c.wanted() {
+		by[w.host]++
+	}
+	if by["greedy"] != wantsAtOnce || by["modest"] != 1 {
+		t.Errorf("answered in one round: %v", by)
+	}
+}

@@ -1,0 +1,99 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestTransactions: however many elements a plan has, also the same ones again and
+// again, they are made, undone and removed in a few transactions, for each of which the
+// kernel waits.
+func TestTransactions(t *testing.T) {
+	r := newRoom(t)
+	var gen func() uint32
+	check(t, openNetns(t, r.host).Do(func() error {
+		ns, err := os.Open("/proc/thread-self/ns/net")
+		check(t, err)
+		s, err := openGeneration(ns)
+		gen = func() uint32 {
+			g, err := generation(s)
+			check(t, err)
+			return g
+		}
+		return err
+	}))
+	few := func(what string, do func()) {
+		t.Helper()
+		before := gen()
+		do()
+		if n := gen() - before; n > 20 {
+			t.Errorf("%s: %d transactions", what, n)
+		}
+	}
+	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	for i := range 2000 {
+		pair := []string{"0x68000001", fmt.Sprintf("%#x", 0x68000002+i%500)}
+		plan.Host.Elements = append(plan.Host.Elements, heddle.Element{Family: "inet", Set: "allowed", Match: pair})
+	}
+	last := heddle.Rule{Priority: heddle.RulePriorityFrom, Table: 100}
+	plan.Host.Rules = []heddle.Rule{last}
+	r.k.Tripwire = func(step string) error {
+		if strings.Contains(step, last.Key()) {
+			return errInjected
+		}
+		return nil
+	}
+	few("made and undone", func() {
+		if _, err := r.k.Apply(plan, nil); !errors.Is(err, errInjected) {
+			t.Fatal(err)
+		}
+	})
+	r.nothingOwned()
+	r.k.Tripwire = nil
+	plan.Host.Rules = nil
+	few("made", func() { r.apply(plan) })
+	few("made again", func() {
+		if made := r.apply(plan); len(made) > 0 {
+			t.Errorf("made again %v", made)
+		}
+	})
+	r.sh("nft delete element inet heddle allowed '{ 0x68000001 . 0x68000007, 0x68000001 . 0x68000107 }'")
+	few("removed, of which some are gone", func() { check(t, r.k.Remove(plan, nil, nil)) })
+	r.nothingOwned()
+}
+
+// TestUndoKeepsWhatOthersWant: a plan that fails takes back what it has made, but for
+// what another plan wants by then.
+func TestUndoKeepsWhatOthersWant(t *testing.T) {
+	r := newRoom(t)
+	others := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall(), Elements: []heddle.Element{{Family: "inet", Set: "allowed", Match: []string{"0x68000001", "0x68000002"}}}}}
+	plan := others
+	plan.Host.Links = []heddle.Link{{Name: "hb0123456789", Kind: "bridge", Alias: heddle.Mark + " test"}}
+	wanted := map[string]int{}
+	for _, o := range plan.Host.Objects() {
+		wanted[o.Key()] = 1
+	}
+	r.k.Wanted = func(key string) int { return wanted[key] }
+	r.k.Tripwire = func(step string) error {
+		if !strings.HasPrefix(step, "raise") {
+			return nil
+		}
+		for _, o := range others.Host.Objects() { // meanwhile
+			wanted[o.Key()]++
+		}
+		return errInjected
+	}
+	if _, err := r.k.Apply(plan, nil); !errors.Is(err, errInjected) {
+		t.Fatal(err)
+	}
+	r.k.Tripwire = nil
+	r.clean(others)
+	if out := r.sh("ip -br link"); strings.Contains(out, "hb0123456789") {
+		t.Errorf("left: %s", out)
+	}
+}
