@@ -14,10 +14,17 @@ import (
 // TestRecordsAreBounded: a record that is too long, or a network with too much in it, is
 // not there for anybody; what a network names again is left out. A block stays taken.
 func TestRecordsAreBounded(t *testing.T) {
+	subnet := netip.MustParsePrefix("10.0.0.0/16")
+	plain := heddle.Network{ID: "00000000000000aa", Name: "net", Mode: "overlay", Subnets: []netip.Prefix{subnet}, Gateways: []netip.Addr{subnet.Addr().Next()}}
+	taken := func(all ...store.Entry) item {
+		var r record
+		r.apply(store.Event{Revision: 1, Snapshot: true, Entries: all})
+		return r.items[all[len(all)-1].Key]
+	}
 	network := func(change func(*heddle.Network)) item {
-		n := heddle.Network{ID: "00000000000000aa", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}}
+		n := plain
 		change(&n)
-		return read(put(networkKey("net"), n))
+		return taken(put(networkKey("net"), n))
 	}
 	ids := func(number int) (all []string) {
 		for i := range number {
@@ -31,7 +38,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		"a long label": network(func(n *heddle.Network) {
 			n.Docker = &heddle.DockerNetwork{Labels: map[string]string{"x": strings.Repeat("x", heddle.MaxRecord)}}
 		}),
-		"a long host": read(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
+		"a long host": taken(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
 	} {
 		if i.value != nil {
 			t.Errorf("%s is taken for a record", name)
@@ -39,10 +46,10 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 	again := network(func(n *heddle.Network) { n.Allow = append(ids(2), ids(2)...) })
 	if n, is := again.value.(*heddle.Network); !is || !slices.Equal(n.Allow, ids(2)) {
-		t.Errorf("what is named again: %+v", again.value)
+		t.Errorf("what is named again: %+v, %s", again.value, again.refused)
 	}
-	block := read(store.Entry{Key: blockKey("n", netip.MustParsePrefix("10.0.0.0/26")), Value: []byte(`"` + strings.Repeat("x", heddle.MaxRecord) + `"`)})
-	if _, is := block.value.(*blockRecord); !is {
+	block := store.Entry{Key: blockKey(plain.ID, netip.MustParsePrefix("10.0.0.0/26")), Value: []byte(`"` + strings.Repeat("x", heddle.MaxRecord) + `"`)}
+	if _, is := taken(put(networkKey("net"), plain), block).value.(*blockRecord); !is {
 		t.Error("a block with a long record is free")
 	}
 }
