@@ -113,8 +113,9 @@ func fromInside(to netip.Addr) func(t *testing.T, s *scene) bool {
 	}
 }
 
-// flowPort is that of the connection of another network's container.
-const flowPort = 4444
+// flowPort is that of the connection of another network's container, and one that it
+// keeps when it is masqueraded.
+const flowPort = 61444
 
 // seenOutside is the address by which the outside knows the other container.
 func (s *scene) seenOutside() netip.Addr {
