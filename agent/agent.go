@@ -230,6 +230,7 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.kernel.Tripwire = a.opt.Tripwire
+	a.kernel.GivenAway = a.givenAway
 	if a.opt.NoFastPath {
 		if err := a.kernel.SwitchOffFastPath(); err != nil {
 			return err

@@ -31,6 +31,10 @@ type Kernel struct {
 	// loaded: so tests make other versions of them.
 	Recast func(*ebpf.CollectionSpec)
 
+	// GivenAway, if set, lists the NICs that containers have: the two ends of a pair may
+	// be with two.
+	GivenAway func() []heddle.NIC
+
 	home *Netns
 	// rt and nft change things and read single objects; a listing takes long on
 	// a full host, and has sockets of its own, so that no attach waits for it.

@@ -12,6 +12,7 @@ import (
 // homecoming brings a NIC back to the host and makes it what it was. Cut off anywhere,
 // it goes on where the NIC is found next; to do it again changes nothing.
 type homecoming struct {
+	k         *Kernel
 	n         heddle.NIC
 	host, pod *site // pod is nil if its namespace is gone
 	trip      func(verb, key string) error
