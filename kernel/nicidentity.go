@@ -109,7 +109,9 @@ func (h *homecoming) closeOthers() {
 		s.close()
 	}
 	h.sites = nil
-	h.all.close()
+	if h.all != nil {
+		h.all.close()
+	}
 	h.all = nil
 }
 

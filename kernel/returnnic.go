@@ -91,6 +91,7 @@ func (h *homecoming) locate() (bool, error) {
 	if f.link.up {
 		return true, nil // it had not left, or had been found bare before it was raised
 	}
+	h.closeOthers() // bare searches, too
 	return true, h.bare()
 }
 
