@@ -68,16 +68,19 @@ type NICState struct {
 	// What the NIC hangs on, by which it is known wherever it is: the device of its
 	// driver and the MAC address that it was made with, or the number of its far end
 	// or lower device, in the namespace that the host knows by PeerNSID if PeerElsewhere.
-	Bus           string         `json:"bus,omitempty"`
-	Device        string         `json:"device,omitempty"`
-	Permanent     MAC            `json:"permanent,omitempty"`
-	Peer          int            `json:"peer,omitempty"`
-	PeerElsewhere bool           `json:"peerElsewhere,omitempty"`
-	PeerNSID      int            `json:"peerNsid,omitempty"`
-	Alias         string         `json:"alias,omitempty"`
-	Addrs         []NICAddress   `json:"addrs,omitempty"`
-	Routes        []NICRoute     `json:"routes,omitempty"`
-	Neighbours    []NICNeighbour `json:"neighbours,omitempty"`
+	Bus           string `json:"bus,omitempty"`
+	Device        string `json:"device,omitempty"`
+	Permanent     MAC    `json:"permanent,omitempty"`
+	Peer          int    `json:"peer,omitempty"`
+	PeerElsewhere bool   `json:"peerElsewhere,omitempty"`
+	PeerNSID      int    `json:"peerNsid,omitempty"`
+	// FarMAC is the MAC address that the far end of a pair has on the host, where it
+	// may have come back since: it may be a NIC that another container had.
+	FarMAC     MAC            `json:"farMac,omitempty"`
+	Alias      string         `json:"alias,omitempty"`
+	Addrs      []NICAddress   `json:"addrs,omitempty"`
+	Routes     []NICRoute     `json:"routes,omitempty"`
+	Neighbours []NICNeighbour `json:"neighbours,omitempty"`
 	// Sysctls are the interface's own settings that differ from the
 	// namespace's defaults, by their full names.
 	Sysctls []Sysctl `json:"sysctls,omitempty"`

@@ -251,7 +251,7 @@ func (a *Agent) open() (err error) {
 	if a.kernel, err = kernel.Open(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire, a.kernel.Wanted = a.opt.Tripwire, a.wantedBy
+	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
 	if a.opt.NoFastPath {
 		if err := a.kernel.SwitchOffFastPath(); err != nil {
 			return err

@@ -158,6 +158,18 @@ func (h heldNIC) is(member string) bool {
 	return member != "" && (h.name == member || string(h.mac) == member)
 }
 
+// givenAway lists the NICs that containers have.
+func (a *Agent) givenAway() (all []heddle.NIC) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, r := range a.endpoints {
+		if r.Endpoint.NIC != nil {
+			all = append(all, *r.Endpoint.NIC)
+		}
+	}
+	return all
+}
+
 // holderOf says who has the NIC that a pool's member names. The caller holds mu.
 func (a *Agent) holderOf(member string) (heldNIC, bool) {
 	for _, h := range a.nics {

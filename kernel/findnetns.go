@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,8 +36,14 @@ func FindNetns(inode, cookie uint64) *Netns {
 	return found
 }
 
-// everywhere opens every network namespace that can be found from here, each once.
+// searching is held while every namespace of the host is open: a process may open only
+// so many files, and many endpoints may go at a time.
+var searching sync.Mutex
+
+// everywhere opens every network namespace that can be found from here, each once. Close
+// them soon: meanwhile nobody else searches.
 func everywhere() namespaces {
+	searching.Lock()
 	all := namespaces{}
 	ways(func(name, path string) bool {
 		if all[name] == nil {
@@ -92,7 +99,9 @@ func (all namespaces) add(n *Netns) {
 	all[name] = n
 }
 
+// close closes all that everywhere opened, and lets the next one search.
 func (all namespaces) close() {
+	defer searching.Unlock()
 	for _, n := range all {
 		n.Close()
 	}

@@ -35,6 +35,9 @@ type Kernel struct {
 	// applied included. What another plan wants, too, stays when an Apply that made
 	// it fails.
 	Wanted func(key string) int
+	// GivenAway, if set, lists the NICs that containers have: the two ends of a pair may
+	// be with two.
+	GivenAway func() []heddle.NIC
 
 	home *Netns
 	// frame is held while the firewall's chains and sets, most of which several plans

@@ -32,7 +32,7 @@ func (a *attempt) nic(n heddle.NIC) error {
 		return err
 	}
 	a.did(n.Key(), func() error {
-		err, _ := (&homecoming{n: n, host: a.host, pod: a.pod}).run()
+		err, _ := (&homecoming{k: a.k, n: n, host: a.host, pod: a.pod}).run()
 		return err
 	})
 	lower := func() error { return a.host.rt.execute(raiseLink(live.index, false)) }
@@ -162,7 +162,7 @@ func (r *removal) nics(all []heddle.NIC) {
 		if r.tripped {
 			return
 		}
-		err, tripped := (&homecoming{n: n, host: r.host, pod: r.pod, trip: r.k.trip}).run()
+		err, tripped := (&homecoming{k: r.k, n: n, host: r.host, pod: r.pod, trip: r.k.trip}).run()
 		r.err, r.tripped = errors.Join(r.err, err), tripped
 	}
 }

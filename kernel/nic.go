@@ -33,7 +33,8 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	if err != nil {
 		return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
 	}
-	return n, nil
+	n.Was.FarMAC, err = k.farMAC(s, *l)
+	return n, err
 }
 
 // nicState reads the whole state of an interface.

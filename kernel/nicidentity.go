@@ -109,7 +109,9 @@ func (h *homecoming) closeOthers() {
 		s.close()
 	}
 	h.sites = nil
-	h.all.close()
+	if h.all != nil {
+		h.all.close()
+	}
 	h.all = nil
 }
 
@@ -148,11 +150,24 @@ func (h *homecoming) byFarEnd() (*found, error) {
 	}
 	far, err := h.host.linkIn(w.Peer, number)
 	if errors.Is(err, unix.EINVAL) {
-		return nil, nil // its namespace is gone
+		far, err = nil, nil // its namespace is gone
 	}
-	if err != nil || far == nil || far.kind != w.Kind {
-		return nil, err // with the far end the NIC went
+	if err != nil {
+		return nil, err
 	}
+	moved := far == nil || far.kind != w.Kind || !w.PeerElsewhere && w.FarMAC != "" && far.mac != w.FarMAC
+	if moved {
+		if far, err = h.farAtHome(); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case far == nil && h.farIsAway():
+		return h.unfollowed()
+	case far == nil:
+		return nil, nil // with the far end the NIC went
+	}
+	elsewhere := w.PeerElsewhere && !moved
 	here := func(n *Netns) bool {
 		id, err := h.host.readNumber(n)
 		switch {
@@ -161,10 +176,10 @@ func (h *homecoming) byFarEnd() (*found, error) {
 		case far.elsewhere:
 			return id == far.nsid
 		}
-		return w.PeerElsewhere && id == w.PeerNSID || !w.PeerElsewhere && n.Same(h.host.ns)
+		return elsewhere && id == w.PeerNSID || !elsewhere && n.Same(h.host.ns)
 	}
 	is := func(at *site, l linkState) bool {
-		return l.index == far.peer && l.kind == w.Kind && l.peer == w.Peer && here(at.ns)
+		return l.index == far.peer && l.kind == w.Kind && l.peer == far.index && here(at.ns)
 	}
 	return h.search(is, func() bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")
 }

@@ -72,6 +72,6 @@ func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
 	n.Was = have
 	n.Was.Kind, n.Was.MTU, n.Was.Group = l.kind, l.mtu, l.group
 	n.Was.Promisc, n.Was.AllMulti, n.Was.NoARP, n.Was.NoMulticast, n.Was.LinkMode, n.Was.ProtoDown = false, false, false, false, 0, false
-	err, _ := (&homecoming{n: n, host: k.hostSite(), pod: pod}).run()
+	err, _ := (&homecoming{k: k, n: n, host: k.hostSite(), pod: pod}).run()
 	return err
 }

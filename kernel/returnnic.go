@@ -12,6 +12,7 @@ import (
 // homecoming brings a NIC back to the host and makes it what it was. Cut off anywhere,
 // it goes on where the NIC is found next; to do it again changes nothing.
 type homecoming struct {
+	k         *Kernel
 	n         heddle.NIC
 	host, pod *site // pod is nil if its namespace is gone
 	trip      func(verb, key string) error
@@ -90,6 +91,7 @@ func (h *homecoming) locate() (bool, error) {
 	if f.link.up {
 		return true, nil // it had not left, or had been found bare before it was raised
 	}
+	h.closeOthers() // bare searches, too
 	return true, h.bare()
 }
 

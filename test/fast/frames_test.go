@@ -72,6 +72,7 @@ func (s *scene) tunnelled(t *testing.T, o tunnel, d datagram) []byte {
 		check = 60
 	}
 	b[check], b[check+1] = 0, 0 // no checksum, as the kernel's device
+	binary.BigEndian.PutUint16(b[check-6:], heddle.TunnelSourceLow)
 	return b
 }
 
