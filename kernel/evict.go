@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heddle-network/heddle"
 )
@@ -48,6 +49,8 @@ func (k *Kernel) Evict(t Tenure, pod *Netns) error {
 		case err != nil:
 			return err
 		case len(hidden) == 0:
+			return nil
+		case deep && pod == nil && k.waitGone(hidden, *parent):
 			return nil
 		case deep:
 			return quarantined(t, fmt.Sprintf("%s listens to %s for a device in a namespace that is not found", t.Parent, orList(hidden)))
@@ -134,6 +137,23 @@ func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) 
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
 		return !slices.Contains(before, mac) || slices.Contains(found, mac) || slices.Contains(t.Before, mac)
 	}), refused("list", "MAC addresses of "+parent.name, err)
+}
+
+// endTime is how long a namespace that is gone may take to end, with the devices in it:
+// the kernel does that behind whoever closed it last (cleanup_net in
+// net/core/net_namespace.c), one after another.
+const endTime = 5 * time.Second
+
+// waitGone waits until the parent listens to none of the addresses any more, and reports
+// whether that came.
+func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
+	for end := time.Now().Add(endTime); time.Now().Before(end); time.Sleep(endTime / 100) {
+		now, err := k.listing().heard(parent)
+		if err == nil && !slices.ContainsFunc(now, func(mac heddle.MAC) bool { return slices.Contains(macs, mac) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func quarantined(t Tenure, why string) error {
