@@ -140,6 +140,9 @@ func BridgeGuard(e Endpoint) []Element {
 	return append(all, quotes("bridge", port, e.Sources())...)
 }
 
+// The sets of the addresses that ICMP errors from a port may be about.
+const SetQuoted4, SetQuoted6 = "quoted4", "quoted6"
+
 // ErrorGuard lets ICMP errors come by a device of the host if they are about packets
 // that were sent to the endpoint.
 func ErrorGuard(device string, e Endpoint) []Element { return quotes("inet", device, e.Sources()) }

@@ -108,11 +108,11 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	return next, nil
 }
 
-// withPublished is the record with all that its published ports need: one that an older
-// agent wrote lacks some.
-func (a *Agent) withPublished(r record) record {
+// upToDate is the record with all that the endpoint's guard and its published ports need:
+// one that an older agent wrote lacks some.
+func (a *Agent) upToDate(r record) record {
 	n, err := a.networkFor(r.Endpoint)
-	if err != nil || len(r.Endpoint.Ports) == 0 {
+	if err != nil {
 		return r
 	}
 	now, err := a.plan(n, r.Endpoint)
@@ -126,7 +126,7 @@ func (a *Agent) withPublished(r record) record {
 			_, is := o.IsLoopbackWay()
 			return is
 		case heddle.Element:
-			return o.Set == heddle.SetTaken
+			return o.Set == heddle.SetTaken || o.Set == heddle.SetQuoted4 || o.Set == heddle.SetQuoted6
 		}
 		return false
 	}))

@@ -32,7 +32,7 @@ func (a *Agent) recover() error {
 		return err
 	}
 	for i, r := range records {
-		records[i] = a.withPublished(r)
+		records[i] = a.upToDate(r)
 		a.remember(records[i], undoable(intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range records {
