@@ -333,11 +333,12 @@ func bridgeBase() []Firewall {
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
 			"iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
+			// the kernel takes the data of a later piece for a type
+			"frag frag-off != 0 return",
 			"icmpv6 type "+icmp6Errors+" goto guard-error",
 			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 @nd return",
 			"icmpv6 type nd-neighbor-advert "+drop("spoofed-nd"),
 			"icmpv6 type != nd-neighbor-advert return",
-			"frag frag-off != 0 return",
 			drop("headers")),
 		chain("bridge", "guard-ip6", "",
 			"meta l4proto icmpv6 goto guard-icmp6",
