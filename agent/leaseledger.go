@@ -28,7 +28,7 @@ func (l *ledger) dropLease(x Lease) error {
 }
 
 func (l *ledger) forget(bucket []byte, key, object string) error {
-	err := l.disk.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
+	err := update(l.disk, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
 	if err != nil {
 		return writeError(object, err)
 	}

@@ -111,7 +111,7 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 }
 
 func addBuckets(db *bbolt.DB, buckets ...[]byte) error {
-	err := db.Update(func(tx *bbolt.Tx) error {
+	err := update(db, func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
@@ -153,7 +153,7 @@ func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close
 // forgetOtherBoot drops the records of kernel objects of an earlier boot: they
 // went with it.
 func (l *ledger) forgetOtherBoot(bootID string) error {
-	err := l.boot.Update(func(tx *bbolt.Tx) error {
+	err := update(l.boot, func(tx *bbolt.Tx) error {
 		meta, key := tx.Bucket(bucketMeta), []byte("boot-id")
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
@@ -194,7 +194,7 @@ func (l *ledger) putIntent(r record, op string) error {
 		}
 	}
 	key := []byte(r.Endpoint.ID.String())
-	err = l.boot.Update(func(tx *bbolt.Tx) error {
+	err = update(l.boot, func(tx *bbolt.Tx) error {
 		if err := tx.Bucket(bucketEndpoints).Put(key, seal(key, value)); err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (l *ledger) putRecord(r record) error {
 		return err
 	}
 	key := []byte(r.Endpoint.ID.String())
-	err = l.boot.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
+	err = update(l.boot, func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
 	if err != nil {
 		return writeError(r.Endpoint.ID.String(), err)
 	}
@@ -227,7 +227,7 @@ func (l *ledger) putRecord(r record) error {
 
 // settle clears the intent: the endpoint is made.
 func (l *ledger) settle(id heddle.EndpointID) error {
-	err := l.boot.Update(func(tx *bbolt.Tx) error {
+	err := update(l.boot, func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketIntents).Delete([]byte(id.String()))
 	})
 	if err != nil {
@@ -240,7 +240,7 @@ func (l *ledger) settle(id heddle.EndpointID) error {
 // unless freed is zero (they were never used).
 func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 	key := []byte(e.ID.String())
-	err := l.boot.Update(func(tx *bbolt.Tx) error {
+	err := update(l.boot, func(tx *bbolt.Tx) error {
 		for _, a := range e.Addrs {
 			if freed.IsZero() {
 				break

@@ -35,7 +35,7 @@ func (l *ledger) putNetwork(n heddle.Network) error {
 }
 
 func (l *ledger) dropNetwork(n heddle.Network) error {
-	err := l.disk.Update(func(tx *bbolt.Tx) error {
+	err := update(l.disk, func(tx *bbolt.Tx) error {
 		for _, family := range []string{"4", "6"} {
 			for _, key := range []string{n.ID + "/" + family, sourceKey(n.ID, family == "4")} {
 				if err := tx.Bucket(bucketCursors).Delete([]byte(key)); err != nil {
@@ -77,7 +77,7 @@ func (l *ledger) putPlan(network string, p heddle.Plan) error {
 }
 
 func (l *ledger) dropPlan(network string) error {
-	err := l.boot.Update(func(tx *bbolt.Tx) error {
+	err := update(l.boot, func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketPlans).Delete([]byte(network))
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *ledger) setUnclaimed(on bool) error {
 	if on {
 		return put(l.boot, bucketMeta, "unclaimed", true, "unclaimed endpoints")
 	}
-	err := l.boot.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete([]byte("unclaimed")) })
+	err := update(l.boot, func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete([]byte("unclaimed")) })
 	if err != nil {
 		return writeError("unclaimed endpoints", err)
 	}
@@ -110,7 +110,7 @@ func (l *ledger) unclaimed() (on bool, err error) {
 // forgetPlans drops the plans of all networks but those to keep: what a crash
 // left between a network's plan and the network.
 func (l *ledger) forgetPlans(keep map[string]bool) error {
-	err := l.boot.Update(func(tx *bbolt.Tx) error {
+	err := update(l.boot, func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketPlans).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			if keep[string(k)] {
@@ -209,7 +209,7 @@ func put(db *bbolt.DB, bucket []byte, key string, value any, object string) erro
 	if err != nil || same { // what is written already needs no room on the disk
 		return err
 	}
-	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
+	err = update(db, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
 	if err != nil {
 		return writeError(object, err)
 	}
