@@ -30,7 +30,7 @@ var companions = []struct{ prefix, dir string }{
 func DefaultTools() []string {
 	var paths []string
 	for _, name := range strings.Fields(`
-		ip bridge tc nft sysctl nsenter ping conntrack ethtool sh cat sleep grep sed sort
+		ip bridge tc nft sysctl nsenter ping conntrack ethtool setpriv sh bash cat sleep grep sed sort
 		iptables iptables-save iptables-restore iptables-nft iptables-legacy
 		ip6tables ip6tables-save ip6tables-restore ip6tables-nft ip6tables-legacy`) {
 		for _, dir := range toolFolders {
