@@ -65,7 +65,13 @@ func Away(err error) bool {
 	if errors.As(err, &etcds) {
 		code = etcds.Code()
 	}
-	return code == codes.Unavailable || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded || endsInWords(err, code) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// endsInWords reports whether a server that is ending answered: its HTTP side closes
+// calls of gRPC with an empty answer, for which gRPC has no code.
+func endsInWords(err error, code codes.Code) bool {
+	return code == codes.Unknown && strings.Contains(err.Error(), "missing HTTP content-type")
 }
 
 // certificate says who this host is to the store, and how long.
