@@ -24,7 +24,10 @@ func (k *Kernel) farMAC(s *site, l linkState) (heddle.MAC, error) {
 	}
 	away := k.givenAway()
 	i := slices.IndexFunc(away, func(n heddle.NIC) bool {
-		return n.Was.Kind == l.kind && n.Was.Peer == l.index && !n.Was.PeerElsewhere
+		if n.Was.PeerElsewhere { // this one was away, too, when that one left
+			return n.Was.Kind == l.kind && n.Was.FarMAC == l.mac
+		}
+		return n.Was.Kind == l.kind && n.Was.Peer == l.index
 	})
 	if i < 0 {
 		return "", nil
@@ -59,6 +62,18 @@ func (h *homecoming) farIsAway() bool {
 	return h.n.Was.FarMAC != "" && slices.ContainsFunc(h.k.givenAway(), func(n heddle.NIC) bool {
 		return n.MAC == h.n.Was.FarMAC && n.Was.Kind == h.n.Was.Kind
 	})
+}
+
+// farNow finds the far end on the host, or says that another container has it. It may
+// come home or leave between the two looks, so that neither alone proves that it is gone.
+func (h *homecoming) farNow() (far *linkState, away bool, err error) {
+	for range 3 {
+		away = h.farIsAway()
+		if far, err = h.farAtHome(); far != nil || away || err != nil {
+			break
+		}
+	}
+	return far, away, err
 }
 
 // unfollowed finds a NIC that no far end on the host leads to, by what its container

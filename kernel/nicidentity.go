@@ -156,13 +156,14 @@ func (h *homecoming) byFarEnd() (*found, error) {
 		return nil, err
 	}
 	moved := far == nil || far.kind != w.Kind || !w.PeerElsewhere && w.FarMAC != "" && far.mac != w.FarMAC
+	away := false
 	if moved {
-		if far, err = h.farAtHome(); err != nil {
+		if far, away, err = h.farNow(); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case far == nil && h.farIsAway():
+	case far == nil && away:
 		return h.unfollowed()
 	case far == nil:
 		return nil, nil // with the far end the NIC went
