@@ -142,6 +142,17 @@ func (w *world) left() (keys []string) {
 	return keys
 }
 
+// patiently does it again while the store is away: its members may be electing on a
+// busy machine.
+func (w *world) patiently(do func() error) (err error) {
+	for ctx := soon(w.t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		if err = do(); !errors.Is(err, heddle.StoreDown.Sentinel()) {
+			break
+		}
+	}
+	return err
+}
+
 // exhaust takes every address of a network, on all hosts in turn.
 func (w *world) exhaust(n heddle.Network) {
 	got := map[netip.Addr]bool{}
@@ -152,7 +163,7 @@ func (w *world) exhaust(n heddle.Network) {
 				continue
 			}
 			id := h.newID()
-			err := h.current().take(soon(w.t), n, netip.Addr{}, id)
+			err := w.patiently(func() error { return h.current().take(soon(w.t), n, netip.Addr{}, id) })
 			if errors.Is(err, heddle.PoolExhausted.Sentinel()) {
 				full[h] = true
 				continue

@@ -158,10 +158,14 @@ func (w *world) remove(ctx context.Context, h *host) {
 		delete(h.leases, id)
 	}
 	h.mu.Unlock()
-	limit, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	limit, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	for other.cluster.RemoveHost(limit, w.operator, h.name, true) != nil && limit.Err() == nil {
+	err := other.cluster.RemoveHost(limit, w.operator, h.name, true)
+	for ; err != nil && limit.Err() == nil; err = other.cluster.RemoveHost(limit, w.operator, h.name, true) {
 		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		w.t.Errorf("host %s is not removed: %v", h.name, err)
 	}
 	w.counts["hosts removed"]++
 	a.gate.resume()

@@ -145,12 +145,19 @@ func (w *world) close() {
 	}
 }
 
+// freePort is below the range that the kernel gives clients their ports from: while a
+// member is stopped, nobody else gets its port, not even somebody who dials it.
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-	return netip.MustParseAddrPort(l.Addr().String())
+	for range 1000 {
+		l, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", 10000+rand.IntN(20000)))
+		if err == nil {
+			defer l.Close()
+			return netip.MustParseAddrPort(l.Addr().String())
+		}
+	}
+	t.Fatal("no port is free")
+	return netip.AddrPort{}
 }
 
 func check(t *testing.T, err error) {
