@@ -82,7 +82,7 @@ Modes bridge, routed and overlay:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				if !slices.Contains(heddle.FirewallLimits(made), limit) { // the mode's own; 'network show' tells all
+				if !slices.Contains(heddle.FirewallLimits(made, true), limit) { // the mode's own; 'network show' tells all
 					s.note("note: %s", limit)
 				}
 			}
