@@ -48,9 +48,22 @@ Modes:
            --opt ipvlan_mode=l2|l3|l3s
            --opt services=CIDR,…    go by the host's own rules (kube-proxy), l2 only
            --opt redirect=ebpf|u32  how; by default whichever the kernel can
+           --opt ipvlan_flag=bridge Docker's name for what is so anyway
   direct   a NIC of the host as a whole, moved into the container and back.
            --parent NAME            the NIC
-           --opt nics=NAME,MAC,…    several; each attach gets the first free one`,
+           --opt nics=NAME,MAC,…    several; each attach gets the first free one
+  overlay  one subnet on all hosts of the cluster, routed through VXLAN, with
+           address translation to the outside and published ports.
+           --opt masquerade=false   keep the containers' addresses outside
+           --opt gwbridge=false     Docker's containers go out by the network itself,
+                                    and not by docker_gwbridge
+
+Modes bridge, routed and overlay:
+           --opt engines=true       let containers call those of other engines on
+                                    the host at their own addresses
+           --opt fast-path=false    every packet takes the host's stack
+           --opt big-tcp=true|false IPv4 segments beyond 64 KB on one host; by default
+                                    with --internal alone (bridge, routed)`,
 		Example: `  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
   heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
   heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal
@@ -69,7 +82,7 @@ Modes:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				if !slices.Contains(heddle.FirewallLimits(made), limit) { // the mode's own; 'network show' tells all
+				if !slices.Contains(heddle.FirewallLimits(made, true), limit) { // the mode's own; 'network show' tells all
 					s.note("note: %s", limit)
 				}
 			}
@@ -82,14 +95,14 @@ Modes:
 
 func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: host, bridge, routed, macvlan, ipvlan or direct")
+	f.StringVar(&x.mode, "mode", "", "how endpoints are wired: "+modeNames())
 	f.StringArrayVar(&x.subnets, "subnet", nil, "`CIDR` of the addresses; once for IPv4 and once for IPv6")
 	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, ipvlan, direct: the LAN's router)")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
 	f.StringArrayVar(&x.reserved, "reserve", nil, "`IP` to give out only on request")
 	f.StringVar(&x.parent, "parent", "", "`interface` of the host to stand on; by default that of the default route (direct: the NIC to give, no default)")
 	f.IntVar(&x.mtu, "mtu", 0, "largest packet in `bytes`; by default the parent's (not for direct: a NIC keeps its own)")
-	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports (bridge, routed)")
+	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports (bridge, routed, overlay)")
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
 	cmd.RegisterFlagCompletionFunc("mode", s.completes(s.modes))
@@ -103,7 +116,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if x.mode == "" {
-		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode host, bridge, routed, macvlan, ipvlan or direct")
+		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "give --mode "+modeNames())
 	}
 	if x.parent != "" {
 		if err := heddle.CheckIfName(x.parent); err != nil {
@@ -127,6 +140,16 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 	}
 	n.Options, err = parseOptions(x.options)
 	return n, err
+}
+
+// modeNames lists the modes for a sentence: "host, bridge or routed".
+func modeNames() string {
+	var names []string
+	for _, m := range modes {
+		names = append(names, m.Name())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func parsePrefixes(flag string, words []string) (all []netip.Prefix, err error) {

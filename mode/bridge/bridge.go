@@ -58,15 +58,18 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	return heddle.CheckMTU(h, n)
 }
 
+// masquerades reports whether the containers leave with the host's address.
+func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "false" }
+
 // Limits says what the firewall does not prevent.
-func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) }
+func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n, masquerades(n)) }
 
 // Network plans the first bridge with its gateway addresses, and the network's
 // chains.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	bridge := n.BridgeName(0)
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, n.Options["masquerade"] != "false")...),
+		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
 		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),

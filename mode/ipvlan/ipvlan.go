@@ -146,7 +146,8 @@ func (Mode) Limits(n heddle.Network) []string {
 		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
 	}
 	if subMode(n) != subL2 {
-		all = append(all, "in sub-mode "+subMode(n)+" no broadcast and no multicast reaches the containers, and the network's router needs a route to their addresses by this host")
+		all = append(all, "in sub-mode "+subMode(n)+" no broadcast and no multicast reaches the containers, and the network's router needs a route to their addresses by this host",
+			"in sub-mode "+subMode(n)+" what containers send to the host comes by the host's own routing: forged ICMP errors, and protocols that it is not asked for, are not told from its own")
 	}
 	if n.Options["services"] != "" {
 		all = append(all, "services are reached if the host's rules masquerade what they send on (kube-proxy: --masquerade-all); 'heddle doctor' looks for it")

@@ -104,9 +104,12 @@ func overhead(h heddle.HostFacts) int {
 	return heddle.TunnelOverhead(v4)
 }
 
+// masquerades reports whether the containers leave with the host's address.
+func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "false" }
+
 // Limits says what the mode and the firewall do not prevent.
 func (Mode) Limits(n heddle.Network) []string {
-	return append(heddle.FirewallLimits(n),
+	return append(heddle.FirewallLimits(n, masquerades(n)),
 		"packets between hosts are not encrypted, and a machine on the underlay that can send with a host's address can send for its containers",
 		"no broadcast and no multicast between containers")
 }
@@ -115,7 +118,7 @@ func (Mode) Limits(n heddle.Network) []string {
 // that other hosts have.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, n.Options["masquerade"] != "false")...),
+		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, masquerades(n))...),
 		Sysctls:  heddle.Forwarding(h, n),
 		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),

@@ -136,13 +136,16 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	return hops, nil
 }
 
+// masquerades reports whether the containers leave with the host's address.
+func masquerades(n heddle.Network) bool { return n.Options["masquerade"] == "true" }
+
 // Limits says what the firewall does not prevent.
-func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n) }
+func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n, masquerades(n)) }
 
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, n.Options["masquerade"] == "true")...),
+		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, masquerades(n))...),
 		Sysctls:  heddle.Forwarding(h, n),
 		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
 		Routes:   heddle.Floor(n),

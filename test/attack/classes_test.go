@@ -40,7 +40,7 @@ var classes = []class{
 	{id: "error", title: "Forged ICMP errors", known: "RFC 5927; CVE-2004-0790, CVE-2004-1060"},
 	{id: "tunnel", title: "Tunnels, routing and redundancy protocols to the host", known: "RFC 7348 7, RFC 5798 9; CVE-2020-10136, CVE-2024-7595"},
 	{id: "underlay", title: "Encapsulated packets between hosts, from whoever sends them", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595", limit: "a machine on the underlay that can send with a host's address can send for its containers"},
-	{id: "keeper", title: "The hosts' store and join door within a container's reach", known: "field", limit: "a macvlan or ipvlan container reaches those of other hosts by the LAN, where no rule of its host sees it, and an ipvlan container those of its own host: what keeps it out is their TLS"},
+	{id: "keeper", title: "The hosts' store and join door within a container's reach", known: "field", limit: "a macvlan, ipvlan or direct container reaches those of other hosts by the LAN, where no rule of its host sees it, a direct container those of its own host, too, and an ipvlan container by the common parent: what keeps it out is their TLS"},
 	{id: "lan", title: "Unpublished or loopback-bound ports, from the LAN", known: "moby #48724, #49325, #52224"},
 	{id: "portmap", title: "Port mapping too broad", known: "CVE-2025-67499, CVE-2019-9946"},
 	{id: "port", title: "Published ports that take over those of the host", known: "kubernetes #97910"},
@@ -69,5 +69,5 @@ var classes = []class{
 	{id: "overlay", title: "Clear text on an encrypted overlay", known: "CVE-2023-28840, CVE-2023-28841, CVE-2023-28842, CVE-2024-25630, CVE-2024-25631, CVE-2025-32793", elsewhere: "the overlay is not encrypted, and says so (heddle network show)"},
 	{id: "store", title: "Store and gossip without authentication", known: "field", elsewhere: "the tests of packages store and join: strangers, wrong tokens, other authorities, expired certificates"},
 	{id: "host", title: "A host of the cluster that was taken over", known: "field", elsewhere: "what it writes is judged by value (class records above, test/fleet); what is well formed is believed: a host's keys can write pins for other hosts' addresses, and claim free blocks (docs/adr/0023-keys.md, 0024-words-of-others.md), and so draw the traffic of shared networks to that host until it is removed"},
-	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "there are no keys"},
+	{id: "diagnostics", title: "Diagnostics leak keys", known: "CVE-2026-41520", elsewhere: "TestDiagnostics of test/join looks for tokens and private keys in logs of level debug, metrics, refusals, and what status, doctor, audit and host list say"},
 }

@@ -18,10 +18,14 @@ const preface = `# What a container cannot do to its neighbours and its host
 
 This page is made from the tests of ` + "`test/attack`" + `, and a test keeps it so. The
 attacker is a container with raw sockets, and with CAP_NET_ADMIN in its own
-namespace. Each attack is mounted twice: against the guard, where it must fail
+namespace, unless the row names another one: who has a join token or a host's keys, a
+host that writes records, a local user, another engine's container. Each attack is
+mounted twice: against the guard, where it must fail
 and, where a packet of its own is dropped, be counted (` + "`heddle status`" + `); and on the
 same host with the guard taken away, where it must succeed, or the test would
-prove nothing. Neighbours talk meanwhile, and lose nothing.
+prove nothing. Where there is no guard to take away, the control does the same by what
+is allowed, such as the operator's own credential. Neighbours of a container that
+attacks talk meanwhile, and lose nothing.
 
 The modes of a row are those in which its test is mounted; the test fails if one of
 them is left out. *the agent* stands for attacks on its sockets, which no network is

@@ -10,7 +10,9 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
@@ -140,8 +142,10 @@ func TestLimitsTold(t *testing.T) {
 	}{
 		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch"}},
 		{direct.Mode{}, []string{"sees none", "MAC or IP", "ARP and router advertisement"}},
-		{bridge.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},
+		{bridge.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitPorts, heddle.LimitFlush}},
 		{routed.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},
+		{overlay.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitPorts, heddle.LimitFlush, "not encrypted", "a host's address"}},
+		{ipvlan.Mode{}, []string{"no guard", "forged addresses", "no isolation"}},
 	} {
 		told := strings.Join(c.mode.Limits(heddle.Network{Parent: "lan0"}), "\n")
 		for _, words := range c.words {
