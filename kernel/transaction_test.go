@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,18 +16,18 @@ import (
 // kernel waits.
 func TestTransactions(t *testing.T) {
 	r := newRoom(t)
-	var gen func() uint32
-	check(t, openNetns(t, r.host).Do(func() error {
-		ns, err := os.Open("/proc/thread-self/ns/net")
+	ns, err := os.Open(filepath.Join(netnsDir, r.host))
+	check(t, err)
+	defer ns.Close()
+	s, err := openGeneration(ns)
+	check(t, err)
+	defer s.Close()
+	gen := func() uint32 {
+		t.Helper()
+		g, err := generation(s)
 		check(t, err)
-		s, err := openGeneration(ns)
-		gen = func() uint32 {
-			g, err := generation(s)
-			check(t, err)
-			return g
-		}
-		return err
-	}))
+		return g
+	}
 	few := func(what string, do func()) {
 		t.Helper()
 		before := gen()

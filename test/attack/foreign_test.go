@@ -1,7 +1,6 @@
 package attack_test
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -88,10 +87,7 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 		options = append(options, onLAN)
 	}
 	n, _, err := w.CreateNetwork(w.Plan("net", mode, options...), false)
-	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
-		t.Skipf("no %s here: %v", mode, err)
-	}
-	must(t, err)
+	made(t, mode, err)
 	if mode == "routed" {
 		w.RouteToPods(t, n)
 	}
@@ -116,12 +112,19 @@ func byUserRule(rules func(mode string) string) func(t *testing.T, mode string, 
 			w.Host.Sh(t, "%s", rules(mode))
 		}
 		p.Gets(t, "outside", 80, world.Outside4, world.Outside6) // once ours are admitted
-		// which may stand before the user's for as long as the agent needs to notice
 		works := func() bool { return callsOn(p.Place, open, metadata4, metadata6) }
 		if open {
 			return within(world.Patience, works)
 		}
-		return !within(world.Patience, func() bool { return !works() })
+		// ours may stand before the user's for as long as the agent needs to notice;
+		// then none gets through any more
+		refused := 0
+		return !within(world.RepairTime, func() bool {
+			if refused++; works() {
+				refused = 0
+			}
+			return refused == 3
+		})
 	}
 }
 

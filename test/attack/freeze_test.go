@@ -33,10 +33,10 @@ func freezeAttacks() []ownAttack {
 	}
 	return []ownAttack{
 		record("a network that allows one other 50,000 times, for 0.3 s", "bridge routed overlay", func(t *testing.T, s *freezer, _ bool) {
-			s.flash(t, s.allowing(50_000, true), 300*time.Millisecond)
+			must(t, s.flash(s.allowing(50_000, true), 300*time.Millisecond))
 		}),
 		record("a network that allows 500 others, for 0.3 s", "bridge", func(t *testing.T, s *freezer, _ bool) {
-			s.flash(t, s.allowing(500, false), 300*time.Millisecond)
+			must(t, s.flash(s.allowing(500, false), 300*time.Millisecond))
 		}),
 		record("a network that comes and goes 50 times a second", "overlay", func(t *testing.T, s *freezer, _ bool) {
 			s.flap(t, s.allowing(heddle.MaxAllow, false))
@@ -59,13 +59,21 @@ type freezer struct {
 	first, second *cluster.Cluster
 	raw           store.Store
 	sly           *world.Pod
-	// end ends what the attacker does.
+	// end ends what the attacker does; nil if nothing is under way.
 	end func()
+}
+
+// stop ends what the attacker does, once.
+func (s *freezer) stop() {
+	if end := s.end; end != nil {
+		s.end = nil
+		end()
+	}
 }
 
 func newFreezer(t *testing.T, mode string) *freezer {
 	t.Helper()
-	s := &freezer{end: func() {}}
+	s := &freezer{}
 	at := storeInCell(t)
 	s.first = s.member(t, at, "first")
 	s.second, s.raw = s.member(t, at, "second"), dialStore(t, at)
@@ -73,6 +81,7 @@ func newFreezer(t *testing.T, mode string) *freezer {
 	s.World.Network(t, "own", mode)
 	s.sly = s.Pod(t, "sly", "own")
 	s.Pod(t, "victim", "own")
+	t.Cleanup(s.stop) // before the world, which could not end beside it
 	return s
 }
 
@@ -138,46 +147,48 @@ func (s *freezer) allowing(times int, same bool) heddle.Network {
 }
 
 // put writes a network's record past all that the cluster's hosts check.
-func (s *freezer) put(t *testing.T, n heddle.Network) {
-	t.Helper()
+func (s *freezer) put(n heddle.Network) error {
 	text, err := json.Marshal(n)
 	if err == nil {
 		_, _, err = s.raw.Commit(context.Background(), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "networks/" + n.Name, Value: text}}})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return err
 }
 
-func (s *freezer) drop(t *testing.T, n heddle.Network) {
-	t.Helper()
-	if _, _, err := s.raw.Commit(context.Background(), store.Change{Delete: []string{cluster.Prefix + "networks/" + n.Name}}); err != nil {
-		t.Fatal(err)
-	}
+func (s *freezer) drop(n heddle.Network) error {
+	_, _, err := s.raw.Commit(context.Background(), store.Change{Delete: []string{cluster.Prefix + "networks/" + n.Name}})
+	return err
 }
 
 // flash puts a network's record into the store, and takes it out again.
-func (s *freezer) flash(t *testing.T, n heddle.Network, after time.Duration) {
-	t.Helper()
-	s.put(t, n)
+func (s *freezer) flash(n heddle.Network, after time.Duration) error {
+	if err := s.put(n); err != nil {
+		return err
+	}
 	time.Sleep(after)
-	s.drop(t, n)
+	return s.drop(n)
 }
 
 // flap does so 50 times a second, until the test ends.
 func (s *freezer) flap(t *testing.T, n heddle.Network) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	over := make(chan struct{})
+	over := make(chan error, 1)
 	go func() {
-		defer close(over)
-		for i := 0; ctx.Err() == nil; i++ {
+		var err error
+		for i := 0; err == nil && ctx.Err() == nil; i++ {
 			n.ID = fmt.Sprintf("%016x", 0xff00+i)
-			s.flash(t, n, 10*time.Millisecond)
+			err = s.flash(n, 10*time.Millisecond)
 			time.Sleep(10 * time.Millisecond)
 		}
+		over <- err
 	}()
-	s.end = func() { cancel(); <-over }
+	s.end = func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // stick puts a network's record into the store, and has the kernel take for ever for
@@ -206,9 +217,9 @@ func (s *freezer) stick(t *testing.T, n heddle.Network, open bool) {
 			t.Errorf("the status does not tell what is late: %+v", s.Status().Late)
 		}
 		close(release)
-		s.drop(t, n)
+		must(t, s.drop(n))
 	}
-	s.put(t, n)
+	must(t, s.put(n))
 	select {
 	case <-begun:
 	case <-time.After(world.RepairTime):
@@ -258,7 +269,7 @@ func (s *freezer) freezes(t *testing.T, open bool) bool {
 	frozen := late("the guard of this host's own network is back", guard)
 	frozen = late("a container is attached", func() bool { return len(attached) > 0 }) || frozen
 	frozen = late("the next network is taken on", func() bool { _, err := s.Agent.Network(n.Name); return err == nil }) || frozen
-	s.end()
+	s.stop()
 	s.TripAt(nil)
 	if err := <-attached; err != nil {
 		t.Errorf("attach: %v", err)

@@ -1,12 +1,15 @@
 package attack_test
 
 import (
+	"errors"
 	"flag"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 // listing is an attack as docs/attacks.md shows it. What the page says of its modes is
@@ -118,4 +121,23 @@ func TestTally(t *testing.T) {
 	if m := r.missing(l); !slices.Equal(m, []string{"routed"}) {
 		t.Errorf("missing are %v", m)
 	}
+}
+
+// lacks ends a test for which this kernel has not what it needs. Guests are there for
+// nothing else, and must have it.
+func lacks(t *testing.T, what string) {
+	t.Helper()
+	if vm.InGuest() {
+		t.Fatalf("the guest's kernel has no %s", what)
+	}
+	t.Skipf("this kernel has no %s", what)
+}
+
+// made fails a test that could not make a network, unless this kernel lacks the mode.
+func made(t *testing.T, mode string, err error) {
+	t.Helper()
+	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
+		lacks(t, mode+": "+err.Error())
+	}
+	must(t, err)
 }

@@ -6,6 +6,8 @@ package attack_test
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/heddle-network/heddle/lab"
@@ -20,16 +22,33 @@ func TestMain(m *testing.M) {
 	os.Exit(cell.Main(m))
 }
 
-// TestInGuests repeats all attacks under the kernels of Debian, in four guests: where the processor is emulated, they take minutes.
+// ownInGuest are the own attacks in mode ipvlan, which only guests have everywhere.
+const ownInGuest = "(device|link)"
+
+// TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
+// attacks of TestAttacks, each under one of them, those by tunnels, those in mode ipvlan,
+// and some on NAT. Where the processor is emulated, a guest takes minutes; the other
+// tests run under this machine's kernel alone.
 func TestInGuests(t *testing.T) {
 	for modes, version := range map[string]string{"bridge": "6.1", "(bridge_nf|macvlan|direct|routed|overlay)": "6.12"} {
 		t.Run(modes, func(t *testing.T) { vm.RunInGuest(t, version, "^TestAttacks$/^"+modes+"$") })
 	}
-	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestOwnAttacks$/(device|link)/^ipvlan$") })
+	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestOwnAttacks$/"+ownInGuest+"/^ipvlan$") })
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
 	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAttacks|TestOwnErrors)$/^ipvlan$") })
 	// how ports are chosen and connections are found is the kernel's
 	t.Run("nat", func(t *testing.T) {
 		vm.RunInGuest(t, "6.1", "^TestOwnAttacks$/^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$/^bridge$")
 	})
+}
+
+// TestGuestsHaveIPvlan: a guest mounts each own attack that is listed for mode ipvlan,
+// which this machine's kernel may lack.
+func TestGuestsHaveIPvlan(t *testing.T) {
+	mounted := regexp.MustCompile(ownInGuest)
+	for _, a := range ownAttacks() {
+		if slices.Contains(a.listing().modes, isIPvlan) && !mounted.MatchString(a.name) {
+			t.Errorf("no guest mounts %q in mode ipvlan", a.name)
+		}
+	}
 }

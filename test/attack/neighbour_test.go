@@ -85,7 +85,7 @@ func neighbourAttacks(others []attack) []attack {
 func newLAN(t *testing.T, mode string) *scene {
 	t.Helper()
 	if cell.Need(t); !hasKind(mode) {
-		t.Skipf("no %s here", mode)
+		lacks(t, mode)
 	}
 	s := &scene{w: world.New(t), mode: mode}
 	n, _, err := s.w.CreateNetwork(s.w.Plan("net", mode, onLAN), false)

@@ -116,7 +116,7 @@ func ownBridge(t *testing.T, s *scene) bool {
 // ownMacvlan makes a second interface with a MAC of its own.
 func ownMacvlan(t *testing.T, s *scene) bool {
 	if out, err := s.rogue.TrySh("ip link add in0 link eth0 address %s type macvlan mode bridge; ip link set in0 up", strangerMAC); contains(out, "Unknown device type") || contains(out, "Operation not supported") {
-		t.Skipf("this kernel has no macvlan: %s", out)
+		lacks(t, "macvlan: "+out)
 	} else if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -67,6 +67,9 @@ func tuckedAway(t *testing.T, mode string, open bool) bool {
 	_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
 	t.Logf("detach: %v", err)
 	find()
+	if err != nil && !errors.Is(err, heddle.Quarantined.Sentinel()) {
+		t.Errorf("the detach fails, and not because the device is in quarantine")
+	}
 	return err == nil
 }
 

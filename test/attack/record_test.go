@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
@@ -44,7 +43,7 @@ func recordAttacks() []recordAttack {
 	return []recordAttack{
 		{"records", "a shared network over addresses of the Internet", "overlay", coverInternet},
 		{"records", "a shared network over addresses that a host has a route to", "overlay", coverRoute},
-		{"records", "a shared network of any mode, on any interface", "host bridge routed macvlan direct", anyMode},
+		{"records", "a shared network of any mode, on any interface", "host bridge routed macvlan ipvlan direct", anyMode},
 		{"records", "a host's underlay address that no host can have", "overlay", noAddress},
 	}
 }
@@ -58,10 +57,10 @@ func TestRecordAttacks(t *testing.T) {
 	for _, a := range recordAttacks() {
 		for _, mode := range strings.Fields(a.modes) {
 			t.Run(a.name+"/"+mode+"/guarded", func(t *testing.T) {
-				ran.did(a.name, mode)
 				if a.mount(t, s, mode, false) {
 					t.Error("the attack succeeded")
 				}
+				ran.did(a.name, mode)
 			})
 			t.Run(a.name+"/"+mode+"/control", func(t *testing.T) {
 				if !a.mount(t, s, mode, true) {
@@ -121,7 +120,7 @@ func (s *recordScene) network(t *testing.T, n heddle.Network) (name string, drop
 		if err := s.forger.Delete(key); err != nil {
 			t.Error(err)
 		}
-		world.Soon(t, "the network is gone", func() error {
+		world.Within(t, world.RepairTime, "the network is gone", func() error {
 			if s.has(n.Name) {
 				return fmt.Errorf("%s is there", n.Name)
 			}
@@ -144,20 +143,57 @@ func (s *recordScene) has(name string) bool {
 	return err == nil
 }
 
-// seen waits until the first host has read all that was written before: a network that
-// is as it should be comes after it.
+// taken waits until the first host is done with what was written before, and reports
+// whether that has its effect. What is allowed (open) has as much time for it as an agent
+// needs at all; the status tells of all else.
+func (s *recordScene) taken(t *testing.T, record string, open bool, effect func() bool) bool {
+	t.Helper()
+	if open {
+		return within(world.RepairTime, effect)
+	}
+	s.seen(t)
+	if effect() {
+		return true
+	}
+	world.Within(t, world.RepairTime, "the status tells of "+record, func() error {
+		st, err := s.agent.Status(t.Context())
+		if err == nil && !slices.ContainsFunc(st.Parts, func(p heddle.PartStatus) bool {
+			return p.State == "warn" && strings.Contains(p.Detail, record)
+		}) {
+			err = fmt.Errorf("%+v", st.Parts)
+		}
+		return err
+	})
+	return effect()
+}
+
+// seen waits until the first host has come to an end with all that was written before. A
+// network that is as it should be comes and goes after it: when that is gone, the host has
+// begun with all, and an audit waits for what is under way.
 func (s *recordScene) seen(t *testing.T) {
 	t.Helper()
 	s.addresses++
 	p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 200, byte(s.addresses), 0}), 24)
 	name, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}})
-	world.Soon(t, "the first host has read the record", func() error {
+	world.Within(t, world.RepairTime, "the first host has read the record", func() error {
 		if !s.has(name) {
 			return fmt.Errorf("%s is not there", name)
 		}
 		return nil
 	})
 	drop()
+	world.Within(t, world.RepairTime, "nothing is under way on the first host", func() error {
+		found, err := s.agent.Audit(t.Context())
+		if err == nil && slices.ContainsFunc(found, func(f heddle.Finding) bool { return f.Kind == "pending" }) {
+			err = fmt.Errorf("%+v", found)
+		}
+		return err
+	})
+}
+
+// routed reports whether the first host has a network's subnet.
+func (s *recordScene) routed(t *testing.T, subnet string) func() bool {
+	return func() bool { return strings.Contains(s.Sh(t, "ip route show table main"), "unreachable "+subnet) }
 }
 
 func coverInternet(t *testing.T, s *recordScene, _ string, open bool) bool {
@@ -165,11 +201,9 @@ func coverInternet(t *testing.T, s *recordScene, _ string, open bool) bool {
 		_, _ = s.heddle("host", "ranges", "10.0.0.0/8", "8.0.0.0/8")
 		defer s.heddle("host", "ranges", "--default")
 	}
-	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("8.8.8.1")}})
-	s.seen(t)
-	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 8.8.8.0/24")
-	drop()
-	return taken
+	name, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("8.8.8.1")}})
+	defer drop()
+	return s.taken(t, name, open, s.routed(t, "8.8.8.0/24"))
 }
 
 func coverRoute(t *testing.T, s *recordScene, _ string, open bool) bool {
@@ -177,13 +211,13 @@ func coverRoute(t *testing.T, s *recordScene, _ string, open bool) bool {
 		s.Sh(t, "ip route add 10.77.0.0/16 dev eth0")
 		defer s.Sh(t, "ip route del 10.77.0.0/16 dev eth0")
 	}
-	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("10.77.7.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.77.7.1")}})
-	s.seen(t)
-	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 10.77.7.0/24")
-	drop()
-	return taken
+	name, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("10.77.7.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.77.7.1")}})
+	defer drop()
+	return s.taken(t, name, open, s.routed(t, "10.77.7.0/24"))
 }
 
+// anyMode writes a network of a mode that no cluster has; allowed is only one of mode
+// overlay, which the control writes whatever the mode is.
 func anyMode(t *testing.T, s *recordScene, mode string, open bool) bool {
 	p := netip.MustParsePrefix("10.78.0.0/24")
 	n := heddle.Network{Mode: mode, Parent: "eth0", Subnets: []netip.Prefix{p}, Gateways: []netip.Addr{p.Addr().Next()}}
@@ -196,10 +230,8 @@ func anyMode(t *testing.T, s *recordScene, mode string, open bool) bool {
 		n.Subnets, n.Gateways, n.Parent = nil, nil, ""
 	}
 	name, drop := s.network(t, n)
-	s.seen(t)
-	taken := s.has(name)
-	drop()
-	return taken
+	defer drop()
+	return s.taken(t, name, open, func() bool { return s.has(name) })
 }
 
 // noAddress has the first host lose a tunnel device after it has read the record: the
@@ -216,21 +248,17 @@ func noAddress(t *testing.T, s *recordScene, _ string, open bool) bool {
 		if err := s.forger.Write(s.record(t, "/heddle/hosts/"+h.Name+"/self", h)); err != nil {
 			t.Fatal(err)
 		}
-		s.seen(t)
-		there := s.Sh(t, "bridge fdb show dev %s; ip neigh show dev %s; nft list set inet heddle peers4; nft list set inet heddle peers6", tunnel, tunnel)
-		if regexp.MustCompile(`(^|[^0-9a-f:.])` + regexp.QuoteMeta(a) + `($|[^0-9a-f:.])`).MatchString(there) {
+		whole := regexp.MustCompile(`(^|[^0-9a-f:.])` + regexp.QuoteMeta(a) + `($|[^0-9a-f:.])`)
+		if s.taken(t, "/heddle/hosts/"+h.Name+"/self", open, func() bool {
+			return whole.MatchString(s.Sh(t, "bridge fdb show dev %s; ip neigh show dev %s; nft list set inet heddle peers4; nft list set inet heddle peers6", tunnel, tunnel))
+		}) {
 			t.Logf("%s is taken on", a)
 			return true
 		}
 		s.Sh(t, "ip link del %s", tunnel)
-		for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-			if _, err := s.TrySh("ip link show %s", tunnel); err == nil {
-				break
-			}
-			if time.Since(begin) > world.RepairTime {
-				t.Logf("with %s the tunnel's device does not come back", a)
-				return true
-			}
+		if !within(world.RepairTime, func() bool { _, err := s.TrySh("ip link show %s", tunnel); return err == nil }) {
+			t.Logf("with %s the tunnel's device does not come back", a)
+			return true
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,9 +26,12 @@ func reuseAttacks() []ownAttack {
 	return []ownAttack{
 		by("connection of one who left", func(t *testing.T, _ *world.World, p *world.Pod) { p.Leave(t) }),
 		by("connection of one whose end the agent did not live to see", func(t *testing.T, w *world.World, p *world.Pod) {
-			dies := true
+			var dead atomic.Bool // several goroutines of the agent ask at the same time
 			w.TripAt(func(step string) error {
-				if dies = dies && step != "ledger forget"; !dies {
+				if step == "ledger forget" {
+					dead.Store(true)
+				}
+				if dead.Load() {
 					return errStopped
 				}
 				return nil

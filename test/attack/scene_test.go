@@ -57,7 +57,7 @@ func newScene(t *testing.T, setting string) *scene {
 	// connections of the scene before, which was another host with the same addresses
 	s.w.Host.Sh(t, "conntrack -F")
 	if !s.w.BridgeNF(t, s.nf) {
-		t.Skip("this kernel has no br_netfilter")
+		lacks(t, "br_netfilter")
 	}
 	s.net, s.far = s.w.Network(t, "net", mode), s.w.Network(t, "far", mode)
 	s.w.Network(t, "four", mode, world.OnlyV4)

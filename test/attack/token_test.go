@@ -213,8 +213,12 @@ func (h *thief) join(token string) error {
 }
 
 // authority asks for what those that keep the store have, until it is given or the
-// time is over.
-func (h *thief) authority(patience time.Duration) (key []byte, err error) {
+// time is over: three seconds, or a minute where it must be given.
+func (h *thief) authority(must bool) (key []byte, err error) {
+	patience := 3 * time.Second
+	if must {
+		patience = time.Minute
+	}
 	var got struct{ AuthorityKey []byte }
 	for end := time.Now().Add(patience); ; time.Sleep(300 * time.Millisecond) {
 		err = h.call("/v1/member", map[string]any{"underlay": []string{h.underlay}, "clock": time.Now()}, &got)
@@ -269,7 +273,7 @@ func usurp(t *testing.T, _ string, open bool) bool {
 	if !r.succeeds(h.join(r.token)) {
 		return false
 	}
-	key, err := h.authority(20 * time.Second)
+	key, err := h.authority(open)
 	return r.succeeds(err) && len(key) > 0
 }
 
@@ -316,14 +320,18 @@ func elect(t *testing.T, _ string, open bool) bool {
 	if open {
 		r.promote(2, 3)
 	}
-	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	patience := 6 * time.Second
+	if open {
+		patience = time.Minute
+	}
+	return within(patience, func() bool {
 		for i := 2; i <= 3; i++ {
 			if _, err := os.Stat(filepath.Join(r.dirs[i], "ca.key")); err == nil {
 				return true
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // rekey has a host's certificate for a while, and renews it for a key that stays.
@@ -346,7 +354,7 @@ func ask(t *testing.T, _ string, open bool) bool {
 			t.Fatal(err)
 		}
 	}
-	key, err := r.stolen(2).authority(3 * time.Second)
+	key, err := r.stolen(2).authority(open)
 	return r.succeeds(err) && len(key) > 0
 }
 
@@ -374,7 +382,7 @@ func displace(t *testing.T, _ string, open bool) bool {
 	if !open {
 		h.underlay = "127.0.0.1"
 	}
-	_, err := h.authority(3 * time.Second)
+	_, err := h.authority(open)
 	return r.succeeds(err)
 }
 

@@ -20,6 +20,12 @@ func TestListening(t *testing.T) {
 	const port = 61820
 	to := netip.AddrPortFrom(world.Outside4, 6060)
 	w.Outside.Listen(t, "udp", to)
+	// the kernel does not forget it by itself
+	for _, sysctl := range []string{"net.netfilter.nf_conntrack_udp_timeout", "net.netfilter.nf_conntrack_udp_timeout_stream"} {
+		was := strings.TrimSpace(w.Host.Sh(t, "sysctl -n %s", sysctl))
+		w.Host.Sh(t, "sysctl -qw %s=3600", sysctl)
+		t.Cleanup(func() { w.Host.Sh(t, "sysctl -qw %s=%s", sysctl, was) })
+	}
 	leaves := func() string {
 		t.Helper()
 		if _, err := pod.AskFrom("udp", netip.AddrPortFrom(pod.V4(), port), to, world.Patience); err != nil {

@@ -2,6 +2,7 @@ package modes_test
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -16,6 +17,14 @@ func TestManyConnections(t *testing.T) {
 	pod := w.Pod(t, "pod", "net")
 	to := netip.AddrPortFrom(world.Outside4, 6060)
 	w.Outside.Listen(t, "tcp", to)
+	// none of them may be forgotten before the last one is there
+	const sysctl = "net.netfilter.nf_conntrack_tcp_timeout_time_wait"
+	was := strings.TrimSpace(w.Host.Sh(t, "sysctl -n %s", sysctl))
+	w.Host.Sh(t, "sysctl -qw %s=3600", sysctl)
+	t.Cleanup(func() {
+		w.Host.Sh(t, "sysctl -qw %s=%s", sysctl, was)
+		w.Host.ForgetFlows(t)
+	})
 	ports := int(heddle.LastMasqueradePort-heddle.FirstMasqueradePort) + 1
 	for i := range ports + 500 {
 		c, err := pod.Dial("tcp", netip.AddrPort{}, to, world.Patience)
