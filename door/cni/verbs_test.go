@@ -2,6 +2,7 @@ package cni
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -347,5 +348,22 @@ func TestCodes(t *testing.T) {
 	if !reflect.DeepEqual(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")),
 		failure{"1.0.0", 101, "make link/x: file already exists", "do this [HDL-3002]"}) {
 		t.Error(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")))
+	}
+}
+
+// TestNothingHidden: a runtime shows an error's words as they are.
+func TestNothingHidden(t *testing.T) {
+	const hostile = "\x1b[2J\u009b31m\u202egnp.exe"
+	known := heddle.Wrap(heddle.KernelRefused, "make", hostile, errors.New(hostile), hostile)
+	for _, err := range []error{known, errors.New(hostile)} {
+		reply := errorReply("1.0.0", err)
+		for _, text := range []string{reply.Msg, reply.Details} {
+			if strings.ContainsAny(text, hostile[:1]+"\u009b\u202e") {
+				t.Errorf("%q", text)
+			}
+		}
+		if !strings.Contains(reply.Msg, `\x1b[2J\u009b31m\u202egnp.exe`) {
+			t.Errorf("%q", reply.Msg)
+		}
 	}
 }
