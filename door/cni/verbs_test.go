@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,6 +221,39 @@ func TestGCKeepsWhatIsListed(t *testing.T) {
 	if want := []string{"gc cni/blue c1/eth0 c2/net1", "gc cni/blue", "gc cni/blue"}; !slices.Equal(d.agent.calls, want) {
 		t.Errorf("calls %q, want %q", d.agent.calls, want)
 	}
+}
+
+// TestNobodyWaitsForGC: ADD and DEL are answered while a GC is under way.
+func TestNobodyWaitsForGC(t *testing.T) {
+	d := newDoor(t)
+	begun, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	d.Handler.endpoints = slowGC{d.agent, begun, release}
+	go func() {
+		defer close(done)
+		if code, body := d.ask(t, "GC", plain+`,"cni.dev/valid-attachments":[]}`, nil); code != 0 {
+			t.Error(body)
+		}
+	}()
+	<-begun
+	for _, verb := range []string{"ADD", "DEL"} {
+		if code, body := d.ask(t, verb, plain+"}", nil); code != 0 {
+			t.Error(verb, body)
+		}
+	}
+	close(release)
+	<-done
+}
+
+// slowGC is a fake agent that collects until it is told to end.
+type slowGC struct {
+	*fakeAgent
+	begun, release chan struct{}
+}
+
+func (s slowGC) GC(context.Context, string, []heddle.EndpointID) ([]string, error) {
+	close(s.begun)
+	<-s.release
+	return nil, nil
 }
 
 func TestStatus(t *testing.T) {
