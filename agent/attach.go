@@ -26,7 +26,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err != nil {
 		return reply, err
 	}
-	t := a.tasks.begin(work{what: "attach", network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
+	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
 	defer t.end()
 	a.awaitDepartures(n.ID)
 	life := n.life

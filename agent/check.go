@@ -152,17 +152,26 @@ func (a *Agent) unsettled() []heddle.Finding {
 
 // GC removes what belongs to nobody: endpoints whose container is gone, and
 // objects with our mark that no plan wants. With an owner, it also removes that
-// owner's endpoints which are not in keep (the CNI verb GC).
+// owner's endpoints which are not in keep (the CNI verb GC), but for those that are made
+// beside it: whoever asks for them knows nothing of its list, and does not wait for it.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
 	a.awaitDepartures("")
 	var errs []error
-	for _, id := range a.Endpoints() {
-		gone, err := a.collect(id.ID, func(r record) bool { return a.garbage(r, owner, keep) })
+	beside := a.beingAttached()
+	all := a.Endpoints()
+	maps.Copy(beside, a.beingAttached())
+	for _, e := range all {
+		if owner != "" && beside[e.ID.String()] {
+			continue
+		}
+		gone, err := a.collect(e.ID, func(r record) bool {
+			return a.garbage(r, owner, keep) && (owner == "" || r.Endpoint.Created.Equal(e.Created))
+		})
 		if err != nil {
 			errs = append(errs, err) // the others are collected all the same
 		} else if gone {
-			removed = append(removed, "endpoint "+id.ID.String())
+			removed = append(removed, "endpoint "+e.ID.String())
 		}
 	}
 	if owner != "" {
@@ -175,6 +184,15 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 		err = a.ledger.setUnclaimed(false)
 	}
 	return append(removed, pruned...), errors.Join(append(errs, err)...)
+}
+
+// beingAttached are the endpoints, as text, for which somebody calls just now.
+func (a *Agent) beingAttached() map[string]bool {
+	all := map[string]bool{}
+	for _, l := range a.tasks.since(0, func(w work) bool { return w.what == intentAttach }) {
+		all[l.Endpoint] = true
+	}
+	return all
 }
 
 // garbage reports whether GC is to remove an endpoint.

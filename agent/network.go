@@ -4,13 +4,15 @@ import (
 	"errors"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 )
 
 // CreateNetwork records a network and makes what its endpoints will share.
-// Created again with the same settings, it is returned as it is.
+// Created again with the same settings, it is returned as it is. For one in its way that
+// is being made or removed it waits, until that is taken for broken (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, commands []string, err error) {
 	mode, err := a.mode(want.Mode)
 	if err != nil {
@@ -18,13 +20,19 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
-	for {
+	for late := time.After(stuckAfter); ; {
 		made, commands, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil {
 			return withLimits(mode, made), commands, err
 		}
 		t.awaits("another network's end")
-		<-busy
+		select {
+		case <-busy:
+		case <-late:
+			late := heddle.Errorf(heddle.Waited, "wait to create network", want.Name, "the other network is being made or removed: 'heddle status' says what that waits for")
+			late.Cause = err.Error()
+			return made, nil, late
+		}
 	}
 }
 

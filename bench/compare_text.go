@@ -8,12 +8,14 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Text writes the comparison for people.
 func (c Comparison) Text(w io.Writer) error {
 	for _, warning := range c.Warnings {
-		if _, err := fmt.Fprintln(w, "differs: "+warning); err != nil {
+		if _, err := fmt.Fprintln(w, "differs: "+heddle.Visible(warning, false)); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,15 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -125,6 +129,56 @@ func value(n *html.Node, key string) string {
 		}
 	}
 	return ""
+}
+
+// TestNothingHidden: no file of a run, and no line for people, has what a terminal would
+// take for an order, or what turns letters round; sockperf, for one, colours its words.
+func TestNothingHidden(t *testing.T) {
+	r := invented()["hostile"]
+	folder := t.TempDir()
+	if err := r.WriteAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(filepath.Join(folder, "compare.html"), Compare(r, r).HTML); err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(folder, testMatrix(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	if err := j.write(r.Samples[len(r.Samples)-1]); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"progress": headline(testMatrix(), Sample{Error: hostile})}
+	all, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(all) < 6 {
+		t.Fatal(all, err)
+	}
+	for _, path := range all {
+		files[filepath.Base(path)] = string(must(os.ReadFile(path)))
+	}
+	for name, text := range files {
+		if at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }); at >= 0 {
+			t.Errorf("%s: %q is hidden in it", name, text[at:min(at+20, len(text))])
+		}
+	}
+	if back, err := ReadReport(filepath.Join(folder, "report.json")); err != nil || cmp.Diff(reread(t, string(must(json.Marshal(r)))), *back) != "" {
+		t.Errorf("the report says something else: %v", err)
+	}
+}
+
+// TestLinesOfOthers: what a tool or a device says stays on the line that is about it; the
+// rest is the printer's, which writes the text.
+func TestLinesOfOthers(t *testing.T) {
+	r := stress{modes: []string{"host", "bridge"}, wires: []string{""}, sizes: []int{64}, pairs: []int{1}, rounds: 2, broken: true, noted: true}.report()
+	var shown bytes.Buffer
+	if err := errors.Join(r.Text(&shown), Compare(r, r).Text(&shown)); err != nil {
+		t.Fatal(err)
+	}
+	if text := shown.String(); strings.Contains(text, "\nhost9") || !strings.Contains(text, `\x7f\nhost9`) {
+		t.Error(text)
+	}
 }
 
 // TestPageHoldsTheData: the report comes out of the page as it went in, from the

@@ -29,7 +29,8 @@ type stress struct {
 }
 
 // hostile is what a column's note, a mode's name or a tool's words may hold.
-const hostile = `<script src="https://example.com/x.js">alert(1)</script>"'&<img src=x onerror=alert(1)> </style></script>`
+const hostile = `<script src="https://example.com/x.js">alert(1)</script>"'&<img src=x onerror=alert(1)> </style></script>` +
+	" \x1b[2J\x1b[31m\u009b31m\x7f\nhost9 alive\r \u202egnp.exe\u2066\u200b\ufeff\x07"
 
 // report makes one up: every mode is a fixed part slower than the one before,
 // with noise, and every reading comes from the seed.

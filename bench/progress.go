@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
 )
 
 // progress shows how far a run is: a table that is drawn again in place on a
@@ -122,7 +124,7 @@ func (p *progress) stop() {
 
 func headline(m Matrix, s Sample) string {
 	if s.Error != "" {
-		return "failed: " + s.Error
+		return "failed: " + heddle.Visible(s.Error, false)
 	}
 	f := m.probe(s.Cell).Figures()[0]
 	return fmt.Sprintf("%s %s %s", f.Name, number(s.Figures[f.Name]), f.Unit)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 
 	"github.com/heddle-network/heddle"
@@ -9,17 +10,11 @@ import (
 
 // Write stores the report beside its name and renames it into place.
 func (r *Report) Write(path string) error {
-	text, err := json.MarshalIndent(r, "", " ")
-	if err == nil {
-		err = os.WriteFile(path+".new", append(text, '\n'), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		return fail("write", path, err)
-	}
-	return nil
+	return WriteFile(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(r)
+	})
 }
 
 // ReadReport reads a report.json.

@@ -150,7 +150,7 @@ func (j *journal) reopen(path string, size int) error {
 }
 
 func (j *journal) write(v any) error {
-	if _, err := j.file.Write(append(must(json.Marshal(v)), '\n')); err != nil {
+	if _, err := j.file.Write(append(heddle.Escaped(must(json.Marshal(v))), '\n')); err != nil {
 		return fail("write", j.file.Name(), err)
 	}
 	return nil

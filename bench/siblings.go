@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle"
 )
 
 // WriteAll stores the report in a folder in every form.
@@ -32,13 +34,14 @@ func (r *Report) WriteForms(folder string) error {
 	return nil
 }
 
-// WriteFile makes a file whole or not at all.
+// WriteFile makes a file whole or not at all. It shows what others chose, the words of
+// tools and the names of devices, without what is not to be seen.
 func WriteFile(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
 	}
-	err := os.WriteFile(path+".new", b.Bytes(), 0o644)
+	err := os.WriteFile(path+".new", heddle.Escaped(b.Bytes()), 0o644)
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Text writes the report for people: a table for each probe, size and number of
@@ -163,7 +165,7 @@ func (r *Report) notes() string {
 	var b strings.Builder
 	for _, c := range r.Columns {
 		for _, k := range sortedKeys(c.Notes) {
-			fmt.Fprintf(&b, "note %s: %s %s\n", columnName(c.Mode, c.Span, c.Wire), k, c.Notes[k])
+			fmt.Fprintf(&b, "note %s: %s %s\n", columnName(c.Mode, c.Span, c.Wire), k, heddle.Visible(c.Notes[k], false))
 		}
 	}
 	for _, w := range r.Method.Wires {
@@ -177,7 +179,7 @@ func (r *Report) notes() string {
 	}
 	for _, c := range r.Cells {
 		for _, why := range c.Failures {
-			fmt.Fprintf(&b, "failed %s: %s\n", c.Cell, why)
+			fmt.Fprintf(&b, "failed %s: %s\n", c.Cell, heddle.Visible(why, false))
 		}
 	}
 	if b.Len() > 0 {

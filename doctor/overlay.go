@@ -13,7 +13,7 @@ import (
 )
 
 func overlayChecks() []Check {
-	return []Check{
+	return append(recordChecks(), []Check{
 		{ID: "tunnel-port", Title: "The tunnels' port is free", Severity: Fail, Looks: "/proc/net/udp and udp6, and VXLAN devices of others in 'ip -d link'; where the host is in a cluster",
 			Why: "A program on the port keeps the tunnel device from coming up. A VXLAN device of another network on the same port loses its packets: heddle drops what is not of its cluster.", Remedy: "stop the program, or start all agents of a new cluster with --tunnel-port PORT", look: lookTunnelPort},
 		{ID: "underlay-address", Title: "An interface has the host's underlay address", Severity: Fail, Looks: "this host's addresses in 'heddle host list', and those in 'ip address'",
@@ -36,7 +36,7 @@ func overlayChecks() []Check {
 			Why: "They were found to arrive spoiled, so the agent has them computed in software, which costs throughput.", Remedy: "look for a newer driver or firmware of the NIC; ethtool -i INTERFACE", look: lookTunnelChecksums},
 		{ID: "tunnel-offload", Title: "The NIC cuts large packets within tunnels", Severity: Note, Looks: "tx-udp_tnl-segmentation in 'ethtool -k' of the interface with the underlay address",
 			Why: "Without it the host cuts them itself: the same packets for more CPU time.", Remedy: "ethtool -K INTERFACE tx-udp_tnl-segmentation on, if the NIC can", look: lookTunnelOffload},
-	}
+	}...)
 }
 
 // clustered says whether the host belongs to a cluster, by the agent's own files:

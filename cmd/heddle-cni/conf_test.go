@@ -54,8 +54,11 @@ func FuzzTopLevel(f *testing.F) {
 }
 
 func TestQuote(t *testing.T) {
-	for _, s := range []string{"", `a"b\c`, "tab\tnul\x00del\x7f", "grün\u2028", "bad\xff"} {
+	for _, s := range []string{"", `a"b\c`, "tab\tnul\x00del\x7f", "grün\u2028", "\u009b31m\u202etxt.exe", "\U000e0001😀", "bad\xff"} {
 		var back string
+		if at := strings.IndexFunc(quote(s), func(r rune) bool { return r < ' ' || r >= 0x7f }); at >= 0 {
+			t.Errorf("%q: %q is not shown by its number", s, quote(s)[at:])
+		}
 		if err := json.Unmarshal([]byte(quote(s)), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") {
 			t.Errorf("%q: %s %q %v", s, quote(s), back, err)
 		}

@@ -25,21 +25,28 @@ func fail(conf []byte, code int, message, details string) int {
 	return 1
 }
 
-// quote writes a JSON string (RFC 8259, section 7). Bytes that are not ASCII
-// are left as they are if the text is valid UTF-8.
+// quote writes a JSON string (RFC 8259, section 7). What is not ASCII is written by its
+// number: this program does not know what of it a terminal would take for an order.
 func quote(s string) string {
-	const hex = "0123456789abcdef"
 	out := make([]byte, 0, len(s)+2)
 	out = append(out, '"')
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
 			out = append(out, '\\', byte(r))
-		case r < ' ' || r == 0x7f:
-			out = append(out, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		case r > 0xffff:
+			r -= 0x10000
+			out = appendNumber(appendNumber(out, 0xd800+r>>10), 0xdc00+r&0x3ff)
+		case r < ' ' || r >= 0x7f:
+			out = appendNumber(out, r)
 		default:
-			out = append(out, string(r)...)
+			out = append(out, byte(r))
 		}
 	}
 	return string(append(out, '"'))
+}
+
+func appendNumber(out []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(out, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }

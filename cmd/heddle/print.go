@@ -9,14 +9,12 @@ import (
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/heddle-network/heddle"
 )
 
-// All text for people goes through a printer. What others chose (names, aliases,
-// labels, the words of other hosts) may hold what a terminal takes for an order, or what
-// makes text look like another: control characters of ASCII and of Latin-1 (ECMA-48),
-// marks that turn the direction of writing (Unicode UAX #9), characters without width.
-// The printer shows such characters as they are written in a string of Go.
+// All text for people goes through a printer, which shows what is not to be seen
+// (heddle.Visible).
 
 // printer writes text for people to a file or a terminal.
 type printer struct{ to io.Writer }
@@ -52,41 +50,15 @@ var secret = func() string {
 // paint is how a colour is written until the printer meets it.
 func paint(code string) string { return "\x1b[" + code + ";" + secret + "m" }
 
-// visible shows the characters of a text that are not to be seen; ends of lines, and
-// tabulators, if they are part of what others chose.
+// visible is heddle.Visible for text that has colours of ours in it.
 func visible(s string, lines bool) string {
-	if strings.IndexFunc(s, func(r rune) bool {
-		return r == utf8.RuneError || !unicode.IsPrint(r) && !(lines && (r == '\n' || r == '\t'))
-	}) < 0 {
-		return s
+	end := ";" + secret + "m"
+	before, after, painted := strings.Cut(s, end)
+	if !painted {
+		return heddle.Visible(s, lines)
 	}
-	var out strings.Builder
-	for s != "" {
-		if code := painted(s); code != "" {
-			out.WriteString(code)
-			s = s[len(code):]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case unicode.IsPrint(r) && !(r == utf8.RuneError && size == 1), lines && (r == '\n' || r == '\t'):
-			out.WriteString(s[:size])
-		default:
-			q := fmt.Sprintf("%+q", s[:size])
-			out.WriteString(q[1 : len(q)-1])
-		}
-		s = s[size:]
-	}
-	return out.String()
-}
-
-// painted is the colour of ours that a text begins with, "" if there is none.
-func painted(s string) string {
-	end := strings.IndexByte(s, 'm')
-	if strings.HasPrefix(s, "\x1b[") && end > 0 && strings.HasSuffix(s[:end], ";"+secret) {
-		return s[:end+1]
-	}
-	return ""
+	at := max(0, strings.LastIndex(before, "\x1b["))
+	return heddle.Visible(before[:at], lines) + before[at:] + end + visible(after, lines)
 }
 
 // line shows a text that others chose on one line.
@@ -108,29 +80,21 @@ func say(w io.Writer, format string, args ...any) error {
 	return err
 }
 
-// escaped has a document in JSON show by their numbers the characters that are not to
-// be seen, which JSON allows as they are: DEL, the controls of Latin-1, and the like.
-// They are found in strings alone. YAML, of which JSON is a part, has no pairs of
-// surrogates (YAML 1.2, section 5.7).
+// escaped is heddle.Escaped for both forms of documents: YAML, of which JSON is a part, has
+// no pairs of surrogates (YAML 1.2, section 5.7).
 func escaped(doc []byte, format string) []byte {
+	if format != formatYAML {
+		return heddle.Escaped(doc)
+	}
 	var out bytes.Buffer
 	for _, r := range string(doc) {
-		if !unseen(r) {
-			out.WriteRune(r)
-			continue
-		}
-		if r > 0xffff && format == formatYAML {
+		if r > 0xffff && unseen(r) {
 			fmt.Fprintf(&out, `\U%08x`, r)
-			continue
+		} else {
+			out.WriteRune(r)
 		}
-		if r > 0xffff {
-			r -= 0x10000
-			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-			continue
-		}
-		fmt.Fprintf(&out, `\u%04x`, r)
 	}
-	return out.Bytes()
+	return heddle.Escaped(out.Bytes())
 }
 
 func unseen(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -183,19 +182,4 @@ func load(file string) (config, error) {
 		c.tokenShown = heddle.CheckSecret(f, "token in the configuration,", file)
 	}
 	return c, nil
-}
-
-func (c config) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read log level", c.LogLevel, err, "give debug, info, warn or error")
-	}
-	opt := &slog.HandlerOptions{Level: level}
-	switch c.LogFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, opt)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, opt)), nil
-	}
-	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "give text or json")
 }

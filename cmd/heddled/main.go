@@ -43,7 +43,7 @@ func main() {
 		return run(ctx, c)
 	})
 	if err := command.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "heddled:", err)
+		fmt.Fprintln(os.Stderr, "heddled:", heddle.Visible(err.Error(), true))
 		code := int(heddle.KindOf(err))
 		var known *heddle.Error
 		if !began && !errors.As(err, &known) {
@@ -55,7 +55,7 @@ func main() {
 
 // run is the agent's life: open, serve, and leave everything in place.
 func run(ctx context.Context, c config) error {
-	log, err := c.logger()
+	log, err := c.logger(os.Stderr)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 // add attaches (specification, section 4, ADD). Called again with the same
 // configuration it gives the same result.
 func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
-	h.verbs.RLock()
-	defer h.verbs.RUnlock()
 	req := heddle.AttachRequest{Network: conf.Network, ID: c.id, Netns: c.netns, Owner: conf.owner(), DefaultRoute: conf.DefaultRoute, NoFastPath: !conf.FastPath}
 	env, err := ParseArgs(c.args)
 	if err != nil {
@@ -45,14 +43,14 @@ func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 	if len(body) > 0 && !json.Valid(body) {
 		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is no JSON document", "send one JSON object")
 	}
-	h.verbs.RLock()
-	defer h.verbs.RUnlock()
 	_, err := h.endpoints.Detach(ctx, c.id)
 	return err
 }
 
 // gc removes what this configuration attached and the runtime does not list
-// (section 4, GC). Without a list nothing is removed: an empty list is one.
+// (section 4, GC). Without a list nothing is removed: an empty list is one. The
+// specification lets no other verb run beside it, and a runtime may err: what is added
+// meanwhile stays, and does not wait.
 func (h *Handler) gc(ctx context.Context, conf Conf) error {
 	if conf.Valid == nil {
 		return wrong("cni.dev/valid-attachments", "it is missing", "list the attachments to keep")
@@ -61,8 +59,6 @@ func (h *Handler) gc(ctx context.Context, conf Conf) error {
 	for _, v := range *conf.Valid {
 		keep = append(keep, heddle.EndpointID{Container: v.ContainerID, IfName: v.IfName})
 	}
-	h.verbs.Lock()
-	defer h.verbs.Unlock()
 	removed, err := h.endpoints.GC(ctx, conf.owner(), keep)
 	if len(removed) > 0 {
 		h.log.Info("CNI garbage collected", "configuration", conf.Name, "removed", removed)

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
@@ -50,9 +49,6 @@ type Handler struct {
 	log       *slog.Logger
 	queue     *queue
 	defined   definitions
-	// verbs is held for reading by ADD and DEL, and for writing by GC: the
-	// specification lets no GC run beside them, and a runtime may err.
-	verbs sync.RWMutex
 }
 
 // NewHandler returns the handler, after executing the DELs that were queued in

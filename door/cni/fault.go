@@ -68,25 +68,24 @@ type failure struct {
 	Details    string `json:"details,omitempty"`
 }
 
+// errorReply is what a runtime shows people as it is, so nothing in it is hidden.
 func errorReply(version string, err error) failure {
-	reply := failure{version, codeOf(err), err.Error(), ""}
 	var known *heddle.Error
 	if !errors.As(err, &known) {
-		return reply
+		return failure{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
 	}
-	reply.Msg = known.Op
+	msg := known.Op
 	if known.Object != "" {
-		reply.Msg += " " + known.Object
+		msg += " " + known.Object
 	}
 	if known.Cause != "" {
-		reply.Msg += ": " + known.Cause
+		msg += ": " + known.Cause
 	}
 	remedy := known.Remedy
 	if x, ok := heddle.Explain(known.Code); ok && remedy == "" {
 		remedy = x.Remedy
 	}
-	reply.Details = fmt.Sprintf("%s [%s]", remedy, known.Code)
-	return reply
+	return failure{version, codeOf(err), heddle.Visible(msg, true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
 }
 
 func codeOf(err error) int {

@@ -1,7 +1,9 @@
 package cni
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -221,6 +223,39 @@ func TestGCKeepsWhatIsListed(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForGC: ADD and DEL are answered while a GC is under way.
+func TestNobodyWaitsForGC(t *testing.T) {
+	d := newDoor(t)
+	begun, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	d.Handler.endpoints = slowGC{d.agent, begun, release}
+	go func() {
+		defer close(done)
+		if code, body := d.ask(t, "GC", plain+`,"cni.dev/valid-attachments":[]}`, nil); code != 0 {
+			t.Error(body)
+		}
+	}()
+	<-begun
+	for _, verb := range []string{"ADD", "DEL"} {
+		if code, body := d.ask(t, verb, plain+"}", nil); code != 0 {
+			t.Error(verb, body)
+		}
+	}
+	close(release)
+	<-done
+}
+
+// slowGC is a fake agent that collects until it is told to end.
+type slowGC struct {
+	*fakeAgent
+	begun, release chan struct{}
+}
+
+func (s slowGC) GC(context.Context, string, []heddle.EndpointID) ([]string, error) {
+	close(s.begun)
+	<-s.release
+	return nil, nil
+}
+
 func TestStatus(t *testing.T) {
 	d := newDoor(t)
 	for _, c := range []struct {
@@ -347,5 +382,22 @@ func TestCodes(t *testing.T) {
 	if !reflect.DeepEqual(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")),
 		failure{"1.0.0", 101, "make link/x: file already exists", "do this [HDL-3002]"}) {
 		t.Error(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")))
+	}
+}
+
+// TestNothingHidden: a runtime shows an error's words as they are.
+func TestNothingHidden(t *testing.T) {
+	const hostile = "\x1b[2J\u009b31m\u202egnp.exe"
+	known := heddle.Wrap(heddle.KernelRefused, "make", hostile, errors.New(hostile), hostile)
+	for _, err := range []error{known, errors.New(hostile)} {
+		reply := errorReply("1.0.0", err)
+		for _, text := range []string{reply.Msg, reply.Details} {
+			if strings.ContainsAny(text, hostile[:1]+"\u009b\u202e") {
+				t.Errorf("%q", text)
+			}
+		}
+		if !strings.Contains(reply.Msg, `\x1b[2J\u009b31m\u202egnp.exe`) {
+			t.Errorf("%q", reply.Msg)
+		}
 	}
 }

@@ -176,13 +176,13 @@ func (s *Server) takeBack(name string, body []byte, undo method) {
 	}
 }
 
-// sentence is an error as the engine shows it, on one line.
+// sentence is an error as the engine shows it: on one line, with nothing hidden in it.
 func sentence(err error) string {
 	var known *heddle.Error
 	if errors.As(err, &known) {
 		err = known
 	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	return heddle.Visible(strings.ReplaceAll(err.Error(), "\n", "; "), false)
 }
 
 // write answers. The protocol has no use for other states than 200: an error is

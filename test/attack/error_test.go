@@ -29,7 +29,7 @@ const (
 // learnt of a path it keeps for ten minutes.
 var (
 	narrow4, narrow6 = netip.MustParseAddr("203.0.113.21"), netip.MustParseAddr("2001:db8:f::21")
-	pieced4          = netip.MustParseAddr("203.0.113.22")
+	pieced4, pieced6 = netip.MustParseAddr("203.0.113.22"), netip.MustParseAddr("2001:db8:f::22")
 	ended4, ended6   = netip.MustParseAddr("203.0.113.23"), netip.MustParseAddr("2001:db8:f::23")
 )
 
@@ -63,17 +63,22 @@ func errorAttacks() []attack {
 		}
 		return heads
 	}
-	whole := toHost(world.Host4, pieced4, tooBig4)
+	whole4, whole6 := toHost(world.Host4, pieced4, tooBig4), toHost(world.Host6, pieced6, tooBig6)
+	detour := func(piece bool) func(s *scene) [][]byte {
+		return func(s *scene) [][]byte {
+			e := ether(s.attacker.Endpoint.MAC, s.gateway(), ip6)
+			return [][]byte{icmpError(e, s.attacker.V6(), world.Host6, closed6, routedQuote(world.Host6, s.attacker.V6(), ended6, hostPort, piece))}
+		}
+	}
 	all := []attack{
 		{name: "the host's path MTU", watch: narrows(narrow4, "mtu 552"), frames: toHost(world.Host4, narrow4, tooBig4)},
 		{name: "the host's path MTU over IPv6", watch: narrows(narrow6, "mtu 1280"), frames: toHost(world.Host6, narrow6, tooBig6)},
-		{name: "the host's path MTU, in fragments", counted: 1, watch: narrows(pieced4, "mtu 552"), frames: func(s *scene) [][]byte { return pieces(whole(s)[0]) }},
+		{name: "the host's path MTU, in fragments", counted: 1, watch: narrows(pieced4, "mtu 552"), frames: func(s *scene) [][]byte { return pieces(whole4(s)[0]) }},
+		{name: "the host's path MTU over IPv6, in fragments", counted: 1, watch: narrows(pieced6, "mtu 1280"), frames: func(s *scene) [][]byte { return pieces(whole6(s)[0]) }},
 		{name: "an end of the host's connection", watch: ends(theHost, fixed(world.Host4), fixed(ended4), hostPort), frames: toHost(world.Host4, ended4, closed4)},
 		{name: "an end of the host's connection over IPv6", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: toHost(world.Host6, ended6, closed6)},
-		{name: "an end of the host's connection behind a routing header", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: func(s *scene) [][]byte {
-			e := ether(s.attacker.Endpoint.MAC, s.gateway(), ip6)
-			return [][]byte{icmpError(e, s.attacker.V6(), world.Host6, closed6, routedQuote(world.Host6, s.attacker.V6(), ended6, hostPort))}
-		}},
+		{name: "an end of the host's connection behind a routing header", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: detour(false)},
+		{name: "an end of the host's connection behind a routing header in a fragment", watch: ends(theHost, fixed(world.Host6), fixed(ended6), hostPort), frames: detour(true)},
 		{name: "all kinds of errors to the host", watch: told("ip4:icmp", errors4), frames: toHost(world.Host4, ended4, kinds(errors4)...)},
 		{name: "all kinds of IPv6 errors to the host", watch: told("ip6:ipv6-icmp", errors6), frames: toHost(world.Host6, ended6, kinds(errors6)...)},
 		{name: "an end of a neighbour's connection", watch: ends(theVictim, victim4, witness4, kinPort), frames: toKin(closed4, victim4, witness4)},
@@ -97,12 +102,16 @@ func quote(from, to netip.Addr, port uint16) []byte {
 }
 
 // routedQuote is such a packet on its way by segments, the last of which is its true
-// destination (RFC 8754, 2).
-func routedQuote(from, by, to netip.Addr, port uint16) []byte {
-	head := internet(from, by, layers.IPProtocolIPv6Routing)
+// destination (RFC 8754, 2); as a piece, which is the first and the last (RFC 6946), the
+// routing header stands behind the fragment's.
+func routedQuote(from, by, to netip.Addr, port uint16, piece bool) []byte {
+	next, parts := layers.IPProtocolIPv6Routing, []byte{}
+	if piece {
+		next, parts = layers.IPProtocolIPv6Fragment, []byte{byte(next), 0, 0, 0, 0, 0, 0, 7}
+	}
 	segments := append([]byte{byte(layers.IPProtocolUDP), 2, 4, 0, 0, 0, 0, 0}, to.AsSlice()...)
 	udp := quote(from, to, port)[40:]
-	return raw(head, gopacket.Payload(append(segments, udp...)))
+	return raw(internet(from, by, next), gopacket.Payload(slices.Concat(parts, segments, udp)))
 }
 
 // icmpError is an ICMP error with its first eight bytes, about what is quoted.

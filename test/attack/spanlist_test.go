@@ -235,7 +235,7 @@ func toSecond(s *spanScene) []byte {
 // pieces cuts an IP packet into two fragments, the inner headers in the second.
 func pieces(frame []byte) [][]byte {
 	head, id := frame[:14], []byte{0, 0, 0xbe, 0xef}
-	const first = 16 // of UDP and VXLAN
+	const first = 16 // of UDP and VXLAN, or of ICMP and what it quotes
 	var all [][]byte
 	if frame[14]>>4 == 4 {
 		ip, body := frame[14:34], frame[34:]
@@ -255,7 +255,7 @@ func pieces(frame []byte) [][]byte {
 		h := append([]byte{}, ip...)
 		binary.BigEndian.PutUint16(h[4:], uint16(8+len(part)))
 		h[6] = byte(layers.IPProtocolIPv6Fragment)
-		fragment := []byte{byte(layers.IPProtocolUDP), 0, 0, []byte{1, first}[i]} // RFC 8200, 4.5
+		fragment := []byte{ip[6], 0, 0, []byte{1, first}[i]} // RFC 8200, 4.5
 		all = append(all, append(append(append(append(append([]byte{}, head...), h...), fragment...), id...), part...))
 	}
 	return all

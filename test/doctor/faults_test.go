@@ -92,6 +92,7 @@ var faults = []fault{
 	{id: "clock", plant: "touch -d tomorrow STATE/heddle.db", repair: "touch STATE/heddle.db"},
 	{id: "agent-alone", during: func(t *testing.T) func() { return standIn(t, "heddled") }},
 	{id: "agent-parts", plant: "mv STATE STATE.away", repair: "mv STATE.away STATE"},
+	{id: "agent-late", others: "agent-parts audit drift", plant: slowNft, repair: "rm RUN/nft.stuck; umount -l NFTPROG"},
 	{id: "agent-files", plant: "prlimit --pid PID --nofile=300:20000", repair: "prlimit --pid PID --nofile=20000:20000"},
 	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
 	{id: "drift", plant: "ip -n web link set eth0 mtu 1400", repair: "ip -n web link set eth0 mtu 1500"},
@@ -103,6 +104,17 @@ var faults = []fault{
 	{id: "docker-driver", during: func(t *testing.T) func() { return standIn(t, "dockerd") }, plant: "mv /run/docker/plugins/heddle.sock RUN/docker.away", repair: "mv RUN/docker.away /run/docker/plugins/heddle.sock"},
 	{id: "route-protocol", plant: "mkdir -p /etc/iproute2; echo '104 other' >>/etc/iproute2/rt_protos", repair: "sed -i '/^104 other/d' /etc/iproute2/rt_protos"},
 }
+
+// slowNft has the agent wait for nft, which does not come to an end while a file is
+// there, and gives it something to repair. All others find the program as it was.
+const slowNft = `cp NFTPROG RUN/nft.real; touch RUN/nft.stuck
+cat >RUN/nft.slow <<'EOF'
+#!/bin/sh
+case "$(readlink /proc/$(cut -d' ' -f4 /proc/$$/stat)/exe)" in */heddled) while [ -e RUN/nft.stuck ]; do sleep 0.1; done;; esac
+exec RUN/nft.real "$@"
+EOF
+chmod +x RUN/nft.slow; mount --bind RUN/nft.slow NFTPROG
+RUN/nft.real flush chain inet heddle guard-tunnel`
 
 func conflist(keys string) string {
 	return fmt.Sprintf(`echo '{"cniVersion":"1.0.0","name":"n","plugins":[{"type":"heddle-cni",%s}]}' >/etc/cni/net.d/10-heddle.conflist`, keys)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/forge"
 )
 
 // TestOverlayFaults plants what is wrong with a host of a cluster.
@@ -37,6 +38,11 @@ func TestOverlayFaults(t *testing.T) {
 		{id: "underlay-input", plant: "nft 'add table inet strict; add chain inet strict in { type filter hook input priority 0; }; add rule inet strict in udp dport 4789 drop'", repair: "nft delete table inet strict"},
 		{id: "cluster-clock", during: s.certificate(time.Hour, 1000*time.Hour)},
 		{id: "cluster-certificate", during: s.certificate(-1000*time.Hour, 48*time.Hour)},
+		{id: "cluster-records", during: func(t *testing.T) func() {
+			forger := forge.In(t, filepath.Join(s.state(), "cluster"))
+			must(t, forger.Write(forge.Text("/heddle/networks/evil", `{"id":"00000000000000e1","name":"evil","mode":"overlay","subnets":["8.8.8.0/24"],"gateways":["8.8.8.1"],"shared":true}`)))
+			return func() { s.heddle(t, "network delete evil") } // as the check says
+		}},
 		{id: "store-reach", plant: "cp STATE/cluster/endpoints STATE/kept; echo https://127.0.0.1:1 >>STATE/cluster/endpoints", repair: "mv STATE/kept STATE/cluster/endpoints"},
 	} {
 		t.Run(f.id, func(t *testing.T) { f.play(t, s) })

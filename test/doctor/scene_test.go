@@ -16,9 +16,13 @@ import (
 
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/forge"
 )
 
-func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+func TestMain(m *testing.M) {
+	forge.Dispatch(os.Args[1:])
+	os.Exit(cell.Main(m))
+}
 
 // scene is a host: an uplink, a second NIC, an /etc of its own, an agent with a
 // network in each mode and endpoints.

@@ -155,6 +155,16 @@ func As(t testing.TB, h *lab.Host) *Forger {
 	return start(t, cmd)
 }
 
+// In starts a forger in this namespace, with the keys in a host's folder.
+func In(t testing.TB, dir string) *Forger {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, exec.Command(self, word, dir))
+}
+
 func start(t testing.TB, cmd *exec.Cmd) *Forger {
 	t.Helper()
 	in, err := cmd.StdinPipe()
