@@ -86,11 +86,15 @@ func (f folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// remove takes files away; those that are not there are gone already.
+// remove takes files away, and what was left of them by a write that was cut off;
+// those that are not there are gone already.
 func (f folder) remove(names ...string) error {
 	var errs []error
 	for _, name := range names {
-		errs = append(errs, os.RemoveAll(f.path(name)))
+		left, _ := filepath.Glob(f.path("." + name + "-*")) // see put
+		for _, path := range append(left, f.path(name)) {
+			errs = append(errs, os.RemoveAll(path))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -21,7 +21,10 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if n.record.Member {
-		if err := n.renew(ctx); err != nil { // before anybody sees them
+		err := n.renew(ctx) // before anybody sees them
+		if errors.Is(err, heddle.AuthorityAway.Sentinel()) {
+			n.log.Warn("certificate not renewed", "error", err) // containers need the agent all the same
+		} else if err != nil {
 			return err
 		}
 		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
@@ -45,6 +48,7 @@ func (n *Node) start(ctx context.Context) error {
 	ctx, n.stop = context.WithCancel(context.Background())
 	n.done.Go(func() { n.followMembers(ctx) })
 	n.done.Go(func() { n.followNaming(ctx) })
+	n.done.Go(func() { n.followWithdrawal(ctx) })
 	n.done.Go(func() { n.patrol(ctx) })
 	return nil
 }
