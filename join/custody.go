@@ -145,13 +145,23 @@ func (o *Operator) askKeepers(ctx context.Context, q authorityRequest) (Authorit
 		calls.Go(func() {
 			err := o.ask(ctx, h, q, &a.Keepers[i])
 			a.Keepers[i].Host = h.name
-			if err != nil {
-				a.Keepers[i].Problem = err.Error()
-			}
+			a.Keepers[i].Problem = problem(err)
 		})
 	}
 	calls.Wait()
 	return a, nil
+}
+
+// problem is an error without what could be done about it, which is for others to say.
+func problem(err error) string {
+	var ours *heddle.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &ours):
+		return ours.Sentence()
+	}
+	return err.Error()
 }
 
 // ask calls a keeper's door at the address that its member of the store has, which

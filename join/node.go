@@ -67,7 +67,8 @@ type Node struct {
 	host atomic.Pointer[pair]
 	// refused is why the store does not take the host's certificate, if so.
 	refused atomic.Pointer[error]
-	// withdrawn is the withdrawal of the authority's key as last known; nil: none.
+	// withdrawn is the withdrawal of the authority's key as last known, without a time
+	// if there is none; nil: the store has not answered yet.
 	withdrawn atomic.Pointer[withdrawal]
 	stop      context.CancelFunc
 	done      sync.WaitGroup

@@ -114,7 +114,9 @@ func (n *Node) holding() Holding {
 
 // Custody is where the authority's key is, as far as a host knows without asking.
 type Custody struct {
-	// Withdrawn is when it was withdrawn from the hosts; zero: it was not.
+	// Known says that the store has answered, Withdrawn when the key was taken off the
+	// hosts; zero: it was not.
+	Known     bool
 	Withdrawn time.Time
 	// Keeper says that this host keeps the store, Holding what it has.
 	Keeper  bool
@@ -129,7 +131,7 @@ type Custody struct {
 func (n *Node) Custody() Custody {
 	c := Custody{Holding: n.holding()}
 	if w := n.withdrawn.Load(); w != nil {
-		c.Withdrawn = w.At
+		c.Known, c.Withdrawn = true, w.At
 	}
 	certs := []*x509.Certificate{n.host.Load().cert}
 	n.mu.Lock()

@@ -107,7 +107,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, serving pair, err error) {
 	ca.cert = n.ca
 	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
-	if n.withdrawn.Load() != nil {
+	if w := n.withdrawn.Load(); w != nil && !w.At.IsZero() {
 		if serving.key, err = newKey(); err == nil {
 			q.Serving, err = request(serverName, serving.key)
 		}

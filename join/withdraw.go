@@ -61,10 +61,11 @@ func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
 	if err != nil {
 		return err
 	}
-	n.withdrawn.Store(w)
 	if w == nil {
+		n.withdrawn.Store(&withdrawal{})
 		return nil
 	}
+	n.withdrawn.Store(w)
 	return n.dropAuthorityKey()
 }
 
