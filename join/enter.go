@@ -167,7 +167,7 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	var got joinReply
-	err = n.knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got)
+	err = n.knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got, lendingTime)
 	if err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func (n *Node) join(ctx context.Context) error {
 }
 
 // knock calls a door that may not be open yet, since hosts start together; and waits
-// for an operator to lend the authority's key, if that is off the hosts.
-func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply) error {
+// for some time for an operator to lend the authority's key, if that is off the hosts.
+func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply, lending time.Duration) error {
 	began, told := time.Now(), false
 	for {
 		err := c.call(ctx, address, pathJoin, q, got)
@@ -200,10 +200,10 @@ func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRe
 		case errors.Is(err, heddle.StoreDown.Sentinel()):
 			patience = knocking
 		case errors.Is(err, heddle.AuthorityAway.Sentinel()):
-			patience, wait = lendingTime, lendingPause
+			patience, wait = lending, lendingPause
 			if !told {
 				told = true
-				n.log.Warn("not let in yet: asked again until the time is over", "time", patience, "every", wait, "error", err)
+				n.log.Warn("not let in yet: asked again for a while", "every", wait, "for", patience, "error", err)
 			}
 		}
 		if time.Since(began) >= patience {

@@ -196,7 +196,15 @@ func (h *hosts) nobodySigns(token string) {
 		}
 		return errors.Is(err, heddle.AuthorityAway.Sentinel())
 	})
+	secret := must(parseToken(token))
 	n := h.nodes[4]
+	began := time.Now() // and is told so in the end
+	err := n.knock(h.ctx(), doorCaller{pin: secret.pin, now: time.Now}, "127.0.0.1:9478", joinRequest{Secret: secret.secret[:], guest: guest{"host9", "0123456789abcdef"},
+		Underlay: o.Underlay, Request: must(request("host9@0123456789abcdef", must(newKey()))), Clock: time.Now()}, &joinReply{}, time.Second)
+	wantCode(h.T, err, heddle.AuthorityAway, "lend")
+	if took := time.Since(began); took < time.Second || took > time.Minute {
+		h.Errorf("it has waited for %s", took)
+	}
 	csr := must(request(n.me.String(), n.host.Load().key))
 	var got renewReply
 	wantCode(h.T, n.callDoors(h.ctx(), pathRenew, renewRequest{csr, time.Now()}, &got), heddle.AuthorityAway)
