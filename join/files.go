@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -90,11 +91,14 @@ func (f folder) sync() error {
 // those that are not there are gone already.
 func (f folder) remove(names ...string) error {
 	var errs []error
+	there, _ := os.ReadDir(string(f)) // there may be no folder
 	for _, name := range names {
-		left, _ := filepath.Glob(f.path("." + name + "-*")) // see put
-		for _, path := range append(left, f.path(name)) {
-			errs = append(errs, os.RemoveAll(path))
+		for _, e := range there {
+			if strings.HasPrefix(e.Name(), "."+name+"-") { // see put
+				errs = append(errs, os.Remove(f.path(e.Name())))
+			}
 		}
+		errs = append(errs, os.RemoveAll(f.path(name)))
 	}
 	return errors.Join(errs...)
 }
