@@ -78,14 +78,14 @@ func TestWithdrawal(t *testing.T) {
 	if err := os.WriteFile(h.nodes[2].dir.path("."+fileAuthorityKey+"-1"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it can be called again
-		if got := custody(must(o.WithdrawAuthority(h.ctx(), key))); got != "host1=none host2=none host3=?" {
-			t.Fatal(got)
-		}
-	}
+	withdraw := func(o *Operator) (Authority, error) { return o.WithdrawAuthority(h.ctx(), key) }
+	lend := func(o *Operator) (Authority, error) { return o.LendAuthority(h.ctx(), key, time.Hour) }
+	look := func(o *Operator) (Authority, error) { return o.Authority(h.ctx()) }
+	h.until("host1=none host2=none host3=?", withdraw)
+	h.until("host1=none host2=none host3=?", withdraw) // it can be called again
 	h.nowhere(1, 2)
 	h.start(3, nil)
-	h.await("the keeper that was away to delete the key", func() bool { return custody(must(o.Authority(h.ctx()))) == "host1=none host2=none host3=none" })
+	h.until("host1=none host2=none host3=none", look) // which was away
 	h.nowhere(3)
 	_, err := o.ExportAuthority()
 	wantCode(t, err, heddle.AuthorityAway)
@@ -106,16 +106,18 @@ func TestWithdrawal(t *testing.T) {
 	o = must(h.nodes[1].Operator(h.ctx(), nil))
 	_, err = o.LendAuthority(h.ctx(), forged, time.Hour)
 	wantCode(t, err, heddle.BadArgument, "does not fit")
-	var got Holding
 	c := doorCaller{pin: fingerprint(o.node.ca), host: o.cert, now: time.Now}
-	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathAuthority, authorityRequest{Key: forged, Seconds: 60, Clock: time.Now()}, &got), heddle.BadArgument, "does not fit")
-	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathAuthority, authorityRequest{Key: key, Clock: time.Now()}, &got), heddle.AuthorityAway)
+	for q, code := range map[*authorityRequest]heddle.Code{{Key: forged, Seconds: 60}: heddle.BadArgument, {Key: key}: heddle.AuthorityAway} {
+		h.await("the door to refuse a key", func() bool {
+			q.Clock = time.Now()
+			return errors.Is(c.call(h.ctx(), "127.0.0.1:9478", pathAuthority, q, &Holding{}), code.Sentinel())
+		})
+	}
+	h.nowhere(1)
 	_, err = o.LendAuthority(h.ctx(), key, 25*time.Hour)
 	wantCode(t, err, heddle.BadArgument, "--for")
 
-	if got := custody(must(o.LendAuthority(h.ctx(), key, time.Hour))); got != "host1=lent host2=lent host3=lent" {
-		t.Fatal(got)
-	}
+	h.until("host1=lent host2=lent host3=lent", lend)
 	_, err = o.ExportAuthority()
 	wantCode(t, err, heddle.AuthorityAway)
 	h.join(5, token)
@@ -126,15 +128,17 @@ func TestWithdrawal(t *testing.T) {
 	h.await("five voters after the restart", func() bool { return h.voters(5) == 5 })
 	h.nobodySigns(token) // a loan does not outlive the agent
 
-	o = must(h.nodes[1].Operator(h.ctx(), nil))
 	none := "host1=none host2=none host3=none host4=none host5=none"
-	h.await("all doors", func() bool { return custody(must(o.Authority(h.ctx()))) == none })
-	must(o.LendAuthority(h.ctx(), key, time.Hour))
+	h.until(none, look)
+	h.until(strings.ReplaceAll(none, "none", "lent"), lend)
 	if _, err := h.nodes[4].signer(); err != nil {
 		t.Error(err)
 	}
-	must(o.LendAuthority(h.ctx(), key, time.Second)) // the last word counts
-	h.await("the loan to end", func() bool { return custody(must(o.Authority(h.ctx()))) == none })
+	h.await("a loan of a second, which is the last word", func() bool {
+		_, err := must(h.nodes[1].Operator(h.ctx(), nil)).LendAuthority(h.ctx(), key, time.Second)
+		return err == nil
+	})
+	h.until(none, look)
 	h.await("the key to be forgotten", func() bool {
 		n := h.nodes[1]
 		n.mu.Lock()
@@ -143,12 +147,11 @@ func TestWithdrawal(t *testing.T) {
 	})
 	h.nobodySigns(token)
 
+	o = must(h.nodes[1].Operator(h.ctx(), nil))
 	_, err = o.ReturnAuthority(h.ctx(), forged)
 	wantCode(t, err, heddle.BadArgument, "does not fit")
 	for range 2 {
-		if got := custody(must(o.ReturnAuthority(h.ctx(), key))); got != strings.ReplaceAll(none, "none", "disk") {
-			t.Fatal(got)
-		}
+		h.until(strings.ReplaceAll(none, "none", "disk"), func(o *Operator) (Authority, error) { return o.ReturnAuthority(h.ctx(), key) })
 	}
 	h.restart(1, 2, 3, 4, 5)
 	h.join(6, token)
@@ -158,6 +161,19 @@ func TestWithdrawal(t *testing.T) {
 			t.Errorf("host%d has another key: %v", i, err)
 		}
 	}
+}
+
+// until has an operator on the first host act, again while the store does not answer,
+// until the keepers have what they should.
+func (h *hosts) until(want string, act func(*Operator) (Authority, error)) {
+	h.Helper()
+	h.await("the authority's key: "+want, func() bool {
+		a, err := act(must(h.nodes[1].Operator(h.ctx(), nil)))
+		if err != nil && !errors.Is(err, heddle.StoreDown.Sentinel()) {
+			h.Fatal(err)
+		}
+		return err == nil && custody(a) == want
+	})
 }
 
 // nowhere looks for the authority's key in hosts' folders.
@@ -207,7 +223,9 @@ func (h *hosts) nobodySigns(token string) {
 	}
 	csr := must(request(n.me.String(), n.host.Load().key))
 	var got renewReply
-	wantCode(h.T, n.callDoors(h.ctx(), pathRenew, renewRequest{csr, time.Now()}, &got), heddle.AuthorityAway)
+	h.await("a host to be told that its certificate is not renewed", func() bool {
+		return errors.Is(n.callDoors(h.ctx(), pathRenew, renewRequest{csr, time.Now()}, &got), heddle.AuthorityAway.Sentinel())
+	})
 	for i, n := range h.nodes {
 		if _, err := n.signer(); err == nil {
 			h.Errorf("host%d signs", i)
