@@ -21,11 +21,10 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if n.record.Member {
-		err := n.renew(ctx) // before anybody sees them
-		if errors.Is(err, heddle.AuthorityAway.Sentinel()) {
-			n.log.Warn("certificate not renewed", "error", err) // containers need the agent all the same
-		} else if err != nil {
-			return err
+		if !n.record.KeyAway { // else others are asked, later
+			if err := n.renew(ctx); err != nil { // before anybody sees them
+				return err
+			}
 		}
 		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
 			return err

@@ -163,6 +163,38 @@ func TestWithdrawal(t *testing.T) {
 	}
 }
 
+// TestEndedWithoutKey: a keeper whose certificates have ended while the key was off the
+// hosts starts, and has new ones when the key is put back by hand.
+func TestEndedWithoutKey(t *testing.T) {
+	h := newHosts(t)
+	h.start(1, nil)
+	h.alive(1)
+	key := must(must(h.nodes[1].Operator(h.ctx(), nil)).ExportAuthority())
+	h.until("host1=none", func(o *Operator) (Authority, error) { return o.WithdrawAuthority(h.ctx(), key) })
+	h.stop(1)
+	late := func(o *Options) { o.Now = func() time.Time { return time.Now().Add(hostLife + time.Hour) } }
+	n := h.start(1, late)
+	if c := n.Custody(); !c.Due || c.Ends.After(n.opt.Now()) || !c.Keeper {
+		t.Errorf("%+v", c)
+	}
+	if err := n.renew(h.ctx()); err == nil {
+		t.Error("it has renewed them without the key")
+	}
+	h.stop(1)
+	record := must(n.dir.read(fileRecord))
+	without := strings.Replace(string(record), "\"keyAway\": true", "\"keyAway\": false", 1)
+	if without == string(record) {
+		t.Fatalf("no mark in %s", record)
+	}
+	if err := errors.Join(n.dir.write(fileAuthorityKey, key), n.dir.write(fileRecord, []byte(without))); err != nil {
+		t.Fatal(err)
+	}
+	n = h.start(1, late)
+	if c := n.Custody(); c.Due || c.Ends.Before(n.opt.Now()) {
+		t.Errorf("%+v", c)
+	}
+}
+
 // until has an operator on the first host act, again while the store does not answer,
 // until the keepers have what they should.
 func (h *hosts) until(want string, act func(*Operator) (Authority, error)) {
