@@ -73,6 +73,7 @@ const (
 	HostAlive       Code = "HDL-8013"
 	OtherKey        Code = "HDL-8014"
 	OpenSecret      Code = "HDL-8015"
+	AuthorityAway   Code = "HDL-8016"
 	OutsideRanges   Code = "HDL-8017"
 )
 
@@ -146,5 +147,6 @@ var explanations = map[Code]Explanation{
 	HostAlive:       {Conflict, "host is alive", "The host is connected to the store: to give its blocks to others would take addresses from containers that run.", "Detach its endpoints and stop its agent first; --force removes it all the same."},
 	OtherKey:        {Conflict, "another key", "A host of that name and ID is in the cluster, and has another key. A host is its key from its first join on: no token and no certificate gives its name to another one.", "If it is that host, and its state folder was lost: have an operator remove it ('heddle host remove NAME'), move the state folder away, and join again."},
 	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet. 'heddle host token --out FILE' makes a new token in a file of its own."},
+	AuthorityAway:   {Failed, "authority's key off the hosts", "An operator withdrew the authority's key, so that no host of the cluster can sign certificates: no host joins, none becomes a keeper of the store, and no certificate is renewed, until the key is lent.", "An operator lends it for a while: 'heddle host authority lend FILE'. 'heddle host authority' shows who has it."},
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
 }

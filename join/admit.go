@@ -59,11 +59,11 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
-	k, err := n.memberKeys()
+	ca, err := n.signer()
 	if err != nil {
 		return nil, err
 	}
-	cert, err := k.authority.sign(q.guest.String(), public, nil, n.opt.Now(), hostLife)
+	cert, err := ca.sign(q.guest.String(), public, nil, n.opt.Now(), hostLife)
 	if err != nil {
 		return nil, err
 	}

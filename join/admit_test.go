@@ -204,7 +204,7 @@ func TestExpired(t *testing.T) {
 	if door.keys.serving.cert.NotAfter.Before(time.Now().Add(hostLife + time.Hour)) {
 		t.Error("the host that keeps the store has not renewed its own certificate")
 	}
-	c := doorCaller{fingerprint(n.ca), *n.host.Load(), func() time.Time { return time.Now().Add(hostLife) }}
+	c := doorCaller{pin: fingerprint(n.ca), host: *n.host.Load(), now: func() time.Time { return time.Now().Add(hostLife) }}
 	csr := must(request(n.record.guest.String(), n.host.Load().key))
 	err := c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &renewReply{})
 	wantCode(t, err, heddle.StoreRefused, "has expired", "clock of host1", "that of the other host")

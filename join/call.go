@@ -22,6 +22,9 @@ type doorCaller struct {
 	// host is the caller's certificate; without a key there is none.
 	host pair
 	now  func() time.Time
+	// named demands that the door's certificate has the address that is called: a
+	// certificate of a host that kept the store once serves nowhere else.
+	named bool
 }
 
 // doorAddress completes an address with the door's port.
@@ -93,6 +96,9 @@ func (c doorCaller) verify(address string, chain []*x509.Certificate) error {
 	}
 	for _, ca := range chain[1:] {
 		if fingerprint(ca) == c.pin && verify(ca, chain[0], x509.ExtKeyUsageServerAuth) == nil {
+			if host, _, _ := net.SplitHostPort(address); c.named && chain[0].VerifyHostname(host) != nil {
+				return notADoor(address, "its certificate is of another address")
+			}
 			return checkDates(chain[0], c.now(), "this host", time.Time{})
 		}
 	}

@@ -22,6 +22,8 @@ const (
 	pathJoin   = "/v1/join"
 	pathRenew  = "/v1/renew"
 	pathMember = "/v1/member"
+	// pathAuthority is the operator's.
+	pathAuthority = "/v1/authority"
 )
 
 const (
@@ -47,6 +49,7 @@ func (n *Node) openDoor() (*door, error) {
 	mux.HandleFunc("POST "+pathJoin, answer(room, n.answerJoin))
 	mux.HandleFunc("POST "+pathRenew, answer(room, n.answerRenew))
 	mux.HandleFunc("POST "+pathMember, answer(room, n.answerMember))
+	mux.HandleFunc("POST "+pathAuthority, answer(room, n.answerAuthority))
 	d := &door{http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: doorTime + 10*time.Second, IdleTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10, ErrorLog: log.New(io.Discard, "", 0)}}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, Time: n.opt.Now,

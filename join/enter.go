@@ -17,6 +17,13 @@ import (
 // knocking is how long a host that joins waits for a door to open.
 const knocking = 5 * time.Second
 
+// lendingTime is how long a host that joins waits for an operator to lend the
+// authority's key, lendingPause is between two of its calls.
+const (
+	lendingTime  = time.Minute
+	lendingPause = 2 * time.Second
+)
+
 // id returns the host's ID, made with the folder.
 func (n *Node) id() (string, error) {
 	if text, err := os.ReadFile(n.dir.path(fileID)); err == nil {
@@ -82,7 +89,11 @@ func (n *Node) found(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.keepKeys(ca, operator); err != nil {
+	serving, err := ca.issue(serverName, n.opt.Underlay, now, hostLife)
+	if err != nil {
+		return err
+	}
+	if err := n.keepKeys(ca, operator, serving); err != nil {
 		return err
 	}
 	r := record{guest: g, Underlay: n.opt.Underlay, Founder: true, Member: true, Initial: map[string]string{g.Name: peerURL(n.opt.Underlay)}}
@@ -90,17 +101,9 @@ func (n *Node) found(context.Context) error {
 	return n.settle(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
 }
 
-// keepKeys writes what a member of the store has.
-func (n *Node) keepKeys(ca authority, operator pair) error {
-	serving, err := ca.issue(serverName, n.opt.Underlay, n.opt.Now(), hostLife)
-	if err != nil {
-		return err
-	}
+// keepKeys writes what a member of the store has; the authority may be without its key.
+func (n *Node) keepKeys(ca authority, operator, serving pair) error {
 	credential, err := bundle(ca.cert, operator)
-	if err != nil {
-		return err
-	}
-	caKey, err := keyPEM(ca.key)
 	if err != nil {
 		return err
 	}
@@ -108,8 +111,24 @@ func (n *Node) keepKeys(ca authority, operator pair) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(n.dir.remove(dirData), n.dir.write(fileAuthorityKey, caKey), n.dir.write(fileOperator, credential),
+	if err := n.dir.remove(dirData, fileAuthorityKey); err != nil {
+		return err
+	}
+	if ca.key != nil {
+		if err := n.keepAuthorityKey(ca.key); err != nil {
+			return err
+		}
+	}
+	return errors.Join(n.dir.write(fileOperator, credential),
 		n.dir.write(fileServerKey, servingKey), n.dir.write(fileServer, certPEM(serving.cert)))
+}
+
+func (n *Node) keepAuthorityKey(key *ecdsa.PrivateKey) error {
+	text, err := keyPEM(key)
+	if err == nil {
+		err = n.dir.write(fileAuthorityKey, text)
+	}
+	return err
 }
 
 // settle writes what a host has got when it entered a cluster, the record last.
@@ -148,7 +167,7 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	var got joinReply
-	err = knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got)
+	err = n.knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got, lendingTime)
 	if err != nil {
 		return err
 	}
@@ -170,17 +189,30 @@ func (n *Node) join(ctx context.Context) error {
 	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, cert, got.Endpoints)
 }
 
-// knock calls a door that may not be open yet, since hosts start together.
-func knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply) error {
-	for end := time.Now().Add(knocking); ; {
+// knock calls a door that may not be open yet, since hosts start together; and waits
+// for some time for an operator to lend the authority's key, if that is off the hosts.
+func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply, lending time.Duration) error {
+	began, told := time.Now(), false
+	for {
 		err := c.call(ctx, address, pathJoin, q, got)
-		if !errors.Is(err, heddle.StoreDown.Sentinel()) || time.Now().After(end) {
+		patience, wait := time.Duration(0), 200*time.Millisecond
+		switch {
+		case errors.Is(err, heddle.StoreDown.Sentinel()):
+			patience = knocking
+		case errors.Is(err, heddle.AuthorityAway.Sentinel()):
+			patience, wait = lending, lendingPause
+			if !told {
+				told = true
+				n.log.Warn("not let in yet: asked again for a while", "every", wait, "for", patience, "error", err)
+			}
+		}
+		if time.Since(began) >= patience {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(wait):
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -86,10 +87,17 @@ func (f folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// remove takes files away; those that are not there are gone already.
+// remove takes files away, and what was left of them by a write that was cut off;
+// those that are not there are gone already.
 func (f folder) remove(names ...string) error {
 	var errs []error
+	there, _ := os.ReadDir(string(f)) // there may be no folder
 	for _, name := range names {
+		for _, e := range there {
+			if strings.HasPrefix(e.Name(), "."+name+"-") { // see put
+				errs = append(errs, os.Remove(f.path(e.Name())))
+			}
+		}
 		errs = append(errs, os.RemoveAll(f.path(name)))
 	}
 	return errors.Join(errs...)

@@ -8,7 +8,8 @@
 //
 // These keys are below KeysPrefix: only the operator may write them, and read them,
 // but for a host those of its own name. All hosts may read MembersKey, which lists
-// those that keep the store now, and the copies of admissions below AdmittedPrefix.
+// those that keep the store now, the copies of admissions below AdmittedPrefix, and
+// WithdrawnKey, which says that the authority's key is off the hosts.
 package join
 
 import (
@@ -35,6 +36,8 @@ const (
 	MembersKey = "/heddle/members"
 	// AdmittedPrefix is where all hosts may read who was let in.
 	AdmittedPrefix = "/heddle/admitted/"
+	// WithdrawnKey is there while the authority's key is off the hosts' disks.
+	WithdrawnKey = "/heddle/withdrawn"
 
 	tokensPrefix = KeysPrefix + "tokens/"
 	hostsPrefix  = KeysPrefix + "hosts/"

@@ -59,11 +59,11 @@ func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certific
 	if own, err := keyPrint(c.PublicKey); err != nil || key != own {
 		return nil, otherKey(g)
 	}
-	k, err := n.memberKeys()
+	ca, err := n.signer()
 	if err != nil {
 		return nil, err
 	}
-	cert, err := k.authority.sign(g.String(), public, nil, n.opt.Now(), hostLife)
+	cert, err := ca.sign(g.String(), public, nil, n.opt.Now(), hostLife)
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,17 @@ import (
 type memberRequest struct {
 	Underlay []netip.Addr `json:"underlay"`
 	Clock    time.Time    `json:"clock"`
+	// Serving is a PKCS #10 request for the certificate that it will serve with, while
+	// the authority's key is off the hosts: else it signs that by itself.
+	Serving []byte `json:"serving,omitempty"`
 }
 
 // memberReply has keys in PEM, and the members that the new one shall start with.
 type memberReply struct {
-	AuthorityKey []byte `json:"authorityKey"`
-	Operator     []byte `json:"operator"`
+	AuthorityKey []byte `json:"authorityKey,omitempty"`
+	// Serving is the certificate asked for, in DER.
+	Serving  []byte `json:"serving,omitempty"`
+	Operator []byte `json:"operator"`
 	// Initial are the members' peer URLs by name.
 	Initial map[string]string `json:"initial"`
 }
@@ -50,6 +55,10 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	if err := r.move(ctx, g, q.Underlay); err != nil {
 		return nil, err
 	}
+	reply, err := n.outfit(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
 	own := peerURL(q.Underlay)
 	n.learning.Lock()
 	members, err := r.learn(ctx, g, own)
@@ -57,20 +66,51 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	if err != nil {
 		return nil, err
 	}
+	reply.Initial = initial(members, g.Name, own)
+	n.log.Info("host becomes a member of the store", "host", g.Name)
+	return reply, nil
+}
+
+// outfit is what a new member gets. The authority's key is handed on from disk to disk
+// only: neither while it is withdrawn, nor what is lent.
+func (n *Node) outfit(ctx context.Context, r roster, q memberRequest) (reply memberReply, err error) {
 	k, err := n.memberKeys()
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
-	key, err := keyPEM(k.authority.key)
+	if reply.Operator, err = bundle(n.ca, k.operator); err != nil {
+		return reply, err
+	}
+	away, err := withdrawnNow(ctx, r.store)
+	if err != nil {
+		return reply, err
+	}
+	if away == nil && k.authority.key != nil {
+		reply.AuthorityKey, err = keyPEM(k.authority.key)
+		return reply, err
+	}
+	if away == nil || len(q.Serving) == 0 { // it asks again, when it knows
+		return reply, keyAway()
+	}
+	reply.Serving, err = n.certifyServing(q)
+	return reply, err
+}
+
+// certifyServing signs the certificate that a new member serves with.
+func (n *Node) certifyServing(q memberRequest) ([]byte, error) {
+	public, err := requested(q.Serving, serverName)
 	if err != nil {
 		return nil, err
 	}
-	operator, err := bundle(n.ca, k.operator)
+	ca, err := n.signer()
 	if err != nil {
 		return nil, err
 	}
-	n.log.Info("host becomes a member of the store", "host", g.Name)
-	return memberReply{key, operator, initial(members, g.Name, own)}, nil
+	cert, err := ca.sign(serverName, public, q.Underlay, n.opt.Now(), hostLife)
+	if err != nil {
+		return nil, err
+	}
+	return cert.Raw, nil
 }
 
 // move records where a host is now: not where another one keeps the store.

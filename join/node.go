@@ -53,6 +53,8 @@ type record struct {
 	Initial map[string]string `json:"initial,omitempty"`
 	// Forced says that it dropped the other members when it was last started.
 	Forced bool `json:"forced,omitempty"`
+	// KeyAway says that it keeps the store without the authority's key.
+	KeyAway bool `json:"keyAway,omitempty"`
 }
 
 // Node is a host of a cluster with an embedded store.
@@ -65,8 +67,11 @@ type Node struct {
 	host atomic.Pointer[pair]
 	// refused is why the store does not take the host's certificate, if so.
 	refused atomic.Pointer[error]
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	// withdrawn is the withdrawal of the authority's key as last known, without a time
+	// if there is none; nil: the store has not answered yet.
+	withdrawn atomic.Pointer[withdrawal]
+	stop      context.CancelFunc
+	done      sync.WaitGroup
 
 	// turn is had by who changes whether the host keeps the store; it is taken
 	// before mu.
@@ -88,7 +93,9 @@ type Node struct {
 
 // keys are what a member of the store has beside a host's own.
 type keys struct {
+	// authority is without its key while that is off the hosts' disks; it may be lent.
 	authority authority
+	lent      loan
 	operator  pair
 	// serving is its own certificate as a server.
 	serving pair

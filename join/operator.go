@@ -25,6 +25,8 @@ const (
 type Operator struct {
 	roster
 	node *Node
+	// cert is the operator's; own says that its connection is not the node's.
+	cert pair
 	own  bool
 }
 
@@ -33,7 +35,14 @@ type Operator struct {
 func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, error) {
 	if len(credential) == 0 {
 		r, err := n.roster(ctx)
-		return &Operator{r, n, false}, err
+		if err != nil {
+			return nil, err
+		}
+		k, err := n.memberKeys()
+		if err != nil {
+			return nil, err
+		}
+		return &Operator{r, n, k.operator, false}, nil
 	}
 	p, err := parsePair(credential)
 	if err == nil && verify(n.ca, p.cert, x509.ExtKeyUsageClientAuth) != nil {
@@ -48,7 +57,7 @@ func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, erro
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r, err := n.as(p, n.endpoints)
-	return &Operator{r, n, true}, err
+	return &Operator{r, n, p, true}, err
 }
 
 // Store is the record, with the operator's rights.

@@ -53,7 +53,7 @@ func (n *Node) load() error {
 	}
 	switch {
 	case err == nil && n.record.Member:
-		n.keys, err = n.loadKeys()
+		n.keys, err = n.loadKeys(n.record.KeyAway)
 	case err == nil: // it was cut off when it became a member, or when it was one no more
 		err = errors.Join(n.dropKeys(), n.dir.remove(dirData))
 	}
@@ -96,8 +96,15 @@ func (n *Node) loadPair(files ...string) (pair, error) {
 	return parsePair(texts...)
 }
 
-func (n *Node) loadKeys() (*keys, error) {
-	ca, err := n.loadPair(fileAuthority, fileAuthorityKey)
+// loadKeys reads what a member of the store has; away says that the authority's key is
+// not part of it, and it is removed if that was cut off.
+func (n *Node) loadKeys(away bool) (*keys, error) {
+	ca, err := pair{cert: n.ca}, error(nil)
+	if away {
+		err = n.dir.remove(fileAuthorityKey)
+	} else {
+		ca, err = n.loadPair(fileAuthority, fileAuthorityKey)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +113,7 @@ func (n *Node) loadKeys() (*keys, error) {
 		return nil, err
 	}
 	serving, err := n.loadPair(fileServer, fileServerKey)
-	return &keys{authority{ca}, operator, serving}, err
+	return &keys{authority: authority{ca}, operator: operator, serving: serving}, err
 }
 
 // save writes the record; the caller holds mu, or is alone.

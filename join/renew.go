@@ -15,13 +15,13 @@ import (
 // callDoors calls the doors of those that keep the store, in random order, until
 // one answers.
 func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
-	c := doorCaller{fingerprint(n.ca), *n.host.Load(), n.opt.Now}
+	c := doorCaller{pin: fingerprint(n.ca), host: *n.host.Load(), now: n.opt.Now}
 	doors := n.Doors()
 	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
 	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "no host is known that keeps the store"))
 	for _, addr := range doors {
 		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
-		if !errors.Is(err, heddle.StoreDown.Sentinel()) {
+		if !errors.Is(err, heddle.StoreDown.Sentinel()) && !errors.Is(err, heddle.AuthorityAway.Sentinel()) {
 			return err
 		}
 	}
@@ -35,22 +35,14 @@ func (n *Node) renew(ctx context.Context) error {
 	host, keys := *n.host.Load(), n.keys
 	n.mu.Unlock()
 	now := n.opt.Now()
+	var unserved error
 	if keys != nil && dueForRenewal(keys.serving.cert, now) {
-		cert, err := keys.authority.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, now, hostLife)
-		if err == nil {
-			err = n.dir.write(fileServer, certPEM(cert))
-		}
-		if err != nil {
-			return err
-		}
-		n.mu.Lock()
-		keys.serving.cert = cert
-		n.mu.Unlock()
+		unserved = n.renewServing(keys)
 	}
 	if !dueForRenewal(host.cert, now) {
-		return nil
+		return unserved
 	}
-	cert, err := n.renewed(ctx, host, keys)
+	cert, err := n.renewed(ctx, host)
 	if err == nil {
 		err = n.dir.write(fileHost, certPEM(cert))
 	}
@@ -59,14 +51,33 @@ func (n *Node) renew(ctx context.Context) error {
 	}
 	n.host.Store(&pair{cert, host.key})
 	n.log.Info("certificate renewed", "until", cert.NotAfter)
+	return unserved
+}
+
+// renewServing renews the certificate by which a keeper serves.
+func (n *Node) renewServing(keys *keys) error {
+	ca, err := n.signer()
+	if err != nil {
+		return err
+	}
+	cert, err := ca.sign(serverName, keys.serving.key.Public(), n.opt.Underlay, n.opt.Now(), hostLife)
+	if err == nil {
+		err = n.dir.write(fileServer, certPEM(cert))
+	}
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	keys.serving.cert = cert
 	return nil
 }
 
-// renewed has a new certificate signed: by the host itself if it keeps the store,
-// else through a door.
-func (n *Node) renewed(ctx context.Context, host pair, keys *keys) (*x509.Certificate, error) {
-	if keys != nil {
-		return keys.authority.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
+// renewed has a new certificate signed: by the host itself if it keeps the store and
+// has the authority's key, else through a door.
+func (n *Node) renewed(ctx context.Context, host pair) (*x509.Certificate, error) {
+	if ca, err := n.signer(); err == nil {
+		return ca.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
 	}
 	if err := checkDates(host.cert, n.opt.Now(), "this host", time.Time{}); err != nil {
 		return nil, err

@@ -21,8 +21,10 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if n.record.Member {
-		if err := n.renew(ctx); err != nil { // before anybody sees them
-			return err
+		if !n.record.KeyAway { // else others are asked, later
+			if err := n.renew(ctx); err != nil { // before anybody sees them
+				return err
+			}
 		}
 		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
 			return err
@@ -45,6 +47,7 @@ func (n *Node) start(ctx context.Context) error {
 	ctx, n.stop = context.WithCancel(context.Background())
 	n.done.Go(func() { n.followMembers(ctx) })
 	n.done.Go(func() { n.followNaming(ctx) })
+	n.done.Go(func() { n.followWithdrawal(ctx) })
 	n.done.Go(func() { n.patrol(ctx) })
 	return nil
 }

@@ -2,6 +2,8 @@ package join
 
 import (
 	"context"
+	"crypto/x509"
+	"fmt"
 	"slices"
 	"time"
 
@@ -71,12 +73,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	if member {
 		return nil
 	}
-	var got memberReply
-	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
-	if err := n.callDoors(ctx, pathMember, q, &got); err != nil {
-		return err
-	}
-	ca, err := parsePair(certPEM(n.ca), got.AuthorityKey)
+	got, ca, serving, err := n.askToKeep(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,12 +85,12 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	defer n.turn.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.keepKeys(authority{ca}, operator); err != nil {
+	if err := n.keepKeys(ca, operator, serving); err != nil {
 		return err
 	}
 	r := n.record
-	r.Member, r.Initial, r.Underlay = true, got.Initial, n.opt.Underlay
-	keys, err := n.loadKeys()
+	r.Member, r.Initial, r.Underlay, r.KeyAway = true, got.Initial, n.opt.Underlay, ca.key == nil
+	keys, err := n.loadKeys(r.KeyAway)
 	if err == nil {
 		err = n.save(r)
 	}
@@ -105,11 +102,37 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	return n.serve()
 }
 
+// askToKeep fetches what a member of the store needs: with the authority's key, by
+// which it certifies itself, or certified by a door while that key is off the hosts.
+func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, serving pair, err error) {
+	ca.cert = n.ca
+	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
+	if w := n.withdrawn.Load(); w != nil && !w.At.IsZero() {
+		if serving.key, err = newKey(); err == nil {
+			q.Serving, err = request(serverName, serving.key)
+		}
+		if err != nil {
+			return got, ca, serving, err
+		}
+	}
+	if err := n.callDoors(ctx, pathMember, q, &got); err != nil {
+		return got, ca, serving, err
+	}
+	if len(got.AuthorityKey) == 0 {
+		serving.cert, err = x509.ParseCertificate(got.Serving)
+		return got, ca, serving, err
+	}
+	if ca.key, err = authorityKey(n.ca, got.AuthorityKey); err == nil {
+		serving, err = ca.issue(serverName, n.opt.Underlay, n.opt.Now(), hostLife)
+	}
+	return got, ca, serving, err
+}
+
 // patrol renews certificates in time and, on the member that leads the store,
 // sees to it that the right hosts keep it.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
-	bound := false
+	bound, unrenewed := false, ""
 	served, wait := time.Now(), patrolTime
 	var welcome time.Time
 	b := balancer{node: n}
@@ -117,9 +140,11 @@ func (n *Node) patrol(ctx context.Context) {
 	for ctx.Err() == nil {
 		if time.Since(looked) >= certTime {
 			looked = time.Now()
-			if err := n.renew(ctx); err != nil {
+			err := n.renew(ctx)
+			if err != nil && err.Error() != unrenewed { // it may last for months
 				n.log.Warn("certificate not renewed", "error", err)
 			}
+			unrenewed = fmt.Sprint(err)
 			bound = bound || n.bind(ctx) == nil
 		}
 		if time.Since(served) >= wait {

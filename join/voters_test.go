@@ -127,7 +127,7 @@ func TestVoters(t *testing.T) {
 	})
 	var got renewReply
 	csr := must(request("host3@"+removed.record.ID, removed.host.Load().key))
-	c := doorCaller{fingerprint(removed.ca), *removed.host.Load(), time.Now}
+	c := doorCaller{pin: fingerprint(removed.ca), host: *removed.host.Load(), now: time.Now}
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &got), heddle.HostRemoved)
 	h.stop(3)
 

@@ -69,7 +69,7 @@ func TestExamplesParse(t *testing.T) {
 // needs.
 var exampleOrder = []string{
 	"version", "completion", "docs man", "docs markdown", "status",
-	"host list", "host token", "host ranges", "peer list", "path list", "network create", "network list", "network show", "network allow", "network delete",
+	"host list", "host token", "host ranges", "host authority", "host authority export", "host authority withdraw", "host authority lend", "host authority return", "peer list", "path list", "network create", "network list", "network show", "network allow", "network delete",
 	"attach", "endpoint list", "endpoint show", "check", "audit", "explain", "doctor list", "doctor", "detach", "gc",
 	"lab up", "lab list", "lab exec",
 	"lab fault cut", "lab fault heal", "lab fault wire", "lab fault rate", "lab fault mtu", "lab fault pause", "lab fault continue",

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -51,6 +52,9 @@ var peers = []heddle.PeerStatus{
 		RTTSeconds: 0.000412, Checksums: "good", Blocks: 3, Store: "alive"},
 	{Name: "host3", ID: "3333333333333333", Path: "none", State: "unknown", Checksums: "unproven", Store: "away"}}
 
+var authority = client.Authority{Withdrawn: born, By: "host1", Keepers: []client.AuthorityKeeper{
+	{Name: "host1", Lent: born.Add(time.Hour)}, {Name: "host2", Disk: true}, {Name: "host3"}, {Name: "host4", Problem: "it did not answer in time"}}}
+
 var taken = &heddle.Error{Code: heddle.PortTaken, Kind: heddle.Conflict, Op: "publish port", Object: "8080:80/tcp",
 	Cause: "listen tcp :8080: bind: address already in use", Remedy: "choose another host port, or stop the program that listens there"}
 
@@ -74,8 +78,12 @@ func TestGolden(t *testing.T) {
 		"endpoint":      func(s *session) error { return s.endpointFields(s.stdout, web) },
 		"endpoint.yaml": func(s *session) error { return writeDocument(s.stdout, formatYAML, "Endpoint", web) },
 		"findings":      func(s *session) error { return s.findingTable(s.stdout, []heddle.Finding{missing}) },
-		"status":        func(s *session) error { return s.statusScreen(s.stdout, status) },
-		"status.json":   func(s *session) error { return writeDocument(s.stdout, formatJSON, "Status", status) },
+		"authority":     func(s *session) error { return s.authorityScreen(s.stdout, authority) },
+		"authority.json": func(s *session) error {
+			return writeDocument(s.stdout, formatJSON, "Authority", authority)
+		},
+		"status":      func(s *session) error { return s.statusScreen(s.stdout, status) },
+		"status.json": func(s *session) error { return writeDocument(s.stdout, formatJSON, "Status", status) },
 		"explained": func(s *session) error {
 			return s.explainedEndpoint(s.stdout, heddle.Explained{Endpoint: web, Commands: []string{"ip link add hd0 type veth", "ip link set hd0 up"}, Drift: []heddle.Finding{missing}})
 		},

@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
 )
 
 func newHost(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "host", Short: "Hosts: the cluster that this host belongs to", GroupID: groupNetworks},
-		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s), newHostRanges(s))
+		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s), newHostRanges(s), newHostAuthority(s))
 }
 
 func newHostList(s *session) *cobra.Command {
@@ -137,19 +135,7 @@ func credential(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read credential", file, err, "name a readable file with --credential")
-	}
-	defer f.Close()
-	if err := heddle.CheckSecret(f, "the operator's credential in", file); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read credential", file, err, "name a readable file with --credential")
-	}
-	return string(text), nil
+	return readSecret(file, "the operator's credential in")
 }
 
 func (s *session) hostNames() (names []string) {

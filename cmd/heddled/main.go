@@ -77,6 +77,7 @@ func serve(ctx context.Context, c config, company *company, log *slog.Logger) er
 	server.HandleHosts(company.hosts())
 	if company != nil && company.node != nil {
 		a.Show(hosts{company}.part)
+		a.Show(hosts{company}.authorityPart)
 	}
 	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
 	socket := filepath.Join(c.RunDir, "heddle.sock")

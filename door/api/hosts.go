@@ -16,6 +16,7 @@ type Hosts interface {
 	Keepers(context.Context, client.KeepersRequest) error
 	Ranges() client.Ranges
 	SetRanges(context.Context, client.Ranges) (client.Ranges, error)
+	Custodian
 }
 
 // HandleHosts adds the calls about other hosts. Without a store, h is nil, and
@@ -57,6 +58,7 @@ func (s *Server) HandleHosts(h Hosts) {
 		}
 		return struct{}{}, h.Keepers(ctx, q)
 	}))
+	s.handleAuthority(h)
 }
 
 func noStore() error {

@@ -29,6 +29,9 @@ const (
 	PathRanges     = "/v1/hosts/ranges"
 	PathHostRemove = "/v1/hosts/remove"
 	PathKeepers    = "/v1/hosts/keepers"
+
+	PathAuthority    = "/v1/hosts/authority"
+	PathAuthorityKey = "/v1/hosts/authority/key"
 )
 
 // CreateRequest is the body of a POST to PathNetworks.

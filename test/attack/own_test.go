@@ -44,6 +44,7 @@ func ownAttacks() []ownAttack {
 		insideAttacks(),
 		keepAttacks(),
 		tokenAttacks(),
+		custodyAttacks(),
 		foreignAttacks(),
 		freezeAttacks(),
 	)

@@ -226,6 +226,7 @@ func TestLife(t *testing.T) {
 
 	h.restartAll(4, 2, 1)
 	h.comeBack(address)
+	h.withdrawn(address)
 	h.must(2, "audit")
 }
 

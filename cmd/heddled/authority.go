@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/join"
+)
+
+// operator is the operator's access for a call about the authority's key.
+func (h hosts) operator(ctx context.Context, credential string) (*join.Operator, error) {
+	if h.node == nil {
+		return nil, heddle.Errorf(heddle.NoStore, "the authority", "is that of an embedded store", "certificates for an external etcd are of your own authority")
+	}
+	return h.node.Operator(ctx, []byte(credential))
+}
+
+// Authority implements api.Custodian.
+func (h hosts) Authority(ctx context.Context, q client.AuthorityRequest) (client.Authority, error) {
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	o, err := h.operator(ctx, q.Credential)
+	if err != nil {
+		return client.Authority{}, err
+	}
+	a, err := custody(ctx, o, q)
+	shown := client.Authority{Withdrawn: a.Withdrawn, By: a.By, Keepers: []client.AuthorityKeeper{}}
+	for _, k := range a.Keepers {
+		shown.Keepers = append(shown.Keepers, client.AuthorityKeeper{Name: k.Host, Disk: k.Disk, Lent: k.Lent, Problem: k.Problem})
+	}
+	return shown, errors.Join(err, o.Close())
+}
+
+func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (join.Authority, error) {
+	switch q.Do {
+	case client.AuthorityShow:
+		return o.Authority(ctx)
+	case client.AuthorityWithdraw:
+		return o.WithdrawAuthority(ctx, []byte(q.Key))
+	case client.AuthorityLend:
+		return o.LendAuthority(ctx, []byte(q.Key), time.Duration(q.Seconds)*time.Second)
+	case client.AuthorityReturn:
+		return o.ReturnAuthority(ctx, []byte(q.Key))
+	}
+	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "act", heddle.Clip(q.Do), "give show, withdraw, lend or return")
+}
+
+// AuthorityKey implements api.Custodian.
+func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (client.AuthorityKey, error) {
+	o, err := h.operator(ctx, q.Credential)
+	if err != nil {
+		return client.AuthorityKey{}, err
+	}
+	key, err := o.ExportAuthority()
+	return client.AuthorityKey{Key: string(key)}, errors.Join(err, o.Close())
+}
+
+// authorityPart tells where the authority's key is, and of a certificate that nobody
+// can renew. It asks nobody.
+func (h hosts) authorityPart() heddle.PartStatus { return partOf(h.node.Custody()) }
+
+func partOf(c join.Custody) heddle.PartStatus {
+	p := heddle.PartStatus{Name: "authority", State: "ok", Detail: "its key is on the hosts that keep the store"}
+	if !c.Known {
+		p.Detail = "where its key is is not known yet: the store has not answered"
+		return p
+	}
+	if c.Withdrawn.IsZero() {
+		if c.Keeper && !c.Holding.Disk {
+			p.State, p.Detail = "warn", "its key is not on this host, which keeps the store: 'heddle host authority return FILE' puts it there"
+		}
+		return p
+	}
+	p.Detail = "its key is off the hosts since " + day(c.Withdrawn)
+	if !c.Holding.Lent.IsZero() {
+		p.Detail += ", and lent to this host until " + c.Holding.Lent.UTC().Format("15:04:05 UTC")
+	}
+	switch {
+	case c.Holding.Disk:
+		p.State, p.Detail = "warn", p.Detail+", and still on this host's disk: it is deleted when the store answers"
+	case c.Due:
+		p.State, p.Detail = "warn", fmt.Sprintf("%s: this host's certificate ends on %s, and nobody can renew it; an operator lends the key ('heddle host authority lend FILE')", p.Detail, day(c.Ends))
+	}
+	return p
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02") }

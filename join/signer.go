@@ -1,0 +1,163 @@
+package join
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// loan is the authority's key in a keeper's memory, for a while. It is never written,
+// never handed on, and gone when the agent ends.
+type loan struct {
+	key   *ecdsa.PrivateKey
+	until time.Time
+}
+
+// lasts reports whether there is a loan now, by the monotonic clock and by the wall's:
+// neither a clock that is set back nor a host that slept makes it longer.
+func (l loan) lasts() bool {
+	now := time.Now()
+	return l.key != nil && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
+}
+
+// signer is the cluster's authority, on a host that has its key: on disk, or lent.
+func (n *Node) signer() (authority, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.keys == nil:
+		return authority{}, noCredential(n.me.Name)
+	case n.keys.authority.key != nil:
+		return n.keys.authority, nil
+	case n.keys.lent.lasts():
+		return authority{pair{n.ca, n.keys.lent.key}}, nil
+	}
+	return authority{}, keyAway()
+}
+
+func keyAway() error {
+	return heddle.Errorf(heddle.AuthorityAway, "the authority's key", "is off the hosts", "an operator lends it with 'heddle host authority lend FILE', on a host that keeps the store")
+}
+
+// authorityKey reads the key that belongs to an authority's certificate, and refuses
+// any other one.
+func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) {
+	_, key, err := parse(text)
+	switch {
+	case err == nil && key == nil:
+		err = errors.New("there is no key in it")
+	case err == nil && !key.PublicKey.Equal(ca.PublicKey):
+		err = errors.New("it does not fit the certificate of this cluster's authority")
+	}
+	if err != nil {
+		return nil, heddle.Wrap(heddle.BadArgument, "use the authority's key", "given", err, "give the file that 'heddle host authority export' wrote")
+	}
+	return key, nil
+}
+
+// borrow takes the key into memory for a time.
+func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
+	if life < time.Second || life > maxLending {
+		return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "give 1s to "+maxLending.String())
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil {
+		return noCredential(n.me.Name)
+	}
+	if n.keys.authority.key != nil {
+		return heddle.Errorf(heddle.BadArgument, "the authority's key", "is on the disk of "+n.me.Name, "only one that was withdrawn is lent ('heddle host authority withdraw FILE')")
+	}
+	n.keys.lent = loan{key, time.Now().Add(life)}
+	time.AfterFunc(life, n.giveUp)
+	n.log.Info("the authority's key is lent to this host", "until", n.keys.lent.until)
+	return nil
+}
+
+// giveUp forgets a loan that is over.
+func (n *Node) giveUp() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys != nil && n.keys.lent.key != nil && !n.keys.lent.lasts() {
+		n.keys.lent = loan{}
+		n.log.Info("the loan of the authority's key is over")
+	}
+}
+
+// Holding is what a host has of the authority's key.
+type Holding struct {
+	Host string `json:"host"`
+	// Disk says that the key is in its state folder, Lent until when it has it in memory.
+	Disk bool      `json:"disk,omitempty"`
+	Lent time.Time `json:"lent,omitzero"`
+	// Problem is why the host has not answered, or not done what it was asked.
+	Problem string `json:"problem,omitempty"`
+}
+
+// holding is this host's own.
+func (n *Node) holding() Holding {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := Holding{Host: n.me.Name}
+	if n.keys != nil {
+		h.Disk = n.keys.authority.key != nil || n.dir.has(fileAuthorityKey)
+		if n.keys.lent.lasts() {
+			h.Lent = n.keys.lent.until.UTC().Truncate(time.Second)
+		}
+	}
+	return h
+}
+
+// Custody is where the authority's key is, as far as a host knows without asking.
+type Custody struct {
+	// Known says that the store has answered, Withdrawn when the key was taken off the
+	// hosts; zero: it was not.
+	Known     bool
+	Withdrawn time.Time
+	// Keeper says that this host keeps the store, Holding what it has.
+	Keeper  bool
+	Holding Holding
+	// Ends is when the first of this host's certificates ends; Due says that it should
+	// have been renewed.
+	Ends time.Time
+	Due  bool
+}
+
+// Custody asks nobody.
+func (n *Node) Custody() Custody {
+	c := Custody{Holding: n.holding()}
+	if w := n.withdrawn.Load(); w != nil {
+		c.Known, c.Withdrawn = true, w.At
+	}
+	certs := []*x509.Certificate{n.host.Load().cert}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if c.Keeper = n.keys != nil; c.Keeper {
+		certs = append(certs, n.keys.serving.cert)
+	}
+	for _, x := range certs {
+		if c.Ends.IsZero() || x.NotAfter.Before(c.Ends) {
+			c.Ends = x.NotAfter
+		}
+		c.Due = c.Due || dueForRenewal(x, n.opt.Now())
+	}
+	return c
+}
+
+// ExportAuthority returns the authority's certificate and key in PEM, off the disk of
+// a host that keeps the store.
+func (o *Operator) ExportAuthority() ([]byte, error) {
+	k, err := o.node.memberKeys()
+	switch {
+	case err != nil:
+		return nil, heddle.Errorf(heddle.NoCredential, "host", o.node.me.Name+" does not keep the store, and has not the authority's key", "call on a host that does ('heddle host list')")
+	case k.authority.key == nil:
+		return nil, keyAway()
+	}
+	text, err := keyPEM(k.authority.key)
+	return append(fmt.Appendf(nil, "The key of the authority of a heddle cluster. Who has it is the cluster.\n%s", certPEM(o.node.ca)), text...), err
+}

@@ -1,0 +1,128 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/heddle-network/heddle/store"
+)
+
+// withdrawal is the record that takes the authority's key off the hosts' disks. Only
+// an operator may write it; every keeper deletes the key that it has while it stands.
+type withdrawal struct {
+	At time.Time `json:"at"`
+	// By is the host that the operator called on.
+	By string `json:"by"`
+	// revision is that of the record.
+	revision int64
+}
+
+// withdrawnNow reads the record; nil: the key was not withdrawn.
+func withdrawnNow(ctx context.Context, s store.Store) (*withdrawal, error) {
+	e, err := read(ctx, s, WithdrawnKey)
+	if err != nil || e.Value == nil {
+		return nil, err
+	}
+	w := &withdrawal{revision: e.Revision}
+	return w, json.Unmarshal(e.Value, w)
+}
+
+// heedTime is between two looks at the record, in case that an attempt failed, or the
+// host had its key from another one meanwhile.
+const heedTime = 20 * time.Second
+
+// followWithdrawal keeps to the record.
+func (n *Node) followWithdrawal(ctx context.Context) {
+	events := n.store.Watch(ctx, WithdrawnKey)
+	for {
+		select {
+		case _, open := <-events:
+			if !open {
+				return
+			}
+		case <-time.After(heedTime):
+		}
+		limited, cancel := context.WithTimeout(ctx, lookTime)
+		err := n.heedWithdrawal(limited, n.store)
+		cancel()
+		if err != nil && ctx.Err() == nil && !store.Away(err) {
+			n.log.Error("it is not known whether this host may have the authority's key", "error", err)
+		}
+	}
+}
+
+// heedWithdrawal deletes the authority's key, if it was withdrawn. It reads that anew:
+// what was watched may be older than a return.
+func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
+	n.turn.Lock() // nobody writes the key between the look and the deletion
+	defer n.turn.Unlock()
+	w, err := withdrawnNow(ctx, s)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		n.withdrawn.Store(&withdrawal{})
+		return nil
+	}
+	n.withdrawn.Store(w)
+	return n.dropAuthorityKey()
+}
+
+// dropAuthorityKey deletes the authority's key; the mark in the record comes first,
+// so that a start finishes what was cut off. The caller holds turn.
+func (n *Node) dropAuthorityKey() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil || n.keys.authority.key == nil && !n.dir.has(fileAuthorityKey) {
+		return nil
+	}
+	r := n.record
+	r.KeyAway = true
+	if err := n.save(r); err != nil {
+		return err
+	}
+	n.keys.authority.key = nil
+	if err := n.dir.remove(fileAuthorityKey); err != nil {
+		return err
+	}
+	n.log.Info("the authority's key is deleted here: an operator withdrew it")
+	return n.dir.sync()
+}
+
+// restoreAuthorityKey writes the key that an operator returns, unless it is withdrawn.
+// Without the mark's removal, which comes last, a start deletes it again.
+func (n *Node) restoreAuthorityKey(ctx context.Context, s store.Store, text []byte) error {
+	key, err := authorityKey(n.ca, text)
+	if err != nil {
+		return err
+	}
+	n.turn.Lock()
+	defer n.turn.Unlock()
+	w, err := withdrawnNow(ctx, s)
+	if err != nil {
+		return err
+	}
+	if w != nil {
+		return keyAway()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.keys == nil {
+		return noCredential(n.me.Name)
+	}
+	if n.keys.authority.key != nil {
+		return nil
+	}
+	if err := n.keepAuthorityKey(key); err != nil {
+		return err
+	}
+	r := n.record
+	r.KeyAway = false
+	if err := n.save(r); err != nil {
+		return err
+	}
+	n.keys.authority.key, n.keys.lent = key, loan{}
+	n.log.Info("the authority's key is on this host's disk again")
+	return nil
+}
