@@ -74,6 +74,7 @@ const (
 	OtherKey        Code = "HDL-8014"
 	OpenSecret      Code = "HDL-8015"
 	OutsideRanges   Code = "HDL-8017"
+	NotGranted      Code = "HDL-8018"
 )
 
 var explanations = map[Code]Explanation{
@@ -147,4 +148,5 @@ var explanations = map[Code]Explanation{
 	OtherKey:        {Conflict, "another key", "A host of that name and ID is in the cluster, and has another key. A host is its key from its first join on: no token and no certificate gives its name to another one.", "If it is that host, and its state folder was lost: have an operator remove it ('heddle host remove NAME'), move the state folder away, and join again."},
 	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet. 'heddle host token --out FILE' makes a new token in a file of its own."},
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
+	NotGranted:      {Failed, "not granted", "Networks that hosts share take an operator's word: the hosts that keep the store may write them, and those that an operator granted it. One host's certificate is not enough to change what all hosts have.", "Call on a host that may ('heddle host list' shows them), or have an operator grant it to this one ('heddle host grant NAME networks')."},
 }

@@ -29,6 +29,7 @@ const (
 	PathRanges     = "/v1/hosts/ranges"
 	PathHostRemove = "/v1/hosts/remove"
 	PathKeepers    = "/v1/hosts/keepers"
+	PathRights     = "/v1/hosts/rights"
 )
 
 // CreateRequest is the body of a POST to PathNetworks.
