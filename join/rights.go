@@ -25,15 +25,15 @@ func below(prefix string, may clientv3.PermissionType) right {
 	return right{prefix, clientv3.GetPrefixRangeEnd(prefix), may}
 }
 
-// rights are those that are due to a host. One that keeps the store has the keys of
-// the cluster, and its agent may begin the cluster's own record.
+// rights are those that are due to a host. The founder's agent, which came by no token,
+// begins the cluster's own record.
 func (h admitted) rights() []right {
 	all := []right{below(cluster.Prefix, mayRead), below(hostsPrefix+h.name+"/", mayRead),
 		below(cluster.Prefix+"hosts/"+h.name+"/", mayWrite), below(cluster.Prefix+"blocks/", mayWrite)}
 	if h.writesNetworks() {
 		all = append(all, below(cluster.Prefix+"networks/", mayWrite))
 	}
-	if h.keeper {
+	if h.keeper && h.Token == "" {
 		all = append(all, right{key: cluster.Prefix + "cluster", may: mayWrite})
 	}
 	return all
