@@ -163,6 +163,14 @@ func (s *recordScene) seen(t *testing.T) {
 	drop()
 }
 
+// comes reports whether something is there. What is as it should be is waited for: it
+// may take longer than the network that was written after it.
+func comes(wanted bool, there func() bool) bool {
+	for end := time.Now().Add(time.Minute); wanted && !there() && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	}
+	return there()
+}
+
 func coverInternet(t *testing.T, s *recordScene, _ string, open bool) bool {
 	if open {
 		_, _ = s.heddle("host", "ranges", "10.0.0.0/8", "8.0.0.0/8")
@@ -170,7 +178,7 @@ func coverInternet(t *testing.T, s *recordScene, _ string, open bool) bool {
 	}
 	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("8.8.8.1")}})
 	s.seen(t)
-	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 8.8.8.0/24")
+	taken := comes(open, func() bool { return strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 8.8.8.0/24") })
 	drop()
 	return taken
 }
@@ -182,7 +190,7 @@ func coverRoute(t *testing.T, s *recordScene, _ string, open bool) bool {
 	}
 	_, drop := s.network(t, heddle.Network{Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix("10.77.7.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("10.77.7.1")}})
 	s.seen(t)
-	taken := strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 10.77.7.0/24")
+	taken := comes(open, func() bool { return strings.Contains(s.Sh(t, "ip route show table main"), "unreachable 10.77.7.0/24") })
 	drop()
 	return taken
 }
@@ -200,7 +208,7 @@ func anyMode(t *testing.T, s *recordScene, mode string, open bool) bool {
 	}
 	name, drop := s.network(t, n)
 	s.seen(t)
-	taken := s.has(name)
+	taken := comes(open, func() bool { return s.has(name) })
 	drop()
 	return taken
 }
