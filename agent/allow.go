@@ -39,15 +39,15 @@ func (a *Agent) join(name, otherID string) error {
 		}
 		return a.joinShared(n, otherID)
 	}
-	return a.joinHere(n, otherID, true)
+	return a.joinHere(n.ID, otherID, true)
 }
 
 // joinHere adds or removes a permission in the record of a network of this host.
-func (a *Agent) joinHere(n *network, otherID string, on bool) error {
-	defer a.works.Lock(n.ID)()
-	name := n.Name
-	if n = a.networkByID(n.ID); n == nil {
-		return noNetwork(name)
+func (a *Agent) joinHere(id, otherID string, on bool) error {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil {
+		return noNetwork(id)
 	}
 	next := n.Network
 	permit(&next, otherID, on)

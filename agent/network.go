@@ -202,7 +202,7 @@ func (a *Agent) disallow(id string) error {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
-		if err := a.joinHere(a.networkByID(other.ID), id, false); err != nil {
+		if err := a.joinHere(other.ID, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return err
 		}
 	}

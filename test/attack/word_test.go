@@ -1,7 +1,6 @@
 package attack_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -114,7 +113,7 @@ func afterDemotion(do func(store.Store) error) func(*testing.T, string, bool) bo
 		if !open {
 			o, err := r.hosts[2].Operator(ctx, nil)
 			if err == nil {
-				err = errors.Join(o.Demote(ctx, []string{"host1"}))
+				err = o.Demote(ctx, []string{"host1"})
 			}
 			if err != nil {
 				t.Fatal(err)
