@@ -75,6 +75,7 @@ const (
 	OpenSecret      Code = "HDL-8015"
 	AuthorityAway   Code = "HDL-8016"
 	OutsideRanges   Code = "HDL-8017"
+	NotGranted      Code = "HDL-8018"
 )
 
 var explanations = map[Code]Explanation{
@@ -149,4 +150,5 @@ var explanations = map[Code]Explanation{
 	OpenSecret:      {Usage, "open secret", "A secret is where others than its owner can read it: a file, a command line.", "'chmod 600 FILE', if nobody has read it yet. 'heddle host token --out FILE' makes a new token in a file of its own."},
 	AuthorityAway:   {Failed, "authority's key off the hosts", "An operator withdrew the authority's key, so that no host of the cluster can sign certificates: no host joins, none becomes a keeper of the store, and no certificate is renewed, until the key is lent.", "An operator lends it for a while: 'heddle host authority lend FILE'. 'heddle host authority' shows who has it."},
 	OutsideRanges:   {Conflict, "outside the cluster's ranges", "The networks that hosts share lie in the address ranges that the cluster was given, so that none can take addresses over that hosts reach elsewhere.", "Choose a subnet in the ranges ('heddle host ranges' shows them), or have an operator change them with the same command."},
+	NotGranted:      {Failed, "not granted", "Networks that hosts share take an operator's word: the hosts that keep the store may write them, and those that an operator granted it. One host's certificate is not enough to change what all hosts have.", "Call on a host that may ('heddle host list' shows them), or have an operator grant it to this one ('heddle host grant NAME networks')."},
 }

@@ -17,12 +17,12 @@ func (a *Agent) Allow(first, second string) error {
 	if n.pool == nil {
 		return heddle.Errorf(heddle.BadArgument, "allow", second, "name two different networks that have subnets")
 	}
-	return a.join(first, n.ID, true)
+	return a.join(first, n.ID)
 }
 
-// join adds or removes a permission, which the first network's plan holds; one
-// between a network of all hosts and one of this host is the latter's.
-func (a *Agent) join(name, otherID string, on bool) error {
+// join adds a permission, which the first network's plan holds; one between a network
+// of all hosts and one of this host is the latter's.
+func (a *Agent) join(name, otherID string) error {
 	n, err := a.network(name)
 	if err != nil {
 		return err
@@ -30,22 +30,29 @@ func (a *Agent) join(name, otherID string, on bool) error {
 	if n.pool == nil || n.ID == otherID {
 		return heddle.Errorf(heddle.BadArgument, "allow", name, "name two different networks that have subnets")
 	}
-	if slices.Contains(n.Allow, otherID) == on {
+	if slices.Contains(n.Allow, otherID) {
 		return nil
 	}
 	if n.Shared && a.opt.Cluster != nil {
-		if other := a.networkByID(otherID); on && other != nil && !other.Shared {
-			return a.join(other.Name, n.ID, on)
+		if other := a.networkByID(otherID); other != nil && !other.Shared {
+			return a.join(other.Name, n.ID)
 		}
-		return a.joinShared(n, otherID, on)
+		return a.joinShared(n, otherID)
 	}
-	defer a.works.Lock(n.ID)()
-	if n = a.networkByID(n.ID); n == nil {
-		return noNetwork(name)
+	return a.joinHere(n.ID, otherID, true)
+}
+
+// joinHere adds or removes a permission in the record of a network of this host.
+func (a *Agent) joinHere(id, otherID string, on bool) error {
+	defer a.works.Lock(id)()
+	n := a.networkByID(id)
+	if n == nil {
+		return noNetwork(id)
 	}
 	next := n.Network
 	permit(&next, otherID, on)
-	if next, err = heddle.Bounded(next); err != nil {
+	next, err := heddle.Bounded(next)
+	if err != nil {
 		return err
 	}
 	plan, err := n.mode.Network(a.host(), next)
@@ -55,19 +62,11 @@ func (a *Agent) join(name, otherID string, on bool) error {
 	return a.replan(n, next, plan)
 }
 
-// joinShared is join in the record of a network of several hosts. What is permitted is
-// in effect on this host when it returns; a permission that goes may be that of a network
-// that is going, too.
-func (a *Agent) joinShared(n *network, otherID string, on bool) error {
-	err := a.changeShared(n, func(n *heddle.Network) error { permit(n, otherID, on); return nil })
-	switch {
-	case !on && errors.Is(err, heddle.NoNetwork.Sentinel()):
-		return nil
-	case err != nil:
+// joinShared adds a permission to the record of a network of several hosts. It is in
+// effect on this host when it returns.
+func (a *Agent) joinShared(n *network, otherID string) error {
+	if err := a.changeShared(n, func(n *heddle.Network) error { permit(n, otherID, true); return nil }); err != nil {
 		return err
-	case !on:
-		a.heed(n.ID, n.Name)
-		return nil
 	}
 	return a.settleNow(context.Background(), n.ID)
 }

@@ -203,13 +203,14 @@ func (a *Agent) unmakeUnused(n *network) error {
 	return nil
 }
 
-// disallow takes back other networks' permissions for a network.
+// disallow takes back the permissions of this host's networks for a network. Those of
+// the cluster's are taken by who deletes it: other hosts may not.
 func (a *Agent) disallow(id string) error {
 	for _, other := range a.Networks() {
-		if !slices.Contains(other.Allow, id) {
+		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
-		if err := a.join(other.Name, id, false); err != nil {
+		if err := a.joinHere(other.ID, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return err
 		}
 	}

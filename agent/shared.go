@@ -73,9 +73,6 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 	if err := a.settleNow(ctx, n.ID); err != nil {
 		a.log.Error("a network that the cluster deleted stays", "network", n.Name, "error", err)
 	}
-	if err := a.disallow(n.ID); err != nil { // permissions for what is gone do no harm
-		a.log.Warn("permissions for a deleted network stay", "network", n.Name, "error", err)
-	}
 	return nil
 }
 

@@ -12,8 +12,8 @@
 //	blocks/NET/PREFIX                 a block's owner: compare-and-create
 //	removed/ID                        a host that an operator removed
 //
-// A host writes below hosts/NAME/, and compares-and-creates under networks/ and
-// blocks/. Every change requires that hosts/NAME/self is as this host wrote it,
+// A host writes below hosts/NAME/, and compares-and-creates under blocks/; under
+// networks/ if an operator let it (see package join). Every change requires that hosts/NAME/self is as this host wrote it,
 // so that a host that was removed, however long it slept, can do nothing. No
 // safety rests on a lease or a clock.
 package cluster
@@ -54,6 +54,9 @@ type Options struct {
 	Ranges []netip.Prefix
 	// Fits says what the mode of a network finds wrong with its record, on any host.
 	Fits func(heddle.Network) error
+	// MayWriteNetworks says why this host may not write the networks of the cluster. It
+	// returns nil if the host may, or if only the store can tell.
+	MayWriteNetworks func(context.Context) error
 	// Now is the clock: for display only.
 	Now func() time.Time
 }

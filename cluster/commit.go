@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -31,6 +33,9 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 	if err != nil {
 		return false, 0, err
 	}
+	if err := c.permitted(ctx, change); err != nil {
+		return false, 0, err
+	}
 	change.Require = append([]store.Condition{{Key: selfKey(c.o.Self.Name), Revision: fence}}, change.Require...)
 	done, revision, err = c.o.Store.Commit(ctx, change)
 	if err == nil {
@@ -43,6 +48,16 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 		return false, 0, err
 	}
 	return false, 0, nil
+}
+
+// permitted is why this host may not make a change: what it writes of networks needs an
+// operator's word. It is asked before the store is, which does not say whose.
+func (c *Cluster) permitted(ctx context.Context, change store.Change) error {
+	ofNetworks := func(key string) bool { return strings.HasPrefix(key, networksKey) }
+	if c.o.MayWriteNetworks == nil || !slices.ContainsFunc(change.Put, func(e store.Entry) bool { return ofNetworks(e.Key) }) && !slices.ContainsFunc(change.Delete, ofNetworks) {
+		return nil
+	}
+	return c.o.MayWriteNetworks(ctx)
 }
 
 // learned waits until the record shows what came of a change: that it was made, or

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,9 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 			}
 			return err
 		}
+		if err := c.disallow(ctx, id); err != nil {
+			return err
+		}
 		c.mu.Lock()
 		below := store.Condition{Key: blockKeys(n.ID), Revision: c.record.lastBelow(blockKeys(n.ID)), Prefix: true}
 		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.spoiledBelow(below.Key), networkKey(name))}
@@ -54,6 +58,29 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 			return err
 		}
 	}
+}
+
+// disallow takes a network that is going out of the permissions of the others, while it
+// is still there: a deletion that was cut off is finished with them.
+func (c *Cluster) disallow(ctx context.Context, id string) error {
+	c.mu.Lock()
+	var allowing []string
+	for other, i := range c.record.networks {
+		if n := i.value.(*heddle.Network); slices.Contains(n.Allow, id) {
+			allowing = append(allowing, other)
+		}
+	}
+	c.mu.Unlock()
+	for _, other := range allowing {
+		err := c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(other) }, func(n *heddle.Network) error {
+			n.Allow = slices.DeleteFunc(n.Allow, func(allowed string) bool { return allowed == id })
+			return nil
+		})
+		if err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
+			return err
+		}
+	}
+	return nil
 }
 
 // DropNetwork implements API.

@@ -29,6 +29,11 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	if len(blocks) > mostBlocks {
 		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
 	}
+	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
+		if err := c.permitted(ctx, store.Change{Put: []store.Entry{put(networkKey(n.Name), n)}}); err != nil {
+			return n, err
+		}
+	}
 	if err := c.begin(n, blocks); err != nil {
 		return n, err
 	}

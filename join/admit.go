@@ -41,6 +41,8 @@ type admission struct {
 	At       time.Time    `json:"at"`
 	// Token names the token that it came by; empty for the founder.
 	Token string `json:"token,omitempty"`
+	// May are the rights that an operator granted it, sorted.
+	May []string `json:"may,omitempty"`
 }
 
 // answerJoin lets a host in that has a token.
@@ -89,7 +91,7 @@ func (r roster) welcome(ctx context.Context, q joinRequest, public crypto.Public
 	if err := r.admit(ctx, q, key, now); err != nil {
 		return err
 	}
-	if err := r.grant(ctx, q.guest, false); err != nil {
+	if err := r.grant(ctx, q.guest); err != nil {
 		return err
 	}
 	err = r.stillIn(ctx, q.guest)
@@ -131,9 +133,9 @@ func (r roster) admit(ctx context.Context, q joinRequest, key string, now time.T
 		if err != nil {
 			return err
 		}
-		a := admission{q.ID, key, q.Underlay, now.UTC(), token{secret: [16]byte(q.Secret)}.label()}
+		a := admission{q.ID, key, q.Underlay, now.UTC(), token{secret: [16]byte(q.Secret)}.label(), t.May}
 		if i := slices.IndexFunc(all, func(h admitted) bool { return h.name == q.Name }); i >= 0 {
-			a.At, a.Token = all[i].At, all[i].Token
+			a.At, a.Token, a.May = all[i].At, all[i].Token, all[i].May
 		}
 		done, err := r.record(ctx, q.Name, a, t, used, at)
 		if done || err != nil {

@@ -128,7 +128,7 @@ func rejoin(t *testing.T, h *hosts, good, foreign string) {
 func rights(t *testing.T, h *hosts) {
 	s := h.nodes[2].Store()
 	for key, may := range map[string]bool{
-		"/heddle/hosts/host2/x": true, "/heddle/networks/x": true, "/heddle/blocks/n/x": true,
+		"/heddle/hosts/host2/x": true, "/heddle/blocks/n/x": true, "/heddle/networks/x": false,
 		"/heddle/hosts/host1/self": false, "/heddle/cluster": false, "/heddle/removed/1": false, MembersKey: false,
 		tokensPrefix + "x": false, keeperKey("host2"): false, admittedKey("host1"): false, AdmittedPrefix + "host2": false, "/x": false,
 	} {

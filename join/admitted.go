@@ -17,6 +17,8 @@ type Admission struct {
 	// is the fingerprint of its key: the SHA-256 of its SubjectPublicKeyInfo in hex.
 	At         time.Time
 	Token, Key string
+	// May are the rights that an operator granted it.
+	May []string
 }
 
 // admittedTime bounds the look at the admissions.
@@ -34,7 +36,7 @@ func (n *Node) Admitted(ctx context.Context) []Admission {
 	for _, e := range snap.Entries {
 		var a admission
 		if json.Unmarshal(e.Value, &a) == nil {
-			all = append(all, Admission{strings.TrimPrefix(e.Key, AdmittedPrefix), a.ID, a.Underlay, a.At, a.Token, a.Key})
+			all = append(all, Admission{strings.TrimPrefix(e.Key, AdmittedPrefix), a.ID, a.Underlay, a.At, a.Token, a.Key, a.May})
 		}
 	}
 	return all

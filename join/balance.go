@@ -27,6 +27,8 @@ type balancer struct {
 	idle map[uint64]time.Time
 	// pruned is when users were last compared with hosts.
 	pruned time.Time
+	// aligned are the rights that hosts were last seen to have, by user.
+	aligned map[string]alignment
 	// local is there while this host's member leads.
 	local *roster
 }
@@ -84,6 +86,10 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 	if len(s.keepers()) == 0 {
 		return r.adoptKeepers(ctx, s, b.node.opt.Now())
 	}
+	return errors.Join(b.stepMembers(ctx, r, s), b.alignRights(ctx, r, s.hosts))
+}
+
+func (b *balancer) stepMembers(ctx context.Context, r roster, s state) error {
 	b.watch(s)
 	learners, off := s.next(b.late)
 	if off != nil {

@@ -84,15 +84,21 @@ func (a admission) entries(name string) ([]store.Entry, error) {
 
 // change replaces the admission of a host that is in the cluster.
 func (r roster) change(ctx context.Context, h admitted) error {
-	entries, err := h.entries(h.name)
-	if err != nil {
-		return err
-	}
-	done, _, err := r.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: admittedKey(h.name), Revision: h.revision}}, Put: entries})
+	done, err := r.rewrite(ctx, h)
 	if err == nil && !done {
 		err = heddle.Errorf(heddle.StoreDown, "record of", h.name+" changed meanwhile", "it is tried again")
 	}
 	return err
+}
+
+// rewrite is change that reports whether the admission was still as it was read.
+func (r roster) rewrite(ctx context.Context, h admitted) (bool, error) {
+	entries, err := h.entries(h.name)
+	if err != nil {
+		return false, err
+	}
+	done, _, err := r.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: admittedKey(h.name), Revision: h.revision}}, Put: entries})
+	return done, err
 }
 
 // recognise compares a caller's certificate with the host's admission. One of an

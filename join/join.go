@@ -3,7 +3,8 @@
 // in, the rights they get in the store, and which of them keep it.
 //
 //	tokens/HASH            a token, by the hash of its secret
-//	hosts/NAME/admitted    which host (by ID and key) has the name's certificate
+//	hosts/NAME/admitted    which host (by ID and key) has the name's certificate, and
+//	                       what it may beside what all may
 //	hosts/NAME/keeper      names the host as a keeper of the store
 //
 // These keys are below KeysPrefix: only the operator may write them, and read them,

@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (o *Operator) Promote(ctx context.Context, names []string) error {
 		return heddle.Errorf(heddle.BadArgument, "keepers of the store", fmt.Sprintf("would be %d: %s", len(all), strings.Join(all, ", ")),
 			fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
 	}
-	return o.commit(ctx, c)
+	return o.commit(ctx, c, names)
 }
 
 // Demote takes hosts their part in keeping the store, all of them or none. The last
@@ -87,19 +88,27 @@ func (o *Operator) Demote(ctx context.Context, names []string) error {
 	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.spareInTime(ctx, s, names...) {
 		return heddle.Errorf(heddle.StoreDown, "host", strings.Join(names, ", ")+" is needed: most of the store's other members are away", "start the agents of the others first ('heddle host list')")
 	}
-	return o.commit(ctx, c)
+	return o.commit(ctx, c, names)
 }
 
-// commit makes a change of the keepers, unless one of its hosts was removed meanwhile.
-func (o *Operator) commit(ctx context.Context, c store.Change) error {
-	if len(c.Put)+len(c.Delete) == 0 {
-		return nil
+// commit makes a change of the keepers, unless one of its hosts was removed meanwhile,
+// and has the rights of those hosts follow.
+func (o *Operator) commit(ctx context.Context, c store.Change, names []string) error {
+	if len(c.Put)+len(c.Delete) > 0 {
+		done, _, err := o.store.Commit(ctx, c)
+		if err == nil && !done {
+			err = heddle.Errorf(heddle.StoreDown, "the hosts", "changed meanwhile", "try again")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	done, _, err := o.store.Commit(ctx, c)
-	if err == nil && !done {
-		err = heddle.Errorf(heddle.StoreDown, "the hosts", "changed meanwhile", "try again")
+	var errs []error
+	for _, name := range names {
+		_, err := o.settleRights(ctx, name)
+		errs = append(errs, err)
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // adoptKeepers names those that keep the store of a cluster that knows no names

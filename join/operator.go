@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,14 +72,17 @@ func (o *Operator) Close() error {
 	return nil
 }
 
-// Token makes a token that lets so many hosts in, for so long. Its name stands in
-// the admissions of the hosts that come by it.
-func (o *Operator) Token(ctx context.Context, life time.Duration, uses int) (text, name string, expires time.Time, err error) {
+// Token makes a token that lets so many hosts in, for so long, and gives them rights.
+// Its name stands in the admissions of the hosts that come by it.
+func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
 		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
 		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
+	}
+	if err := CheckRights(may); err != nil {
+		return "", "", time.Time{}, err
 	}
 	old, err := o.outdated(ctx)
 	if err != nil {
@@ -86,7 +90,7 @@ func (o *Operator) Token(ctx context.Context, life time.Duration, uses int) (tex
 	}
 	t := newToken(fingerprint(o.node.ca))
 	expires = o.node.opt.Now().Add(life).UTC().Truncate(time.Second)
-	record, err := json.Marshal(tokenRecord{Expires: expires, Uses: uses})
+	record, err := json.Marshal(tokenRecord{Expires: expires, Uses: uses, May: slices.Compact(slices.Sorted(slices.Values(may)))})
 	if err != nil {
 		return "", "", time.Time{}, err
 	}

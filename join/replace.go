@@ -26,7 +26,7 @@ func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	}
 	if err := o.commit(ctx, store.Change{
 		Require: []store.Condition{{Key: admittedKey(by), Revision: s.hosts[i].revision}},
-		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}); err != nil {
+		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by}); err != nil {
 		return err
 	}
 	if err := o.Expel(ctx, name); err != nil {

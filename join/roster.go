@@ -12,7 +12,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -30,7 +29,7 @@ func (r roster) enable(ctx context.Context, founder guest) error {
 	if err == nil && status.Enabled {
 		return nil
 	}
-	if err := r.grant(ctx, founder, true); err != nil {
+	if err := r.grant(ctx, founder); err != nil {
 		return err
 	}
 	for _, do := range []func() error{
@@ -44,39 +43,6 @@ func (r roster) enable(ctx context.Context, founder guest) error {
 		}
 	}
 	return nil
-}
-
-// grant makes a host a user of the store. The founder may also write the
-// cluster's own key.
-func (r roster) grant(ctx context.Context, g guest, founder bool) error {
-	user := g.String()
-	if _, err := r.client.RoleAdd(ctx, user); ignore(err, rpctypes.ErrRoleAlreadyExist) != nil {
-		return refusedTo("make role", user, err)
-	}
-	type right struct {
-		key string
-		end string
-		may clientv3.PermissionType
-	}
-	both := clientv3.PermissionType(clientv3.PermReadWrite)
-	below := func(prefix string, may clientv3.PermissionType) right {
-		return right{prefix, clientv3.GetPrefixRangeEnd(prefix), may}
-	}
-	rights := []right{below(cluster.Prefix, clientv3.PermissionType(clientv3.PermRead)), below(hostsPrefix+g.Name+"/", clientv3.PermissionType(clientv3.PermRead)),
-		below(cluster.Prefix+"hosts/"+g.Name+"/", both), below(cluster.Prefix+"networks/", both), below(cluster.Prefix+"blocks/", both)}
-	if founder {
-		rights = append(rights, right{key: cluster.Prefix + "cluster", may: both})
-	}
-	for _, x := range rights {
-		if _, err := r.client.RoleGrantPermission(ctx, user, x.key, x.end, x.may); err != nil {
-			return refusedTo("give rights to", user, err)
-		}
-	}
-	if err := ignore(r.user(ctx, user), rpctypes.ErrUserAlreadyExist); err != nil {
-		return refusedTo("make user", user, err)
-	}
-	_, err := r.client.UserGrantRole(ctx, user, user)
-	return refusedTo("give rights to", user, err)
 }
 
 // user makes a user who comes with a certificate, and has no password.

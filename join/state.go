@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
 )
 
 // state is what a look sees.
@@ -83,9 +84,28 @@ func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	all, err := admittedIn(snap.Entries)
+	return all, snap.Revision, err
+}
+
+// host returns the host of a name, nil if none is let in.
+func (r roster) host(ctx context.Context, name string) (*admitted, error) {
+	snap, err := r.store.Read(ctx, hostsPrefix+name+"/")
+	if err != nil {
+		return nil, err
+	}
+	all, err := admittedIn(snap.Entries)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+// admittedIn are the hosts whose records are among the entries.
+func admittedIn(entries []store.Entry) ([]admitted, error) {
 	keepers := map[string]bool{}
 	var all []admitted
-	for _, e := range snap.Entries {
+	for _, e := range entries {
 		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
 		if what == "keeper" {
 			keepers[name] = true
@@ -95,7 +115,7 @@ func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 		}
 		a := admitted{name: name, revision: e.Revision}
 		if err := json.Unmarshal(e.Value, &a.admission); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		all = append(all, a)
 	}
@@ -103,7 +123,7 @@ func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 		all[i].keeper = keepers[all[i].name]
 	}
 	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
-	return all, snap.Revision, nil
+	return all, nil
 }
 
 // admitted is a host that was let in; keeper says that an operator named it to keep

@@ -70,6 +70,8 @@ type tokenRecord struct {
 	// Uses is how many hosts it lets in, Used are those that it has.
 	Uses int     `json:"uses"`
 	Used []guest `json:"used,omitempty"`
+	// May are the rights of the hosts that come by it.
+	May []string `json:"may,omitempty"`
 }
 
 // admits records that a host comes by the token. One that has come by it before,

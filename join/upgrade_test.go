@@ -79,7 +79,7 @@ func TestLeftUsers(t *testing.T) {
 	h.alive(1)
 	h.join(2, h.token(1))
 	r := must(h.nodes[1].roster(h.ctx()))
-	if err := r.grant(h.ctx(), guest{"host2", "0123456789abcdef"}, false); err != nil { // another ID, once
+	if err := r.grant(h.ctx(), guest{"host2", "0123456789abcdef"}); err != nil { // another ID, once
 		t.Fatal(err)
 	}
 	if err := r.prune(h.ctx()); err != nil {

@@ -79,7 +79,7 @@ var exampleOrder = []string{
 // elsewhere names commands that need more than one host, or minutes: other suites
 // run them.
 func elsewhere(path string) bool {
-	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host promote", "heddle host demote", "heddle host remove", "heddle host replace", "heddle peer show", "heddle endpoint move"}, path)
+	return strings.HasPrefix(path, "heddle bench") || slices.Contains([]string{"heddle host promote", "heddle host demote", "heddle host grant", "heddle host revoke", "heddle host remove", "heddle host replace", "heddle peer show", "heddle endpoint move"}, path)
 }
 
 // TestExamplesRun runs every example as it is printed, against a new agent.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,7 @@ import (
 
 func newHost(s *session) *cobra.Command {
 	return newGroup(&cobra.Command{Use: "host", Short: "Hosts: the cluster that this host belongs to", GroupID: groupNetworks},
-		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostRemove(s), newHostReplace(s), newHostRanges(s), newHostAuthority(s))
+		newHostList(s), newHostToken(s), newHostPromote(s), newHostDemote(s), newHostGrant(s), newHostRevoke(s), newHostRemove(s), newHostReplace(s), newHostRanges(s), newHostAuthority(s))
 }
 
 func newHostList(s *session) *cobra.Command {
@@ -24,8 +25,8 @@ the store: its leader, a voter, a learner that has no vote (yet), or a client. A
 host is away while its agent is not connected to the store, absent if it has never
 appeared, and refused if this host does not take on what it says of itself. Records
 of hosts that are not taken on are told below. Key is the fingerprint of its key,
-the first 16 of 64 digits; token names the token that it came by. -o json has all of
-it.`,
+the first 16 of 64 digits; token names the token that it came by; may is what it may
+write that hosts share ('heddle host grant'). -o json has all of it.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
@@ -48,9 +49,9 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 		if h.Self {
 			name += " (this host)"
 		}
-		rows = append(rows, []string{name, joined(h.Underlay), h.Role, s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), letIn(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
+		rows = append(rows, []string{name, joined(h.Underlay), h.Role, strings.Join(h.May, ","), s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), letIn(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
 	}
-	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "state", "blocks", "let in", "token", "key", "version"}, rows); err != nil {
+	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "may", "state", "blocks", "let in", "token", "key", "version"}, rows); err != nil {
 		return err
 	}
 	for _, h := range all {

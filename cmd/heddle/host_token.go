@@ -27,9 +27,10 @@ host that keeps the store:
 
 Who has the token can join one host, or as many as --uses says: keep it as a
 password. It lets nobody take the place of a host that is in the cluster, or keep
-the store. The store has its hash only. Its name, which is no secret, stands beside
+the store; with --may networks, the hosts that come by it may write the networks
+that hosts share ('heddle host grant'). The store has its hash only. Its name, which is no secret, stands beside
 the hosts that came by it in 'heddle host list'.`,
-		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5",
+		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
 				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give a second or more, such as 24h")
@@ -56,6 +57,8 @@ the hosts that came by it in 'heddle host list'.`,
 	}
 	cmd.Flags().DurationVar(&life, "ttl", life, "how long the token lets hosts in")
 	cmd.Flags().IntVar(&q.Uses, "uses", q.Uses, "how many hosts it lets in")
+	cmd.Flags().StringSliceVar(&q.May, "may", nil, "what hosts that come by it may write that hosts share: the `right` networks")
+	cmd.RegisterFlagCompletionFunc("may", s.completes(rightNames))
 	cmd.Flags().StringVar(&out, "out", "", "write the token to this `file` (mode 0600), and do not show it")
 	credentialFlag(cmd, &file)
 	return cmd

@@ -27,7 +27,9 @@ func newNetworkCreate(s *session) *cobra.Command {
 		Use: "create NAME --mode MODE", Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Create a network",
 		Long: `create records a network and makes what its endpoints will share. Created again
-with the same settings, it is left as it is.
+with the same settings, it is left as it is. One that the hosts of a cluster share
+(mode overlay) is created, changed and deleted on a host that keeps the store, or
+that an operator let ('heddle host grant NAME networks').
 
 Modes:
   host     the host's own stack; no subnet, nothing is made

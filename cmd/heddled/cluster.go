@@ -67,7 +67,11 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}
-	m.cluster, err = cluster.Open(ctx, cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Ranges: ranges, Fits: heddle.FitsSpan(modes), Wait: wait, Log: log, Now: now})
+	o := cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Ranges: ranges, Fits: heddle.FitsSpan(modes), Wait: wait, Log: log, Now: now}
+	if m.node != nil { // the rights in an external store are its operator's
+		o.MayWriteNetworks = m.node.MayWriteNetworks
+	}
+	m.cluster, err = cluster.Open(ctx, o)
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}

@@ -63,7 +63,12 @@ func admitted(all []client.HostStatus, in []join.Admission) []client.HostStatus 
 		if i < 0 {
 			i, all = len(all), append(all, client.HostStatus{Name: a.Name, ID: a.ID, Underlay: a.Underlay, Role: "client", State: "absent"})
 		}
-		all[i].Admitted, all[i].Token, all[i].Key = a.At, a.Token, a.Key
+		all[i].Admitted, all[i].Token, all[i].Key, all[i].May = a.At, a.Token, a.Key, a.May
+	}
+	for i, h := range all {
+		if h.Role != "client" && !slices.Contains(h.May, join.Networks) { // it keeps the store
+			all[i].May = append(slices.Clone(h.May), join.Networks)
+		}
 	}
 	return all
 }
@@ -93,8 +98,8 @@ func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, 
 	if err != nil {
 		return client.Token{}, err
 	}
-	text, name, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses)
-	t := client.Token{Token: text, Name: name, Expires: expires, Uses: q.Uses, Join: h.node.Doors()}
+	text, name, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses, q.May...)
+	t := client.Token{Token: text, Name: name, Expires: expires, Uses: q.Uses, May: q.May, Join: h.node.Doors()}
 	return t, errors.Join(err, o.Close())
 }
 
@@ -116,6 +121,28 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 		err = o.Promote(ctx, q.Promote)
 	} else {
 		err = o.Demote(ctx, q.Demote)
+	}
+	return errors.Join(err, o.Close())
+}
+
+// Rights implements api.Hosts.
+func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
+	if h.node == nil {
+		return heddle.Errorf(heddle.NoStore, "rights of hosts", "are of an embedded store", "those in an external etcd are managed by etcdctl")
+	}
+	if (len(q.Grant) == 0) == (len(q.Revoke) == 0) {
+		return heddle.Errorf(heddle.BadArgument, "rights", "to grant or to revoke", "name rights for the one or the other")
+	}
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
+	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	if err != nil {
+		return err
+	}
+	if len(q.Grant) > 0 {
+		err = o.Grant(ctx, q.Name, q.Grant)
+	} else {
+		err = o.Revoke(ctx, q.Name, q.Revoke)
 	}
 	return errors.Join(err, o.Close())
 }

@@ -14,6 +14,7 @@ type Hosts interface {
 	Token(context.Context, client.TokenRequest) (client.Token, error)
 	Remove(context.Context, client.RemovalRequest) error
 	Keepers(context.Context, client.KeepersRequest) error
+	Rights(context.Context, client.RightsRequest) error
 	Ranges() client.Ranges
 	SetRanges(context.Context, client.Ranges) (client.Ranges, error)
 	Custodian
@@ -59,6 +60,12 @@ func (s *Server) HandleHosts(h Hosts) {
 		return struct{}{}, h.Keepers(ctx, q)
 	}))
 	s.handleAuthority(h)
+	s.mux.HandleFunc("POST "+client.PathRights, take(func(ctx context.Context, q client.RightsRequest) (any, error) {
+		if h == nil {
+			return nil, noStore()
+		}
+		return struct{}{}, h.Rights(ctx, q)
+	}))
 }
 
 func noStore() error {

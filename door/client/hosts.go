@@ -32,6 +32,10 @@ type HostStatus struct {
 	Admitted time.Time `json:"admitted,omitzero"`
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
+	// May is what the host may write that all hosts share: "networks". Hosts that keep
+	// the store may, and those to which an operator granted it. It is of an embedded
+	// store.
+	May []string `json:"may,omitempty"`
 	// Refused says which records below the host's name the host that was asked does not
 	// take on, and why. Of a host whose own record is among them nothing else is known,
 	// and its State is "refused".
@@ -50,6 +54,8 @@ type TokenRequest struct {
 	// Seconds is how long the token lasts, Uses how many hosts it lets in.
 	Seconds int64 `json:"seconds"`
 	Uses    int   `json:"uses"`
+	// May are rights of the hosts that come by it, as in HostStatus.
+	May []string `json:"may,omitempty"`
 	// Credential is an operator's, in PEM; empty: the host's own.
 	Credential string `json:"credential,omitempty"`
 }
@@ -61,6 +67,8 @@ type Token struct {
 	Name    string    `json:"name"`
 	Expires time.Time `json:"expires"`
 	Uses    int       `json:"uses"`
+	// May are rights of the hosts that come by it.
+	May []string `json:"may,omitempty"`
 	// Join has the addresses at which the token is taken.
 	Join []netip.Addr `json:"join"`
 }
@@ -81,6 +89,16 @@ type KeepersRequest struct {
 	// no more.
 	Promote    []string `json:"promote,omitempty"`
 	Demote     []string `json:"demote,omitempty"`
+	Credential string   `json:"credential,omitempty"`
+}
+
+// RightsRequest is the body of a POST to PathRights.
+type RightsRequest struct {
+	Name string `json:"name"`
+	// Grant are rights that the host is to have, Revoke such as it is to have no more;
+	// see HostStatus.May.
+	Grant      []string `json:"grant,omitempty"`
+	Revoke     []string `json:"revoke,omitempty"`
 	Credential string   `json:"credential,omitempty"`
 }
 
@@ -113,4 +131,9 @@ func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) error {
 // Keepers names hosts that are to keep the store, or takes that back.
 func (c *Client) Keepers(ctx context.Context, q KeepersRequest) error {
 	return c.call(ctx, "POST", PathKeepers, q, &struct{}{})
+}
+
+// Rights grants a host rights, or takes them back.
+func (c *Client) Rights(ctx context.Context, q RightsRequest) error {
+	return c.call(ctx, "POST", PathRights, q, &struct{}{})
 }

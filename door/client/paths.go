@@ -29,6 +29,7 @@ const (
 	PathRanges     = "/v1/hosts/ranges"
 	PathHostRemove = "/v1/hosts/remove"
 	PathKeepers    = "/v1/hosts/keepers"
+	PathRights     = "/v1/hosts/rights"
 
 	PathAuthority    = "/v1/hosts/authority"
 	PathAuthorityKey = "/v1/hosts/authority/key"

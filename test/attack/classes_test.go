@@ -54,6 +54,7 @@ var classes = []class{
 	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},
 	{id: "token", title: "A join token that was stolen", known: "docs/adr/0023-keys.md; Kubernetes' bootstrap tokens; CWE-522"},
 	{id: "authority", title: "A host's keys that were stolen, for the cluster's", known: "docs/adr/0023-keys.md; CWE-269"},
+	{id: "word", title: "A host's keys that were stolen, for the networks that hosts share", known: "docs/adr/0024-words-of-others.md; CWE-732"},
 	{id: "churn", title: "Floods of events", known: "netlink(7) ENOBUFS"},
 	{id: "freeze", title: "Records of one host that keep the agents of the others busy", known: "field"},
 	{id: "metadata", title: "Metadata service of the cloud", known: "credential theft through 169.254.169.254"},

@@ -47,6 +47,7 @@ func ownAttacks() []ownAttack {
 		custodyAttacks(),
 		foreignAttacks(),
 		freezeAttacks(),
+		wordAttacks(),
 	)
 }
 

@@ -60,8 +60,7 @@ func newRealm(t *testing.T, hosts int) *realm {
 func (r *realm) open(i int, token string) *join.Node {
 	r.Helper()
 	r.dirs[i] = r.TempDir()
-	o := join.Options{Dir: r.dirs[i], Name: fmt.Sprintf("host%d", i), Underlay: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, byte(i)})},
-		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	o := r.options(i)
 	if token != "" {
 		o.Join, o.Token = "127.0.0.1", token
 	}
@@ -72,6 +71,11 @@ func (r *realm) open(i int, token string) *join.Node {
 	r.hosts[i] = n
 	r.alive(n, o.Name)
 	return n
+}
+
+func (r *realm) options(i int) join.Options {
+	return join.Options{Dir: r.dirs[i], Name: fmt.Sprintf("host%d", i), Underlay: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, byte(i)})},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
 // alive writes what an agent writes of itself.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/docker"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -116,6 +117,14 @@ func TestDockerAway(t *testing.T) {
 	// an agent that is killed knows what it has named
 	b.KillAgent(t)
 	b.StartAgent(t)
+	// one that may not remove it from all gets it again
+	before := inspect(t, late, "coming", "{{.Id}}")
+	late.Docker(t, "network", "rm", "coming")
+	everywhere(t, l, "coming", true)
+	if inspect(t, late, "coming", "{{.Id}}") == before || !strings.Contains(late.AgentLog(), string(heddle.NotGranted)) {
+		t.Error("it was not refused, or not taken out of Docker")
+	}
+	a.Heddle(t, "host", "grant", late.Name(), "networks")
 	late.Docker(t, "network", "rm", "coming")
 	everywhere(t, l, "coming", false)
 }
@@ -162,6 +171,7 @@ func createTwo(l *docker.Lab, name string) error {
 // them is the cluster's, and the other gets its name never, until it is removed.
 func TestTwoOfAName(t *testing.T) {
 	l := docker.New(t, 2)
+	l.Hosts[0].Heddle(t, "host", "grant", l.Hosts[1].Name(), "networks")
 	err := createTwo(l, "myapp")
 	for again := 0; again < 5 && err != nil && strings.Contains(err.Error(), "already exists"); again++ {
 		// not at once: the one was in the other's dockerd before that was asked

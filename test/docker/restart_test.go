@@ -57,6 +57,7 @@ func quietAudit(t *testing.T, h *docker.Host, after string) {
 func TestRestarts(t *testing.T) {
 	l := docker.New(t, 2)
 	h := l.Hosts[1]
+	l.Hosts[0].Heddle(t, "host", "grant", h.Name(), "networks")
 	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "-o", "mode=bridge", "--subnet", "10.71.0.0/24", "flat")
 	h.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.72.0.0/20", "wide")
 	all := []resident{{"one", "flat", "10.71.0.9"}, {"two", "wide", "10.72.0.9"}}

@@ -41,5 +41,5 @@ func TestMixed(t *testing.T) {
 	}
 	h.cli(t, "network", "delete", "one")
 	h.cli(t, "network", "delete", "two")
-	f.hosts[1].deleted(t, "app") // once it sees the store again
+	h.deleted(t, "app")
 }

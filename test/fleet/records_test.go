@@ -15,7 +15,8 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// taken is a cluster of three hosts of which the third was taken over: its agent is
+// taken is a cluster of three hosts of which the third was taken over. It keeps the
+// store, and so may write networks: what readers make of them is tried. Its agent is
 // gone, and its keys write what they may.
 type taken struct {
 	*fleet

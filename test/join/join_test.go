@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,44 @@ func (h *hosts) named() {
 	h.must(1, "host", "promote", "host2") // it is already
 }
 
+// granted has an operator let a host that does not keep the store write networks.
+func (h *hosts) granted() {
+	h.Helper()
+	may := func(i int, name string) bool { return slices.Contains(h.list(i)[name].May, "networks") }
+	create := []string{"network", "create", "app", "--mode", "overlay", "--subnet", "10.30.0.0/24"}
+	h.refused(4, heddle.NotGranted, create...)
+	h.refused(4, heddle.NoCredential, "host", "grant", "host4", "networks")
+	h.refused(1, heddle.NoHost, "host", "grant", "host9", "networks")
+	h.refused(1, heddle.BadArgument, "host", "grant", "host4", "all")
+	h.refused(1, heddle.BadArgument, "host", "grant", "host4")
+	h.refused(1, heddle.BadArgument, "host", "revoke", "host1", "networks") // it keeps the store
+	if !may(4, "host1") || may(4, "host4") {
+		h.Errorf("before: %+v", h.list(4))
+	}
+	if out := h.must(1, "host", "grant", "host4", "networks", "-o", "json"); !strings.Contains(out, `"HostGrant"`) || !strings.Contains(out, `"networks"`) {
+		h.Errorf("the grant says %s", out)
+	}
+	h.must(1, "host", "grant", "host4", "networks") // it is already
+	if !may(4, "host4") || !may(1, "host4") {
+		h.Errorf("after the grant: %+v", h.list(4))
+	}
+	h.must(4, create...)
+	h.must(1, "host", "revoke", "host4", "networks")
+	h.must(1, "host", "revoke", "host4", "networks") // it is already
+	if may(4, "host4") {
+		h.Errorf("after it was taken back: %+v", h.list(4))
+	}
+	h.refused(4, heddle.NotGranted, "network", "delete", "app")
+	h.must(4, create...) // it is there
+	h.must(4, "network", "create", "own", "--mode", "bridge", "--subnet", "10.31.0.0/24")
+	h.must(4, "network", "allow", "app", "own") // which is this host's to say
+	if out, code := h.run(2, "sh", "-c", "until "+h.heddle+" network show app; do sleep 0.1; done"); code != 0 {
+		h.Fatal(out)
+	}
+	h.must(2, "network", "delete", "app")
+	h.must(4, "network", "delete", "own")
+}
+
 // kill ends a host's agent without a word, and waits until it is gone.
 func (h *hosts) kill(i int) {
 	h.Helper()
@@ -206,6 +245,7 @@ func TestLife(t *testing.T) {
 	h.refused(4, heddle.NoCredential, "host", "remove", "host3")
 	h.refused(4, heddle.NoCredential, "host", "promote", "host4")
 	h.refused(4, heddle.NoCredential, "host", "demote", "host1")
+	h.granted()
 	h.refused(1, heddle.NoHost, "host", "remove", "host9")
 	h.refused(1, heddle.BadArgument, "host", "remove", "host1")
 	h.refused(1, heddle.BadArgument, "host", "replace", "host3", "host2")
@@ -312,9 +352,11 @@ func (h *hosts) comeBack(address string) {
 	}
 	h.kill(3)
 	h.run(3, "sh", "-c", "rm -r /var/lib/heddle/*")
-	token := strings.TrimSpace(h.must(1, "host", "token"))
+	token := strings.TrimSpace(h.must(1, "host", "token", "--may", "networks"))
 	h.join(3, address, token)
 	h.await(1, "host1=voter/alive", "host2=voter/alive", "host3=client/alive", "host4=voter/alive")
+	h.must(3, "network", "create", "app", "--mode", "overlay", "--subnet", "10.30.0.0/24")
+	h.must(3, "network", "delete", "app")
 	if out, exit := h.run(5, h.heddled, "--join", address, "--token-file", h.token(5, token), "--underlay", "eth0", "--run-dir", "/run/other", "--state-dir", "/run/other"); exit != int(heddle.Usage) || !strings.Contains(out, "used up") {
 		h.Errorf("a used token: exit %d\n%s", exit, out)
 	}

@@ -1,0 +1,107 @@
+package join
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Networks is the right to write the networks that hosts share. Hosts that keep the
+// store have it, and those that an operator grants it.
+const Networks = "networks"
+
+// CheckRights refuses rights that there are not.
+func CheckRights(all []string) error {
+	for _, r := range all {
+		if r != Networks {
+			return heddle.Errorf(heddle.BadArgument, "right", heddle.Clip(r), "the one there is: "+Networks)
+		}
+	}
+	return nil
+}
+
+// Grant lets a host do what only hosts that keep the store may otherwise. What it may
+// already, it goes on to.
+func (o *Operator) Grant(ctx context.Context, name string, rights []string) error {
+	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
+		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(h.May, rights)))), nil
+	})
+}
+
+// Revoke takes back what Grant gave. A host that keeps the store may do all.
+func (o *Operator) Revoke(ctx context.Context, name string, rights []string) error {
+	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
+		if h.keeper {
+			return nil, heddle.Errorf(heddle.BadArgument, "host", name+" keeps the store, and may write "+strings.Join(rights, ", ")+" for that", "take that from it first ('heddle host demote "+name+"')")
+		}
+		return slices.DeleteFunc(slices.Clone(h.May), func(r string) bool { return slices.Contains(rights, r) }), nil
+	})
+}
+
+// allow changes what a host may. The record goes first: if the store's rights do not
+// follow here, the member that leads sees to it.
+func (o *Operator) allow(ctx context.Context, name string, rights []string, next func(admitted) ([]string, error)) error {
+	if err := CheckRights(rights); err != nil {
+		return err
+	}
+	for {
+		h, err := o.host(ctx, name)
+		if err == nil && h == nil {
+			err = noHost(name)
+		}
+		if err != nil {
+			return err
+		}
+		before := h.May
+		if h.May, err = next(*h); err != nil {
+			return err
+		}
+		done := slices.Equal(before, h.May)
+		if !done {
+			done, err = o.rewrite(ctx, *h)
+		}
+		if err != nil {
+			return err
+		}
+		if done {
+			_, err = o.settleRights(ctx, name)
+			return err
+		}
+	}
+}
+
+// MayWriteNetworks says why this host may not write networks that hosts share; nil if
+// it may, or if that cannot be told: then the store decides.
+func (n *Node) MayWriteNetworks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, admittedTime)
+	defer cancel()
+	h, err := roster{store: n.store}.host(ctx, n.me.Name)
+	n.mu.Lock()
+	keeps := n.record.Member
+	n.mu.Unlock()
+	if keeps || err != nil || h == nil || h.writesNetworks() {
+		return nil
+	}
+	where := ""
+	if who := n.writers(ctx); len(who) > 0 {
+		where = "do it on " + strings.Join(who, ", ") + ", or "
+	}
+	return heddle.Errorf(heddle.NotGranted, "host", n.me.Name+" may not create, change or delete networks that hosts share", where+"have an operator grant it: 'heddle host grant "+n.me.Name+" "+Networks+"' on a host that keeps the store")
+}
+
+// writers names the hosts that may write networks.
+func (n *Node) writers(ctx context.Context) []string {
+	var all []string
+	for name := range n.Roles() {
+		all = append(all, name)
+	}
+	for _, a := range n.Admitted(ctx) {
+		if slices.Contains(a.May, Networks) && !slices.Contains(all, a.Name) {
+			all = append(all, a.Name)
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
