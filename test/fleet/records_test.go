@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/heddle-network/heddle"
@@ -187,16 +188,11 @@ func (k *taken) one(t *testing.T, i int, m malformed, before map[*host]string) {
 	if err != nil {
 		t.Fatalf("%s: %v", m.what, err)
 	}
+	var both sync.WaitGroup
 	for _, h := range k.survivors() {
-		settled(t, h, name)
-		if !m.quiet {
-			word := strings.Split(m.key, "\n")[0][:min(len(m.key), 30)]
-			world.Within(t, world.RepairTime, m.what+" is told on "+h.Host.Name, func() error { return told(h, "records", word) })
-		}
-		if now, err := state(h); err != nil || now != before[h] {
-			t.Errorf("%s changes %s: %v\nbefore:\n%s\nwith it:\n%s", m.what, h.Host.Name, err, before[h], now)
-		}
+		both.Go(func() { m.leaves(t, h, name, before[h]) })
 	}
+	both.Wait()
 	if m.key == k.book.block {
 		world.Soon(t, m.what+", written again by its holder", func() error {
 			if now := k.at(t, m.key); !strings.Contains(string(now.Value), k.book.victim) {
@@ -215,6 +211,19 @@ func (k *taken) one(t *testing.T, i int, m malformed, before map[*host]string) {
 	}
 	if err != nil {
 		t.Fatalf("%s, taken away: %v", m.what, err)
+	}
+}
+
+// leaves looks whether a host tells of a record, and is as it was before.
+func (m malformed) leaves(t *testing.T, h *host, marker, before string) {
+	t.Helper()
+	settled(t, h, marker)
+	if !m.quiet {
+		word := strings.Split(m.key, "\n")[0][:min(len(m.key), 30)]
+		world.Within(t, world.RepairTime, m.what+" is told on "+h.Host.Name, func() error { return told(h, "records", word) })
+	}
+	if now, err := state(h); err != nil || now != before {
+		t.Errorf("%s changes %s: %v\nbefore:\n%s\nwith it:\n%s", m.what, h.Host.Name, err, before, now)
 	}
 }
 
