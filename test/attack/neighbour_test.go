@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
+	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
@@ -138,7 +139,8 @@ func TestLimitsTold(t *testing.T) {
 		mode  heddle.Limiter
 		words []string
 	}{
-		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch"}},
+		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch", heddle.LimitUnderlay}},
+		{ipvlan.Mode{}, []string{"no guard", heddle.LimitUnderlay}},
 		{direct.Mode{}, []string{"sees none", "MAC or IP", "ARP and router advertisement"}},
 		{bridge.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},
 		{routed.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},

@@ -46,6 +46,7 @@ func ownAttacks() []ownAttack {
 		tokenAttacks(),
 		foreignAttacks(),
 		freezeAttacks(),
+		besideAttacks(),
 	)
 }
 
