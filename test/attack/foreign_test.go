@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,10 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 	must(t, err)
 	if mode == "routed" {
 		w.RouteToPods(t, n)
+	}
+	if slices.Contains(routedByHost, n.Options["ipvlan_mode"]) {
+		w.Outside.Sh(t, "ip route add %s via %s; ip route add %s via %s", lanRanges[0], world.Host4, lanRanges[1], world.Host6)
+		t.Cleanup(func() { w.Outside.TrySh("ip route del %s; ip route del %s", lanRanges[0], lanRanges[1]) })
 	}
 	p := w.Pod(t, "attacker", "net")
 	w.Host.Sh(t, blanket)
