@@ -1,8 +1,11 @@
 package attack_test
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/ipvlan"
@@ -69,7 +72,10 @@ func (b beside) mount(t *testing.T, mode string, open bool) bool {
 				}
 				frame, to := b.write(s, hardware(t, intruder.Place, "eth0"))
 				seen := s.arrives(t, to.Place, "eth0")
-				intruder.Send(t, "eth0", frame)
+				// the host that routes for it says that it has dropped it
+				if err := intruder.TrySend("eth0", frame); err != nil && !errors.Is(err, unix.ENOBUFS) {
+					t.Fatal(err)
+				}
 				if ways++; seen() {
 					came++
 					t.Logf("delivered; with the fast path: %v", fast)
@@ -104,6 +110,5 @@ func (b beside) scene(t *testing.T, mode string, v4 bool) (*spanScene, *span.Pod
 	intruder := s.Beside(t, "intruder", 0, m, options)
 	intruder.Sh(t, `nft 'table netdev own { chain out { type filter hook egress device "eth0" priority 0; meta mark set 0x40000000; }; }'`)
 	s.victim.Reaches(t, s.remote.Addrs()...)
-	intruder.Reaches(t, s.second.Outer())
 	return s, intruder
 }
