@@ -227,9 +227,6 @@ func inetBase() []Firewall {
 			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
 			drop("protocol")),
-		// What comes for an address of a device that hosts and containers share is its
-		// containers' if it bears the device's own MAC.
-		chain("inet", "guard-beside", "", "iifname . ether saddr @beside jump guard-host"),
 		// By the tunnels come to the host what its networks' gates have let in, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
@@ -238,6 +235,9 @@ func inetBase() []Firewall {
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"udp dport vmap @landing",
 			"iifname "+fromPods+" jump guard-host",
+			// What comes by a device that host and containers share is the containers' if it
+			// bears the device's own MAC.
+			"iifname . ether saddr @beside jump guard-host",
 			// a gateway's address is for its own network
 			"ip daddr vmap @gate4",
 			"ip6 daddr vmap @gate6",

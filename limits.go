@@ -8,6 +8,7 @@ const (
 	LimitInside   = "its containers reach the host's own services: at the gateway's address, and with a route that they make themselves at the host's other addresses; keep them off with an input rule of your own"
 	LimitPorts    = "with the host's address only TCP, UDP, UDP-Lite, DCCP, SCTP and ICMP leave the network: what has no ports (ESP, GRE) is dropped (counter shadowing); --opt masquerade=false lets it out with the container's own address"
 	LimitFlush    = "when another program flushes the whole nftables ruleset, nothing is guarded until the agent has put it back, within a second"
+	LimitUnderlay = "where its LAN leads to the cluster's underlay, a container can write what a tunnel of its host would (VXLAN with the host's address), into all networks that span hosts: no rule of the host tells the two apart; give the underlay a LAN of its own, or IPsec"
 )
 
 // FirewallLimits are those of a network behind our firewall, which hides its

@@ -13,14 +13,17 @@ const (
 // storeChains keep containers from the store and the door of this host and of its
 // peers, which are for hosts: at any address of this one, and at the peers' underlay
 // addresses, also where the container would arrive there as this host. A macvlan or
-// ipvlan container reaches the peers by the LAN, which no rule here sees; nor is an
-// ipvlan container told from the LAN at its own host.
+// ipvlan container reaches the peers by the LAN, which no rule here sees.
 func storeChains() []Firewall {
 	ports := fmt.Sprintf("tcp dport %d-%d ", DoorPort, StorePeerPort)
-	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*" } `
+	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" } `
 	return []Firewall{
 		chain("inet", "store-input", "type filter hook input priority filter - 9; policy accept;",
-			ports+pods+drop("isolated")),
+			ports+pods+drop("isolated"),
+			ports+"iifname . ether saddr @beside "+drop("isolated"),
+			// by the loopback, but not from the host: an ipvlan container for which the
+			// host routes (sub-modes l3, l3s)
+			ports+`iifname "lo" fib saddr type != local `+drop("isolated")),
 		chain("inet", "store-forward", "type filter hook forward priority filter - 9; policy accept;",
 			ports+pods+"ip daddr @hosts4 "+drop("isolated"),
 			ports+pods+"ip6 daddr @hosts6 "+drop("isolated")),

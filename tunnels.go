@@ -195,8 +195,10 @@ func tunnelIn(f *Fabric) []string {
 		}
 	}
 	// A peer's packets come from where its own go: a container of another engine on
-	// this host can write a peer's address, but not come by the underlay.
-	in := []string{vni + "fib saddr . iif oif missing " + drop("spoofed-peer"),
+	// this host can write a peer's address, but not come by the underlay. One of mode
+	// ipvlan comes by the underlay's NIC, with that NIC's own MAC address.
+	in := []string{"iifname . ether saddr @beside " + drop("tunnel"),
+		vni + "fib saddr . iif oif missing " + drop("spoofed-peer"),
 		// Nor is a peer's tunnel a user of that host, who may not bind such ports.
 		vni + "ip saddr @privileged4 udp sport != " + TunnelSources + " " + drop("spoofed-peer"),
 		vni + "ip6 saddr @privileged6 udp sport != " + TunnelSources + " " + drop("spoofed-peer")}

@@ -34,7 +34,7 @@ func (m model) arrive(gso int, frame []byte) verdict {
 		return left("", reason, frame)
 	}
 	udp := frame[size-behind:]
-	if mac(udp[16:]) != m.wire.MAC || binary.BigEndian.Uint16(udp[6:]) != 0 {
+	if mac(frame) == mac(frame[6:]) || mac(udp[16:]) != m.wire.MAC || binary.BigEndian.Uint16(udp[6:]) != 0 {
 		return left("", "link", frame)
 	}
 	src, length, outer := header(frame)

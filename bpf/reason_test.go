@@ -108,6 +108,7 @@ var reasonCases = []reasonCase{
 		return input{wire: true, link: "wire0", gso: 1000, frame: r.tunnelled(from4, remote, 0)}
 	}},
 	{"from the wire: ARP inside", "protocol", "", received(from4, 0, set(62, 8, 6))},
+	{"from the wire: a container's, with the interface's MAC address", "link", "", received(from4, 0, func(b []byte) { copy(b[6:12], b[:6]) })},
 	{"from the wire: options inside", "options", "", received(from4, 0, set(64, 0x46))},
 	{"from the wire: a fragment inside", "fragment", "", received(from4, 0, set(70, 0x20))},
 	{"from the wire: inner length", "length", "", received(from4, 0, set(66, 0, 59))},

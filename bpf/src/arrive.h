@@ -114,7 +114,8 @@ static __always_inline int arrive(struct __sk_buff *skb, const struct wire *w, c
 	int why = read_ip(l3, end_of(skb), in->eth.h_proto, &p);
 	if (why >= 0)
 		return missed(0, why);
-	if (!same_mac(in->eth.h_dest, w->mac) || in->udp.check)
+	/* an ipvlan container of this host sends from the interface's own address */
+	if (same_mac(eth->h_source, eth->h_dest) || !same_mac(in->eth.h_dest, w->mac) || in->udp.check)
 		return missed(0, REASON_LINK);
 	read_outer(eth + 1, &o, six);
 	o.port = bpf_ntohs(in->udp.source);

@@ -145,7 +145,9 @@ func (Mode) Limits(n heddle.Network) []string {
 		"the network is not asked whether an address is in use: give out with --ip-range only what the cloud has given to this NIC, or what no DHCP server and no other host uses",
 		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
 	}
-	if subMode(n) != subL2 {
+	if subMode(n) == subL2 {
+		all = append(all, heddle.LimitUnderlay)
+	} else {
 		all = append(all, "in sub-mode "+subMode(n)+" no broadcast and no multicast reaches the containers, and the network's router needs a route to their addresses by this host",
 			"in sub-mode "+subMode(n)+" what containers send to the host comes by the host's own routing: forged ICMP errors, and protocols that it is not asked for, are not told from its own")
 	}

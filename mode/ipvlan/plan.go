@@ -25,7 +25,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	for _, a := range nodeAddresses(h, n) {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
 	}
-	s.Elements = beside(h, n, parent)
+	s.Elements = beside(n, parent)
 	all, err := services(n)
 	if err != nil || len(all) == 0 {
 		return heddle.Plan{Host: s}, err
@@ -47,22 +47,13 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// beside has the guard of the host look at what containers send to the parent's own
-// addresses: the kernel hands it in by the parent, with the MAC that they share.
-func beside(h heddle.HostFacts, n heddle.Network, parent heddle.LinkFact) []heddle.Element {
-	own := ownAddresses(h, n)
-	if len(own) == 0 || subMode(n) != subL2 {
+// beside has the guard of the host look at what containers send it by the parent: to
+// the parent's MAC address, which they have themselves, and any address of the host.
+func beside(n heddle.Network, parent heddle.LinkFact) []heddle.Element {
+	if subMode(n) != subL2 {
 		return nil
 	}
-	all := []heddle.Element{{Family: "inet", Set: "beside", Match: []string{parent.Name, string(parent.MAC)}}}
-	for _, a := range own {
-		set := "gate6"
-		if a.Is4() {
-			set = "gate4"
-		}
-		all = append(all, heddle.Element{Family: "inet", Set: set, Match: []string{a.String()}, Value: []string{"jump guard-beside"}})
-	}
-	return all
+	return []heddle.Element{{Family: "inet", Set: "beside", Match: []string{parent.Name, string(parent.MAC)}}}
 }
 
 // sysctls make the slave take what containers send from behind it, and answer no ARP

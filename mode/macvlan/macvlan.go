@@ -119,6 +119,7 @@ func (Mode) Limits(n heddle.Network) []string {
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the LAN at their own addresses",
 		"the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses",
 		"clouds and wireless access points drop frames of MAC addresses they do not know",
+		heddle.LimitUnderlay,
 	}
 	if subMode(n) == subPassthru {
 		all = append(all, "while a container is there, the host itself receives nothing on "+n.Parent)

@@ -40,7 +40,7 @@ var classes = []class{
 	{id: "error", title: "Forged ICMP errors", known: "RFC 5927; CVE-2004-0790, CVE-2004-1060"},
 	{id: "tunnel", title: "Tunnels, routing and redundancy protocols to the host", known: "RFC 7348 7, RFC 5798 9; CVE-2020-10136, CVE-2024-7595"},
 	{id: "underlay", title: "Encapsulated packets between hosts, from whoever sends them", known: "RFC 7348 7; CVE-2020-10136, CVE-2024-7595", limit: "a machine on the underlay that can send with a host's address can send for its containers"},
-	{id: "keeper", title: "The hosts' store and join door within a container's reach", known: "field", limit: "a macvlan, ipvlan or direct container reaches those of other hosts by the LAN, where no rule of its host sees it, a direct container those of its own host, too, and an ipvlan container by the common parent: what keeps it out is their TLS"},
+	{id: "keeper", title: "The hosts' store and join door within a container's reach", known: "field", limit: "a macvlan, ipvlan or direct container reaches those of other hosts by the LAN, where no rule of its host sees it, a direct container those of its own host, too: what keeps it out is their TLS"},
 	{id: "lan", title: "Unpublished or loopback-bound ports, from the LAN", known: "moby #48724, #49325, #52224"},
 	{id: "portmap", title: "Port mapping too broad", known: "CVE-2025-67499, CVE-2019-9946"},
 	{id: "port", title: "Published ports that take over those of the host", known: "kubernetes #97910"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,14 +15,27 @@ import (
 // foreignAttacks get by what other firewalls, or their user, say of our packets.
 func foreignAttacks() []ownAttack {
 	const modes = "bridge routed overlay"
-	return []ownAttack{
-		{class: "metadata", name: "metadata service, which the guide's rules drop", modes: modes + " macvlan", mount: byUserRule(guideRules)},
+	all := []ownAttack{
+		{class: "metadata", name: "metadata service, which the guide's rules drop", modes: modes + " macvlan ipvlan", mount: byUserRule(guideRules)},
+		{class: "metadata", name: "metadata service, which a rule in the forward chain drops", modes: "macvlan ipvlan",
+			limit: "what a container of these modes sends leaves by its parent without the host's forward chain: a chain at the parent's egress sees it (docs/guides/other-firewalls.md)",
+			mount: pastForwardRule},
 		{class: "metadata", name: "metadata service, which iptables -A drops", modes: modes, mount: byUserRule(func(string) string {
 			return fmt.Sprintf("iptables-nft -A FORWARD -d %s -j DROP; ip6tables-nft -A FORWARD -d %s -j DROP", metadata4, metadata6)
 		})},
 		{class: "isolation", name: "unpublished ports of another engine's containers", modes: modes, mount: toEngine},
 	}
+	for _, sub := range routedByHost {
+		all = append(all, ownAttack{class: "metadata", name: "metadata service, which the guide's rules drop, in sub-mode " + sub, modes: isIPvlan,
+			mount: byUserRule(guideRules, inSubMode(sub))})
+	}
+	return all
 }
+
+// routedByHost are the sub-modes of ipvlan in which the host routes for the containers.
+var routedByHost = []string{"l3", "l3s"}
+
+func inSubMode(sub string) world.NetworkOption { return world.With("ipvlan_mode=" + sub) }
 
 // Metadata services, of EC2 and others.
 var (
@@ -62,7 +76,7 @@ RULES`
 
 // guideRules are those for the mode.
 func guideRules(mode string) string {
-	if mode != "macvlan" {
+	if mode != isMacvlan && mode != isIPvlan {
 		return stackRules
 	}
 	return strings.NewReplacer("eth0", "up0", "10.0.0.0/24", lanRanges[0].String(), "fd00:10::/64", lanRanges[1].String()).Replace(parentRules)
@@ -83,13 +97,17 @@ func TestGuideRules(t *testing.T) {
 func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*world.World, *world.Pod) {
 	t.Helper()
 	w := world.New(t)
-	if mode == "macvlan" {
+	if mode == isMacvlan || mode == isIPvlan {
 		options = append(options, onLAN)
 	}
 	n, _, err := w.CreateNetwork(w.Plan("net", mode, options...), false)
 	made(t, mode, err)
 	if mode == "routed" {
 		w.RouteToPods(t, n)
+	}
+	if slices.Contains(routedByHost, n.Options["ipvlan_mode"]) {
+		w.Outside.Sh(t, "ip route add %s via %s; ip route add %s via %s", lanRanges[0], world.Host4, lanRanges[1], world.Host6)
+		t.Cleanup(func() { w.Outside.TrySh("ip route del %s; ip route del %s", lanRanges[0], lanRanges[1]) })
 	}
 	p := w.Pod(t, "attacker", "net")
 	w.Host.Sh(t, blanket)
@@ -101,18 +119,27 @@ func foreignScene(t *testing.T, mode string, options ...world.NetworkOption) (*w
 	return w, p
 }
 
+// metadataScene is a container that could call the metadata services, were it not for
+// the rules that the host's user has given.
+func metadataScene(t *testing.T, mode, rules string, options ...world.NetworkOption) world.Place {
+	w, p := foreignScene(t, mode, options...)
+	w.Outside.Sh(t, "ip address add %s/32 dev lo; ip address add %s/128 dev lo nodad", metadata4, metadata6)
+	w.Outside.Serve(t, 80, metadata4, metadata6, world.Outside4, world.Outside6)
+	w.Host.Sh(t, "%s", rules)
+	p.Gets(t, "outside", 80, world.Outside4, world.Outside6) // once ours are admitted
+	return p.Place
+}
+
 // byUserRule calls a metadata service although the user has a rule against it; open,
 // without the rule.
-func byUserRule(rules func(mode string) string) func(t *testing.T, mode string, open bool) bool {
+func byUserRule(rules func(mode string) string, options ...world.NetworkOption) func(t *testing.T, mode string, open bool) bool {
 	return func(t *testing.T, mode string, open bool) bool {
-		w, p := foreignScene(t, mode)
-		w.Outside.Sh(t, "ip address add %s/32 dev lo; ip address add %s/128 dev lo nodad", metadata4, metadata6)
-		w.Outside.Serve(t, 80, metadata4, metadata6, world.Outside4, world.Outside6)
-		if !open {
-			w.Host.Sh(t, "%s", rules(mode))
+		text := rules(mode)
+		if open {
+			text = "true"
 		}
-		p.Gets(t, "outside", 80, world.Outside4, world.Outside6) // once ours are admitted
-		works := func() bool { return callsOn(p.Place, open, metadata4, metadata6) }
+		p := metadataScene(t, mode, text, options...)
+		works := func() bool { return callsOn(p, open, metadata4, metadata6) }
 		if open {
 			return within(world.Patience, works)
 		}
@@ -126,6 +153,12 @@ func byUserRule(rules func(mode string) string) func(t *testing.T, mode string, 
 			return refused == 3
 		})
 	}
+}
+
+// pastForwardRule calls one that the user's forward chain drops.
+func pastForwardRule(t *testing.T, mode string, _ bool) bool {
+	p := metadataScene(t, mode, stackRules)
+	return within(world.Patience, func() bool { return callsOn(p, true, metadata4, metadata6) })
 }
 
 // toEngine calls a container of dockerd's (20.10) at a port that it does not publish;

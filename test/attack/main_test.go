@@ -22,8 +22,9 @@ func TestMain(m *testing.M) {
 	os.Exit(cell.Main(m))
 }
 
-// ownInGuest are the own attacks in mode ipvlan, which only guests have everywhere.
-const ownInGuest = "(device|link)"
+// ownInGuest and underlayInGuest are the own attacks in mode ipvlan, which only guests
+// have everywhere.
+const ownInGuest, underlayInGuest = "(device|link|store|metadata)", "VXLAN"
 
 // TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
 // attacks of TestAttacks, each under one of them, those by tunnels, those in mode ipvlan,
@@ -36,6 +37,8 @@ func TestInGuests(t *testing.T) {
 	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.12", "^TestOwnAttacks$/"+ownInGuest+"/^ipvlan$") })
 	t.Run("overlay", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^TestSpanAttacks$") })
 	t.Run("ipvlan", func(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAttacks|TestOwnErrors)$/^ipvlan$") })
+	// what passes by which hook is the kernel's
+	t.Run("underlay", func(t *testing.T) { vm.RunInGuests(t, "^TestOwnAttacks$/"+underlayInGuest+"/^ipvlan$") })
 	// how ports are chosen and connections are found is the kernel's
 	t.Run("nat", func(t *testing.T) {
 		vm.RunInGuest(t, "6.1", "^TestOwnAttacks$/^(over_a_port_of_the_host|connection_of_one_who_left|a_container_calls_the_store_and_the_join_door_of_its_host)$/^bridge$")
@@ -45,7 +48,7 @@ func TestInGuests(t *testing.T) {
 // TestGuestsHaveIPvlan: a guest mounts each own attack that is listed for mode ipvlan,
 // which this machine's kernel may lack.
 func TestGuestsHaveIPvlan(t *testing.T) {
-	mounted := regexp.MustCompile(ownInGuest)
+	mounted := regexp.MustCompile(ownInGuest + "|" + underlayInGuest)
 	for _, a := range ownAttacks() {
 		if slices.Contains(a.listing().modes, isIPvlan) && !mounted.MatchString(a.name) {
 			t.Errorf("no guest mounts %q in mode ipvlan", a.name)

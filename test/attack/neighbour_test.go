@@ -140,7 +140,8 @@ func TestLimitsTold(t *testing.T) {
 		mode  heddle.Limiter
 		words []string
 	}{
-		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch"}},
+		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch", heddle.LimitUnderlay}},
+		{ipvlan.Mode{}, []string{"no guard", heddle.LimitUnderlay}},
 		{direct.Mode{}, []string{"sees none", "MAC or IP", "ARP and router advertisement"}},
 		{bridge.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitPorts, heddle.LimitFlush}},
 		{routed.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},

@@ -48,6 +48,7 @@ func ownAttacks() []ownAttack {
 		foreignAttacks(),
 		freezeAttacks(),
 		wordAttacks(),
+		besideAttacks(),
 	)
 }
 

@@ -12,25 +12,33 @@ import (
 // storeAttacks call the store, and the door where hosts join, from a container: on
 // its own host and, unless the LAN leads there without the host, on another.
 func storeAttacks() []ownAttack {
-	return []ownAttack{
-		{class: "keeper", name: "a container calls the store and the join door of its host", modes: "bridge routed overlay macvlan",
-			mount: func(t *testing.T, mode string, open bool) bool {
-				return callsStore(t, mode, open, world.Host4, world.Host6)
-			}},
-		{class: "keeper", name: "a container calls the store and the join door of another host", modes: "bridge routed overlay",
-			mount: func(t *testing.T, mode string, open bool) bool {
-				return callsStore(t, mode, open, world.Outside4, world.Outside6)
-			}},
+	own, other := []netip.Addr{world.Host4, world.Host6}, []netip.Addr{world.Outside4, world.Outside6}
+	all := []ownAttack{
+		{name: "a container calls the store and the join door of its host", modes: "bridge routed overlay macvlan ipvlan", mount: callsStore(own)},
+		{name: "a container calls the store and the join door of another host", modes: "bridge routed overlay", mount: callsStore(other)},
 	}
+	for _, sub := range routedByHost {
+		all = append(all, ownAttack{name: "a container calls the store and the join door of its host, in sub-mode " + sub, modes: isIPvlan,
+			mount: callsStore(own, inSubMode(sub))})
+	}
+	for i := range all {
+		all[i].class = "keeper"
+	}
+	return all
 }
 
-// callsStore reports whether a container is answered at a port of the store.
-func callsStore(t *testing.T, mode string, open bool, at ...netip.Addr) bool {
+// callsStore has a container call the ports of the store at the addresses. It succeeds
+// if it is answered at one of them.
+func callsStore(at []netip.Addr, options ...world.NetworkOption) func(t *testing.T, mode string, open bool) bool {
+	return func(t *testing.T, mode string, open bool) bool { return answersStore(t, mode, open, at, options) }
+}
+
+func answersStore(t *testing.T, mode string, open bool, at []netip.Addr, options []world.NetworkOption) bool {
 	t.Helper()
 	w := world.New(t)
 	n := w.Plan("net", mode, world.With("masquerade=true"))
-	if mode == isMacvlan {
-		n = w.Plan("net", mode, onLAN)
+	if mode == isMacvlan || mode == isIPvlan {
+		n = w.Plan("net", mode, append(options, onLAN)...)
 	}
 	_, _, err := w.CreateNetwork(n, false)
 	made(t, mode, err)

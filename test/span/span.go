@@ -275,3 +275,36 @@ func (c *Cluster) Allow(t testing.TB, a, b heddle.Network) {
 
 // Underlays are the host's addresses on the underlay, of both families.
 func (h *Host) Underlays() []netip.Addr { return h.underlays }
+
+// Beside makes a container on the underlay's own interface, by a network of another mode.
+func (c *Cluster) Beside(t testing.TB, name string, host int, m heddle.Mode, options map[string]string) *Pod {
+	t.Helper()
+	h := c.Hosts[host]
+	p := &Pod{Place: world.Namespace(t, name), Host: h}
+	facts, err := h.kernel.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.Fabric = h.facts.Fabric
+	n := heddle.Network{ID: "00000000000000ff", Name: "beside", Mode: m.Name(), Parent: "eth0", Options: options,
+		Subnets: []netip.Prefix{netip.PrefixFrom(LAN4, 24).Masked(), netip.PrefixFrom(LAN6, 64).Masked()}, Gateways: []netip.Addr{LAN4, LAN6}}
+	p.Endpoint = heddle.Endpoint{ID: heddle.EndpointID{Container: name, IfName: "eth0"}, DefaultRoute: true, Network: n.ID, NetworkName: n.Name,
+		Netns: p.Path, MTU: UnderlayMTU, Addrs: []netip.Prefix{netip.MustParsePrefix("192.0.2.200/24"), netip.MustParsePrefix("2001:db8::200/64")}}
+	p.Endpoint.MAC = p.Endpoint.ID.DefaultMAC(n.ID, 0)
+	shared, err := m.Network(facts, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Apply(t, shared, nil)
+	own, err := m.Endpoint(facts, n, p.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := kernel.OpenNetns(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pod.Close()
+	h.Apply(t, own, pod)
+	return p
+}
