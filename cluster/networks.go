@@ -58,6 +58,9 @@ func (c *Cluster) refused(n heddle.Network) error {
 	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
 		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "no host would take it on: "+why)
 	}
+	if len(c.record.networks) >= MostNetworks {
+		return heddle.Errorf(heddle.TooMuch, "network", n.Name, fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
+	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
 		for _, s := range n.Subnets {

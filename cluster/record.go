@@ -23,6 +23,10 @@ type record struct {
 	// networks are those that are taken on, by ID; hosts the names of those, by ID.
 	networks map[string]item
 	hosts    map[string]string
+	// all says that everything has to be weighed anew: what came or went may decide about
+	// others. Else only the keys in came.
+	all  bool
+	came []string
 }
 
 // apply takes in an event, and weighs what the record says then.
@@ -35,9 +39,10 @@ func (r *record) apply(e store.Event) {
 // not taken on leaves it in place. A snapshot may be of another history.
 func (r *record) take(e store.Event) {
 	if e.Snapshot || r.items == nil {
-		r.items = map[string]item{}
+		r.items, r.all = map[string]item{}, true
 	}
 	for _, k := range e.Deleted {
+		r.all = r.all || r.items[k].decides()
 		delete(r.items, k)
 	}
 	for _, entry := range e.Entries {
@@ -49,6 +54,8 @@ func (r *record) take(e store.Event) {
 			r.weighCluster(&next)
 		}
 		r.items[entry.Key] = next
+		r.all = r.all || next.decides()
+		r.came = append(r.came, entry.Key)
 	}
 	r.revision = e.Revision
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -151,5 +152,40 @@ func TestRanges(t *testing.T) {
 	}
 	if all, err := ParseRanges("10.0.0.0/8, fc00::/7"); err != nil || len(all) != 2 {
 		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestWeighedOnce: a record that others are not judged by has nobody judged again but
+// itself, and networks are no more than can be compared.
+func TestWeighedOnce(t *testing.T) {
+	h := newHistory()
+	judged := 0
+	h.fits = func(heddle.Network) error { judged++; return nil }
+	at := place{idN, netip.MustParseAddr("10.1.0.9")}
+	h.write(wantKey("b", at), wantRecord{Host: idB})
+	h.write(pinKey("b", at), pinRecord{idA})
+	h.write(pinKey("a", at), pinRecord{idA})
+	h.drop(wantKey("b", at))
+	if judged > 0 || h.why(pinKey("b", at)) == "" || h.items[pinKey("a", at)].value == nil {
+		t.Errorf("a network was judged %d times; %q, %+v", judged, h.why(pinKey("b", at)), h.items[pinKey("a", at)])
+	}
+	h.write(selfKey("b"), hostRecord{heddle.Host{Name: "b", ID: idB, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.9")}}, "r"})
+	if judged == 0 {
+		t.Error("no network was judged when a host had changed")
+	}
+
+	var many []store.Entry
+	for i := range MostNetworks + 7 {
+		e := put(networkKey(fmt.Sprintf("n%d", i)), shared(fmt.Sprintf("n%d", i), fmt.Sprintf("%016x", i+1), fmt.Sprintf("10.%d.%d.0/24", 2+i/256, i%256)))
+		e.Created, e.Revision = int64(1000+i), int64(1000+i)
+		many = append(many, e)
+	}
+	judged = 0
+	h.apply(store.Event{Revision: 5000, Entries: many})
+	if _, n := h.network(idN); n == nil || judged != MostNetworks {
+		t.Errorf("%d networks, %d judged, the oldest among them: %v", len(h.networks), judged, n)
+	}
+	if why := h.why(networkKey(fmt.Sprintf("n%d", MostNetworks+6))); !strings.Contains(why, "older networks") {
+		t.Errorf("the last network: %q", why)
 	}
 }
