@@ -20,6 +20,8 @@ type record struct {
 	known []heddle.Host
 	// had are the networks that were taken on before, by ID.
 	had map[string]bool
+	// names are what networks were called last that were taken on some time, by ID.
+	names map[string]string
 	// networks are those that are taken on, by ID; hosts the names of those, by ID.
 	networks map[string]item
 	hosts    map[string]string

@@ -73,6 +73,9 @@ func (r *record) weighAll() {
 	for id := range r.networks {
 		r.had[id] = true
 	}
+	if r.names == nil || len(r.names) > 4*MostNetworks {
+		r.names = map[string]string{}
+	}
 	r.networks, r.hosts = map[string]item{}, map[string]string{}
 	for n, i := range networks {
 		if n >= MostNetworks {
@@ -115,7 +118,7 @@ func (r *record) choose(i item, judge func(i item, said any) string) {
 	}
 	switch v := i.value.(type) {
 	case *heddle.Network:
-		r.networks[v.ID] = i
+		r.networks[v.ID], r.names[v.ID] = i, v.Name
 	case *hostRecord:
 		r.hosts[v.ID] = v.Name
 	}
@@ -274,10 +277,12 @@ func (r *record) judgeRest(i item, said any) string {
 }
 
 // refuses says whether a network that is in the store and not taken on has the ID, or
-// may have it.
+// may have it: one that cannot be read may, if it is called as the network of the ID was,
+// or nobody knows how that was called.
 func (r *record) refuses(id string) bool {
-	for _, i := range r.items {
-		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "") {
+	name, known := r.names[id]
+	for key, i := range r.items {
+		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "" && (!known || key == networkKey(name))) {
 			return true
 		}
 	}
@@ -295,18 +300,30 @@ func (r *record) refusedNetworks() map[string]string {
 	return all
 }
 
-// mostRefused are told of.
+// mostRefused are told of each writer, and of each kind that several may write.
 const mostRefused = 32
 
-// refusals lists the records that are not taken on, by key, and how many there are.
+// refusals lists the records that are not taken on, by key, and how many there are. Hosts
+// that are not taken on are all among them.
 func (r *record) refusals() (all []Refusal, total int) {
+	told := map[string]int{}
 	for _, key := range slices.Sorted(maps.Keys(r.items)) {
 		i := r.items[key]
 		if i.refused == "" {
 			continue
 		}
-		if total++; total <= mostRefused {
+		total++
+		from := i.host
+		if from == "" {
+			from, _, _ = strings.Cut(strings.TrimPrefix(key, Prefix), "/")
+			from += "/" // no host is called so
+		}
+		_, host := i.said.(*hostRecord)
+		if host || told[from] < mostRefused {
 			all = append(all, Refusal{heddle.Clip(key), i.host, i.refused})
+		}
+		if !host {
+			told[from]++
 		}
 	}
 	return all, total

@@ -94,6 +94,10 @@ func TestSpoiltLeavesWhatWas(t *testing.T) {
 		t.Errorf("a change that may be is not taken on: %s", h.why(networkKey("net")))
 	}
 	h.drop(networkKey("net"))
+	h.write(networkKey("x"), "{")
+	if h.refuses(idN) || !h.refuses(idM) {
+		t.Error("a record that cannot be read, and is called otherwise, keeps a network that was deleted; or not one that nobody knows")
+	}
 	h.write(networkKey("net"), "{")
 	if _, n := h.network(idN); n != nil || !h.refuses(idN) {
 		t.Errorf("a network that was deleted is %v", n)
@@ -187,5 +191,27 @@ func TestWeighedOnce(t *testing.T) {
 	}
 	if why := h.why(networkKey(fmt.Sprintf("n%d", MostNetworks+6))); !strings.Contains(why, "older networks") {
 		t.Errorf("the last network: %q", why)
+	}
+}
+
+// TestRefusalsOfAll: who fills the list with refused records hides nobody else's, and no
+// host that is refused.
+func TestRefusalsOfAll(t *testing.T) {
+	h := newHistory()
+	for i := range 2 * mostRefused {
+		h.write(Prefix+fmt.Sprintf("blocks/%s/10.1.%d.1/26", idN, i), blockRecord{"x"})
+		h.write(pinKey("b", place{idN, netip.MustParseAddr(fmt.Sprintf("10.9.0.%d", i))}), pinRecord{idB})
+	}
+	h.write(networkKey("bad"), "{")
+	h.write(selfKey("b"), "{")
+	h.write(pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")}), pinRecord{idC})
+	told, total := h.refusals()
+	if total != 4*mostRefused+3 || len(told) != 2*mostRefused+3 {
+		t.Errorf("of %d records %d are told", total, len(told))
+	}
+	for _, key := range []string{networkKey("bad"), selfKey("b"), pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")})} {
+		if !slices.ContainsFunc(told, func(f Refusal) bool { return f.Key == key }) {
+			t.Errorf("of %s nobody is told", key)
+		}
 	}
 }
