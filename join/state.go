@@ -83,12 +83,12 @@ func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	keepers := map[string]bool{}
+	keepers := map[string]int64{}
 	var all []admitted
 	for _, e := range snap.Entries {
 		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
 		if what == "keeper" {
-			keepers[name] = true
+			keepers[name] = e.Revision
 		}
 		if what != "admitted" {
 			continue
@@ -100,7 +100,7 @@ func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 		all = append(all, a)
 	}
 	for i := range all {
-		all[i].keeper = keepers[all[i].name]
+		all[i].named, all[i].keeper = keepers[all[i].name]
 	}
 	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
 	return all, snap.Revision, nil
@@ -112,6 +112,6 @@ type admitted struct {
 	name string
 	admission
 	keeper bool
-	// revision is that of the admission's record.
-	revision int64
+	// revision is that of the admission's record, named that of the keeper's.
+	revision, named int64
 }
