@@ -77,7 +77,7 @@ func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
 }
 
 func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
-	return c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(id) }, func(n *heddle.Network) error {
+	return c.ChangeNetwork(ctx, id, func(n *heddle.Network) error {
 		n.Deleting = leaving
 		return nil
 	})
