@@ -50,7 +50,9 @@ func (r *record) take(e store.Event) {
 	for _, entry := range e.Entries {
 		next, old := read(entry), r.items[entry.Key]
 		if old.created == next.created && old.created != 0 {
-			next.before = old.value
+			if next.before = old.value; next.before == nil {
+				next.before = old.before // it was refused, or nobody has weighed it yet
+			}
 		}
 		if _, is := next.said.(*clusterRecord); is {
 			r.weighCluster(&next)

@@ -215,3 +215,21 @@ func TestRefusalsOfAll(t *testing.T) {
 		}
 	}
 }
+
+// TestOverwrittenTwice: what was taken on stays, however often its key is overwritten
+// before somebody looks.
+func TestOverwrittenTwice(t *testing.T) {
+	block := netip.MustParsePrefix("10.1.0.0/26")
+	key := blockKey(idN, block)
+	h := newHistory()
+	h.write(key, blockRecord{idA})
+	for range 2 {
+		e := put(key, blockRecord{idB})
+		e.Created, e.Revision = h.created[key], h.revision+1
+		h.take(store.Event{Revision: e.Revision, Entries: []store.Entry{e}})
+	}
+	h.weigh()
+	if owner := h.owner(blockID{idN, block}); owner != idA {
+		t.Errorf("the block is %s's: %q", owner, h.why(key))
+	}
+}
