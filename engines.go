@@ -23,6 +23,10 @@ func EngineDevices() []string {
 	return all
 }
 
+// SetOutlets holds the host's ways to the outside that are called as other engines'
+// devices are.
+const SetOutlets = "outlets"
+
 func engineNames() string { return `{ "` + strings.Join(EngineDevices(), `", "`) + `" }` }
 
 // Outlets are the host's ways to the outside that are called as other engines' devices
@@ -32,7 +36,7 @@ func Outlets(h HostFacts) []Element {
 	for _, l := range h.Links {
 		like := func(pattern string) bool { ok, _ := path.Match(pattern, l.Name); return ok }
 		if len(l.Gateways) > 0 && slices.ContainsFunc(EngineDevices(), like) {
-			all = append(all, Element{Family: "inet", Set: "outlets", Match: []string{l.Name}})
+			all = append(all, Element{Family: "inet", Set: SetOutlets, Match: []string{l.Name}})
 		}
 	}
 	return all

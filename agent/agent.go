@@ -102,8 +102,10 @@ type Agent struct {
 	old        oldFlows
 
 	// mu guards the tables below; it is never held while the kernel works.
-	mu       sync.RWMutex
-	facts    heddle.HostFacts
+	mu    sync.RWMutex
+	facts heddle.HostFacts
+	// clear are the host's sockets by whose ports no masqueraded connection leaves.
+	clear    []heddle.Socket
 	networks map[string]*network // by name
 	// underway are the networks, by ID, that are being made, renamed or removed.
 	underway map[string]*underway
@@ -263,6 +265,7 @@ func (a *Agent) open() (err error) {
 	if a.facts, err = a.kernel.Facts(); err != nil {
 		return err
 	}
+	a.clear = a.facts.Listening
 	if a.opt.Name != "" {
 		a.facts.Name = a.opt.Name
 	}

@@ -14,13 +14,26 @@ import (
 //	works                 a network (by ID) that the kernel works for: made, changed, repaired, removed
 //	reaching              the ways to other hosts
 //	links                 a link that several endpoints or networks want (by name)
+//	trying                a kind of network that is tried out on this kernel
+//	seeing                the cluster's view that is taken up
 //	leaseOps, pools, mu   tables in memory, and their records on the disk
 //
 // While the kernel or the store works, only locks of the one network, container, endpoint
-// or link are held that it works for, so that nobody waits for what is another's; the last
-// row's are never held then. What makes networks that are different keep clear of each
-// other is underway.go. Only the firewall's chains and sets, of which all networks have
-// some in common, are one transaction at a time (package kernel).
+// or link are held that it works for, so that nobody waits for what is another's; seeing
+// and the last row's are never held then. What makes networks that are different keep
+// clear of each other is underway.go. Some work is the whole host's, and one at a time
+// for all:
+//
+//	reaching              the ways to other hosts are made, repaired or removed
+//	trying                a trial, for all who want such a network first
+//	forgetting            the host's connections are listed, behind those who asked; who
+//	                      attaches waits if one of its addresses is in the list (oldFlows)
+//	searching             the host's namespaces are searched (package kernel): when a
+//	                      container's is not where it was, or it had a device or NIC
+//	Coexist's             another firewall's chains are read and changed (package kernel)
+//	frame                 the firewall's chains, sets and members, of which networks have
+//	                      some in common, are one transaction (package kernel); it asks
+//	                      meanwhile who wants them, by mu
 
 // KeyedLocks is one mutex per key (an endpoint, a container, a call), so that two calls
 // about the same one wait for each other and others do not.

@@ -80,13 +80,7 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	}
 	named := *n
 	named.Network, named.plan = next, plan
-	a.mu.Lock()
-	_, err = a.inTheWayHeld(&named)
-	if err == nil {
-		a.begunHeld(&named)
-	}
-	a.mu.Unlock()
-	if err != nil {
+	if _, err := a.occupy(&named, func() {}); err != nil {
 		return err
 	}
 	err = a.replan(n, next, plan)

@@ -83,7 +83,7 @@ func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
-	return a.opt.Cluster.ChangeNetwork(ctx, n.Name, change)
+	return a.opt.Cluster.ChangeNetwork(ctx, n.ID, change)
 }
 
 // adoptNetwork makes a network of the cluster on this host, or brings it in line. The

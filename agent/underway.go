@@ -34,6 +34,12 @@ func (a *Agent) inTheWayHeld(n *network) (busy <-chan struct{}, err error) {
 // reserve claims what a network needs before it is made, as inTheWay allows; its plan is
 // wanted from then on.
 func (a *Agent) reserve(n *network) (busy <-chan struct{}, err error) {
+	return a.occupy(n, func() { a.wanted.add(n.plan.Host) })
+}
+
+// occupy claims what a network needs, as inTheWay allows, and does what is to be done at
+// that moment, with mu held.
+func (a *Agent) occupy(n *network, then func()) (busy <-chan struct{}, err error) {
 	for {
 		a.mu.RLock()
 		seen := a.changes
@@ -45,7 +51,7 @@ func (a *Agent) reserve(n *network) (busy <-chan struct{}, err error) {
 		a.mu.Lock()
 		if a.changes == seen { // comparing takes a while, and is not done with all others locked out
 			a.begunHeld(n)
-			a.wanted.add(n.plan.Host)
+			then()
 			a.mu.Unlock()
 			return nil, nil
 		}

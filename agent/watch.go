@@ -195,21 +195,14 @@ func (a *Agent) repairEndpoint(id heddle.EndpointID) {
 	}
 }
 
-// planAgain looks at the host anew, and plans the networks that could not be
-// planned before: their parent may have come. What IPsec looks after goes into the
-// ways to other hosts at once.
+// planAgain looks at the host anew, has the networks follow what changed, and plans
+// those that could not be planned before: their parent may have come.
 func (a *Agent) planAgain() {
-	before, listened := a.host().Secured, a.host().Listening
 	if err := a.refreshFacts(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
-	if a.opt.Cluster != nil && !slices.Equal(before, a.host().Secured) {
-		poke(a.lookAgain)
-	}
-	if !slices.Equal(listened, a.host().Listening) {
-		a.keepClear(listened)
-	}
+	a.heedSurroundings()
 	for _, n := range a.unplanned() {
 		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
 			t.awaits("the kernel")
@@ -359,7 +352,8 @@ func (a *Agent) admit() error {
 	return err
 }
 
-// refreshFacts looks at the host's interfaces anew.
+// refreshFacts looks at the host's interfaces anew. What IPsec looks after goes into the
+// ways to other hosts at once.
 func (a *Agent) refreshFacts() error {
 	facts, err := a.kernel.Facts()
 	if err != nil {
@@ -368,6 +362,9 @@ func (a *Agent) refreshFacts() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	facts.Name, facts.Fabric = a.facts.Name, a.facts.Fabric
+	if !slices.Equal(a.facts.Secured, facts.Secured) {
+		poke(a.lookAgain)
+	}
 	a.facts = facts
 	return nil
 }

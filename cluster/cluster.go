@@ -126,8 +126,9 @@ type API interface {
 	// with an error of code heddle.NetworkExists, one whose subnets overlap with
 	// heddle.SubnetOverlap. Like all changes it returns when View shows it.
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
-	// ChangeNetwork replaces a network's record by what change makes of it.
-	ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error
+	// ChangeNetwork replaces the record of the network with the ID, whatever it is called
+	// by now, by what change makes of it.
+	ChangeNetwork(ctx context.Context, id string, change func(*heddle.Network) error) error
 	// DeleteNetwork marks the network with the ID as leaving, waits for all hosts to
 	// yield their blocks of it, and deletes it; if one keeps its blocks, the mark is
 	// taken away and the error (heddle.NetworkInUse) names the hosts.

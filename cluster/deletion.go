@@ -72,7 +72,7 @@ func (c *Cluster) disallow(ctx context.Context, id string) error {
 	}
 	c.mu.Unlock()
 	for _, other := range allowing {
-		err := c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(other) }, func(n *heddle.Network) error {
+		err := c.ChangeNetwork(ctx, other, func(n *heddle.Network) error {
 			n.Allow = slices.DeleteFunc(n.Allow, func(allowed string) bool { return allowed == id })
 			return nil
 		})
@@ -104,7 +104,7 @@ func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
 }
 
 func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
-	return c.change(ctx, func() (heddle.Network, int64, error) { return c.storedAs(id) }, func(n *heddle.Network) error {
+	return c.ChangeNetwork(ctx, id, func(n *heddle.Network) error {
 		n.Deleting = leaving
 		return nil
 	})

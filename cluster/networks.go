@@ -63,6 +63,9 @@ func (c *Cluster) refused(n heddle.Network) error {
 	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
 		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "no host would take it on: "+why)
 	}
+	if len(c.record.networks) >= MostNetworks {
+		return heddle.Errorf(heddle.TooMuch, "network", n.Name, fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
+	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
 		for _, s := range n.Subnets {
@@ -162,20 +165,15 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 	return nil, nil
 }
 
-// ChangeNetwork replaces a network's record by what change makes of it.
-func (c *Cluster) ChangeNetwork(ctx context.Context, name string, change func(*heddle.Network) error) error {
-	return c.change(ctx, func() (heddle.Network, int64, error) { return c.stored(name) }, change)
-}
-
-// change is ChangeNetwork for the network that find finds.
-func (c *Cluster) change(ctx context.Context, find func() (heddle.Network, int64, error), change func(*heddle.Network) error) error {
+// ChangeNetwork implements API.
+func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*heddle.Network) error) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
 			return err
 		}
-		n, revision, err := find()
+		n, revision, err := c.storedAs(id)
 		if err != nil {
 			return err
 		}

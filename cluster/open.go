@@ -91,9 +91,9 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if why := judgeHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
 		return nil, heddle.Errorf(heddle.BadAddress, "host", o.Self.Name, "no host would take it on: "+why)
 	}
-	c.record = record{self: o.Self.Name, fits: o.Fits, known: m.Last.Peers, had: map[string]bool{}}
+	c.record = record{self: o.Self.Name, fits: o.Fits, known: m.Last.Peers, had: map[string]bool{}, names: map[string]string{}}
 	for _, n := range m.Last.Networks {
-		c.record.had[n.ID] = true
+		c.record.had[n.ID], c.record.names[n.ID] = true, n.Name
 	}
 	if err := saveMemory(o.StateDir, m); err != nil {
 		return nil, err

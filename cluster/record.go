@@ -20,9 +20,15 @@ type record struct {
 	known []heddle.Host
 	// had are the networks that were taken on before, by ID.
 	had map[string]bool
+	// names are what networks were called last that were taken on some time, by ID.
+	names map[string]string
 	// networks are those that are taken on, by ID; hosts the names of those, by ID.
 	networks map[string]item
 	hosts    map[string]string
+	// all says that everything has to be weighed anew: what came or went may decide about
+	// others. Else only the keys in came.
+	all  bool
+	came []string
 }
 
 // apply takes in an event, and weighs what the record says then.
@@ -35,20 +41,25 @@ func (r *record) apply(e store.Event) {
 // not taken on leaves it in place. A snapshot may be of another history.
 func (r *record) take(e store.Event) {
 	if e.Snapshot || r.items == nil {
-		r.items = map[string]item{}
+		r.items, r.all = map[string]item{}, true
 	}
 	for _, k := range e.Deleted {
+		r.all = r.all || r.items[k].decides()
 		delete(r.items, k)
 	}
 	for _, entry := range e.Entries {
 		next, old := read(entry), r.items[entry.Key]
 		if old.created == next.created && old.created != 0 {
-			next.before = old.value
+			if next.before = old.value; next.before == nil {
+				next.before = old.before // it was refused, or nobody has weighed it yet
+			}
 		}
 		if _, is := next.said.(*clusterRecord); is {
 			r.weighCluster(&next)
 		}
 		r.items[entry.Key] = next
+		r.all = r.all || next.decides()
+		r.came = append(r.came, entry.Key)
 	}
 	r.revision = e.Revision
 }

@@ -21,7 +21,7 @@ func (c *Cluster) RenameNetwork(ctx context.Context, id, name string, change fun
 			return err
 		}
 		if old == name {
-			return c.ChangeNetwork(ctx, name, func(n *heddle.Network) error { change(n); return nil })
+			return c.ChangeNetwork(ctx, id, func(n *heddle.Network) error { change(n); return nil })
 		}
 		n, revision, err := c.stored(old)
 		switch {

@@ -22,9 +22,35 @@ type Refusal struct {
 
 func (f Refusal) String() string { return fmt.Sprintf("%q: %s", heddle.Clip(f.Key), f.Reason) }
 
-// weigh decides of all records which are taken on: first the networks, the older
-// before the younger, then the hosts, then what says something about these.
+// MostNetworks is how many networks a cluster has; the store's access control counts
+// none. Each is compared with all that are older.
+const MostNetworks = 1024
+
+// decides says whether an item has a part in whether others are taken on.
+func (i item) decides() bool {
+	switch i.said.(type) {
+	case *clusterRecord, *heddle.Network, *hostRecord, *removedRecord:
+		return true
+	}
+	return false
+}
+
+// weigh decides which records are taken on of those that came, or of all if what others
+// are judged by has changed.
 func (r *record) weigh() {
+	if r.all {
+		r.weighAll()
+	} else {
+		for _, key := range r.came {
+			r.weighRest(r.items[key])
+		}
+	}
+	r.all, r.came = false, nil
+}
+
+// weighAll decides about all: first the networks, the older before the younger, then
+// the hosts, then what says something about these.
+func (r *record) weighAll() {
 	var networks, hosts []item
 	for key, i := range r.items {
 		switch i.said.(type) {
@@ -47,18 +73,31 @@ func (r *record) weigh() {
 	for id := range r.networks {
 		r.had[id] = true
 	}
+	if r.names == nil || len(r.names) > 4*MostNetworks {
+		r.names = map[string]string{}
+	}
 	r.networks, r.hosts = map[string]item{}, map[string]string{}
-	for _, i := range networks {
-		r.choose(i, r.judgeNetwork)
+	for n, i := range networks {
+		if n >= MostNetworks {
+			i.refused = fmt.Sprintf("there are %d older networks; a cluster has no more", MostNetworks)
+			r.items[i.key] = i
+			continue
+		}
+		r.choose(i, func(i item, said any) string { return r.judgeNetwork(i, said, hosts) })
 	}
 	for _, i := range hosts {
 		r.choose(i, r.judgeHost)
 	}
 	for _, i := range r.items {
-		switch i.said.(type) {
-		case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
-			r.choose(i, r.judgeRest)
-		}
+		r.weighRest(i)
+	}
+}
+
+// weighRest decides about a record that says something about a network or a host.
+func (r *record) weighRest(i item) {
+	switch i.said.(type) {
+	case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
+		r.choose(i, r.judgeRest)
 	}
 }
 
@@ -79,7 +118,7 @@ func (r *record) choose(i item, judge func(i item, said any) string) {
 	}
 	switch v := i.value.(type) {
 	case *heddle.Network:
-		r.networks[v.ID] = i
+		r.networks[v.ID], r.names[v.ID] = i, v.Name
 	case *hostRecord:
 		r.hosts[v.ID] = v.Name
 	}
@@ -105,8 +144,8 @@ func (r *record) ranges() []netip.Prefix {
 	return DefaultRanges
 }
 
-// judgeNetwork judges a network beside those that are older.
-func (r *record) judgeNetwork(i item, said any) string {
+// judgeNetwork judges a network beside those that are older, and the hosts' records.
+func (r *record) judgeNetwork(i item, said any, hosts []item) string {
 	n := said.(*heddle.Network)
 	if why := judgeNetwork(strings.TrimPrefix(i.key, networksKey), n, r.fits); why != "" {
 		return why
@@ -131,18 +170,18 @@ func (r *record) judgeNetwork(i item, said any) string {
 			}
 		}
 	}
-	return r.covers(i, n)
+	return r.covers(i, n, hosts)
 }
 
 // covers finds a host whose underlay address a network has that came after it: a
 // network that was taken on before stays.
-func (r *record) covers(i item, n *heddle.Network) string {
+func (r *record) covers(i item, n *heddle.Network, hosts []item) string {
 	if r.had[n.ID] {
 		return ""
 	}
-	for _, other := range r.items {
-		h, is := other.said.(*hostRecord)
-		if !is || other.unread != "" || other.created > i.created || r.removed(h.ID) || judgeHost(other.host, h) != "" {
+	for _, other := range hosts {
+		h := other.said.(*hostRecord)
+		if other.unread != "" || other.created > i.created || r.removed(h.ID) || judgeHost(other.host, h) != "" {
 			continue
 		}
 		for _, u := range h.Underlay {
@@ -238,10 +277,12 @@ func (r *record) judgeRest(i item, said any) string {
 }
 
 // refuses says whether a network that is in the store and not taken on has the ID, or
-// may have it.
+// may have it: one that cannot be read may, if it is called as the network of the ID was,
+// or nobody knows how that was called.
 func (r *record) refuses(id string) bool {
-	for _, i := range r.items {
-		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "") {
+	name, known := r.names[id]
+	for key, i := range r.items {
+		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "" && (!known || key == networkKey(name))) {
 			return true
 		}
 	}
@@ -259,18 +300,30 @@ func (r *record) refusedNetworks() map[string]string {
 	return all
 }
 
-// mostRefused are told of.
+// mostRefused are told of each writer, and of each kind that several may write.
 const mostRefused = 32
 
-// refusals lists the records that are not taken on, by key, and how many there are.
+// refusals lists the records that are not taken on, by key, and how many there are. Hosts
+// that are not taken on are all among them.
 func (r *record) refusals() (all []Refusal, total int) {
+	told := map[string]int{}
 	for _, key := range slices.Sorted(maps.Keys(r.items)) {
 		i := r.items[key]
 		if i.refused == "" {
 			continue
 		}
-		if total++; total <= mostRefused {
+		total++
+		from := i.host
+		if from == "" {
+			from, _, _ = strings.Cut(strings.TrimPrefix(key, Prefix), "/")
+			from += "/" // no host is called so
+		}
+		_, host := i.said.(*hostRecord)
+		if host || told[from] < mostRefused {
 			all = append(all, Refusal{heddle.Clip(key), i.host, i.refused})
+		}
+		if !host {
+			told[from]++
 		}
 	}
 	return all, total

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -93,6 +94,10 @@ func TestSpoiltLeavesWhatWas(t *testing.T) {
 		t.Errorf("a change that may be is not taken on: %s", h.why(networkKey("net")))
 	}
 	h.drop(networkKey("net"))
+	h.write(networkKey("x"), "{")
+	if h.refuses(idN) || !h.refuses(idM) {
+		t.Error("a record that cannot be read, and is called otherwise, keeps a network that was deleted; or not one that nobody knows")
+	}
 	h.write(networkKey("net"), "{")
 	if _, n := h.network(idN); n != nil || !h.refuses(idN) {
 		t.Errorf("a network that was deleted is %v", n)
@@ -151,5 +156,80 @@ func TestRanges(t *testing.T) {
 	}
 	if all, err := ParseRanges("10.0.0.0/8, fc00::/7"); err != nil || len(all) != 2 {
 		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestWeighedOnce: a record that others are not judged by has nobody judged again but
+// itself, and networks are no more than can be compared.
+func TestWeighedOnce(t *testing.T) {
+	h := newHistory()
+	judged := 0
+	h.fits = func(heddle.Network) error { judged++; return nil }
+	at := place{idN, netip.MustParseAddr("10.1.0.9")}
+	h.write(wantKey("b", at), wantRecord{Host: idB})
+	h.write(pinKey("b", at), pinRecord{idA})
+	h.write(pinKey("a", at), pinRecord{idA})
+	h.drop(wantKey("b", at))
+	if judged > 0 || h.why(pinKey("b", at)) == "" || h.items[pinKey("a", at)].value == nil {
+		t.Errorf("a network was judged %d times; %q, %+v", judged, h.why(pinKey("b", at)), h.items[pinKey("a", at)])
+	}
+	h.write(selfKey("b"), hostRecord{heddle.Host{Name: "b", ID: idB, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.9")}}, "r"})
+	if judged == 0 {
+		t.Error("no network was judged when a host had changed")
+	}
+
+	var many []store.Entry
+	for i := range MostNetworks + 7 {
+		e := put(networkKey(fmt.Sprintf("n%d", i)), shared(fmt.Sprintf("n%d", i), fmt.Sprintf("%016x", i+1), fmt.Sprintf("10.%d.%d.0/24", 2+i/256, i%256)))
+		e.Created, e.Revision = int64(1000+i), int64(1000+i)
+		many = append(many, e)
+	}
+	judged = 0
+	h.apply(store.Event{Revision: 5000, Entries: many})
+	if _, n := h.network(idN); n == nil || judged != MostNetworks {
+		t.Errorf("%d networks, %d judged, the oldest among them: %v", len(h.networks), judged, n)
+	}
+	if why := h.why(networkKey(fmt.Sprintf("n%d", MostNetworks+6))); !strings.Contains(why, "older networks") {
+		t.Errorf("the last network: %q", why)
+	}
+}
+
+// TestRefusalsOfAll: who fills the list with refused records hides nobody else's, and no
+// host that is refused.
+func TestRefusalsOfAll(t *testing.T) {
+	h := newHistory()
+	for i := range 2 * mostRefused {
+		h.write(Prefix+fmt.Sprintf("blocks/%s/10.1.%d.1/26", idN, i), blockRecord{"x"})
+		h.write(pinKey("b", place{idN, netip.MustParseAddr(fmt.Sprintf("10.9.0.%d", i))}), pinRecord{idB})
+	}
+	h.write(networkKey("bad"), "{")
+	h.write(selfKey("b"), "{")
+	h.write(pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")}), pinRecord{idC})
+	told, total := h.refusals()
+	if total != 4*mostRefused+3 || len(told) != 2*mostRefused+3 {
+		t.Errorf("of %d records %d are told", total, len(told))
+	}
+	for _, key := range []string{networkKey("bad"), selfKey("b"), pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")})} {
+		if !slices.ContainsFunc(told, func(f Refusal) bool { return f.Key == key }) {
+			t.Errorf("of %s nobody is told", key)
+		}
+	}
+}
+
+// TestOverwrittenTwice: what was taken on stays, however often its key is overwritten
+// before somebody looks.
+func TestOverwrittenTwice(t *testing.T) {
+	block := netip.MustParsePrefix("10.1.0.0/26")
+	key := blockKey(idN, block)
+	h := newHistory()
+	h.write(key, blockRecord{idA})
+	for range 2 {
+		e := put(key, blockRecord{idB})
+		e.Created, e.Revision = h.created[key], h.revision+1
+		h.take(store.Event{Revision: e.Revision, Entries: []store.Entry{e}})
+	}
+	h.weigh()
+	if owner := h.owner(blockID{idN, block}); owner != idA {
+		t.Errorf("the block is %s's: %q", owner, h.why(key))
 	}
 }

@@ -74,12 +74,10 @@ func (o *Operator) Demote(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	var c store.Change
 	for _, name := range names {
 		if !s.has(name) {
 			return noHost(name)
 		}
-		c.Delete = append(c.Delete, keeperKey(name))
 	}
 	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return slices.Contains(names, k) })
 	if !slices.ContainsFunc(left, s.keeps) {
@@ -88,11 +86,25 @@ func (o *Operator) Demote(ctx context.Context, names []string) error {
 	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.spareInTime(ctx, s, names...) {
 		return heddle.Errorf(heddle.StoreDown, "host", strings.Join(names, ", ")+" is needed: most of the store's other members are away", "start the agents of the others first ('heddle host list')")
 	}
-	return o.commit(ctx, c, names)
+	return o.commit(ctx, s.demotion(names), names)
 }
 
-// commit makes a change of the keepers, unless one of its hosts was removed meanwhile,
-// and has the rights of those hosts follow.
+// demotion takes hosts their part, if those that are left have theirs still: who takes
+// these away at the same time has to look again.
+func (s state) demotion(names []string) (c store.Change) {
+	for _, name := range names {
+		c.Delete = append(c.Delete, keeperKey(name))
+	}
+	for _, h := range s.hosts {
+		if h.keeper && !slices.Contains(names, h.name) {
+			c.Require = append(c.Require, store.Condition{Key: keeperKey(h.name), Revision: h.named})
+		}
+	}
+	return c
+}
+
+// commit makes a change of the keepers, unless one of its hosts was removed, or lost its
+// part, meanwhile, and has the rights of those hosts follow.
 func (o *Operator) commit(ctx context.Context, c store.Change, names []string) error {
 	if len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)

@@ -3,8 +3,11 @@ package join
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/store"
 )
 
 // TestNext has the step that follows from who keeps the store and who is named. A
@@ -75,5 +78,15 @@ func TestPosing(t *testing.T) {
 	s := state{hosts: []admitted{{name: "poser", admission: admission{Underlay: at}}, {name: "keeper", admission: admission{Underlay: at}, keeper: true}}}
 	if got := s.hostOf(member{Peers: []string{peerURL(at)}}); got != "keeper" {
 		t.Errorf("the member is taken for that of %s", got)
+	}
+}
+
+// TestDemotion: hosts lose their part if those that are left have theirs still, or two
+// operators could take it from all at once.
+func TestDemotion(t *testing.T) {
+	s := state{hosts: []admitted{{name: "a", keeper: true, named: 3}, {name: "b", keeper: true, named: 5}, {name: "c"}, {name: "d", keeper: true, named: 7}}}
+	want := store.Change{Delete: []string{keeperKey("a")}, Require: []store.Condition{{Key: keeperKey("b"), Revision: 5}, {Key: keeperKey("d"), Revision: 7}}}
+	if got := s.demotion([]string{"a"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

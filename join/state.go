@@ -103,12 +103,12 @@ func (r roster) host(ctx context.Context, name string) (*admitted, error) {
 
 // admittedIn are the hosts whose records are among the entries.
 func admittedIn(entries []store.Entry) ([]admitted, error) {
-	keepers := map[string]bool{}
+	keepers := map[string]int64{}
 	var all []admitted
 	for _, e := range entries {
 		name, what, _ := cutLast(e.Key[len(hostsPrefix):])
 		if what == "keeper" {
-			keepers[name] = true
+			keepers[name] = e.Revision
 		}
 		if what != "admitted" {
 			continue
@@ -120,7 +120,7 @@ func admittedIn(entries []store.Entry) ([]admitted, error) {
 		all = append(all, a)
 	}
 	for i := range all {
-		all[i].keeper = keepers[all[i].name]
+		all[i].named, all[i].keeper = keepers[all[i].name]
 	}
 	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
 	return all, nil
@@ -132,6 +132,6 @@ type admitted struct {
 	name string
 	admission
 	keeper bool
-	// revision is that of the admission's record.
-	revision int64
+	// revision is that of the admission's record, named that of the keeper's.
+	revision, named int64
 }

@@ -40,8 +40,9 @@ type Kernel struct {
 	GivenAway func() []heddle.NIC
 
 	home *Netns
-	// frame is held while the firewall's chains and sets, most of which several plans
-	// have in common, are compared and changed: in one transaction.
+	// frame is held while the firewall's chains and sets, and what is in these, are
+	// compared and changed, in one transaction: several plans have much of that in
+	// common, and who takes something away asks meanwhile whether a plan wants it.
 	frame sync.Mutex
 	// rt and nft change things and read single objects; a listing takes long on
 	// a full host, and has sockets of its own, so that no attach waits for it.

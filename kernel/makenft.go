@@ -96,6 +96,8 @@ func batchKey(some []heddle.Element) string {
 	return fmt.Sprintf("%s and %d more", some[0].Key(), len(some)-1)
 }
 
+// batch adds members in one transaction. Nobody finds one there that somebody else,
+// who has asked whether it is wanted, is about to take away.
 func (a *attempt) batch(wanted []heddle.Element) error {
 	members := make([]member, len(wanted))
 	reqs := make([]*nl.NetlinkRequest, len(wanted))
@@ -106,6 +108,8 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 		}
 		members[i], reqs[i] = m, m.request(unix.NFT_MSG_NEWSETELEM, excl)
 	}
+	a.k.frame.Lock()
+	defer a.k.frame.Unlock()
 	c := a.host.nft
 	err := c.batch(reqs...)
 	if exists(err) {
@@ -129,6 +133,8 @@ func (a *attempt) added(members, replaced []member) {
 	}
 	c := a.host.nft
 	a.did(members[0].Key(), func() error {
+		a.k.frame.Lock()
+		defer a.k.frame.Unlock()
 		var own []heddle.Element
 		for _, m := range members {
 			if !a.k.shared(m.Key()) {

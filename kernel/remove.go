@@ -125,17 +125,16 @@ func (r *removal) layer3(s *site, p heddle.State) {
 
 // elements go in one transaction each batch.
 func (r *removal) elements(all []heddle.Element) {
-	var unwanted []heddle.Element
-	for _, e := range all {
-		if !r.keep(e.Key()) {
-			unwanted = append(unwanted, e)
-		}
-	}
-	for some := range slices.Chunk(once(unwanted), batchSize) {
+	wanted := func(e heddle.Element) bool { return r.keep(e.Key()) }
+	for some := range slices.Chunk(slices.DeleteFunc(once(all), wanted), batchSize) {
 		if r.tripped {
 			return
 		}
-		r.do(batchKey(some), func() error { return r.host.nft.deleteElements(some) })
+		r.do(batchKey(some), func() error {
+			r.k.frame.Lock()
+			defer r.k.frame.Unlock()
+			return r.host.nft.deleteElements(slices.DeleteFunc(some, wanted)) // asked anew, as for the firewall
+		})
 	}
 }
 

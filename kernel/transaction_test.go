@@ -98,3 +98,32 @@ func TestUndoKeepsWhatOthersWant(t *testing.T) {
 		t.Errorf("left: %s", out)
 	}
 }
+
+// TestRemoveKeepsWhatOthersMake: what a plan is the last to want, and another makes for
+// itself while it is removed, stays.
+func TestRemoveKeepsWhatOthersMake(t *testing.T) {
+	r := newRoom(t)
+	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	for i := range 3 {
+		plan.Host.Elements = append(plan.Host.Elements, heddle.Element{Family: "inet", Set: "allowed", Match: []string{"0x68000001", fmt.Sprintf("%#x", 0x68000002+i)}})
+	}
+	r.apply(plan)
+	others := plan
+	others.Host.Elements = plan.Host.Elements[1:2]
+	made := false
+	r.k.Tripwire = func(step string) error {
+		if strings.HasPrefix(step, "remove element") && !made {
+			made = true // as a plan that wants it first and then sees that it is there
+			r.apply(others)
+		}
+		return nil
+	}
+	check(t, r.k.Remove(plan, nil, func(key string) bool { return made && contains(others, key) }))
+	r.k.Tripwire = nil
+	if !made {
+		t.Fatal("nothing was made meanwhile")
+	}
+	r.clean(others)
+	check(t, r.k.Remove(others, nil, nil))
+	r.nothingOwned()
+}

@@ -72,7 +72,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Surroundings(h)),
 		Routes:   heddle.Floor(n),
 	}
 	if n.HasFamily(true) {

@@ -120,7 +120,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, masquerades(n))...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Surroundings(h)),
 		Routes:   heddle.Floor(n),
 	}
 	if h.Fabric != nil {

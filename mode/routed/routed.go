@@ -147,7 +147,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, masquerades(n))...),
 		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Outlets(h), heddle.Listening(h)),
+		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Surroundings(h)),
 		Routes:   heddle.Floor(n),
 	}
 	number, routes, err := table(h, n)

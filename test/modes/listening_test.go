@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -44,6 +45,9 @@ func TestListening(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if _, _, err := w.CreateNetwork(w.Plan("another", "bridge"), true); err != nil { // the agent looks at the host for that, too
+		t.Fatal(err)
+	}
 	world.Within(t, patience, "the connection that left by the port is forgotten", func() error {
 		if got := w.Host.Tracked(t, pod.V4(), to.Addr()); len(got) > 0 {
 			return fmt.Errorf("%s", got)
@@ -60,4 +64,23 @@ func TestListening(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestOutlets: a bridge that is called as another engine's are, and becomes the host's
+// way to the outside after a network was made, is one for its containers.
+func TestOutlets(t *testing.T) {
+	w := world.New(t)
+	w.Network(t, "net", "bridge", func(n *heddle.Network) { n.Options = map[string]string{heddle.OptionEngines: "true"} })
+	has := func(is bool) func() error {
+		return func() error {
+			if out := w.Host.Sh(t, "nft list set inet heddle outlets"); strings.Contains(out, "br-ext") != is {
+				return fmt.Errorf("%s", out)
+			}
+			return nil
+		}
+	}
+	w.Host.Sh(t, "ip link add br-ext type bridge; ip link set br-ext up; ip address add 198.18.0.2/24 dev br-ext; ip route add default via 198.18.0.1 dev br-ext metric 4000")
+	world.Within(t, time.Minute, "it is a way to the outside", has(true))
+	w.Host.Sh(t, "ip link del br-ext")
+	world.Within(t, time.Minute, "it is none any more", has(false))
 }

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// heedSurroundings brings the plans of networks in line with what else is on the host
+// now, whoever looked at it, and ends what left by ports on which somebody listens since.
+// A network of which that fails is behind still, and comes again with the next patrol.
+func (a *Agent) heedSurroundings() {
+	var heeded []<-chan struct{}
+	for _, n := range a.behind() {
+		heeded = append(heeded, a.mending.start("surroundings "+n.ID, work{what: "heed what the host has besides", network: n.Name}, func(t *task) {
+			t.awaits("the kernel")
+			a.heedAround(n.ID)
+		}))
+	}
+	now := a.host().Listening
+	a.mu.Lock()
+	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(a.clear, s) })
+	if len(newly) == 0 {
+		a.clear = now
+	}
+	a.mu.Unlock()
+	if len(newly) == 0 {
+		return
+	}
+	a.log.Info("somebody listens on ports that masquerading uses; it keeps clear of them", "ports", newly)
+	a.mending.start("shadows", work{what: "keep clear of the host's ports"}, func(t *task) {
+		t.awaits("the kernel")
+		awaitAll(context.Background(), lateAfter/2, heeded)
+		if len(a.behind()) == 0 { // nothing new leaves by them
+			a.forgetShadows(newly, now)
+		}
+	})
+}
+
+// forgetShadows ends what left by ports on which somebody listens since, and notes on
+// which somebody does.
+func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
+	a.forgetting.Lock()
+	defer a.forgetting.Unlock()
+	if err := a.kernel.ForgetShadows(newly); err != nil {
+		a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clear = now
+}
+
+// behind lists the networks whose plans say something else than the host has besides.
+func (a *Agent) behind() (all []heddle.Network) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, n := range a.networks {
+		if !heeds(n.plan.Host, a.facts) {
+			all = append(all, n.Network)
+		}
+	}
+	return all
+}
+
+// heeds reports whether a network's plan, if it has our forwarding, says what the host
+// has besides.
+func heeds(p heddle.State, h heddle.HostFacts) bool {
+	if !slices.ContainsFunc(p.Firewall, heddle.Firewall.Masquerades) {
+		return true
+	}
+	var said, is []string
+	for _, e := range p.Elements {
+		if e.Surrounds() {
+			said = append(said, e.Key())
+		}
+	}
+	for _, e := range heddle.Surroundings(h) {
+		is = append(is, e.Key())
+	}
+	slices.Sort(said)
+	slices.Sort(is)
+	return slices.Equal(said, is)
+}
+
+// heedAround has a network's plan say what the host has besides.
+func (a *Agent) heedAround(id string) {
+	defer a.works.Lock(id)()
+	n, host := a.networkByID(id), a.host()
+	if n == nil || heeds(n.plan.Host, host) {
+		return
+	}
+	plan := n.plan
+	plan.Host = plan.Host.Filter(func(o heddle.Object) bool {
+		e, is := o.(heddle.Element)
+		return !is || !e.Surrounds()
+	})
+	plan.Host.Elements = append(plan.Host.Elements, heddle.Surroundings(host)...)
+	if err := a.replan(n, n.Network, plan); err != nil {
+		a.log.Error("what the host has besides is not heeded", "network", n.Name, "error", err)
+	}
+}
