@@ -102,8 +102,7 @@ func (a *Agent) undo(r record) error {
 	if err != nil {
 		a.want(r)
 	}
-	a.judge(r.Endpoint.ID, err)
-	return err
+	return a.judge(r.Endpoint.ID, err)
 }
 
 // podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
