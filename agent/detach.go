@@ -92,6 +92,12 @@ func (a *Agent) undo(r record) error {
 	if pod != nil {
 		defer pod.Close()
 	}
+	return a.takeAway(r, plan, pod)
+}
+
+// takeAway removes the plan and whatever else the container has on its parent's LAN, and
+// lets go of its namespace.
+func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)

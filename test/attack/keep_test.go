@@ -32,6 +32,7 @@ func keepAttacks() []ownAttack {
 		{class: "keep", name: "macvlan device on a NIC, in a namespace within the container", modes: isDirect, mount: keeps(
 			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
+		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
 		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan ipvlan direct", mount: renamed},
 	}
@@ -142,6 +143,38 @@ func keeps(doing string) func(t *testing.T, mode string, open bool) bool {
 		}
 		return c.reached()
 	}
+}
+
+// whileItFails has the container put a device of its own in the place of the one that it
+// is just given, and has the attach fail then. It succeeds if the container stays on the
+// LAN without an endpoint. Without the search the device goes that was made, by its name.
+func whileItFails(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Leave(t)
+	replace := "ip link add link eth0 name own0 type " + mode + "; ip link set own0 up; ip address add 192.0.2.99/24 dev own0; ip link del eth0"
+	c.w.TripAt(func(step string) error {
+		if step != "ledger made" {
+			return nil
+		}
+		c.w.TripAt(nil)
+		c.Sh(t, "%s", replace)
+		return errors.New("the test has the attach fail")
+	})
+	if open {
+		c.w.TripAt(nil)
+	}
+	_, err := c.w.Attach(t.Context(), c.w.Request(c.Place, "net"))
+	t.Logf("attach: %v", err)
+	if open {
+		must(t, err)
+		c.Sh(t, "%s", replace)
+		c.byName(mode)
+		return within(world.Patience, c.reached)
+	}
+	if err == nil {
+		t.Fatal("the attach did not fail")
+	}
+	return c.reached()
 }
 
 // impostor has the container hide the NIC and put a veth in its place that is like it
