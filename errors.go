@@ -79,6 +79,26 @@ func Wrap(c Code, op, object string, cause error, remedy string) error {
 	return &Error{Code: c, Kind: explanations[c].Kind, Op: op, Object: object, Cause: cause.Error(), Remedy: remedy, err: cause}
 }
 
+// In finds the error of this code that err is, joins or wraps; nil if there is none.
+func (c Code) In(err error) *Error {
+	switch e := err.(type) {
+	case *Error:
+		if e.Code == c {
+			return e
+		}
+		return c.In(e.err)
+	case interface{ Unwrap() error }:
+		return c.In(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if found := c.In(one); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
 // Sentinel returns a target for errors.Is.
 func (c Code) Sentinel() error { return &Error{Code: c} }
 

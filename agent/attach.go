@@ -268,15 +268,13 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
 func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
-	defer a.sharing(r)()
-	a.unwant(r)
-	err := a.kernel.Remove(r.Plan, pod, a.isWanted)
-	if err == nil {
-		err = a.letGo(r)
+	if now, known := a.lookup(r.Endpoint.ID); known {
+		r = now // with the number of its device
 	}
+	err := a.takeAway(r, r.Plan, pod)
 	if err == nil {
 		a.forgetEndpoint(r.Endpoint)
-		err = a.ledger.drop(r.Endpoint, time.Time{})
+		err = a.ledger.drop(r.Endpoint, time.Now()) // the container may have used the addresses already
 	}
 	if err != nil {
 		a.want(r)

@@ -92,6 +92,12 @@ func (a *Agent) undo(r record) error {
 	if pod != nil {
 		defer pod.Close()
 	}
+	return a.takeAway(r, plan, pod)
+}
+
+// takeAway removes the plan and whatever else the container has on its parent's LAN, and
+// lets go of its namespace.
+func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.unwant(r)
@@ -102,8 +108,7 @@ func (a *Agent) undo(r record) error {
 	if err != nil {
 		a.want(r)
 	}
-	a.judge(r.Endpoint.ID, err)
-	return err
+	return a.judge(r.Endpoint.ID, err)
 }
 
 // podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead

@@ -236,15 +236,11 @@ func (l *ledger) settle(id heddle.EndpointID) error {
 	return nil
 }
 
-// drop forgets an endpoint; its addresses are in quarantine from freed on,
-// unless freed is zero (they were never used).
+// drop forgets an endpoint; its addresses are in quarantine from freed on.
 func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 	key := []byte(e.ID.String())
 	err := update(l.boot, func(tx *bbolt.Tx) error {
 		for _, a := range e.Addrs {
-			if freed.IsZero() {
-				break
-			}
 			k := addressKey(e.Network, a.Addr())
 			if err := tx.Bucket(bucketQuarantine).Put(k, seal(k, []byte(freed.Format(time.RFC3339Nano)))); err != nil {
 				return err

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,16 +15,24 @@ import (
 // with them its addresses and its NIC; only why is kept in memory, for the agent tries
 // again when it starts, and then every few seconds.
 
-// judge notes whether a removal has ended in quarantine.
-func (a *Agent) judge(id heddle.EndpointID, err error) {
+// judge notes whether a removal has ended in quarantine, and returns why it failed: the
+// quarantine if that is among the reasons. An endpoint that is in quarantine stays there
+// until its removal succeeds, whatever else may fail meanwhile.
+func (a *Agent) judge(id heddle.EndpointID, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var why *heddle.Error
-	if errors.As(err, &why) && why.Code == heddle.Quarantined {
-		a.quarantine[id] = why.Cause
-	} else {
+	why := heddle.Quarantined.In(err)
+	switch {
+	case err == nil:
 		delete(a.quarantine, id)
+	case why != nil:
+		a.quarantine[id] = why.Cause
+		if err != error(why) {
+			a.log.Warn("a removal has failed", "endpoint", id, "error", err)
+		}
+		return why
 	}
+	return err
 }
 
 // quarantined says why an endpoint is in quarantine.
@@ -57,11 +64,11 @@ func (a *Agent) tryQuarantined() {
 	for _, id := range all {
 		before, _ := a.quarantined(id)
 		gone, err := a.collect(id, func(record) bool { _, is := a.quarantined(id); return is })
-		now, is := a.quarantined(id)
+		now, _ := a.quarantined(id)
 		switch {
 		case gone && err == nil:
 			a.log.Info("a container has let go; its endpoint is out of quarantine", "endpoint", id)
-		case err != nil && (!is || now != before):
+		case err != nil && now != before:
 			a.log.Warn("an endpoint stays in quarantine", "endpoint", id, "error", err)
 		}
 	}

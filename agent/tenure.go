@@ -47,11 +47,11 @@ func (a *Agent) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
 	if !known || pod == nil || r.parent() == "" {
 		return nil
 	}
-	seen, err := pod.Find(r.alias())
-	if err != nil || seen == nil || seen.Index == r.Device {
+	index, err := a.kernel.DeviceOn(r.parent(), r.alias(), r.Device, pod)
+	if err != nil || index == 0 || index == r.Device {
 		return err
 	}
-	r.Device = seen.Index
+	r.Device = index
 	if err := a.ledger.putRecord(r); err != nil {
 		return err
 	}
@@ -72,16 +72,20 @@ func (a *Agent) evict(r record, pod *kernel.Netns) error {
 		}
 	}
 	known := a.devices()
-	delete(known, device{r.Cookie, r.Device})
+	delete(known, r.device())
 	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
-		Known: func(cookie uint64, index int) bool { _, is := known[device{cookie, index}]; return is }}, pod)
+		Known: func(cookie uint64, index int) bool { _, is := known[device{r.parent(), cookie, index}]; return is }}, pod)
 }
 
-// device is a container's device on a parent: its namespace's cookie, and its number.
+// device is a container's device on a parent: that one's name, its namespace's cookie, and
+// its number there.
 type device struct {
+	parent string
 	cookie uint64
 	index  int
 }
+
+func (r record) device() device { return device{r.parent(), r.Cookie, r.Device} }
 
 // devices are those of all endpoints on parents.
 func (a *Agent) devices() map[device]heddle.EndpointID {
@@ -90,7 +94,7 @@ func (a *Agent) devices() map[device]heddle.EndpointID {
 	all := map[device]heddle.EndpointID{}
 	for id, r := range a.endpoints {
 		if r.Device != 0 {
-			all[device{r.Cookie, r.Device}] = id
+			all[r.device()] = id
 		}
 	}
 	return all
@@ -114,7 +118,7 @@ func (a *Agent) tenants() ([]heddle.Finding, error) {
 		errs = append(errs, err)
 		for _, x := range there {
 			id, inside := containers[x.Cookie]
-			if _, is := known[device{x.Cookie, x.Index}]; inside && !is {
+			if _, is := known[device{parent, x.Cookie, x.Index}]; inside && !is {
 				all = append(all, heddle.Finding{Kind: "stranger", Object: "link/" + x.Name, Owner: id.String(),
 					Detail: "the container has made another " + x.Kind + " device on " + parent + ", and is on its LAN by that too; it goes when the container is detached"})
 			}

@@ -199,6 +199,21 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 	return found, nil
 }
 
+// DeviceOn finds the device in a container's namespace that stands on a parent of the
+// host and bears the alias, and returns its number: known if that one does, 0 if none.
+func (k *Kernel) DeviceOn(parent, alias string, known int, pod *Netns) (index int, err error) {
+	l, err := k.listing().link(parent)
+	if err != nil || l == nil {
+		return 0, refused("read interface", parent, err)
+	}
+	for _, u := range above(namespaces{pod.path: pod}.census(k.home), k.home, l.index) {
+		if u.alias == alias && u.onLAN() && (index == 0 || u.index == known) {
+			index = u.index
+		}
+	}
+	return index, nil
+}
+
 // Heard lists the unicast MAC addresses, besides its own, that an interface of the host
 // listens to; none if it is not there.
 func (k *Kernel) Heard(name string) ([]heddle.MAC, error) {

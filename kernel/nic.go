@@ -42,7 +42,7 @@ func (s *site) nicState(l linkState) (heddle.NICState, error) {
 	w := heddle.NICState{Taken: time.Now().UTC(), Index: l.index, Kind: l.kind, MTU: l.mtu, Up: l.up, Group: l.group, Alias: l.alias}
 	l.identity(&w)
 	var errs [5]error
-	errs[0] = s.nicFlags(l.name, &w)
+	errs[0] = s.nicFlags(l.index, &w)
 	w.Addrs, errs[1] = s.nicAddresses(l.index)
 	w.Routes, errs[2] = s.nicRoutes(l.index)
 	w.Neighbours, errs[3] = s.nicNeighbours(l.index)

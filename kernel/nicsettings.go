@@ -31,10 +31,10 @@ var xdpModes = []struct {
 
 const xdpFlags = 3 // IFLA_XDP_FLAGS
 
-// nicFlags reads them.
-func (s *site) nicFlags(name string, w *heddle.NICState) error {
-	req := linkQuery()
-	req.AddData(textAttr(unix.IFLA_IFNAME, name))
+// nicFlags reads them, by the link's number: in a container its name may change any time.
+func (s *site) nicFlags(index int, w *heddle.NICState) error {
+	req := request(unix.RTM_GETLINK, 0, indexed(index))
+	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
 	return s.rt.get(req, func(_ uint16, b []byte) {
 		if len(b) < unix.SizeofIfInfomsg {
 			return
@@ -81,16 +81,16 @@ func altNamesRequest(kind, flags, index int, names []string) *nl.NetlinkRequest 
 
 // dropAltNames takes from the NIC, where it is, the further names that it had not: one
 // that another interface of the host has would keep it from going there.
-func (h *homecoming) dropAltNames(at *site, name string) error {
+func (h *homecoming) dropAltNames(at *site, index int) error {
 	var have heddle.NICState
-	if err := at.nicFlags(name, &have); err != nil {
+	if err := at.nicFlags(index, &have); err != nil {
 		return err
 	}
 	extra := slices.DeleteFunc(have.AltNames, func(n string) bool { return slices.Contains(h.n.Was.AltNames, n) })
 	if len(extra) == 0 || h.n.Was.Sizes == nil { // of which a record of an older agent says nothing
 		return nil
 	}
-	return at.rt.execute(altNamesRequest(unix.RTM_DELLINKPROP, 0, h.index, extra))
+	return at.rt.execute(altNamesRequest(unix.RTM_DELLINKPROP, 0, index, extra))
 }
 
 // putSettings sets what differs from how the NIC was.
@@ -121,7 +121,7 @@ func (h *homecoming) putSettings(have heddle.NICState) error {
 		down.AddData(octetAttr(unix.IFLA_PROTO_DOWN, flag(w.ProtoDown)))
 		errs = append(errs, h.host.rt.execute(down))
 	}
-	errs = append(errs, h.dropAltNames(h.host, h.name))
+	errs = append(errs, h.dropAltNames(h.host, h.index))
 	if missing := slices.DeleteFunc(slices.Clone(w.AltNames), func(n string) bool { return slices.Contains(have.AltNames, n) }); len(missing) > 0 {
 		errs = append(errs, h.host.rt.execute(altNamesRequest(unix.RTM_NEWLINKPROP, unix.NLM_F_CREATE|unix.NLM_F_EXCL, h.index, missing)))
 	}

@@ -65,7 +65,7 @@ func (k *Kernel) RescueHere(m MarkedNIC) error {
 // rescue takes the NIC's state, where it is, for the one that it had.
 func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
 	var have heddle.NICState
-	if err := at.nicFlags(l.name, &have); err != nil {
+	if err := at.nicFlags(l.index, &have); err != nil {
 		return refused("read", "nic/"+l.name, err)
 	}
 	n := heddle.NIC{Name: was, MAC: l.mac, Alias: l.alias}

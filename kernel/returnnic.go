@@ -74,7 +74,9 @@ func (h *homecoming) locate() (bool, error) {
 	}
 	if f.at.pod {
 		h.index, h.name = f.link.index, h.n.Name
-		if err := h.moveHome(f.at, f.link); err != nil {
+		if err := h.moveHome(f.at, f.link); err != nil && !h.tripped {
+			return false, h.lost(fmt.Sprintf("it cannot be moved from %s (%v)", f.at.ns.path, err))
+		} else if err != nil {
 			return false, err
 		}
 		if f, err = h.seek(); err != nil || f == nil {
@@ -111,7 +113,7 @@ func (h *homecoming) moveHome(at *site, l linkState) error {
 		return err
 	}
 	index := l.index
-	if err := errors.Join(at.rt.execute(aliasRequest(index, h.n.Alias), raiseLink(index, false)), h.dropAltNames(at, l.name)); err != nil {
+	if err := errors.Join(at.rt.execute(aliasRequest(index, h.n.Alias), raiseLink(index, false)), h.dropAltNames(at, index)); err != nil {
 		return err
 	}
 	name, err := h.freeName()
@@ -165,7 +167,7 @@ func (h *homecoming) settings() error {
 		return errors.Join(err, fmt.Errorf("interface %s is gone", h.name))
 	}
 	var have heddle.NICState
-	if err := h.host.nicFlags(h.name, &have); err != nil {
+	if err := h.host.nicFlags(h.index, &have); err != nil {
 		return err
 	}
 	want := *live

@@ -31,6 +31,8 @@ func keepAttacks() []ownAttack {
 		{class: "keep", name: "macvlan device on a NIC, in a namespace within the container", modes: isDirect, mount: keeps(
 			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
+		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
+		{class: "keep", name: "device with the number of another endpoint's, on another parent", modes: isMacvlan, mount: numberOfAnother},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
 		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan ipvlan direct", mount: renamed},
 	}
@@ -137,6 +139,66 @@ func keeps(doing string) func(t *testing.T, mode string, open bool) bool {
 		}
 		return c.reached()
 	}
+}
+
+// whileItFails has the container put a device of its own in the place of the one that it
+// is just given, and has the attach fail then. It succeeds if the container stays on the
+// LAN without an endpoint. Without the search the device goes that was made, by its name.
+func whileItFails(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Leave(t)
+	replace := "ip link add link eth0 name own0 type " + mode + "; ip link set own0 up; ip address add 192.0.2.99/24 dev own0; ip link del eth0"
+	c.w.TripAt(func(step string) error {
+		if step != "ledger made" {
+			return nil
+		}
+		c.w.TripAt(nil)
+		c.Sh(t, "%s", replace)
+		return errors.New("the test has the attach fail")
+	})
+	if open {
+		c.w.TripAt(nil)
+	}
+	_, err := c.w.Attach(t.Context(), c.w.Request(c.Place, "net"))
+	t.Logf("attach: %v", err)
+	if open {
+		must(t, err)
+		c.Sh(t, "%s", replace)
+		c.byName(mode)
+		return within(world.Patience, c.reached)
+	}
+	if err == nil {
+		t.Fatal("the attach did not fail")
+	}
+	return c.reached()
+}
+
+// numberOfAnother gives the container a second device, on another parent. It puts one of its own
+// on the first parent, with that one's number. It succeeds if that outlives the endpoint
+// on the first parent.
+func numberOfAnother(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.w.Host.Sh(t, "ip link add up9 type veth peer name up9far; ip link set up9 up; ip link set up9far up")
+	t.Cleanup(func() { c.w.Host.TrySh("ip link del up9") })
+	n := c.w.Plan("other", mode, func(n *heddle.Network) {
+		n.Parent, n.Subnets = "up9", []netip.Prefix{netip.MustParsePrefix("10.99.0.0/24")}
+	})
+	n.Gateways = nil
+	_, _, err := c.w.CreateNetwork(n, false)
+	must(t, err)
+	c.Join(t, "other", world.As("eth1"))
+	c.Sh(t, `number=$(ip -o link show eth1 | cut -d: -f1); ip link del eth1
+		ip link add link eth0 name own0 index $number type %[1]s mode bridge; ip link set own0 up
+		ip address flush dev eth0; ip address add %[2]s/24 dev own0`, mode, c.V4())
+	if open {
+		c.byName(mode)
+		return within(world.Patience, c.reached)
+	}
+	if _, err := c.w.Detach(t.Context(), heddle.EndpointID{Container: c.Endpoint.ID.Container, IfName: "eth0"}); err != nil {
+		t.Logf("detach: %v", err)
+		return false
+	}
+	return c.reached()
 }
 
 // impostor has the container hide the NIC and put a veth in its place that is like it

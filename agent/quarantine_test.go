@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+)
+
+// TestJudge: an endpoint is in quarantine from when a removal says so until one succeeds.
+// Other failures change nothing, and do not hide it where several things fail.
+func TestJudge(t *testing.T) {
+	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}
+	a := &Agent{quarantine: map[heddle.EndpointID]string{}, log: slog.New(slog.DiscardHandler)}
+	hidden := func(why string) error {
+		return heddle.Wrap(heddle.Quarantined, "bring back", "nic/nic1", errors.New(why), "")
+	}
+	busy := heddle.Wrap(heddle.KernelRefused, "remove", "link/eth0", unix.EBUSY, "")
+	for _, step := range []struct {
+		err  error
+		code heddle.Code
+		why  string
+	}{
+		{busy, heddle.KernelRefused, ""},
+		{hidden("it is hidden"), heddle.Quarantined, "it is hidden"},
+		{busy, heddle.KernelRefused, "it is hidden"},
+		{unix.ENOBUFS, "", "it is hidden"},
+		{errors.Join(busy, nil, errors.Join(hidden("it is elsewhere"))), heddle.Quarantined, "it is elsewhere"},
+		{nil, "", ""},
+	} {
+		err := a.judge(id, step.err)
+		if (err == nil) != (step.err == nil) {
+			t.Errorf("%v became %v", step.err, err)
+		}
+		var known *heddle.Error
+		if errors.As(err, &known); step.code != "" && known.Code != step.code {
+			t.Errorf("%v became %v", step.err, err)
+		}
+		if why, is := a.quarantined(id); why != step.why || is != (step.why != "") {
+			t.Errorf("after %v: in quarantine %v: %q, want %q", step.err, is, why, step.why)
+		}
+	}
+}
