@@ -84,6 +84,7 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 		return nil
 	}, func(k client.AuthorityKeeper) bool { return !k.Lent.IsZero() })
 	cmd.Flags().DurationVar(&life, "for", life, "how long they have it, at most 24h")
+	cmd.RegisterFlagCompletionFunc("for", cobra.NoFileCompletions)
 	return cmd
 }
 

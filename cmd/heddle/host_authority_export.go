@@ -46,6 +46,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 		},
 	}
 	cmd.Flags().IntVar(&fd, "fd", fd, "write to this `descriptor` instead of a file")
+	cmd.RegisterFlagCompletionFunc("fd", cobra.NoFileCompletions)
 	credentialFlag(cmd, &file)
 	return cmd
 }
