@@ -10,54 +10,17 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
-	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/trial"
 )
-
-// Options of an agent.
-type Options struct {
-	// Name of the host; the system's host name if empty.
-	Name string
-	// StateDir survives a reboot, RunDir need not.
-	StateDir, RunDir string
-	Modes            []heddle.Mode
-	// Cluster is what the hosts agree on; nil for a host alone.
-	Cluster cluster.API
-	// Alone says that the host has left the cluster that it had, if any: networks of
-	// several hosts become its own.
-	Alone bool
-	Log   *slog.Logger
-	// Root is the folder below which NIC managers have their runtime files; "/"
-	// if empty.
-	Root string
-	// LeaseTime is how long an address stays leased that no endpoint has; two minutes
-	// if 0.
-	LeaseTime time.Duration
-	// Patrol is how often the host is compared with the plans when no event came; if 0,
-	// every five seconds, and less often where comparing takes long. Tests set it.
-	Patrol time.Duration
-	// Untried skips the trial of a mode before its first network is made: for a
-	// kernel on which the modes are known to work.
-	Untried bool
-	// NoFastPath has all packets take the host's stack.
-	NoFastPath bool
-	// Tripwire is called before every step that changes something; an error
-	// from it stops the operation there. Tests set it.
-	Tripwire func(step string) error
-}
 
 // Agent is one host's agent.
 type Agent struct {
@@ -183,28 +146,6 @@ type Agent struct {
 	nics map[string]heldNIC
 }
 
-// network is a network with what belongs to it on this host. Readers get copies
-// of it; what changes with every endpoint is behind pointers.
-type network struct {
-	heddle.Network
-	mode heddle.Mode
-	plan heddle.Plan
-	// unplanned is why the network has no plan: its parent is not there (yet).
-	unplanned error
-	pool      *ipam.Pool
-	// slots marks the ordinals in use.
-	slots *slots
-	macs  map[heddle.MAC]heddle.EndpointID
-	life  *life
-}
-
-// life is held for reading while endpoints are made, for writing while their
-// network is deleted.
-type life struct {
-	sync.RWMutex
-	gone bool
-}
-
 // New opens the ledger, finishes what an earlier life left undone, and brings
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
@@ -241,170 +182,9 @@ func New(opt Options) (*Agent, error) {
 	return a, nil
 }
 
-func (a *Agent) open() (err error) {
-	for _, dir := range []string{a.opt.StateDir, a.opt.RunDir} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --state-dir or --run-dir")
-		}
-	}
-	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
-		return err
-	}
-	if a.kernel, err = kernel.Open(); err != nil {
-		return err
-	}
-	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
-	if a.opt.NoFastPath {
-		if err := a.kernel.SwitchOffFastPath(); err != nil {
-			return err
-		}
-	}
-	if a.coexist, err = kernel.NewCoexist(); err != nil {
-		return err
-	}
-	if a.facts, err = a.kernel.Facts(); err != nil {
-		return err
-	}
-	a.clear = a.facts.Listening
-	if a.opt.Name != "" {
-		a.facts.Name = a.opt.Name
-	}
-	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.facts.BootID)
-	return err
-}
-
-// forkTime is how long a forked child may take to become another program.
-const forkTime = 3 * time.Second
-
-func lockFolder(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "open lock", path, err, "give a folder that can be written with --run-dir")
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	// a child that a killed agent had just forked (iptables-legacy) holds the
-	// lock until it has become that program
-	for end := time.Now().Add(forkTime); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err != nil {
-		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock", path, err, "stop the other agent, or use other folders"), f.Close())
-	}
-	return f, nil
-}
-
-// Close ends the agent. Endpoints and their traffic stay.
-func (a *Agent) Close() error {
-	a.ready.Store(false)
-	if a.stop != nil {
-		a.stop()
-	}
-	a.following.close()
-	a.mending.close()
-	a.hurryDepartures()
-	a.finished.Wait()
-	var errs []error
-	if a.paths != nil {
-		a.paths.Close()
-	}
-	if a.ledger != nil {
-		a.saveCursors()
-		errs = append(errs, a.ledger.close())
-	}
-	if a.coexist != nil {
-		errs = append(errs, a.coexist.Close())
-	}
-	if a.kernel != nil {
-		errs = append(errs, a.kernel.Close())
-	}
-	if a.lock != nil {
-		errs = append(errs, a.lock.Close())
-	}
-	return errors.Join(errs...)
-}
-
 func (a *Agent) step(name string) error {
 	if a.opt.Tripwire == nil {
 		return nil
 	}
 	return a.opt.Tripwire(name)
-}
-
-func (a *Agent) mode(name string) (heddle.Mode, error) {
-	names := []string{}
-	for _, m := range a.opt.Modes {
-		if m.Name() == name {
-			return m, nil
-		}
-		names = append(names, m.Name())
-	}
-	return nil, heddle.Errorf(heddle.UnknownMode, "mode", fmt.Sprintf("%q", name), fmt.Sprintf("this agent has %v", names))
-}
-
-// Modes lists the modes the agent has.
-func (a *Agent) Modes() []string {
-	var names []string
-	for _, m := range a.opt.Modes {
-		names = append(names, m.Name())
-	}
-	return names
-}
-
-// network returns a copy of the record of the network with the name, or else with
-// the ID: doors whose networks are renamed call them by that.
-func (a *Agent) network(name string) (*network, error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	n, ok := a.networks[name]
-	if !ok {
-		n = a.networkHeld(name)
-	}
-	if n == nil {
-		return nil, noNetwork(name)
-	}
-	c := *n
-	return &c, nil
-}
-
-// networkFor returns a copy of the record of an endpoint's network, whatever it is
-// called by now.
-func (a *Agent) networkFor(e heddle.Endpoint) (*network, error) {
-	if n := a.networkByID(e.Network); n != nil {
-		return n, nil
-	}
-	return nil, noNetwork(e.NetworkName)
-}
-
-// networkByID returns a copy of a network's record, nil if there is none.
-func (a *Agent) networkByID(id string) *network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if n := a.networkHeld(id); n != nil {
-		c := *n
-		return &c
-	}
-	return nil
-}
-
-// networkHeld is the record itself, nil if there is none. The caller holds mu.
-func (a *Agent) networkHeld(id string) *network {
-	for _, n := range a.networks {
-		if n.ID == id {
-			return n
-		}
-	}
-	return nil
-}
-
-func noNetwork(name string) error {
-	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
-}
-
-// host returns what is known about the host.
-func (a *Agent) host() heddle.HostFacts {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.facts
 }

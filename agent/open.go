@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+func (a *Agent) open() (err error) {
+	for _, dir := range []string{a.opt.StateDir, a.opt.RunDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --state-dir or --run-dir")
+		}
+	}
+	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
+		return err
+	}
+	if a.kernel, err = kernel.Open(); err != nil {
+		return err
+	}
+	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
+	if a.opt.NoFastPath {
+		if err := a.kernel.SwitchOffFastPath(); err != nil {
+			return err
+		}
+	}
+	if a.coexist, err = kernel.NewCoexist(); err != nil {
+		return err
+	}
+	if a.facts, err = a.kernel.Facts(); err != nil {
+		return err
+	}
+	a.clear = a.facts.Listening
+	if a.opt.Name != "" {
+		a.facts.Name = a.opt.Name
+	}
+	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.facts.BootID)
+	return err
+}
+
+// forkTime is how long a forked child may take to become another program.
+const forkTime = 3 * time.Second
+
+func lockFolder(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, heddle.Wrap(heddle.LedgerFull, "open lock", path, err, "give a folder that can be written with --run-dir")
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	// a child that a killed agent had just forked (iptables-legacy) holds the
+	// lock until it has become that program
+	for end := time.Now().Add(forkTime); errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
+		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock", path, err, "stop the other agent, or use other folders"), f.Close())
+	}
+	return f, nil
+}
+
+// Close ends the agent. Endpoints and their traffic stay.
+func (a *Agent) Close() error {
+	a.ready.Store(false)
+	if a.stop != nil {
+		a.stop()
+	}
+	a.following.close()
+	a.mending.close()
+	a.hurryDepartures()
+	a.finished.Wait()
+	var errs []error
+	if a.paths != nil {
+		a.paths.Close()
+	}
+	if a.ledger != nil {
+		a.saveCursors()
+		errs = append(errs, a.ledger.close())
+	}
+	if a.coexist != nil {
+		errs = append(errs, a.coexist.Close())
+	}
+	if a.kernel != nil {
+		errs = append(errs, a.kernel.Close())
+	}
+	if a.lock != nil {
+		errs = append(errs, a.lock.Close())
+	}
+	return errors.Join(errs...)
+}
