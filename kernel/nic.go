@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,14 +29,29 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	if err := s.movable(*l); err != nil {
 		return heddle.NIC{}, heddle.Wrap(heddle.NICUnfit, "give away NIC", name, err, "name another one")
 	}
-	n := heddle.NIC{Name: l.name, MAC: l.mac}
-	n.Was, err = s.nicState(*l)
-	if err != nil {
-		return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
+	for range snapshots {
+		n := heddle.NIC{Name: l.name, MAC: l.mac}
+		n.Was, err = s.nicState(*l)
+		if err != nil {
+			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
+		}
+		var still bool
+		if n.Was.FarMAC, still, err = k.farMAC(s, *l); err != nil {
+			return n, refused("read", "nic/"+name, err)
+		}
+		if still {
+			return n, nil
+		}
+		if l, err = s.link(name); err != nil || l == nil {
+			return n, refused("read", "nic/"+name, cmp.Or(err, fmt.Errorf("interface %s is gone", name)))
+		}
 	}
-	n.Was.FarMAC, err = k.farMAC(s, *l)
-	return n, err
+	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "NIC", name+": the other end of its pair comes and goes", "try again")
 }
+
+// snapshots is how often a NIC is described whose far end has moved meanwhile: it may be a
+// NIC that another container gets or gives back.
+const snapshots = 10
 
 // nicState reads the whole state of an interface.
 func (s *site) nicState(l linkState) (heddle.NICState, error) {

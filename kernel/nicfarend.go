@@ -10,11 +10,24 @@ import (
 // where it was when the near one was given away.
 
 // farMAC is the MAC address that the far end of a pair has on the host; "" of others,
-// and of one that is not the host's.
-func (k *Kernel) farMAC(s *site, l linkState) (heddle.MAC, error) {
+// and of one that is not the host's. It is not still so if the far end has left or come
+// home since l was read: then nobody may be found who had it.
+func (k *Kernel) farMAC(s *site, l linkState) (mac heddle.MAC, still bool, err error) {
 	if !l.paired() || l.peer == 0 {
-		return "", nil
+		return "", true, nil
 	}
+	if mac, err = k.farMACNow(s, l); err != nil {
+		return "", false, err
+	}
+	now, err := s.linkIn(l.index, nil)
+	if err != nil || now == nil {
+		return "", false, err
+	}
+	moved := now.peer != l.peer || now.elsewhere != l.elsewhere || now.nsid != l.nsid
+	return mac, !moved && (mac != "" || l.elsewhere), nil
+}
+
+func (k *Kernel) farMACNow(s *site, l linkState) (heddle.MAC, error) {
 	if !l.elsewhere {
 		far, err := s.linkIn(l.peer, nil)
 		if err != nil || far == nil {
