@@ -93,9 +93,15 @@ const auditTime = 5 * time.Second
 func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.awaitDepartures("")
 	// what is about to be made is not missing, and what is about to go not left over
-	late := a.tasks.await(auditTime, func(w work) bool { return w.endpoint == "" })
+	late := a.tasks.await(auditTime, ofNoEndpoint)
 	a.noticeHandovers(0)
-	owned, err := a.kernel.Ours()
+	left, err := a.leftovers()
+	if err == nil && len(left) > 0 { // some of it may have begun to go meanwhile
+		late = a.tasks.await(auditTime, ofNoEndpoint)
+		var still []string
+		still, err = a.leftovers()
+		left = slices.DeleteFunc(left, func(k string) bool { return !slices.Contains(still, k) })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +109,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	for _, l := range late {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
 	}
-	for _, k := range owned.Keys() {
-		// asked only now: what is made is wanted before it is made
-		if !a.isWanted(k) {
-			all = append(all, heddle.Finding{Kind: "leftover", Object: k})
-		}
+	for _, k := range left {
+		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
 	}
 	all = append(all, a.strays()...)
 	beside, err := a.tenants()
@@ -122,6 +125,18 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	}
 	all = append(all, findings("", drift)...)
 	return append(all, unsettled...), nil
+}
+
+func ofNoEndpoint(w work) bool { return w.endpoint == "" }
+
+// leftovers lists what bears our mark on the host and no plan wants.
+func (a *Agent) leftovers() ([]string, error) {
+	owned, err := a.kernel.Ours()
+	if err != nil {
+		return nil, err
+	}
+	// asked only now: what is made is wanted before it is made
+	return slices.DeleteFunc(owned.Keys(), a.isWanted), nil
 }
 
 // unsettled lists endpoints without a container and operations not finished.
