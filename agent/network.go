@@ -20,8 +20,13 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
+	met := false // one of its name that somebody else has just made
 	for late := time.After(stuckAfter); ; {
 		made, commands, busy, err := a.create(mode, want, dryRun, t)
+		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
+			met = true
+			continue // which may be the one that is wanted
+		}
 		if busy == nil {
 			return withLimits(mode, made), commands, err
 		}

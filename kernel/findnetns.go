@@ -14,8 +14,11 @@ import (
 
 // FindNetns finds a living network namespace by its inode number and its cookie,
 // wherever the host has it: see ways. It returns nil if there is none, or none that
-// can be seen from here. A cookie of 0 is not compared.
+// can be seen from here. A cookie of 0 is not compared. It waits for who has all
+// namespaces open just now: by these files one would seem to live that has ended.
 func FindNetns(inode, cookie uint64) *Netns {
+	searching.Lock()
+	defer searching.Unlock()
 	var found *Netns
 	name := fmt.Sprintf("net:[%d]", inode)
 	ways(func(n, path string) bool {
@@ -36,8 +39,8 @@ func FindNetns(inode, cookie uint64) *Netns {
 	return found
 }
 
-// searching is held while every namespace of the host is open: a process may open only
-// so many files, and many endpoints may go at a time.
+// searching is held while every namespace of the host is open, and while one is looked
+// for: a process may open only so many files, and many endpoints may go at a time.
 var searching sync.Mutex
 
 // everywhere opens every network namespace that can be found from here, each once. Close
