@@ -22,7 +22,7 @@ ALONE    := ./test/docker
 BESIDE   := ./cmd/heddle ./peer ./store ./test/join ./join ./test/handover ./cluster
 LAST     := $(ALONE) $(BESIDE)
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
-EACH     := -json -vet=off -timeout 45m -count=1
+EACH     := -json -vet=off -timeout 60m -count=1
 OURS     := github.com/heddle-network/heddle
 
 # Static binaries: the tests' own boot as /init in virtual machines.
