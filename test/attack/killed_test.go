@@ -17,7 +17,10 @@ import (
 func TestQuarantineKilled(t *testing.T) {
 	cell.Need(t)
 	cell.Sh(t, "ip link set lo up; for n in nic1 up0; do ip link add $n type veth peer name far$n; ip link set $n up; ip link set far$n up; done")
-	t.Cleanup(func() { cell.TrySh("ip link del farnic1; ip link del farup0") })
+	t.Cleanup(func() {
+		cell.TrySh("ip link del farnic1") // which may have ended with the hidden namespace
+		cell.TrySh("ip link del farup0")
+	})
 	dir, ctx := t.TempDir(), t.Context()
 	a := cell.Start(t, dir)
 	plan := (&world.World{}).Plan("lan", isMacvlan, func(n *heddle.Network) { n.Parent = "up0" })

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 // ownInGuest and underlayInGuest are the own attacks in mode ipvlan, which only guests
-// have everywhere.
-const ownInGuest, underlayInGuest = "(device|link|store|metadata)", "VXLAN"
+// have everywhere; each is mounted under one kernel.
+const ownInGuest, underlayInGuest = "(device|link|store|metadata|sub-mode)", "VXLAN.as.*NIC$"
 
 // TestInGuests repeats under the kernels of Debian what depends most on the kernel: the
 // attacks of TestAttacks, each under one of them, those by tunnels, those in mode ipvlan,
