@@ -73,11 +73,11 @@ func TestForceNewStore(t *testing.T) {
 	h.must(3, "audit")
 }
 
-// serves reports whether a network that a host makes is on host 3.
+// serves reports whether a network that host 3 makes is on a host.
 func (h *hosts) serves(i int) bool {
 	h.Helper()
-	h.run(i, h.heddle, "network", "create", "proof", "--mode", "overlay", "--subnet", "10.30.0.0/24")
-	out, code := h.run(3, h.heddle, "network", "list")
+	h.run(3, h.heddle, "network", "create", "proof", "--mode", "overlay", "--subnet", "10.30.0.0/24")
+	out, code := h.run(i, h.heddle, "network", "list")
 	return code == 0 && strings.Contains(out, "proof")
 }
 
