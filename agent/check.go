@@ -95,12 +95,14 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	// what is about to be made is not missing, and what is about to go not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
 	a.noticeHandovers(0)
-	left, err := a.leftovers()
-	if err == nil && len(left) > 0 { // some of it may have begun to go meanwhile
+	differences, err := a.differences()
+	if err == nil && len(differences) > 0 { // some of it may have begun to go, or to come, meanwhile
 		late = a.tasks.await(auditTime, ofNoEndpoint)
-		var still []string
-		still, err = a.leftovers()
-		left = slices.DeleteFunc(left, func(k string) bool { return !slices.Contains(still, k) })
+		var still []heddle.Finding
+		still, err = a.differences()
+		differences = slices.DeleteFunc(differences, func(f heddle.Finding) bool {
+			return !slices.ContainsFunc(still, func(s heddle.Finding) bool { return s.Kind == f.Kind && s.Object == f.Object })
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -109,22 +111,27 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	for _, l := range late {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
 	}
-	for _, k := range left {
-		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
-	}
-	all = append(all, a.strays()...)
+	all = append(append(all, differences...), a.strays()...)
 	beside, err := a.tenants()
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, beside...)
-	unsettled := a.unsettled()
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(unsettled...)}, nil)
+	return append(append(all, beside...), a.unsettled()...), nil
+}
+
+// differences lists what is ours on the host and wanted by nobody, and what is wanted and
+// missing there.
+func (a *Agent) differences() ([]heddle.Finding, error) {
+	left, err := a.leftovers()
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, findings("", drift)...)
-	return append(all, unsettled...), nil
+	var all []heddle.Finding
+	for _, k := range left {
+		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
+	}
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(a.unsettled()...)}, nil)
+	return append(all, findings("", drift)...), err
 }
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }
