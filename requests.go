@@ -125,6 +125,16 @@ type PartStatus struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// Part is the line of a part of the agent, empty where the agent has no such part.
+func (s Status) Part(name string) PartStatus {
+	for _, p := range s.Parts {
+		if p.Name == name {
+			return p
+		}
+	}
+	return PartStatus{}
+}
+
 // PartWork is the name of the part that tells what is late.
 const PartWork = "work"
 

@@ -24,15 +24,11 @@ func lookClusterRecords(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	var evidence []string
-	for _, p := range st.Parts {
-		if p.Name == "records" && p.State != "ok" {
-			evidence = append(evidence, "heddle status: records: "+p.Detail)
-		}
-	}
-	if len(evidence) == 0 {
+	p := st.Part("records")
+	if p.State == "" || p.State == "ok" {
 		return fine()
 	}
+	evidence := []string{"heddle status: records: " + p.Detail}
 	hosts, err := ask(ctx, h, (*client.Client).Hosts)
 	if err != nil {
 		return unknown(err)

@@ -157,13 +157,10 @@ func lookTunnelChecksums(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	var evidence []string
-	for _, p := range st.Parts {
-		if p.Name == "paths" && strings.Contains(p.Detail, "checksums") {
-			evidence = append(evidence, "heddle status: paths: "+p.Detail)
-		}
+	if detail := st.Part("paths").Detail; strings.Contains(detail, "checksums") {
+		return trouble([]string{"heddle status: paths: " + detail})
 	}
-	return trouble(evidence)
+	return fine()
 }
 
 func lookTunnelOffload(ctx context.Context, h *Host) Finding {

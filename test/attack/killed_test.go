@@ -43,15 +43,10 @@ func TestQuarantineKilled(t *testing.T) {
 		must(t, err)
 		s, err := a.Status(ctx)
 		must(t, err)
-		told, part := 0, ""
+		told, part := 0, s.Part("quarantine").Detail
 		for _, f := range found {
 			if f.Kind == "quarantine" {
 				told++
-			}
-		}
-		for _, p := range s.Parts {
-			if p.Name == "quarantine" {
-				part = p.Detail
 			}
 		}
 		if told != want || len(found) != want || strings.Count(part, "/eth0") != want {

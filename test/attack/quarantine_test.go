@@ -94,14 +94,8 @@ func TestQuarantine(t *testing.T) {
 				if len(found) != 1 || found[0].Kind != "quarantine" || found[0].Owner != id.String() || found[0].Detail == "" {
 					t.Errorf("%s: audit: %+v", when, found)
 				}
-				part := ""
-				for _, p := range c.w.Status().Parts {
-					if p.Name == "quarantine" && p.State == "warn" {
-						part = p.Detail
-					}
-				}
-				if !strings.Contains(part, id.String()) {
-					t.Errorf("%s: status: %q", when, part)
+				if p := c.w.Status().Part("quarantine"); p.State != "warn" || !strings.Contains(p.Detail, id.String()) {
+					t.Errorf("%s: status: %+v", when, p)
 				}
 				if _, err := c.w.Attach(ctx, c.w.Request(c.Place, "net")); !errors.Is(err, heddle.InQuarantine.Sentinel()) {
 					t.Errorf("%s: attach of the same id: %v", when, err)

@@ -46,10 +46,8 @@ func (h *host) softly() error {
 		return fmt.Errorf("%w: %q", err, out)
 	}
 	st, err := h.Status(context.Background())
-	for _, p := range st.Parts {
-		if p.Name == "paths" && p.State == "warn" && strings.Contains(p.Detail, "checksums") {
-			return nil
-		}
+	if p := st.Part("paths"); p.State == "warn" && strings.Contains(p.Detail, "checksums") {
+		return nil
 	}
 	return fmt.Errorf("%w: %v", err, st.Parts)
 }

@@ -29,10 +29,8 @@ func TestEtcd(t *testing.T) {
 	// an agent is there before its store
 	f.everywhere(t, "the store is reached", func(h *host) error {
 		st, err := h.Status(ctx)
-		for _, p := range st.Parts {
-			if p.Name == "store" && p.State == "ok" {
-				return nil
-			}
+		if st.Part("store").State == "ok" {
+			return nil
 		}
 		return errors.Join(err, fmt.Errorf("%v", st.Parts))
 	})
@@ -42,10 +40,8 @@ func TestEtcd(t *testing.T) {
 	f.hosts[0].loseEtcd(t)
 	f.everywhere(t, "the status says that the store lost its data", func(h *host) error {
 		st, err := h.Status(ctx)
-		for _, p := range st.Parts {
-			if p.Name == "store" && p.State == "bad" && strings.Contains(p.Detail, "HDL-8004") {
-				return nil
-			}
+		if p := st.Part("store"); p.State == "bad" && strings.Contains(p.Detail, "HDL-8004") {
+			return nil
 		}
 		return fmt.Errorf("%v: %w", st.Parts, err)
 	})

@@ -79,10 +79,8 @@ func (f *fleet) demand(t *testing.T, host int, directions ...string) {
 	}
 	world.Within(t, 30*world.Patience, "the agent of "+h.Host.Name+" heeds its policies", func() error {
 		st, err := h.Status(context.Background())
-		for _, p := range st.Parts {
-			if p.Name == "fast path" && strings.Contains(p.Detail, "IPsec") == (len(directions) > 0) {
-				return nil
-			}
+		if p := st.Part("fast path"); p.Name != "" && strings.Contains(p.Detail, "IPsec") == (len(directions) > 0) {
+			return nil
 		}
 		return fmt.Errorf("%w: %v", err, st.Parts)
 	})

@@ -27,10 +27,8 @@ func TestLeaveAndReturn(t *testing.T) {
 	h.start(t, "--store", "embedded", "--underlay", "eth0")
 	world.Within(t, 2*time.Minute, "the status says why the network is this host's alone", func() error {
 		st, err := h.Status(context.Background())
-		for _, p := range st.Parts {
-			if p.Name == "tunnels" && p.State == "warn" {
-				return nil
-			}
+		if st.Part("tunnels").State == "warn" {
+			return nil
 		}
 		return fmt.Errorf("%v: %w", st.Parts, err)
 	})
@@ -58,10 +56,8 @@ func TestLonelyWithoutStore(t *testing.T) {
 	lonely := func(word string) func() error {
 		return func() error {
 			st, err := h.Status(context.Background())
-			for _, p := range st.Parts {
-				if p.Name == "tunnels" && strings.Contains(p.Detail, "network own is on this host alone") && strings.Contains(p.Detail, word) {
-					return nil
-				}
+			if detail := st.Part("tunnels").Detail; strings.Contains(detail, "network own is on this host alone") && strings.Contains(detail, word) {
+				return nil
 			}
 			return fmt.Errorf("%v: %w", st.Parts, err)
 		}

@@ -130,10 +130,8 @@ func quorumLost(t *testing.T, away, told, back time.Duration) {
 	began := time.Now()
 	world.Within(t, told, "the status says that the store is away", func() error {
 		st, err := f.hosts[0].Status(context.Background())
-		for _, p := range st.Parts {
-			if p.Name == "store" && p.State == "bad" {
-				return nil
-			}
+		if st.Part("store").State == "bad" {
+			return nil
 		}
 		return fmt.Errorf("%w: %v", err, st.Parts)
 	})
@@ -176,10 +174,8 @@ func (f *fleet) membersVote(t *testing.T, many int) {
 	for _, h := range f.hosts {
 		world.Within(t, 3*time.Minute, "members vote", func() error {
 			st, err := h.Status(context.Background())
-			for _, p := range st.Parts {
-				if p.Name == "store" && strings.HasPrefix(p.Detail, fmt.Sprintf("%d of %[1]d", many)) {
-					return nil
-				}
+			if strings.HasPrefix(st.Part("store").Detail, fmt.Sprintf("%d of %[1]d", many)) {
+				return nil
 			}
 			return fmt.Errorf("%v: %w", st.Parts, err)
 		})
