@@ -197,16 +197,7 @@ func inetBase() []Firewall {
 			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
 			"icmp type "+icmpErrors+" goto guard-error",
 			"icmpv6 type "+icmp6Errors+" goto guard-error"),
-		// An ICMP error is about a packet that was sent to its sender. Whatever else it
-		// quotes, the host and the neighbours would believe it (RFC 5927): that a path
-		// is narrow, or a connection at its end. Of an error that is cut short no
-		// comparison is true.
-		chain("inet", "guard-error", "",
-			"meta nfproto ipv4 iifname . @th,192,32 @quoted4 return",
-			"meta nfproto ipv6 "+hiddenWay+" "+drop("spoofed-error"),
-			"meta nfproto ipv6 "+hiddenPiece+" "+drop("spoofed-error"),
-			"meta nfproto ipv6 iifname . @th,256,128 @quoted6 return",
-			drop("spoofed-error")),
+		guardError("inet", "meta nfproto ipv4 ", "meta nfproto ipv6 "),
 		// What another engine's containers publish is reached; what they do not, its
 		// own policy would keep from everybody but those that ours lets pass.
 		chain("inet", "engines", "",
@@ -280,16 +271,6 @@ func inetBase() []Firewall {
 }
 
 const (
-	// icmpErrors are destination unreachable, source quench, redirect, time exceeded
-	// and parameter problem (RFC 792); icmp6Errors all that are not informational (RFC
-	// 4443, 2.1): the kernel hands on those that it does not know.
-	icmpErrors  = "{ 3, 4, 5, 11, 12 }"
-	icmp6Errors = "0-127"
-	// hiddenWay is a quoted packet whose extension headers may name another
-	// destination, which the kernel looks for (seg6_icmp_srh); hiddenPiece one behind
-	// a fragment header.
-	hiddenWay   = "@th,112,8 { 0, 43, 51, 60 }"
-	hiddenPiece = "@th,112,8 44 @th,384,8 { 0, 43, 44, 51, 60 }"
 	// hostProtocols are those that hosts are asked for: ICMP, TCP, UDP, SCTP.
 	hostProtocols4 = "{ 1, 6, 17, 132 }"
 	hostProtocols6 = "{ 6, 17, 58, 132 }"
