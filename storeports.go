@@ -12,8 +12,10 @@ const (
 
 // storeChains keep containers from the store and the door of this host and of its
 // peers, which are for hosts: at any address of this one, and at the peers' underlay
-// addresses, also where the container would arrive there as this host. A macvlan or
-// ipvlan container reaches the peers by the LAN, which no rule here sees.
+// addresses, also where the container would arrive there as this host. A container on
+// the LAN reaches the peers there, which no rule here sees: of macvlan, ipvlan, or with
+// a NIC of its own (direct), which reaches this host by the LAN, too. Nor is a macvlan
+// container without the host's access met here: the kernel keeps it from the host.
 func storeChains() []Firewall {
 	ports := fmt.Sprintf("tcp dport %d-%d ", DoorPort, StorePeerPort)
 	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" } `

@@ -21,7 +21,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	t := a.tasks.begin(work{what: "create", network: want.Name}, "the kernel")
 	defer t.end()
 	met := false // one of its name that somebody else has just made
-	for late := time.After(stuckAfter); ; {
+	for given := time.After(stuckAfter); ; {
 		made, commands, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
 			met = true
@@ -33,7 +33,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		t.awaits("another network's end")
 		select {
 		case <-busy:
-		case <-late:
+		case <-given:
 			late := heddle.Errorf(heddle.Waited, "wait to create network", want.Name, "the other network is being made or removed: 'heddle status' says what that waits for")
 			late.Cause = err.Error()
 			return made, nil, late
