@@ -245,13 +245,19 @@ func (p *Pod) plug(t testing.TB, e heddle.Endpoint, n heddle.Network, addrs func
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.apply(t, plan)
+	h.pods = append(h.pods, heddle.Plan{Host: plan.Host})
+}
+
+// apply makes what a plan wants on the host and in the container.
+func (p *Pod) apply(t testing.TB, plan heddle.Plan) {
+	t.Helper()
 	pod, err := kernel.OpenNetns(p.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pod.Close()
-	h.Apply(t, plan, pod)
-	h.pods = append(h.pods, heddle.Plan{Host: plan.Host})
+	p.Host.Apply(t, plan, pod)
 }
 
 // Addrs are the container's addresses.
@@ -300,11 +306,6 @@ func (c *Cluster) Beside(t testing.TB, name string, host int, m heddle.Mode, opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod, err := kernel.OpenNetns(p.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pod.Close()
-	h.Apply(t, own, pod)
+	p.apply(t, own)
 	return p
 }
