@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,28 +10,26 @@ import (
 	"github.com/heddle-network/heddle/join"
 )
 
-// operator is the operator's access for a call about the authority's key.
-func (h hosts) operator(ctx context.Context, credential string) (*join.Operator, error) {
+// keep acts with an operator's credential, in a call about the authority's key.
+func (h hosts) keep(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	if h.node == nil {
-		return nil, heddle.Errorf(heddle.NoStore, "the authority", "is that of an embedded store", "certificates for an external etcd are of your own authority")
+		return heddle.Errorf(heddle.NoStore, "the authority", "is that of an embedded store", "certificates for an external etcd are of your own authority")
 	}
-	return h.node.Operator(ctx, []byte(credential))
+	return h.operate(ctx, credential, act)
 }
 
 // Authority implements api.Custodian.
 func (h hosts) Authority(ctx context.Context, q client.AuthorityRequest) (client.Authority, error) {
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
-	defer cancel()
-	o, err := h.operator(ctx, q.Credential)
-	if err != nil {
-		return client.Authority{}, err
-	}
-	a, err := custody(ctx, o, q)
+	var a join.Authority
+	err := h.keep(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
+		a, err = custody(ctx, o, q)
+		return err
+	})
 	shown := client.Authority{Withdrawn: a.Withdrawn, By: a.By, Keepers: []client.AuthorityKeeper{}}
 	for _, k := range a.Keepers {
 		shown.Keepers = append(shown.Keepers, client.AuthorityKeeper{Name: k.Host, Disk: k.Disk, Lent: k.Lent, Problem: k.Problem})
 	}
-	return shown, errors.Join(err, o.Close())
+	return shown, err
 }
 
 func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (join.Authority, error) {
@@ -51,12 +48,12 @@ func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (
 
 // AuthorityKey implements api.Custodian.
 func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (client.AuthorityKey, error) {
-	o, err := h.operator(ctx, q.Credential)
-	if err != nil {
-		return client.AuthorityKey{}, err
-	}
-	key, err := o.ExportAuthority()
-	return client.AuthorityKey{Key: string(key)}, errors.Join(err, o.Close())
+	var key []byte
+	err := h.keep(ctx, q.Credential, func(_ context.Context, o *join.Operator) (err error) {
+		key, err = o.ExportAuthority()
+		return err
+	})
+	return client.AuthorityKey{Key: string(key)}, err
 }
 
 // authorityPart tells where the authority's key is, and of a certificate that nobody

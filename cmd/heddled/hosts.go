@@ -92,15 +92,12 @@ func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, 
 	if h.node == nil {
 		return client.Token{}, heddle.Errorf(heddle.NoStore, "tokens", "are for an embedded store", "start the other hosts with this one's --store and certificates of the etcd's own authority")
 	}
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
-	defer cancel()
-	o, err := h.node.Operator(ctx, []byte(q.Credential))
-	if err != nil {
-		return client.Token{}, err
-	}
-	text, name, expires, err := o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses, q.May...)
-	t := client.Token{Token: text, Name: name, Expires: expires, Uses: q.Uses, May: q.May, Join: h.node.Doors()}
-	return t, errors.Join(err, o.Close())
+	t := client.Token{Uses: q.Uses, May: q.May, Join: h.node.Doors()}
+	err := h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
+		t.Token, t.Name, t.Expires, err = o.Token(ctx, time.Duration(q.Seconds)*time.Second, q.Uses, q.May...)
+		return err
+	})
+	return t, err
 }
 
 // Keepers implements api.Hosts.
@@ -111,18 +108,12 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 	if (len(q.Promote) == 0) == (len(q.Demote) == 0) {
 		return heddle.Errorf(heddle.BadArgument, "keepers", "to promote or to demote", "name hosts for the one or the other")
 	}
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
-	defer cancel()
-	o, err := h.node.Operator(ctx, []byte(q.Credential))
-	if err != nil {
-		return err
-	}
-	if len(q.Promote) > 0 {
-		err = o.Promote(ctx, q.Promote)
-	} else {
-		err = o.Demote(ctx, q.Demote)
-	}
-	return errors.Join(err, o.Close())
+	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
+		if len(q.Promote) > 0 {
+			return o.Promote(ctx, q.Promote)
+		}
+		return o.Demote(ctx, q.Demote)
+	})
 }
 
 // Rights implements api.Hosts.
@@ -133,18 +124,23 @@ func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	if (len(q.Grant) == 0) == (len(q.Revoke) == 0) {
 		return heddle.Errorf(heddle.BadArgument, "rights", "to grant or to revoke", "name rights for the one or the other")
 	}
+	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
+		if len(q.Grant) > 0 {
+			return o.Grant(ctx, q.Name, q.Grant)
+		}
+		return o.Revoke(ctx, q.Name, q.Revoke)
+	})
+}
+
+// operate acts with the rights that an operator's credential gives, and gives them up.
+func (h hosts) operate(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	ctx, cancel := context.WithTimeout(ctx, removalTime)
 	defer cancel()
-	o, err := h.node.Operator(ctx, []byte(q.Credential))
+	o, err := h.node.Operator(ctx, []byte(credential))
 	if err != nil {
 		return err
 	}
-	if len(q.Grant) > 0 {
-		err = o.Grant(ctx, q.Name, q.Grant)
-	} else {
-		err = o.Revoke(ctx, q.Name, q.Revoke)
-	}
-	return errors.Join(err, o.Close())
+	return errors.Join(act(ctx, o), o.Close())
 }
 
 // part tells who keeps the store, and what might be done about it.
@@ -168,16 +164,10 @@ func (h hosts) Remove(ctx context.Context, q client.RemovalRequest) error {
 	if q.Name == h.name {
 		return heddle.Errorf(heddle.BadArgument, "host", q.Name+" is this host", "call on another one")
 	}
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
-	defer cancel()
 	if h.node == nil {
 		return h.removeExternal(ctx, q)
 	}
-	o, err := h.node.Operator(ctx, []byte(q.Credential))
-	if err != nil {
-		return err
-	}
-	return errors.Join(h.remove(ctx, o, q), o.Close())
+	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error { return h.remove(ctx, o, q) })
 }
 
 func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalRequest) error {
@@ -209,5 +199,7 @@ func (h hosts) removeExternal(ctx context.Context, q client.RemovalRequest) erro
 	if q.Credential != "" {
 		return heddle.Errorf(heddle.BadArgument, "--credential", "is for an embedded store", "start this host's agent with a certificate that may do so in the external etcd, for the time being")
 	}
+	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	defer cancel()
 	return h.cluster.RemoveHost(ctx, h.store, q.Name, q.Force)
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/join"
 )
 
 // Ranges implements api.Hosts.
@@ -14,16 +14,14 @@ func (h hosts) Ranges() client.Ranges { return client.Ranges{Ranges: h.cluster.V
 
 // SetRanges implements api.Hosts. In an external etcd it takes this host's own rights.
 func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, error) {
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
-	defer cancel()
 	if h.node == nil {
+		ctx, cancel := context.WithTimeout(ctx, removalTime)
+		defer cancel()
 		return h.Ranges(), h.cluster.SetRanges(ctx, h.store, q.Ranges)
 	}
-	o, err := h.node.Operator(ctx, []byte(q.Credential))
-	if err != nil {
-		return client.Ranges{}, err
-	}
-	err = errors.Join(h.cluster.SetRanges(ctx, o.Store(), q.Ranges), o.Close())
+	err := h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
+		return h.cluster.SetRanges(ctx, o.Store(), q.Ranges)
+	})
 	return h.Ranges(), err
 }
 
