@@ -24,13 +24,14 @@ type Admission struct {
 // admittedTime bounds the look at the admissions.
 const admittedTime = 2 * time.Second
 
-// Admitted lists all hosts that were let in; none, while the store does not answer.
-func (n *Node) Admitted(ctx context.Context) []Admission {
+// Admitted lists all hosts that were let in. With an error, which is the store's, it
+// lists none.
+func (n *Node) Admitted(ctx context.Context) ([]Admission, error) {
 	ctx, cancel := context.WithTimeout(ctx, admittedTime)
 	defer cancel()
 	snap, err := n.store.Read(ctx, AdmittedPrefix)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var all []Admission
 	for _, e := range snap.Entries {
@@ -39,7 +40,7 @@ func (n *Node) Admitted(ctx context.Context) []Admission {
 			all = append(all, Admission{strings.TrimPrefix(e.Key, AdmittedPrefix), a.ID, a.Underlay, a.At, a.Token, a.Key, a.May})
 		}
 	}
-	return all
+	return all, nil
 }
 
 // prune takes the users away that are no host's: of hosts that were removed by an

@@ -97,7 +97,8 @@ func (n *Node) writers(ctx context.Context) []string {
 	for name := range n.Roles() {
 		all = append(all, name)
 	}
-	for _, a := range n.Admitted(ctx) {
+	admitted, _ := n.Admitted(ctx) // it is a hint: those who keep the store will do
+	for _, a := range admitted {
 		if slices.Contains(a.May, Networks) && !slices.Contains(all, a.Name) {
 			all = append(all, a.Name)
 		}

@@ -40,7 +40,7 @@ func TestUpgrade(t *testing.T) {
 	h.await("those that keep the store to be named, and all to be shown", func() bool {
 		s := must(o.state(h.ctx()))
 		k := s.keepers()
-		return len(k) == 1 && k[0] == "host1" && len(n.Admitted(h.ctx())) == 2
+		return len(k) == 1 && k[0] == "host1" && len(must(n.Admitted(h.ctx()))) == 2
 	})
 
 	// no token binds the host, not even to the key that it has
@@ -60,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 	h.start(2, nil)
 	h.await("the host to be bound by its certificate", func() bool { return admissionOf("host2").Key == bound.Key })
 	h.await("its fingerprint to be shown", func() bool {
-		for _, a := range h.nodes[1].Admitted(h.ctx()) {
+		for _, a := range must(h.nodes[1].Admitted(h.ctx())) {
 			if a.Name == "host2" && a.Key == bound.Key {
 				return true
 			}

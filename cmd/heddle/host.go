@@ -26,7 +26,8 @@ host is away while its agent is not connected to the store, absent if it has nev
 appeared, and refused if this host does not take on what it says of itself. Records
 of hosts that are not taken on are told below. Key is the fingerprint of its key,
 the first 16 of 64 digits; token names the token that it came by; may is what it may
-write that hosts share ('heddle host grant'). -o json has all of it.`,
+write that hosts share ('heddle host grant'). While the store does not answer, a warning
+says that hosts may be missing. -o json has all of it.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
@@ -55,6 +56,11 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 		return err
 	}
 	for _, h := range all {
+		if h.Incomplete != "" {
+			if err := say(w, "%s: hosts that never appeared may be missing: %s\n", s.colour(w, yellow, "warning"), h.Incomplete); err != nil {
+				return err
+			}
+		}
 		for _, why := range h.Refused {
 			if err := say(w, "%s: a record of %s is not taken on: %s\n", s.colour(w, yellow, "warning"), h.Name, why); err != nil {
 				return err

@@ -30,7 +30,7 @@ func TestNothingUnseen(t *testing.T) {
 		Networks: []heddle.NetworkStatus{{Name: hostile, Mode: hostile}}}
 	for name, screen := range map[string]func(s *session) error{
 		"host list": func(s *session) error {
-			return s.clusterTable(printTo(s.stdout), []client.HostStatus{{Name: hostile, Role: hostile, State: hostile, Version: hostile, Refused: []string{hostile}}})
+			return s.clusterTable(printTo(s.stdout), []client.HostStatus{{Name: hostile, Role: hostile, State: hostile, Version: hostile, Refused: []string{hostile}, Incomplete: hostile}})
 		},
 		"status": func(s *session) error { return s.statusScreen(printTo(s.stdout), status) },
 		"explain": func(s *session) error {

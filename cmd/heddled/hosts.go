@@ -23,11 +23,32 @@ type hosts struct{ *company }
 // List implements api.Hosts.
 func (h hosts) List(ctx context.Context) []client.HostStatus {
 	all := h.seen()
-	if h.node != nil && h.cluster.Health().State != "down" {
-		all = admitted(all, h.node.Admitted(ctx))
+	if h.node != nil {
+		in, err := h.letIn(ctx)
+		all = admitted(all, in)
+		if err != nil {
+			unread(all, err)
+		}
 	}
 	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all
+}
+
+// letIn are the hosts that were let in. A store that is known to be away is not asked.
+func (h hosts) letIn(ctx context.Context) ([]join.Admission, error) {
+	if health := h.cluster.Health(); health.State == "down" {
+		return nil, errors.New(health.Detail)
+	}
+	return h.node.Admitted(ctx)
+}
+
+// unread notes, at the host that was asked, that who was let in is not known.
+func unread(all []client.HostStatus, why error) {
+	for i := range all {
+		if all[i].Self {
+			all[i].Incomplete = "who was let in could not be read: " + why.Error()
+		}
+	}
 }
 
 // seen are the hosts that have appeared. It asks nobody.

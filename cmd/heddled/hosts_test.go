@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,14 @@ func TestAdviceOnKeepers(t *testing.T) {
 		if got := client.AdviceOnKeepers(all); (got == "") != (word == "") || !strings.Contains(got, word) {
 			t.Errorf("%s: %q", hosts, got)
 		}
+	}
+}
+
+// TestUnread: a list that may lack hosts says so at the host that was asked, once.
+func TestUnread(t *testing.T) {
+	all := []client.HostStatus{{Name: "host1"}, {Name: "host2", Self: true}}
+	unread(all, errors.New("no answer"))
+	if all[0].Incomplete != "" || !strings.Contains(all[1].Incomplete, "no answer") {
+		t.Errorf("%+v", all)
 	}
 }

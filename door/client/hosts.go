@@ -40,6 +40,9 @@ type HostStatus struct {
 	// take on, and why. Of a host whose own record is among them nothing else is known,
 	// and its State is "refused".
 	Refused []string `json:"refused,omitempty"`
+	// Incomplete says, at the host that was asked, why the list may lack hosts that were
+	// let in and have never appeared, and does not tell how the others were let in.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
 // Ranges are the prefixes in which the cluster's networks lie.
