@@ -50,8 +50,10 @@ func (a *Agent) follow(ctx context.Context) {
 	}
 }
 
-// heedCluster has all networks settled. It waits for none of them.
-func (a *Agent) heedCluster(ctx context.Context) {
+// heedCluster has all networks settled, and then the old ways to other hosts removed, to
+// which they had routes. It waits for neither: the channel it returns is closed when the
+// ways are gone.
+func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
 	v := a.see()
 	reached := a.following.start("reach", work{what: "reach other hosts"}, a.weave)
 	awaitAll(ctx, reachTime, []<-chan struct{}{reached})
@@ -65,7 +67,6 @@ func (a *Agent) heedCluster(ctx context.Context) {
 	for id, u := range a.unfit {
 		names[id] = u.name
 	}
-	left := len(a.left) > 0
 	a.mu.RUnlock()
 	for _, n := range v.Networks {
 		names[n.ID] = n.Name
@@ -74,13 +75,23 @@ func (a *Agent) heedCluster(ctx context.Context) {
 	for id, name := range names {
 		settled = append(settled, a.heed(id, name))
 	}
-	if left {
-		a.following.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
-			awaitAll(ctx, lateAfter/2, settled) // their routes go there
-			a.unweave(t)
-		})
-	}
 	poke(a.adopted)
+	if !a.hasLeft() {
+		gone := make(chan struct{})
+		close(gone)
+		return gone
+	}
+	return a.following.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
+		awaitAll(context.Background(), lateAfter/2, settled)
+		a.unweave(t)
+	})
+}
+
+// hasLeft reports whether there are old ways to other hosts.
+func (a *Agent) hasLeft() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return len(a.left) > 0
 }
 
 // heed has a network settled soon.
@@ -92,13 +103,17 @@ func (a *Agent) heed(id, name string) <-chan struct{} {
 	})
 }
 
-// settleNow settles a network with what it stands on.
+// settleNow settles a network with what it stands on. Old ways to other hosts stay until
+// the other networks are settled, too: when this one is deleted, it waits a moment for that.
 func (a *Agent) settleNow(ctx context.Context, id string) error {
 	a.see()
 	a.weave(nil)
 	err := a.settle(ctx, id)
-	a.unweave(nil)
-	poke(a.lookAgain)
+	if a.networkByID(id) == nil && a.hasLeft() {
+		awaitAll(ctx, lateAfter, []<-chan struct{}{a.heedCluster(ctx)})
+	} else {
+		poke(a.lookAgain)
+	}
 	return err
 }
 
