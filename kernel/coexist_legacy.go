@@ -44,8 +44,8 @@ type legacyChain struct {
 }
 
 type legacyOwn struct {
-	line   string
-	behind int
+	line, mark string
+	behind     int
 }
 
 func (l *legacyForward) admit() (changed []string, err error) {
@@ -67,7 +67,7 @@ func (l *legacyForward) admit() (changed []string, err error) {
 	for name, c := range chains {
 		i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
 		if i < 0 {
-			err = errors.Join(err, l.take(name, c.ours))
+			err = errors.Join(err, l.take(c.ours))
 		} else if before := found[i].before; !c.settled(name, before) {
 			more, perr := l.put(name, c, before)
 			changed, err = append(changed, more...), errors.Join(err, perr)
@@ -81,16 +81,35 @@ func (c legacyChain) settled(name string, behind int) bool {
 		return false
 	}
 	for i, a := range admissions {
-		if c.ours[i].behind != behind || c.ours[i].line != a.legacyLine(name) {
+		if c.ours[i].behind != behind || c.ours[i].line != a.legacyLine(name, c.ours[0].mark) {
 			return false
 		}
 	}
 	return true
 }
 
+// spare is the mark of the fewest rules of ours: those with it, and those without.
+func (c legacyChain) spare() (mark string, with, without []legacyOwn) {
+	marked := map[string][]legacyOwn{}
+	for _, o := range c.ours {
+		marked[o.mark] = append(marked[o.mark], o)
+	}
+	one, again := marked[admitMark], marked[admitMarkAgain]
+	if len(one) <= len(again) {
+		return admitMark, one, again
+	}
+	return admitMarkAgain, again, one
+}
+
 // put adds our rules behind so many of theirs, and takes the old ones away then: no
-// packet meets the chain without them.
+// packet meets the chain without them. Others may change the chain at the same time: a
+// new rule may come to stand one place off, which is seen at the next look.
 func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []string, err error) {
+	mark, stray, old := c.spare()
+	if err := l.take(stray); err != nil { // of a time when this was cut off
+		return nil, err
+	}
+	c.ours = old
 	at := behind + 1
 	for _, o := range c.ours {
 		if o.behind < behind {
@@ -98,24 +117,23 @@ func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []str
 		}
 	}
 	for i, a := range admissions {
-		if err := l.tool.Insert("filter", name, at+i, a.iptables()...); err != nil {
+		if err := l.tool.Insert("filter", name, at+i, a.iptables(mark)...); err != nil {
 			return typed, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", l.program+" "+name, err, "")
 		}
-		typed = append(typed, l.typed(name, at+i, a))
+		typed = append(typed, l.typed(name, at+i, a, mark))
 	}
-	for i := range c.ours {
-		if c.ours[i].behind >= behind {
-			c.ours[i].behind += len(admissions)
-		}
-	}
-	return typed, l.take(name, c.ours)
+	return typed, l.take(c.ours)
 }
 
-// take removes rules of ours from a chain, the last first.
-func (l *legacyForward) take(name string, ours []legacyOwn) error {
-	for i, o := range slices.Backward(ours) {
-		if err := l.tool.DeleteById("filter", name, o.behind+i+1); err != nil {
-			return heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" "+name, err, "")
+// take removes rules of ours, by their words and never by their place: somebody may have
+// put rules of his before them since they were read. One that is gone is gone.
+func (l *legacyForward) take(ours []legacyOwn) error {
+	for _, o := range ours {
+		words := strings.Fields(o.line) // -A CHAIN RULE
+		err := l.tool.Delete("filter", words[1], words[2:]...)
+		var said *iptables.Error
+		if err != nil && !(errors.As(err, &said) && said.IsNotExist()) {
+			return heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" "+words[1], err, "")
 		}
 	}
 	return nil
@@ -123,8 +141,8 @@ func (l *legacyForward) take(name string, ours []legacyOwn) error {
 
 func (l *legacyForward) withdraw() error {
 	_, chains, err := l.read()
-	for name, c := range chains {
-		err = errors.Join(err, l.take(name, c.ours))
+	for _, c := range chains {
+		err = errors.Join(err, l.take(c.ours))
 	}
 	return err
 }
@@ -135,8 +153,8 @@ func (l *legacyForward) admitted() ([]string, error) {
 	for name, c := range chains {
 		for i, o := range c.ours {
 			for _, a := range admissions {
-				if o.line == a.legacyLine(name) {
-					all = append(all, l.typed(name, o.behind+i+1, a))
+				if o.line == a.legacyLine(name, o.mark) {
+					all = append(all, l.typed(name, o.behind+i+1, a, o.mark))
 				}
 			}
 		}
@@ -183,11 +201,13 @@ func (l *legacyForward) read() (drops bool, chains map[string]legacyChain, err e
 }
 
 func (c *legacyChain) add(line string) {
-	if strings.Contains(line, " --comment "+admitMark+" ") {
-		c.ours = append(c.ours, legacyOwn{line, len(c.theirs)})
-	} else {
-		c.theirs = append(c.theirs, line)
+	for _, mark := range []string{admitMark, admitMarkAgain} {
+		if strings.Contains(line, " --comment "+mark+" ") {
+			c.ours = append(c.ours, legacyOwn{line, mark, len(c.theirs)})
+			return
+		}
 	}
+	c.theirs = append(c.theirs, line)
 }
 
 func (l *legacyForward) inUse() bool {
@@ -222,12 +242,12 @@ func (l *legacyForward) find() (err error) {
 	return err
 }
 
-func (l *legacyForward) typed(chain string, at int, a admission) string {
-	return strings.Join(append([]string{l.program, "-I", chain, strconv.Itoa(at)}, a.iptables()...), " ")
+func (l *legacyForward) typed(chain string, at int, a admission, mark string) string {
+	return strings.Join(append([]string{l.program, "-I", chain, strconv.Itoa(at)}, a.iptables(mark)...), " ")
 }
 
-func (a admission) legacyLine(chain string) string {
-	return "-A " + chain + " " + strings.Join(a.iptables(), " ")
+func (a admission) legacyLine(chain, mark string) string {
+	return "-A " + chain + " " + strings.Join(a.iptables(mark), " ")
 }
 
 // legacyStep is what somebody's rule means to where ours go.

@@ -16,6 +16,13 @@ import (
 // admitMark is the comment by which our rules in others' chains are known.
 const admitMark = heddle.Mark + ":admit"
 
+// admitMarkAgain is another such, of rules that take the place of others in a legacy
+// table: iptables deletes the first rule of a wording, so old and new ones differ.
+const admitMarkAgain = admitMark + ":again"
+
+// isAdmitMark reports whether a comment is of a rule of ours.
+func isAdmitMark(s string) bool { return s == admitMark || s == admitMarkAgain }
+
 // An admission lets pass what comes from, or goes to, the devices whose names
 // start with a prefix of ours.
 type admission struct {
@@ -59,13 +66,13 @@ func (a admission) nft(chain *nftables.Chain, before uint64) string {
 	return fmt.Sprintf(`nft %s %s "%s*" counter accept comment "%s"`, place, word, a.prefix, admitMark)
 }
 
-// iptables is the rule in the words of iptables.
-func (a admission) iptables() []string {
+// iptables is the rule in the words of iptables, with one of our marks.
+func (a admission) iptables(mark string) []string {
 	flag := "-i"
 	if a.key == expr.MetaKeyOIFNAME {
 		flag = "-o"
 	}
-	return []string{flag, a.prefix + "+", "-m", "comment", "--comment", admitMark, "-j", "ACCEPT"}
+	return []string{flag, a.prefix + "+", "-m", "comment", "--comment", mark, "-j", "ACCEPT"}
 }
 
 // is reports whether a marked rule is this admission.
@@ -96,7 +103,7 @@ func isAdmission(r *nftables.Rule) bool {
 	}
 	for _, e := range r.Exprs {
 		if m, ok := e.(*expr.Match); ok {
-			if c, ok := m.Info.(*xt.Comment); ok && string(*c) == admitMark {
+			if c, ok := m.Info.(*xt.Comment); ok && isAdmitMark(string(*c)) {
 				return true
 			}
 		}

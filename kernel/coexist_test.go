@@ -17,9 +17,10 @@ func TestMarkIsKnownAgain(t *testing.T) {
 		rule nftables.Rule
 		ours bool
 	}{
-		"as we write it":       {nftables.Rule{UserData: markData}, true},
-		"as iptables restores": {nftables.Rule{Exprs: comment(admitMark)}, true},
-		"another's comment":    {nftables.Rule{Exprs: comment("heddle:admitted")}, false},
+		"as we write it":                      {nftables.Rule{UserData: markData}, true},
+		"as iptables restores":                {nftables.Rule{Exprs: comment(admitMark)}, true},
+		"as iptables restores one that moved": {nftables.Rule{Exprs: comment(admitMarkAgain)}, true},
+		"another's comment":                   {nftables.Rule{Exprs: comment("heddle:admitted")}, false},
 		// Some programs keep plain text there, whose second byte is no length.
 		"another's text": {nftables.Rule{UserData: []byte("heddle:admit")}, false},
 		"none":           {nftables.Rule{}, false},
