@@ -97,7 +97,10 @@ func (a *Agent) openInode(inode uint64) *kernel.Netns {
 	}
 	a.mu.RUnlock()
 	for _, r := range all {
-		pod := a.podOf(r)
+		pod, err := a.podOf(r)
+		if err != nil {
+			a.log.Error("a container's namespace is not found", "endpoint", r.Endpoint.ID, "error", err)
+		}
 		if pod != nil && pod.Inode() == inode {
 			return pod
 		}

@@ -88,7 +88,10 @@ func (a *Agent) end(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	plan, pod := a.removal(r)
+	plan, pod, err := a.removal(r)
+	if err != nil {
+		return err
+	}
 	if pod != nil {
 		defer pod.Close()
 	}
@@ -112,17 +115,18 @@ func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 }
 
 // podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
-// to it (any more), it is looked for: it may live on by a process, a mount or a file.
-func (a *Agent) podOf(r record) *kernel.Netns {
+// to it (any more), it is looked for: it may live on by a process, a mount or a file. It
+// fails if that cannot be told.
+func (a *Agent) podOf(r record) (*kernel.Netns, error) {
 	pod, err := kernel.OpenNetns(a.wayInto(r))
 	if err == nil && r.isPodOf(pod) {
-		return pod
+		return pod, nil
 	}
 	if err == nil {
 		pod.Close()
 	}
 	if r.Inode == 0 {
-		return nil
+		return nil, nil
 	}
 	return kernel.FindNetns(r.Inode, r.Cookie)
 }

@@ -62,9 +62,10 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 
 // removal is what has to go with an endpoint, and the namespace that it is in: of
 // one that was handed over, the container's end wherever it is now.
-func (a *Agent) removal(r record) (heddle.Plan, *kernel.Netns) {
+func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err error) {
 	if !r.Endpoint.Handover {
-		return r.Plan, a.podOf(r)
+		pod, err = a.podOf(r)
+		return r.Plan, pod, err
 	}
 	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
 	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
@@ -80,9 +81,10 @@ func (a *Agent) removal(r record) (heddle.Plan, *kernel.Netns) {
 		p.Pod.Links = []heddle.Link{end}
 	}
 	if pod == nil && r.Endpoint.NIC != nil {
-		pod = a.podOf(r)
+		pod, err = a.podOf(r)
+		return p, pod, err
 	}
-	return p, pod
+	return p, pod, nil
 }
 
 // handRoutes are the routes that the endpoint's engine has to make.

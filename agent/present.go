@@ -62,10 +62,9 @@ func (a *Agent) podAlive(r record) bool {
 	case r.Endpoint.NIC != nil:
 		return a.leadsThere(r)
 	}
-	pod := a.podOf(r)
-	if pod == nil {
-		return false
+	pod, err := a.podOf(r)
+	if pod != nil {
+		pod.Close()
 	}
-	pod.Close()
-	return true
+	return pod != nil || err != nil
 }

@@ -67,7 +67,11 @@ func (a *Agent) evict(r record, pod *kernel.Netns) error {
 		return nil
 	}
 	if pod == nil && r.Inode != 0 {
-		if pod = a.podOf(r); pod != nil {
+		var err error
+		if pod, err = a.podOf(r); err != nil {
+			return err
+		}
+		if pod != nil {
 			defer pod.Close()
 		}
 	}

@@ -81,9 +81,9 @@ func (a *Agent) vanished(r record) bool {
 	if r.offered() {
 		return !a.podAlive(r)
 	}
-	pod := a.podOf(r)
+	pod, err := a.podOf(r)
 	if pod == nil {
-		return true
+		return err == nil
 	}
 	defer pod.Close()
 	seen, err := a.seek(r, pod)

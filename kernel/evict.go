@@ -61,7 +61,10 @@ func (k *Kernel) Evict(t Tenure, pod *Netns) error {
 
 // evict searches once, and returns the MAC addresses of those that may be there.
 func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, err error) {
-	all := everywhere()
+	all, err := everywhere()
+	if err != nil {
+		return nil, quarantined(t, err.Error())
+	}
 	defer all.close()
 	if pod != nil {
 		own, err := pod.Dup()
@@ -185,7 +188,10 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 	if err != nil || l == nil {
 		return nil, refused("read interface", parent, err)
 	}
-	all := everywhere()
+	all, err := everywhere()
+	if err != nil {
+		return nil, err
+	}
 	defer all.close()
 	var found []Tenant
 	for _, u := range above(all.census(k.home), k.home, l.index) {

@@ -10,13 +10,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
 )
 
 // FindNetns finds a living network namespace by its inode number and its cookie,
 // wherever the host has it: see ways. It returns nil if there is none, or none that
-// can be seen from here. A cookie of 0 is not compared. It waits for who has all
-// namespaces open just now: by these files one would seem to live that has ended.
-func FindNetns(inode, cookie uint64) *Netns {
+// can be seen from here, and fails if it could not look. A cookie of 0 is not compared.
+// It waits for who has all namespaces open just now: by these files one would seem to
+// live that has ended.
+func FindNetns(inode, cookie uint64) (*Netns, error) {
 	searching.Lock()
 	defer searching.Unlock()
 	var found *Netns
@@ -36,7 +39,10 @@ func FindNetns(inode, cookie uint64) *Netns {
 		at.Close()
 		return true
 	})
-	return found
+	if found == nil {
+		return nil, roomToLook()
+	}
+	return found, nil
 }
 
 // searching is held while every namespace of the host is open, and while one is looked
@@ -44,8 +50,8 @@ func FindNetns(inode, cookie uint64) *Netns {
 var searching sync.Mutex
 
 // everywhere opens every network namespace that can be found from here, each once. Close
-// them soon: meanwhile nobody else searches.
-func everywhere() namespaces {
+// them soon: meanwhile nobody else searches. It fails if it could not look.
+func everywhere() (namespaces, error) {
 	searching.Lock()
 	all := namespaces{}
 	ways(func(name, path string) bool {
@@ -56,18 +62,42 @@ func everywhere() namespaces {
 		}
 		return true
 	})
-	return all
+	if err := roomToLook(); err != nil {
+		all.close()
+		return nil, err
+	}
+	return all, nil
+}
+
+// spareFiles is how many files this process can open after a search at least: with less,
+// what was not found may be there.
+const spareFiles = 64
+
+// roomToLook fails unless there is room for so many.
+func roomToLook() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if open := uint64(len(entries("/proc/self/fd"))); open == 0 || open+spareFiles > limit.Cur {
+		return heddle.Errorf(heddle.KernelRefused, "look into", fmt.Sprintf("the host's network namespaces with at most %d open files", limit.Cur),
+			"raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
+	}
+	return nil
 }
 
 // wayTime is how long a path may take to be followed: one below another root leads
 // through file systems of a container, which need not answer.
 const wayTime = time.Second
 
-// openWay opens a namespace; nil if that fails.
+// openWay opens a namespace; nil if that fails. Where a path has to be followed for longer,
+// hung tells, and it is not followed again until that has ended: each time would cost a
+// thread.
 func openWay(path string) *Netns {
-	opened := make(chan *Netns)
-	given := make(chan struct{})
-	defer close(given)
+	if hung.has(path) {
+		return nil
+	}
+	opened, late := make(chan *Netns), make(chan struct{})
 	go func() {
 		n, err := OpenNetns(path)
 		if err != nil {
@@ -75,7 +105,8 @@ func openWay(path string) *Netns {
 		}
 		select {
 		case opened <- n:
-		case <-given:
+		case <-late:
+			hung.end(path)
 			if n != nil {
 				n.Close()
 			}
@@ -85,7 +116,41 @@ func openWay(path string) *Netns {
 	case n := <-opened:
 		return n
 	case <-time.After(wayTime):
+		hung.begin(path)
+		close(late)
 		return nil
+	}
+}
+
+// hung are the paths that are being followed for longer than wayTime.
+var hung hungWays
+
+type hungWays struct {
+	mu sync.Mutex
+	// under counts who follows a path: several may have begun at the same time.
+	under map[string]int
+}
+
+func (h *hungWays) has(path string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.under[path] > 0
+}
+
+func (h *hungWays) begin(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.under == nil {
+		h.under = map[string]int{}
+	}
+	h.under[path]++
+}
+
+func (h *hungWays) end(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.under[path]--; h.under[path] == 0 {
+		delete(h.under, path)
 	}
 }
 
@@ -196,14 +261,22 @@ func opened(process string, yield func(name, path string) bool) bool {
 	return true
 }
 
-// mounted yields the namespaces that are mounted where a process can see them.
+// mounted yields the namespaces that are mounted where a process can see them: no more
+// once one hangs, for each that does would cost a second.
 func mounted(process string, yield func(name, path string) bool) bool {
 	text, _ := os.ReadFile(process + "/mountinfo")
 	for line := range strings.Lines(string(text)) {
 		// the root of the mount is the fourth field, the mount point the fifth
 		f := strings.Fields(line)
-		if len(f) > 4 && strings.HasPrefix(f[3], "net:[") && !yield(f[3], process+"/root"+unescape(f[4])) {
+		if len(f) < 5 || !strings.HasPrefix(f[3], "net:[") {
+			continue
+		}
+		path := process + "/root" + unescape(f[4])
+		if !yield(f[3], path) {
 			return false
+		}
+		if hung.has(path) {
+			return true
 		}
 	}
 	return true

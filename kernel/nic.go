@@ -111,7 +111,10 @@ func (s *site) bare(index int) error {
 	if err != nil {
 		return err
 	}
-	there := everywhere()
+	there, err := everywhere()
+	if err != nil {
+		return err
+	}
 	defer there.close()
 	for _, u := range above(there.census(s.ns), s.ns, index) {
 		err = fmt.Errorf("the interface %s in %s stands on it", u.name, u.ns.path)

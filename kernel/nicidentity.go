@@ -57,7 +57,11 @@ func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() boo
 		return f, err
 	}
 	for _, deep := range []bool{false, true} {
-		if f, err := look(h.others(deep), is); f != nil || err != nil {
+		others, err := h.others(deep)
+		if err != nil {
+			return nil, h.lost(err.Error())
+		}
+		if f, err := look(others, is); f != nil || err != nil {
 			return f, err
 		}
 		if gone() {
@@ -87,9 +91,13 @@ func look(sites []*site, is func(at *site, l linkState) bool) (*found, error) {
 }
 
 // others opens the namespaces besides the host's and the container's.
-func (h *homecoming) others(deep bool) []*site {
+func (h *homecoming) others(deep bool) ([]*site, error) {
 	h.closeOthers()
-	h.all = everywhere()
+	all, err := everywhere()
+	if err != nil {
+		return nil, err
+	}
+	h.all = all
 	if deep {
 		h.all.addSockets()
 	}
@@ -101,7 +109,7 @@ func (h *homecoming) others(deep bool) []*site {
 			h.sites = append(h.sites, s)
 		}
 	}
-	return h.sites
+	return h.sites, nil
 }
 
 func (h *homecoming) closeOthers() {
@@ -244,7 +252,11 @@ func (h *homecoming) strip() error {
 	if err != nil {
 		return err
 	}
-	all := everywhere()
+	all, err := everywhere()
+	if err != nil {
+		own.Close()
+		return h.lost(err.Error())
+	}
 	defer all.close()
 	all.add(own)
 	var errs []error

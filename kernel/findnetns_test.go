@@ -1,0 +1,90 @@
+package kernel
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestHungWay: a path through a file system that does not answer is followed once, and
+// again when that has ended.
+func TestHungWay(t *testing.T) {
+	newNetns(t, "any") // needs root
+	fuse, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skip("no FUSE: ", err)
+	}
+	dir := t.TempDir()
+	check(t, unix.Mount("silent", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse)))
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	path := filepath.Join(dir, "net")
+	for range 3 {
+		if openWay(path) != nil {
+			t.Fatal("nobody has answered")
+		}
+	}
+	hung.mu.Lock()
+	under := hung.under[path]
+	hung.mu.Unlock()
+	if under != 1 {
+		t.Errorf("it is followed %d times", under)
+	}
+	unix.Close(fuse)
+	for end := time.Now().Add(time.Minute); hung.has(path); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is followed still")
+		}
+	}
+}
+
+// TestHungMount: where one mounted namespace hangs, the others there are not tried.
+func TestHungMount(t *testing.T) {
+	newNetns(t, "one")
+	newNetns(t, "two")
+	count := func(hangs bool) (n int) {
+		mounted("/proc/self", func(_, path string) bool {
+			n++
+			if hangs {
+				hung.begin(path)
+				t.Cleanup(func() { hung.end(path) })
+			}
+			return true
+		})
+		return n
+	}
+	if n := count(false); n < 2 {
+		t.Fatalf("%d mounted namespaces", n)
+	}
+	if n := count(true); n != 1 {
+		t.Errorf("%d were tried though the first hangs", n)
+	}
+}
+
+// TestRoomToLook: with hardly a file left to open, a search fails, and does not say that
+// nothing is there.
+func TestRoomToLook(t *testing.T) {
+	newNetns(t, "any") // needs root
+	all, err := everywhere()
+	check(t, err)
+	all.close()
+	var limit unix.Rlimit
+	check(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	low := limit
+	low.Cur = uint64(len(entries("/proc/self/fd"))) + spareFiles/2
+	check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+	if all, err := everywhere(); err == nil {
+		all.close()
+		t.Error("a search of everything says that it was whole")
+	}
+	if n, err := FindNetns(1, 1); n != nil || err == nil {
+		t.Errorf("a search for one: %v, %v", n, err)
+	}
+	check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	if n, err := FindNetns(1, 1); n != nil || err != nil {
+		t.Errorf("a search for one with room: %v, %v", n, err)
+	}
+}
