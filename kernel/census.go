@@ -67,14 +67,15 @@ func above(all []upper, base *Netns, index int) []upper {
 	return found
 }
 
-// within reports whether a namespace belongs to a container's: it was made by its
-// users, or reached by an interface that was moved there from one that belongs to it,
-// for the kernel then numbers the one for the other, as long as both live
-// (dev_change_net_namespace in net/core/dev.c).
-func (all namespaces) within(pod, other, home *Netns) bool {
-	if pod.Same(other) || pod.ownsUsersOf(other) {
-		return true
-	}
+// hasMAC reports whether the interface has a MAC address of its own on that LAN.
+func (u upper) hasMAC() bool { return u.kind == "macvlan" || u.kind == "macvtap" }
+
+// leads reports whether an interface may have been moved from a container's namespace to
+// another one, by way of others: the kernel then numbers the one for the other, as long
+// as both live (dev_change_net_namespace in net/core/dev.c). It does so too for the far
+// end of a veth, and of whatever else has a part elsewhere (IFLA_LINK_NETNSID), so this
+// proves nothing alone.
+func (all namespaces) leads(pod, other, home *Netns) bool {
 	reached := []*Netns{pod}
 	for i := 0; i < len(reached); i++ {
 		s, err := podSite(reached[i])

@@ -24,11 +24,12 @@ type Tenure struct {
 }
 
 // Evict takes a container off its parent's LAN: every device on the parent that is in
-// its namespace, or in one that belongs to it, is deleted, whatever it is called. What
-// stands there elsewhere is left alone: it may be the user's. The error has the code
-// heddle.Quarantined if the container may still be on the LAN: somebody whose namespace
-// is not known to be the container's has its address, or somebody is there who is not
-// found. Pod is nil if the container's namespace is gone.
+// its namespace, or in one that its users made, is deleted, whatever it is called; in one
+// to which interfaces lead from there, what has the endpoint's address or MAC address.
+// Others there are left alone: they may be the user's. The error has the code
+// heddle.Quarantined if the container may still be on the LAN: somebody elsewhere has
+// its address, somebody came to a namespace that it leads to while it was attached, or
+// somebody is there who is not found. Pod is nil if the container's namespace is gone.
 func (k *Kernel) Evict(t Tenure, pod *Netns) error {
 	parent, err := k.listing().link(t.Parent)
 	if err != nil || parent == nil {
@@ -99,9 +100,10 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	if err != nil || t.Known(cookie, u.index) {
 		return false, nil // its namespace has ended, or it is another's
 	}
-	if pod != nil && all.within(pod, u.ns, k.home) {
+	if pod != nil && (pod.Same(u.ns) || pod.ownsUsersOf(u.ns)) {
 		return true, nil
 	}
+	led := pod != nil && all.leads(pod, u.ns, k.home)
 	s, err := podSite(u.ns)
 	if err != nil {
 		return false, nil
@@ -114,8 +116,14 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 	has := slices.ContainsFunc(addrs, func(x heddle.NICAddress) bool {
 		return slices.ContainsFunc(t.Addrs, func(p netip.Prefix) bool { return p.Addr() == x.Prefix.Addr() })
 	})
-	if has || u.kind != "ipvlan" && u.mac == t.MAC {
+	own := has || u.hasMAC() && u.mac == t.MAC
+	switch {
+	case own && led:
+		return true, nil
+	case own:
 		return false, quarantined(t, fmt.Sprintf("the %s device %q in %s has its address, and it is not known whose namespace that is", u.kind, u.name, u.ns.path))
+	case led && u.hasMAC() && !slices.Contains(t.Before, u.mac):
+		return false, quarantined(t, fmt.Sprintf("the %s device %q came to %s while the container had a way there, and it is not known whose it is", u.kind, u.name, u.ns.path))
 	}
 	return false, nil
 }

@@ -73,6 +73,71 @@ func tuckedAway(t *testing.T, mode string, open bool) bool {
 	return err == nil
 }
 
+// ledAway has the container make a device that has nothing of the endpoint's, in a
+// namespace of its making. It succeeds if the detach says that all is well and the device
+// is there: whether it is the container's or the user's cannot be told.
+func ledAway(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Sh(t, `ip link add link eth0 name own0 address %[1]s type macvlan mode bridge; ip link set own0 netns %[2]d
+		nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add 192.0.2.99/24 dev own0'`, strangerMAC, c.inner)
+	if open {
+		c.byName(mode)
+		return within(world.Patience, c.reached)
+	}
+	_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
+	t.Logf("detach: %v", err)
+	if err != nil && !errors.Is(err, heddle.Quarantined.Sentinel()) {
+		t.Errorf("the detach fails, and not because of the device")
+	}
+	there := c.reached()
+	c.nest.TrySh("ip link del own0")
+	world.Within(t, world.RepairTime, "the end of the quarantine", func() error {
+		if all := c.w.Endpoints(); len(all) > 0 {
+			return fmt.Errorf("%v", c.w.Status().Parts)
+		}
+		return nil
+	})
+	return err == nil && there
+}
+
+// TestWayToUsers: a device of the user's on the parent stays when a container goes that
+// was joined with its namespace by a veth. One that came there meanwhile may be the
+// container's: it stays as well, and the endpoint is in quarantine.
+func TestWayToUsers(t *testing.T) {
+	c := newCaptive(t, isMacvlan)
+	c.Leave(t)
+	users, ctx := world.Namespace(t, "users"), t.Context()
+	device := func(name string) {
+		t.Helper()
+		c.w.Host.Sh(t, "ip link add link up0 name %[1]s type macvlan mode bridge && ip link set %[1]s netns users && ip -n users link set %[1]s up", name)
+	}
+	attach := func() heddle.EndpointID {
+		t.Helper()
+		reply, err := c.w.Attach(ctx, c.w.Request(c.Place, "net"))
+		must(t, err)
+		return reply.Endpoint.ID
+	}
+	device("users0")
+	id := attach()
+	c.w.Host.Sh(t, "ip link add way0 netns captive type veth peer name way1 netns users && ip -n captive link show way0")
+	if _, err := c.w.Detach(ctx, id); err != nil {
+		t.Errorf("detach: %v", err)
+	}
+	users.Sh(t, "ip link show users0")
+	id = attach()
+	device("users1")
+	if _, err := c.w.Detach(ctx, id); !errors.Is(err, heddle.Quarantined.Sentinel()) {
+		t.Errorf("detach, while a device came: %v", err)
+	}
+	users.Sh(t, "ip link show users0; ip link show users1; ip link del users1")
+	world.Within(t, world.RepairTime, "the end of the quarantine", func() error {
+		_, err := c.w.Detach(ctx, id)
+		return err
+	})
+	users.Sh(t, "ip link show users0")
+	c.w.AuditEmpty(t)
+}
+
 // TestQuarantine: what a container may still have is given to nobody, detach, status,
 // audit and attach say so, also after a crash; and it ends when the container has ended.
 func TestQuarantine(t *testing.T) {
