@@ -220,7 +220,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		a.erase(r)
 		return err
 	}
-	a.old.await(r.Endpoint)
+	a.awaitForgotten(r.Endpoint)
 	err := a.hold(r, pod)
 	if err == nil {
 		err = a.realise(r, pod)

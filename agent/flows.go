@@ -14,6 +14,8 @@ import (
 type oldFlows struct {
 	mu            sync.Mutex
 	next, current *flowBatch
+	// stuck are those of which that has failed, and that no endpoint has got since.
+	stuck map[netip.Addr]bool
 }
 
 type flowBatch struct {
@@ -43,7 +45,33 @@ func (o *oldFlows) take() *flowBatch {
 	return o.current
 }
 
-// await waits until no connection of the endpoint's addresses is a former owner's.
+// keep notes that the connections of a batch are not forgotten.
+func (o *oldFlows) keep(b *flowBatch) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stuck == nil {
+		o.stuck = map[netip.Addr]bool{}
+	}
+	for _, addr := range b.addrs {
+		o.stuck[addr] = true
+	}
+}
+
+// takeStuck takes out those of the endpoint's addresses whose connections are not
+// forgotten: from now on its own may be among them.
+func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range e.Addrs {
+		if o.stuck[p.Addr()] {
+			all = append(all, p.Addr())
+			delete(o.stuck, p.Addr())
+		}
+	}
+	return all
+}
+
+// await waits until what was begun about the endpoint's addresses is done.
 func (o *oldFlows) await(e heddle.Endpoint) {
 	has := func(b *flowBatch) bool {
 		return b != nil && slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(b.addrs, p.Addr()) })
@@ -63,7 +91,7 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 
 // forgetAddresses has the host forget the connections of addresses whose endpoints
 // are gone, behind whoever called: an endpoint that gets one of them waits for it
-// (await). A failure is only told.
+// (awaitForgotten). What has failed twice is told, and tried again then.
 func (a *Agent) forgetAddresses(addrs ...netip.Addr) {
 	if !a.old.add(addrs) {
 		return
@@ -73,10 +101,26 @@ func (a *Agent) forgetAddresses(addrs ...netip.Addr) {
 		defer a.forgetting.Unlock()
 		b := a.old.take()
 		defer close(b.done)
-		if err := a.kernel.ForgetAddresses(b.addrs); err != nil {
+		err := a.kernel.ForgetAddresses(b.addrs)
+		if err != nil {
+			err = a.kernel.ForgetAddresses(b.addrs)
+		}
+		if err != nil {
+			a.old.keep(b)
 			a.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
 		}
 	})
+}
+
+// awaitForgotten waits until no connection of the endpoint's addresses is a former
+// owner's, or the kernel has refused once more to forget them.
+func (a *Agent) awaitForgotten(e heddle.Endpoint) {
+	a.old.await(e)
+	if stuck := a.old.takeStuck(e); len(stuck) > 0 {
+		a.forgetAddresses(stuck...)
+		a.old.await(e)
+		a.old.takeStuck(e)
+	}
 }
 
 // forgetEndpoint is forgetAddresses of an endpoint's.
