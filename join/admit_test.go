@@ -19,7 +19,7 @@ func TestRefusals(t *testing.T) {
 	h := newHosts(t)
 	n := h.start(1, nil)
 	h.alive(1)
-	o := must(n.Operator(h.ctx(), nil))
+	o := h.closing(must(n.Operator(h.ctx(), nil)))
 	brief, _, _, err := o.Token(h.ctx(), time.Second, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := h.open(other, 7); err != nil {
 		t.Fatal(err)
 	}
-	foreign, _, _, err := must(h.nodes[7].Operator(h.ctx(), nil)).Token(h.ctx(), time.Hour, 5)
+	foreign, _, _, err := h.operator(7).Token(h.ctx(), time.Hour, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestGrants(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)
 	h.alive(1)
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	h.join(2, h.token(1))
 	text, _, _, err := o.Token(h.ctx(), time.Hour, 1, Networks)
 	if err != nil {

@@ -87,9 +87,20 @@ func (h *hosts) stop(i int) {
 	}
 }
 
+// operator is an operator's access by a host that keeps the store, until the test ends.
+func (h *hosts) operator(by int) *Operator {
+	h.Helper()
+	return h.closing(must(h.nodes[by].Operator(h.ctx(), nil)))
+}
+
+func (h *hosts) closing(o *Operator) *Operator {
+	h.Cleanup(func() { o.Close() })
+	return o
+}
+
 func (h *hosts) token(uses int) string {
 	h.Helper()
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	text, _, _, err := o.Token(h.ctx(), time.Hour, uses)
 	if err != nil {
 		h.Fatal(err)
@@ -106,14 +117,14 @@ func (h *hosts) ctx() context.Context {
 // promote has hosts named as keepers, by one that is.
 func (h *hosts) promote(by int, names ...string) {
 	h.Helper()
-	if err := must(h.nodes[by].Operator(h.ctx(), nil)).Promote(h.ctx(), names); err != nil {
+	if err := h.operator(by).Promote(h.ctx(), names); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *hosts) demote(by int, names ...string) {
 	h.Helper()
-	if err := must(h.nodes[by].Operator(h.ctx(), nil)).Demote(h.ctx(), names); err != nil {
+	if err := h.operator(by).Demote(h.ctx(), names); err != nil {
 		h.Fatal(err)
 	}
 }

@@ -22,30 +22,37 @@ const (
 	maxTokenLife = 90 * 24 * time.Hour
 )
 
-// Operator is an operator's access to an embedded store.
+// Operator is an operator's access to an embedded store, by a connection of its own: it
+// goes on when the host stops keeping the store, which may be what the operator asks for.
 type Operator struct {
 	roster
 	node *Node
-	// cert is the operator's; own says that its connection is not the node's.
+	// cert is the operator's.
 	cert pair
-	own  bool
 }
 
-// Operator returns the operator's access: the host's own, if it keeps the store,
-// or by a credential (the text of an operator.pem).
-func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, error) {
-	if len(credential) == 0 {
-		r, err := n.roster(ctx)
-		if err != nil {
-			return nil, err
-		}
+// Operator returns the operator's access: with the host's own credential, if it keeps
+// the store, or by one that is given (the text of an operator.pem). Close it.
+func (n *Node) Operator(_ context.Context, credential []byte) (*Operator, error) {
+	p, err := n.credential(credential)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r, err := n.as(p, n.endpoints)
+	return &Operator{r, n, p}, err
+}
+
+func (n *Node) credential(given []byte) (pair, error) {
+	if len(given) == 0 {
 		k, err := n.memberKeys()
 		if err != nil {
-			return nil, err
+			return pair{}, err
 		}
-		return &Operator{r, n, k.operator, false}, nil
+		return k.operator, nil
 	}
-	p, err := parsePair(credential)
+	p, err := parsePair(given)
 	if err == nil && verify(n.ca, p.cert, x509.ExtKeyUsageClientAuth) != nil {
 		err = errors.New("it is of another cluster")
 	}
@@ -53,24 +60,16 @@ func (n *Node) Operator(ctx context.Context, credential []byte) (*Operator, erro
 		err = fmt.Errorf("it is of %.80q", p.cert.Subject.CommonName)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.NoCredential, "use the credential", "given", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
+		return pair{}, heddle.Wrap(heddle.NoCredential, "use the credential", "given", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	r, err := n.as(p, n.endpoints)
-	return &Operator{r, n, p, true}, err
+	return p, nil
 }
 
 // Store is the record, with the operator's rights.
 func (o *Operator) Store() store.Store { return o.store }
 
 // Close ends the access.
-func (o *Operator) Close() error {
-	if o.own {
-		return o.store.Close()
-	}
-	return nil
-}
+func (o *Operator) Close() error { return o.store.Close() }
 
 // Token makes a token that lets so many hosts in, for so long, and gives them rights.
 // Its name stands in the admissions of the hosts that come by it.
@@ -119,6 +118,10 @@ func (o *Operator) outdated(ctx context.Context) ([]string, error) {
 // Expel takes a host's certificates their rights, and the host off the store's
 // members. It comes in by no token any more, whether it ever appeared or not.
 func (o *Operator) Expel(ctx context.Context, name string) error {
+	return insist(ctx, func() error { return o.expel(ctx, name) })
+}
+
+func (o *Operator) expel(ctx context.Context, name string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err

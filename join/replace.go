@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,29 @@ import (
 // expelled: one change names the one and no longer the other. What was cut off is
 // done when it is called again.
 func (o *Operator) Replace(ctx context.Context, name, by string) error {
+	if err := insist(ctx, func() error { return o.nameInstead(ctx, name, by) }); err != nil {
+		return err
+	}
+	if err := o.Expel(ctx, name); err != nil {
+		return err
+	}
+	return o.awaitVote(ctx, by)
+}
+
+// insist does again what may be done twice, while the store does not answer: the member
+// that is asked may be one that is just taken off, which the others elect a new leader
+// for, or that stops before it answers.
+func insist(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
+		err := do()
+		if !errors.Is(err, heddle.StoreDown.Sentinel()) || ctx.Err() != nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// nameInstead names one host as a keeper, and another one no longer.
+func (o *Operator) nameInstead(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
@@ -24,15 +48,9 @@ func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	if i < 0 {
 		return noHost(by)
 	}
-	if err := o.commit(ctx, store.Change{
+	return o.commit(ctx, store.Change{
 		Require: []store.Condition{{Key: admittedKey(by), Revision: s.hosts[i].revision}},
-		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by}); err != nil {
-		return err
-	}
-	if err := o.Expel(ctx, name); err != nil {
-		return err
-	}
-	return o.awaitVote(ctx, by)
+		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by})
 }
 
 // awaitVote waits until the host has a vote in the store, or stands by because the

@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
 
 	"github.com/heddle-network/heddle"
 )
@@ -27,7 +31,7 @@ func TestReplace(t *testing.T) {
 	h.await("five voters", func() bool { return h.voters(1) == 5 })
 	h.join(6, token)
 	h.join(7, token)
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	q := memberRequest{Underlay: h.nodes[6].opt.Underlay, Clock: time.Now()}
 	wantCode(t, h.nodes[6].callDoors(h.ctx(), pathMember, q, &memberReply{}), heddle.StoreRefused, "host promote host6")
 	brief, cancel := context.WithTimeout(h.ctx(), time.Second)
@@ -54,4 +58,26 @@ func TestReplace(t *testing.T) {
 
 func (h *hosts) log(i int) string {
 	return string(must(os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))))
+}
+
+// TestInsist: what the store did not answer is done again, what it refuses is not.
+func TestInsist(t *testing.T) {
+	tries := 0
+	fails := func(errs ...error) func() error {
+		tries = 0
+		return func() error { tries++; return errs[min(tries, len(errs))-1] }
+	}
+	down := refusedTo("take off", "host2", rpctypes.ErrGRPCStopped)
+	closing := refusedTo("read rights of", "host2", grpc.ErrClientConnClosing)
+	if err := insist(t.Context(), fails(down, closing, nil)); err != nil || tries != 3 {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+	if err := insist(t.Context(), fails(noHost("host2"), nil)); !errors.Is(err, heddle.NoHost.Sentinel()) || tries != 1 {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if err := insist(over, fails(down, nil)); err == nil || tries != 1 {
+		t.Errorf("without time, after %d tries: %v", tries, err)
+	}
 }

@@ -17,7 +17,7 @@ func TestUpgrade(t *testing.T) {
 	h.alive(1)
 	token := h.token(5)
 	n := h.join(2, token)
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	admissionOf := func(name string) (a admission) {
 		if err := json.Unmarshal(must(read(h.ctx(), o.store, admittedKey(name))).Value, &a); err != nil {
 			t.Fatal(err)

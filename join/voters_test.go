@@ -21,7 +21,7 @@ import (
 // cluster.RemoveHost does before Expel or Replace.
 func (h *hosts) leave(by, i int) *Operator {
 	h.Helper()
-	o := must(h.nodes[by].Operator(h.ctx(), nil))
+	o := h.operator(by)
 	name := fmt.Sprintf("host%d", i)
 	var was admission
 	if err := json.Unmarshal(must(read(h.ctx(), o.store, admittedKey(name))).Value, &was); err != nil {
@@ -76,7 +76,7 @@ func TestVoters(t *testing.T) {
 	h.join(3, token)
 	h.promote(1, "host2")
 	h.await("a second keeper that stands by", func() bool { return h.roles(1) == "host1=voter host2=learner" && h.keeps(2) })
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	if s := must(o.state(h.ctx())); !s.standsBy("host2") || s.standsBy("host1") {
 		t.Error("it does not stand by")
 	}
@@ -91,7 +91,7 @@ func TestVoters(t *testing.T) {
 
 	// a voter is gone for good, and the fourth host takes its place
 	h.stop(3)
-	o = must(h.nodes[2].Operator(h.ctx(), nil))
+	o = h.operator(2)
 	wantCode(t, o.Removable(h.ctx(), "host3", "host2"), heddle.BadArgument, "keeps the store already")
 	wantCode(t, o.Removable(h.ctx(), "host4", "host4"), heddle.BadArgument)
 	wantCode(t, o.Removable(h.ctx(), "host9", ""), heddle.NoHost)
@@ -204,7 +204,7 @@ func (h *hosts) lose() {
 		left = 1
 	}
 	h.await("both to have what keepers have", func() bool { return h.keeps(1) && h.keeps(2) })
-	wantCode(h.T, must(h.nodes[left].Operator(h.ctx(), nil)).Demote(h.ctx(), []string{"host1", "host2"}), heddle.BadArgument, "nobody")
+	wantCode(h.T, h.operator(left).Demote(h.ctx(), []string{"host1", "host2"}), heddle.BadArgument, "nobody")
 	h.demote(left, fmt.Sprintf("host%d", left))
 	h.await("one keeper", func() bool { return h.roles(3-left) == fmt.Sprintf("host%d=voter", 3-left) && !h.keeps(left) })
 	n := h.nodes[left]

@@ -43,7 +43,7 @@ func TestWithdrawal(t *testing.T) {
 	h.promote(1, "host2", "host3")
 	h.await("three voters", func() bool { return h.voters(1) == 3 })
 	h.join(4, token)
-	o := must(h.nodes[1].Operator(h.ctx(), nil))
+	o := h.operator(1)
 	key := must(o.ExportAuthority())
 	if _, err := authorityKey(o.node.ca, key); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestWithdrawal(t *testing.T) {
 	h.await("three voters again", func() bool { return h.voters(1) == 3 })
 	h.nobodySigns(token)
 
-	o = must(h.nodes[1].Operator(h.ctx(), nil))
+	o = h.operator(1)
 	_, err = o.LendAuthority(h.ctx(), forged, time.Hour)
 	wantCode(t, err, heddle.BadArgument, "does not fit")
 	c := doorCaller{pin: fingerprint(o.node.ca), host: o.cert, now: time.Now}
@@ -135,7 +135,7 @@ func TestWithdrawal(t *testing.T) {
 		t.Error(err)
 	}
 	h.await("a loan of a second, which is the last word", func() bool {
-		_, err := must(h.nodes[1].Operator(h.ctx(), nil)).LendAuthority(h.ctx(), key, time.Second)
+		_, err := h.operator(1).LendAuthority(h.ctx(), key, time.Second)
 		return err == nil
 	})
 	h.until(none, look)
@@ -147,7 +147,7 @@ func TestWithdrawal(t *testing.T) {
 	})
 	h.nobodySigns(token)
 
-	o = must(h.nodes[1].Operator(h.ctx(), nil))
+	o = h.operator(1)
 	_, err = o.ReturnAuthority(h.ctx(), forged)
 	wantCode(t, err, heddle.BadArgument, "does not fit")
 	for range 2 {
@@ -169,7 +169,7 @@ func TestEndedWithoutKey(t *testing.T) {
 	h := newHosts(t)
 	h.start(1, nil)
 	h.alive(1)
-	key := must(must(h.nodes[1].Operator(h.ctx(), nil)).ExportAuthority())
+	key := must(h.operator(1).ExportAuthority())
 	h.until("host1=none", func(o *Operator) (Authority, error) { return o.WithdrawAuthority(h.ctx(), key) })
 	h.stop(1)
 	late := func(o *Options) { o.Now = func() time.Time { return time.Now().Add(hostLife + time.Hour) } }
@@ -200,7 +200,7 @@ func TestEndedWithoutKey(t *testing.T) {
 func (h *hosts) until(want string, act func(*Operator) (Authority, error)) {
 	h.Helper()
 	h.await("the authority's key: "+want, func() bool {
-		a, err := act(must(h.nodes[1].Operator(h.ctx(), nil)))
+		a, err := act(h.operator(1))
 		if err != nil && !errors.Is(err, heddle.StoreDown.Sentinel()) {
 			h.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func Away(err error) bool {
 	if errors.As(err, &etcds) {
 		code = etcds.Code()
 	}
-	return code == codes.Unavailable || code == codes.DeadlineExceeded || endsInWords(err, code) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return code == codes.Unavailable || code == codes.Canceled || code == codes.DeadlineExceeded || endsInWords(err, code) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // endsInWords reports whether a server that is ending answered: its HTTP side closes

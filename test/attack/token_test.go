@@ -93,6 +93,7 @@ func (r *realm) operator() *join.Operator {
 	if err != nil {
 		r.Fatal(err)
 	}
+	r.Cleanup(func() { o.Close() })
 	return o
 }
 

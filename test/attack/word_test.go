@@ -1,6 +1,7 @@
 package attack_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -113,7 +114,7 @@ func afterDemotion(do func(store.Store) error) func(*testing.T, string, bool) bo
 		if !open {
 			o, err := r.hosts[2].Operator(ctx, nil)
 			if err == nil {
-				err = o.Demote(ctx, []string{"host1"})
+				err = errors.Join(o.Demote(ctx, []string{"host1"}), o.Close())
 			}
 			if err != nil {
 				t.Fatal(err)
