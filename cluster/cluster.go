@@ -13,9 +13,9 @@
 //	removed/ID                        a host that an operator removed
 //
 // A host writes below hosts/NAME/, and compares-and-creates under blocks/; under
-// networks/ if an operator let it (see package join). Every change requires that hosts/NAME/self is as this host wrote it,
-// so that a host that was removed, however long it slept, can do nothing. No
-// safety rests on a lease or a clock.
+// networks/ if an operator let it (see package join). Every change requires that
+// hosts/NAME/self is as this host wrote it, so that a host that was removed, however
+// long it slept, can do nothing. No safety rests on a lease or a clock.
 package cluster
 
 import (

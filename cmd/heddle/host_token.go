@@ -28,8 +28,8 @@ host that keeps the store:
 Who has the token can join one host, or as many as --uses says: keep it as a
 password. It lets nobody take the place of a host that is in the cluster, or keep
 the store; with --may networks, the hosts that come by it may write the networks
-that hosts share ('heddle host grant'). The store has its hash only. Its name, which is no secret, stands beside
-the hosts that came by it in 'heddle host list'.`,
+that hosts share ('heddle host grant'). The store has its hash only. Its name, which
+is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
