@@ -46,6 +46,10 @@ func (o *Operator) allow(ctx context.Context, name string, rights []string, next
 	if err := CheckRights(rights); err != nil {
 		return err
 	}
+	return insist(ctx, func() error { return o.setRights(ctx, name, next) })
+}
+
+func (o *Operator) setRights(ctx context.Context, name string, next func(admitted) ([]string, error)) error {
 	for {
 		h, err := o.host(ctx, name)
 		if err == nil && h == nil {

@@ -42,6 +42,10 @@ func (s state) keepers() []string {
 // Promote names hosts as keepers of the store, all of them or none. One that is
 // named already stays so.
 func (o *Operator) Promote(ctx context.Context, names []string) error {
+	return insist(ctx, func() error { return o.nameKeepers(ctx, names) })
+}
+
+func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
@@ -70,6 +74,10 @@ func (o *Operator) Promote(ctx context.Context, names []string) error {
 // Demote takes hosts their part in keeping the store, all of them or none. The last
 // keeper stays, and so do those without whom the store would stand still.
 func (o *Operator) Demote(ctx context.Context, names []string) error {
+	return insist(ctx, func() error { return o.unnameKeepers(ctx, names) })
+}
+
+func (o *Operator) unnameKeepers(ctx context.Context, names []string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
