@@ -55,4 +55,26 @@ func TestSlowStore(t *testing.T) {
 		}
 	}
 	f.membersVote(t, 3)
+	f.lastNetworkGoes(t, h)
+}
+
+// lastNetworkGoes: the tunnels to other hosts stay while there is a network, and are gone
+// when the deletion of the last one returns.
+func (f *fleet) lastNetworkGoes(t *testing.T, h *host) {
+	t.Helper()
+	f.network(t, "rest", "10.13.0.0/24", "")
+	tunnels := func() string { return h.Sh(t, "ip -o link show type vxlan | cut -d: -f2 | sort") }
+	_, _ = h.tryCLI(t, "network", "delete", "more") // which may have come to the store after all
+	before := tunnels()
+	if before == "" {
+		t.Fatal("there are no tunnels")
+	}
+	h.cli(t, "network", "delete", "rest")
+	if now := tunnels(); now != before {
+		t.Errorf("tunnels with one network left: %s, before: %s", now, before)
+	}
+	h.cli(t, "network", "delete", "app")
+	if now := tunnels(); now != "" {
+		t.Errorf("tunnels without a network: %s", now)
+	}
 }
