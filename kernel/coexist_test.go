@@ -103,3 +103,33 @@ func TestLegacyStep(t *testing.T) {
 		}
 	}
 }
+
+// TestLegacyMarks: rules that come in the place of others have the other mark, and what
+// is left of a move that was cut off is known.
+func TestLegacyMarks(t *testing.T) {
+	var c legacyChain
+	c.add("-A FORWARD -i theirs0 -j DROP")
+	if mark, stray, old := c.spare(); mark != admitMark || len(stray)+len(old) != 0 || c.settled("FORWARD", 1) {
+		t.Errorf("a chain without rules of ours: %s %v %v", mark, stray, old)
+	}
+	put := func(mark string, n int) {
+		for _, a := range admissions[:n] {
+			c.add(a.legacyLine("FORWARD", mark))
+		}
+	}
+	put(admitMark, 4)
+	if mark, stray, old := c.spare(); mark != admitMarkAgain || len(stray) != 0 || len(old) != 4 || !c.settled("FORWARD", 1) || c.settled("FORWARD", 0) {
+		t.Errorf("a chain with our rules: %s %v %v", mark, stray, old)
+	}
+	put(admitMarkAgain, 2)
+	if mark, stray, old := c.spare(); mark != admitMarkAgain || len(stray) != 2 || len(old) != 4 || c.settled("FORWARD", 1) {
+		t.Errorf("a move that was cut off: %s %v %v", mark, stray, old)
+	}
+	put(admitMarkAgain, 4)
+	if mark, stray, old := c.spare(); mark != admitMark || len(stray) != 4 || len(old) != 6 {
+		t.Errorf("a move of which the old rules are left: %s %v %v", mark, stray, old)
+	}
+	if len(c.theirs) != 1 {
+		t.Errorf("somebody's rules: %v", c.theirs)
+	}
+}
