@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/heddle-network/heddle"
 )
@@ -68,7 +69,7 @@ func TestInsist(t *testing.T) {
 		return func() error { tries++; return errs[min(tries, len(errs))-1] }
 	}
 	down := refusedTo("take off", "host2", rpctypes.ErrGRPCStopped)
-	closing := refusedTo("read rights of", "host2", grpc.ErrClientConnClosing)
+	closing := refusedTo("read rights of", "host2", status.Error(codes.Canceled, "grpc: the client connection is closing"))
 	if err := insist(t.Context(), fails(down, closing, nil)); err != nil || tries != 3 {
 		t.Errorf("after %d tries: %v", tries, err)
 	}
