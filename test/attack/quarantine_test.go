@@ -82,7 +82,9 @@ func ledAway(t *testing.T, mode string, open bool) bool {
 		nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add 192.0.2.99/24 dev own0'`, strangerMAC, c.inner)
 	if open {
 		c.byName(mode)
-		return within(world.Patience, c.reached)
+		there := within(world.Patience, c.reached)
+		c.nest.Sh(t, "ip link del own0") // which else keeps the endpoint in quarantine
+		return there
 	}
 	_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
 	t.Logf("detach: %v", err)
