@@ -30,12 +30,12 @@ type fault struct {
 const agentless = "agent-up socket-file"
 
 var faults = []fault{
-	{id: "nft-program", others: "nft-inet nft-nat nft-bridge mode-bridge mode-routed mode-macvlan", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
+	{id: "nft-program", others: "nft-inet nft-nat nft-bridge mode-bridge mode-routed mode-macvlan agent-parts", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
 	{id: "ip-program", plant: "mount --bind /dev/null IPPROG", repair: "umount IPPROG"},
 	{id: "ip-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv4.ip_forward=0"},
 	{id: "ip6-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv6.conf.all.forwarding=0"},
 	{id: "setting-files", plant: "echo 'net.ipv4.ip_forward = 0' >/etc/sysctl.d/90-hardening.conf", repair: "rm /etc/sysctl.d/90-hardening.conf"},
-	{id: "disable-ipv6", others: "audit drift", plant: "sysctl -qw net.ipv6.conf.all.disable_ipv6=1", after: "ip -6 address replace 2001:db8::10/64 dev lan0 nodad; ip -6 route replace default via 2001:db8::1"},
+	{id: "disable-ipv6", others: "audit drift agent-parts", plant: "sysctl -qw net.ipv6.conf.all.disable_ipv6=1", after: "ip -6 address replace 2001:db8::10/64 dev lan0 nodad; ip -6 route replace default via 2001:db8::1"},
 	{id: "rp-filter", plant: "sysctl -qw net.ipv4.conf.lan1.rp_filter=1"},
 	{id: "route-localnet", plant: "sysctl -qw net.ipv4.conf.all.route_localnet=1"},
 	{id: "accept-ra", plant: "sysctl -qw net.ipv6.conf.lan0.accept_ra=1; ip -6 route add default via fe80::99 dev lan0 proto ra metric 2048", repair: "ip -6 route del default via fe80::99 dev lan0"},
@@ -94,7 +94,7 @@ var faults = []fault{
 	{id: "agent-parts", plant: "mv STATE STATE.away", repair: "mv STATE.away STATE"},
 	{id: "agent-late", others: "agent-parts audit drift", plant: slowNft, repair: "rm RUN/nft.stuck; umount -l NFTPROG"},
 	{id: "agent-files", plant: "prlimit --pid PID --nofile=300:20000", repair: "prlimit --pid PID --nofile=20000:20000"},
-	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
+	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct agent-parts", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
 	{id: "drift", plant: "ip -n web link set eth0 mtu 1400", repair: "ip -n web link set eth0 mtu 1500"},
 	{id: "cni-config", plant: `echo '{"name":"x","plugins":[{"type":"heddle-cni"}' >/etc/cni/net.d/10-heddle.conflist`, repair: "rm /etc/cni/net.d/10-heddle.conflist"},
 	{id: "cni-plugins", plant: conflist(`"network":"front"`), repair: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni", after: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
