@@ -164,18 +164,21 @@ func (c *Cluster) followPins() error {
 }
 
 // staleAnswers are the changes that delete answers which have served: their want
-// is gone, and they are no move, and nothing was lent or it is pinned.
+// is gone, and they are no move, and nothing was lent or it is pinned. So are those that
+// nobody takes on: the host that they are for was removed, and another one has its name.
 func (c *Cluster) staleAnswers() (all []store.Change) {
 	for _, i := range c.record.items {
-		v, is := i.value.(*answerRecord)
+		_, is := i.said.(*answerRecord)
 		if !is || i.host != c.o.Self.Name {
 			continue
 		}
+		v, taken := i.value.(*answerRecord)
 		want, pin := wantKey(i.asker, i.place), c.record.items[pinKey(i.asker, i.place)]
 		change := store.Change{Delete: []string{i.key}, Require: []store.Condition{{Key: i.key, Revision: i.revision}}}
 		_, out := c.memory.Lent[i.place]
 		_, sent := c.memory.Sent[i.place]
 		switch {
+		case !taken: // and so nothing is pinned by it
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
 		case v.Move != nil && (out && c.memory.Lent[i.place] == v.Host || sent || c.sending[i.place] || !c.lapsed(i)):

@@ -233,3 +233,32 @@ func TestOverwrittenTwice(t *testing.T) {
 		t.Errorf("the block is %s's: %q", owner, h.why(key))
 	}
 }
+
+// TestAnswerToAHostThatIsAnother: the answer to a host that was removed goes, though it is
+// not taken on any more when another host has its name.
+func TestAnswerToAHostThatIsAnother(t *testing.T) {
+	h := newHistory()
+	p := place{idN, netip.MustParseAddr("10.1.0.7")}
+	h.write(wantKey("b", p), wantRecord{Host: idB})
+	key := answerKey("a", "b", p)
+	h.write(key, answerRecord{Host: idB, Want: h.revision})
+	stale := func() []store.Change {
+		c := &Cluster{o: Options{Self: heddle.Host{Name: "a", ID: idA}}, record: h.record}
+		c.memory.fill()
+		return c.staleAnswers()
+	}
+	if all := stale(); len(all) != 0 {
+		t.Errorf("while b waits for it: %v", all)
+	}
+	for _, gone := range []string{wantKey("b", p), selfKey("b")} {
+		h.drop(gone)
+	}
+	h.write(removedKey(idB), removedRecord{Name: "b"})
+	h.write(selfKey("b"), hostRecord{heddle.Host{Name: "b", ID: idC, Underlay: []netip.Addr{netip.MustParseAddr("192.0.2.3")}}, "r"})
+	if h.why(key) == "" {
+		t.Error("the answer is taken on for another host")
+	}
+	if all := stale(); len(all) != 1 || !slices.Equal(all[0].Delete, []string{key}) {
+		t.Errorf("it stays: %v", all)
+	}
+}
