@@ -30,7 +30,7 @@ type fault struct {
 const agentless = "agent-up socket-file"
 
 var faults = []fault{
-	{id: "nft-program", others: "nft-inet nft-nat nft-bridge mode-bridge mode-routed mode-macvlan agent-parts", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
+	{id: "nft-program", others: "nft-inet nft-nat nft-bridge mode-bridge mode-routed mode-macvlan", plant: "mount --bind /dev/null NFTPROG", repair: "umount NFTPROG"},
 	{id: "ip-program", plant: "mount --bind /dev/null IPPROG", repair: "umount IPPROG"},
 	{id: "ip-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv4.ip_forward=0"},
 	{id: "ip6-forward", others: agentless, down: true, plant: "sysctl -qw net.ipv6.conf.all.forwarding=0"},
@@ -94,7 +94,7 @@ var faults = []fault{
 	{id: "agent-parts", plant: "mv STATE STATE.away", repair: "mv STATE.away STATE"},
 	{id: "agent-late", others: "agent-parts audit drift", plant: slowNft, repair: "rm RUN/nft.stuck; umount -l NFTPROG"},
 	{id: "agent-files", plant: "prlimit --pid PID --nofile=300:20000", repair: "prlimit --pid PID --nofile=20000:20000"},
-	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct agent-parts", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
+	{id: "agent-settings", others: "mode-bridge mode-routed mode-macvlan mode-direct", plant: "mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys", repair: "umount /proc/sys"},
 	{id: "drift", plant: "ip -n web link set eth0 mtu 1400", repair: "ip -n web link set eth0 mtu 1500"},
 	{id: "cni-config", plant: `echo '{"name":"x","plugins":[{"type":"heddle-cni"}' >/etc/cni/net.d/10-heddle.conflist`, repair: "rm /etc/cni/net.d/10-heddle.conflist"},
 	{id: "cni-plugins", plant: conflist(`"network":"front"`), repair: "touch PLUGINS/heddle-cni; chmod +x PLUGINS/heddle-cni", after: "rm /etc/cni/net.d/10-heddle.conflist PLUGINS/heddle-cni"},
