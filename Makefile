@@ -92,7 +92,7 @@ bench-docker: build ## docker run + rm: no network, Docker's bridge, ours
 	$(GO) test -run '^$$' -bench Run -benchtime 1x -timeout 20m ./test/dockerbench
 
 bench-attach: build cni-plugins ## attach: ours against the reference CNI plugins
-	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 75m ./test/attachbench
+	HEDDLE_CACHE='$(HEDDLE_CACHE)' $(GO) test -run '^$$' -bench Attach -benchtime 1x -timeout 60m ./test/attachbench
 
 man: build ## man pages into bin/man
 	@mkdir -p bin/man && bin/heddle docs man bin/man
