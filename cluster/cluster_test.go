@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/port"
 )
 
 // serve runs a store in this process and returns its address.
@@ -26,8 +26,8 @@ func serve(t *testing.T) string {
 
 func server(t *testing.T) (string, *store.Server) {
 	t.Helper()
-	at := free(t)
-	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{free(t)}})
+	at := port.Free(t)
+	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{port.Free(t)}})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
 	select {
@@ -36,14 +36,6 @@ func server(t *testing.T) (string, *store.Server) {
 		t.Fatal("the store does not start")
 	}
 	return at.String(), s
-}
-
-func free(t *testing.T) netip.AddrPort {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-	return netip.MustParseAddrPort(l.Addr().String())
 }
 
 func check(t *testing.T, err error) {
@@ -218,7 +210,7 @@ func TestStartsWithoutStore(t *testing.T) {
 	check(t, err)
 	id := a.View().Self.ID
 	check(t, a.Close())
-	nowhere := dial(t, free(t).String())
+	nowhere := dial(t, port.Free(t).String())
 	o := options(t, nowhere, "a", dir)
 	o.Wait = 100 * time.Millisecond
 	a, err = cluster.Open(wait(t), o)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/port"
 )
 
 // keeper runs one server of a store for the contract's tests.
@@ -69,17 +69,6 @@ func dialOptions(t *testing.T, o store.Options) *store.Etcd {
 	return e
 }
 
-// ports hands out ports that nobody listens on.
-func freePort(t *testing.T) netip.AddrPort {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return netip.MustParseAddrPort(l.Addr().String())
-}
-
 // embedded is a server in the test's process.
 type embedded struct {
 	t       *testing.T
@@ -91,7 +80,7 @@ type embedded struct {
 func newEmbedded(t *testing.T, quota int64, a *authority) *embedded {
 	e := &embedded{t: t, options: store.ServerOptions{
 		Name: "one", Dir: filepath.Join(t.TempDir(), "etcd"), Quota: quota,
-		Client: []netip.AddrPort{freePort(t)}, Peer: []netip.AddrPort{freePort(t)}, Log: testLog(t),
+		Client: []netip.AddrPort{port.Free(t)}, Peer: []netip.AddrPort{port.Free(t)}, Log: testLog(t),
 	}}
 	if a != nil {
 		e.options.TLS, e.config = a.server(t), a.client(t, "host-a", time.Hour)
@@ -138,7 +127,7 @@ func newDebian(t *testing.T, quota int64) keeper {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		t.Skip("needs etcd (package etcd-server)")
 	}
-	return &debian{t: t, dir: filepath.Join(t.TempDir(), "etcd"), quota: quota, listen: freePort(t), peer: freePort(t)}
+	return &debian{t: t, dir: filepath.Join(t.TempDir(), "etcd"), quota: quota, listen: port.Free(t), peer: port.Free(t)}
 }
 
 func (d *debian) endpoint() string    { return d.listen.String() }

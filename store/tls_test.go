@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/port"
 )
 
 // TestStrangers has hosts call whose certificates are not good enough.
@@ -76,7 +77,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 	defer l.Close()
 	taken := newEmbedded(t, 0, nil).options
-	taken.Client[0] = freePort(t)
+	taken.Client[0] = port.Free(t)
 	taken.Peer[0] = addrPort(l.Addr())
 	nowhere := newEmbedded(t, 0, nil).options
 	nowhere.Client[0] = addrPort(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 9479})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/port"
 )
 
 // world is a store of three members, and hosts that each reach every member by a
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, seed uint64, hosts int, f flaws) *world {
 func (w *world) startMembers(count int) {
 	initial := map[string]string{}
 	for i := range count {
-		name, client, peer := fmt.Sprintf("m%d", i), freePort(w.t), freePort(w.t)
+		name, client, peer := fmt.Sprintf("m%d", i), port.Free(w.t), port.Free(w.t)
 		initial[name] = "http://" + peer.String()
 		w.members = append(w.members, &member{options: store.ServerOptions{Name: name, Dir: filepath.Join(w.dir, name), Client: []netip.AddrPort{client}, Peer: []netip.AddrPort{peer}}})
 	}
@@ -143,21 +143,6 @@ func (w *world) close() {
 	for _, m := range w.members {
 		m.server.Close()
 	}
-}
-
-// freePort is below the range that the kernel gives clients their ports from: while a
-// member is stopped, nobody else gets its port, not even somebody who dials it.
-func freePort(t *testing.T) netip.AddrPort {
-	t.Helper()
-	for range 1000 {
-		l, err := net.Listen("tcp4", fmt.Sprint("127.0.0.1:", 10000+rand.IntN(20000)))
-		if err == nil {
-			defer l.Close()
-			return netip.MustParseAddrPort(l.Addr().String())
-		}
-	}
-	t.Fatal("no port is free")
-	return netip.AddrPort{}
 }
 
 func check(t *testing.T, err error) {
