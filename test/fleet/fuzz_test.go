@@ -31,7 +31,8 @@ const (
 )
 
 // givenBack is how long a host may keep a block that the fuzzer wrote in its name: it
-// takes it up, and gives it back when nobody has used it for a minute.
+// takes it up and uses it. Its addresses rest for a minute when they are freed, and a
+// minute later it is given back.
 var givenBack = world.RepairTime + 2*ipam.Quarantine
 
 // TestFuzzedRecords writes records at random, as a host that was taken over, while the
