@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,26 +13,39 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// TestFullStore has one host fill the store, below its own name and among the blocks. It
-// can be removed all the same, and the others have their blocks and go on.
+// TestFullStore has one host fill the store: below its own name, among the blocks, with
+// what is no block, or is one and padded, its own or another host's, and with what is no
+// network. It can be removed all the same; the others have their blocks and go on.
 func TestFullStore(t *testing.T) {
 	at, _ := server(t, 16<<20)
 	s := dial(t, at)
-	a, _ := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
-	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	a, b := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/16"), nil)
 	check(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
 	check(t, err)
 	junk := strings.Repeat("x", 500_000)
-	strange := fmt.Sprintf(`{"host":"0000000000001234","more":%q}`, strings.Repeat("x", 60_000))
+	check(t, b.Close()) // who took it over writes by its keys
+	padded := func(host string) string {
+		return fmt.Sprintf(`{"host":%q,"more":%q}`, host, strings.Repeat("x", 60_000))
+	}
+	owners := []string{a.View().Self.ID, b.View().Self.ID, "0000000000001234"}
+	free := block
+	nextBlock := func() string {
+		free = netip.PrefixFrom(heddle.LastAddr(free).Next(), block.Bits())
+		return "blocks/" + n.ID + "/" + free.String()
+	}
 	put := func(key, value string) error {
 		_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + key, Value: []byte(value)}}})
 		return err
 	}
 	err = nil
 	for i := 0; err == nil; i++ {
-		err = errors.Join(put(fmt.Sprint("hosts/b/x", i), junk), put(fmt.Sprintf("blocks/%s/x%d", n.ID, i), junk),
-			put(fmt.Sprintf("blocks/0000000000001234/10.9.0.0/%d", 8+i), strange), put(fmt.Sprintf("blocks/%s/10.9.%d.0/26", n.ID, i), strange))
+		err = errors.Join(put(fmt.Sprint("hosts/b/x", i), junk), put(fmt.Sprint("hosts/b/selfish", i), junk), put("hosts/b/s", junk),
+			put(fmt.Sprintf("blocks/%s/x%d", n.ID, i), junk), put(fmt.Sprint("networks/x", i), junk),
+			put(fmt.Sprintf("blocks/0000000000001234/10.9.0.0/%d", 8+i), padded("0000000000001234")),
+			put(fmt.Sprintf("blocks/%s/10.9.%d.0/26", n.ID, i), padded("0000000000001234")),
+			put(nextBlock(), padded(owners[i%len(owners)])))
 	}
 	full := heddle.StoreFull.Sentinel()
 	if !errors.Is(err, full) {
@@ -49,7 +63,8 @@ func TestFullStore(t *testing.T) {
 		}
 	}
 	until(t, "there is room again", func() bool { return put("room", "x") == nil })
-	if v := a.View(); len(v.Blocks) != 1 || v.Blocks[0].Prefix != block {
+	check(t, a.RemoveHost(wait(t), s, "b", false))
+	if v := a.View(); !slices.Contains(v.Blocks, heddle.Block{Network: n.ID, Prefix: block, Host: v.Self.ID}) {
 		t.Errorf("blocks: %+v", v.Blocks)
 	}
 	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})

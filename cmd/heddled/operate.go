@@ -87,7 +87,10 @@ func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalReq
 	if !errors.Is(err, heddle.StoreFull.Sentinel()) {
 		return err
 	}
-	if err := errors.Join(o.Silence(ctx, q.Name), h.cluster.Unburden(ctx, o.Store(), q.Name)); err != nil {
+	if err := o.Silence(ctx, q.Name); err != nil {
+		return err
+	}
+	if err := h.cluster.Unburden(ctx, o.Store(), q.Name); err != nil {
 		return err
 	}
 	for errors.Is(err, heddle.StoreFull.Sentinel()) && ctx.Err() == nil {

@@ -171,7 +171,7 @@ func (k *taken) moved(before map[*host]string) (all []netip.Prefix, err error) {
 // but is a host's state but for the hosts' own addresses, and for the routes to the blocks
 // and the origins of these.
 func but(state string, blocks []netip.Prefix) string {
-	state = ownAddress.ReplaceAllString(state, "")
+	state = ownAddress.ReplaceAllString(state, " src own")
 	for _, b := range blocks {
 		first, last := b.Addr().AsSlice(), heddle.LastAddr(b).AsSlice()
 		origin := fmt.Sprintf(`[0-9.]+\.0x%x-0x%x`, new(big.Int).SetBytes(first), new(big.Int).SetBytes(last))

@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/store"
+)
+
+const (
+	// deletedAtOnce is how many keys one change deletes; etcd takes 128 operations.
+	deletedAtOnce = 50
+	// longestBlock is more than the record of a block has, in bytes.
+	longestBlock = 256
+	// unburdenTries is how often what others have changed meanwhile is looked at again.
+	unburdenTries = 10
+)
+
+// Unburden deletes what a host may have filled the store with: all below its name but
+// its own record; among the blocks, which all hosts may write, its own, those of nobody,
+// and what is no record of a block; and records that are no networks. It only deletes,
+// which a full store takes. The host must have lost its rights before, and RemoveHost has
+// to follow.
+func (c *Cluster) Unburden(ctx context.Context, operator store.Store, name string) error {
+	for range unburdenTries {
+		s, err := operator.Read(ctx, Prefix)
+		if err != nil {
+			return err
+		}
+		var own, junk []store.Entry
+		burden := c.burden(s, name)
+		for _, e := range s.Entries {
+			if strings.HasPrefix(e.Key, hostKeys(name)) {
+				own = append(own, e)
+			} else if burden(e) {
+				junk = append(junk, e)
+			}
+		}
+		exact, prefixes := besides(own, selfKey(name))
+		if len(exact)+len(prefixes)+len(junk) == 0 {
+			return nil
+		}
+		changes := []store.Change{}
+		for some := range slices.Chunk(exact, deletedAtOnce) {
+			changes = append(changes, store.Change{Delete: some})
+		}
+		for some := range slices.Chunk(prefixes, deletedAtOnce) {
+			changes = append(changes, store.Change{DeletePrefix: some})
+		}
+		for some := range slices.Chunk(junk, deletedAtOnce) {
+			var change store.Change
+			for _, e := range some {
+				change.Require = append(change.Require, store.Condition{Key: e.Key, Revision: e.Revision})
+				change.Delete = append(change.Delete, e.Key)
+			}
+			changes = append(changes, change)
+		}
+		for _, change := range changes {
+			if _, _, err := operator.Commit(ctx, change); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// besides covers all the keys but one: by the keys themselves where they begin that one,
+// and by prefixes that do not.
+func besides(all []store.Entry, but string) (exact, prefixes []string) {
+	seen := map[string]bool{}
+	for _, e := range all {
+		n := 0
+		for n < len(e.Key) && n < len(but) && e.Key[n] == but[n] {
+			n++
+		}
+		switch {
+		case e.Key == but:
+		case n == len(e.Key):
+			exact = append(exact, e.Key)
+		case !seen[e.Key[:n+1]]:
+			seen[e.Key[:n+1]] = true
+			prefixes = append(prefixes, e.Key[:n+1])
+		}
+	}
+	return exact, prefixes
+}
+
+// burden says of the records that are not below a host's name whether they are of no use
+// without the host. A network that this host knows, or that the store has, keeps the
+// blocks of all other hosts, and its own record whatever that is.
+func (c *Cluster) burden(s store.Snapshot, name string) func(store.Entry) bool {
+	seen := c.View()
+	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
+	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+	gone := ""
+	if self := value[hostRecord](&r, selfKey(name)); self != nil {
+		gone = self.ID
+	}
+	hosts, networks := map[string]bool{seen.Self.ID: true}, map[string]heddle.Network{}
+	for _, p := range seen.Peers {
+		hosts[p.ID] = true
+	}
+	for id := range r.hosts {
+		hosts[id] = true
+	}
+	for _, n := range seen.Networks {
+		networks[n.ID] = n
+	}
+	names := map[string]bool{}
+	for id := range r.networks {
+		if _, n := r.network(id); n != nil {
+			networks[id] = *n
+		}
+	}
+	for _, n := range networks {
+		names[networkKey(n.Name)] = true
+	}
+	return func(e store.Entry) bool {
+		i := r.items[e.Key]
+		switch {
+		case strings.HasPrefix(e.Key, networksKey):
+			return (i.said == nil || i.unread != "") && !names[e.Key]
+		case strings.HasPrefix(e.Key, blocksKey):
+			v, is := i.said.(*blockRecord)
+			n, known := networks[i.place.network]
+			return !is || i.unread != "" || len(e.Value) > longestBlock || !known || !isBlock(n, i.prefix) || v.Host == gone || !hosts[v.Host]
+		}
+		return false
+	}
+}
