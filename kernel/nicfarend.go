@@ -95,10 +95,5 @@ func (h *homecoming) unfollowed() (*found, error) {
 	is := func(at *site, l linkState) bool {
 		return l.kind == h.n.Was.Kind && (l.alias == h.n.Alias || at.pod && l.mac == h.n.MAC)
 	}
-	searched := false
-	return h.search(is, func() bool {
-		again := searched
-		searched = true
-		return again
-	}, "")
+	return h.search(is, afterAll, "")
 }
