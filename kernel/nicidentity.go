@@ -233,18 +233,22 @@ func (h *homecoming) lost(why string) error {
 // was away, none but the container could put that there. Then it has the kernel prove
 // that nothing is left: it makes no passthru device where there is another macvlan
 // device, and none at all where there is an ipvlan device, in whichever namespace they
-// are (macvlan_common_newlink in drivers/net/macvlan.c).
+// are (macvlan_common_newlink in drivers/net/macvlan.c). Nor does it where the host itself
+// has put the NIC to use already: then it proves nothing, and is not asked.
 func (h *homecoming) bare() error {
-	if err := h.strip(); err != nil {
+	used, err := h.strip()
+	if err != nil || used {
 		return err
 	}
 	probe := heddle.Link{Name: heddle.BirthName(heddle.Link{Alias: h.n.Alias + h.n.Name}), Kind: "macvlan", SubMode: "passthru", Group: heddle.GroupBase}
-	err := h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
+	err = h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
 	switch {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBUSY):
 		return h.lost(fmt.Sprintf("it is on the host, but a device in a namespace that is not found stands on it (%v)", err))
-	case err != nil:
+	case errors.Is(err, unix.EOPNOTSUPP):
 		return nil // this kernel has no such devices
+	case err != nil:
+		return refused("prove that nothing stands on", h.n.Key(), err)
 	}
 	made, err := h.host.link(probe.Name)
 	if err != nil || made == nil {
@@ -254,12 +258,13 @@ func (h *homecoming) bare() error {
 }
 
 // strip deletes what stands on the NIC, which is at home, in all namespaces but the
-// host's.
-func (h *homecoming) strip() error {
+// host's. It reports whether the host uses it: an interface of the user's stands on it, or
+// it belongs to a bridge or a bond.
+func (h *homecoming) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()
 	if err != nil {
-		return err
+		return false, err
 	}
 	all, err := everywhere()
 	if err != nil {
@@ -269,8 +274,12 @@ func (h *homecoming) strip() error {
 	defer all.close()
 	all.add(own)
 	var errs []error
-	for _, u := range above(all.census(home), home, h.index) {
-		if u.ns.Same(home) && !u.ours() {
+	for _, u := range all.census(home) {
+		switch {
+		case u.peer != h.index:
+			continue
+		case u.ns.Same(home) && !u.ours():
+			used = true
 			continue
 		}
 		s, err := podSite(u.ns)
@@ -280,5 +289,6 @@ func (h *homecoming) strip() error {
 		errs = append(errs, ignoreAbsent(s.delete(u.index)))
 		s.close()
 	}
-	return errors.Join(errs...)
+	l, err := h.host.linkAt(h.index)
+	return used || l != nil && l.master != 0, errors.Join(append(errs, err)...)
 }

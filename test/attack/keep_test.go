@@ -31,6 +31,7 @@ func keepAttacks() []ownAttack {
 			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
 		{class: "keep", name: "macvlan device on a NIC, in a namespace within the container", modes: isDirect, mount: keeps(
 			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
+		{class: "keep", name: "macvlan device on a NIC that a NIC manager raises as soon as it is home", modes: isDirect, mount: raisedAtHome},
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
 		{class: "keep", name: "macvlan device with MAC and IP addresses of its own, in a namespace within the container", modes: isMacvlan, mount: ledAway},
 		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
@@ -141,6 +142,23 @@ func keeps(doing string) func(t *testing.T, mode string, open bool) bool {
 		}
 		return c.reached()
 	}
+}
+
+// raisedAtHome has the container put a device on the NIC, which is on the host and up
+// before the agent looks at it there. It succeeds if that device stays on the LAN. The
+// control has no detach.
+func raisedAtHome(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Sh(t, `ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d
+		nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'`, c.V4(), c.inner)
+	c.byName(mode)
+	if open {
+		return within(world.Patience, c.reached)
+	}
+	if _, err := c.w.Detach(t.Context(), c.Endpoint.ID); err != nil {
+		t.Errorf("detach: %v", err)
+	}
+	return c.reached()
 }
 
 // whileItFails has the container put a device of its own in the place of the one that it
