@@ -158,50 +158,6 @@ func (h *homecoming) sameLower(at *site, l linkState) bool {
 	return err == nil && l.elsewhere && (w.PeerElsewhere || l.nsid == number)
 }
 
-// byFarEnd asks the far end, which is not the container's, where the NIC is.
-func (h *homecoming) byFarEnd() (*found, error) {
-	w := h.n.Was
-	var number *int
-	if w.PeerElsewhere {
-		number = &w.PeerNSID
-	}
-	far, err := h.host.linkIn(w.Peer, number)
-	if errors.Is(err, unix.EINVAL) {
-		far, err = nil, nil // its namespace is gone
-	}
-	if err != nil {
-		return nil, err
-	}
-	moved := far == nil || far.kind != w.Kind || !w.PeerElsewhere && w.FarMAC != "" && far.mac != w.FarMAC
-	away := false
-	if moved {
-		if far, away, err = h.farNow(); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case far == nil && away:
-		return h.unfollowed()
-	case far == nil:
-		return nil, nil // with the far end the NIC went
-	}
-	elsewhere := w.PeerElsewhere && !moved
-	here := func(n *Netns) bool {
-		id, err := h.host.readNumber(n)
-		switch {
-		case err != nil:
-			return false
-		case far.elsewhere:
-			return id == far.nsid
-		}
-		return elsewhere && id == w.PeerNSID || !elsewhere && n.Same(h.host.ns)
-	}
-	is := func(at *site, l linkState) bool {
-		return l.index == far.peer && l.kind == w.Kind && l.peer == far.index && here(at.ns)
-	}
-	return h.search(is, func(bool) bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")
-}
-
 // byMark finds a NIC by what a container can write too.
 func (h *homecoming) byMark() (*found, error) {
 	if l, err := h.host.marked(h.n); l != nil || err != nil {
