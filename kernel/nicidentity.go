@@ -225,7 +225,7 @@ func (h *homecoming) strip() (used bool, err error) {
 	all, err := everywhere()
 	if err != nil {
 		own.Close()
-		return h.lost(err.Error())
+		return false, h.lost(err.Error())
 	}
 	defer all.close()
 	all.add(own)

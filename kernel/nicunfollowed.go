@@ -31,7 +31,11 @@ func (h *homecoming) unfollowed(away []GivenNIC) (*found, error) {
 		return false
 	}
 	for _, deep := range []bool{false, true} {
-		if f, err := look(append([]*site{h.host, h.pod}, h.others(deep)...), is); f != nil || err != nil {
+		others, err := h.others(deep)
+		if err != nil {
+			return nil, h.lost(err.Error())
+		}
+		if f, err := look(append([]*site{h.host, h.pod}, others...), is); f != nil || err != nil {
 			return f, err
 		}
 	}
