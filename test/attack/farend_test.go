@@ -12,11 +12,11 @@ import (
 // farEndAttacks are those of a container that has one end of a pair as its NIC, when the
 // other end is not where it was, and as it was, any more.
 func farEndAttacks() []ownAttack {
-	const disguise = "ip link set own0 alias mine address 02:00:00:00:01:99"
+	const disguise = "ip link set own0 alias mine address 02:00:00:0a:01:99"
 	moved, back := "ip link set nic2 netns users", "ip -n users link set nic2 netns %d"
 	return []ownAttack{
 		{class: "keep", name: "NIC whose far end was given another MAC address, disguised", modes: isDirect,
-			mount: keepsEnd(disguise, "ip link set nic2 address 02:00:00:00:02:99", "")},
+			mount: keepsEnd(disguise, "ip link set nic2 address 02:00:00:0a:02:99", "")},
 		{class: "keep", name: "NIC whose far end was moved away", modes: isDirect, mount: keepsEnd("true", moved, back)},
 		{class: "keep", name: "NIC whose far end was moved away, disguised", modes: isDirect, mount: keepsEnd(disguise, moved, back)},
 		{class: "keep", name: "NIC whose far end another container has, disguised", modes: isDirect, mount: keepsOfTwo(disguise)},
@@ -35,7 +35,7 @@ type wired struct {
 func newWired(t *testing.T) *wired {
 	t.Helper()
 	w := world.New(t)
-	w.Host.Sh(t, "ip link add nic1 address 02:00:00:00:01:01 type veth peer name nic2 address 02:00:00:00:02:01; ip link set nic1 up; ip link set nic2 up")
+	w.Host.Sh(t, "ip link add nic1 address 02:00:00:0a:01:01 type veth peer name nic2 address 02:00:00:0a:02:01; ip link set nic1 up; ip link set nic2 up")
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1 || ip link del nic2") })
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Options: map[string]string{"nics": "nic1,nic2"}}, false)
 	must(t, err)
@@ -70,7 +70,7 @@ func (c *wired) comesHome(t *testing.T) {
 		_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
 		return err
 	})
-	if out, err := c.w.Host.TrySh("ip link show nic1 | grep 02:00:00:00:01:01"); err != nil {
+	if out, err := c.w.Host.TrySh("ip link show nic1 | grep 02:00:00:0a:01:01"); err != nil {
 		t.Errorf("it is not back: %v %s", err, out)
 	}
 }
@@ -121,7 +121,7 @@ func impostorOfTwo(t *testing.T, _ string, open bool) bool {
 	c.w.Network(t, "hub", "bridge")
 	c.Join(t, "hub", world.As("eth1"))
 	other.Join(t, "hub", world.As("eth1"))
-	c.Sh(t, `ip link del eth0; ip link add eth0 address 02:00:00:00:01:01 type veth peer name ear0
+	c.Sh(t, `ip link del eth0; ip link add eth0 address 02:00:00:0a:01:01 type veth peer name ear0
 		ip link set ear0 up; ip link set eth0 up alias '%s'`, c.Endpoint.ID.NICAlias("nic1"))
 	if open {
 		c.TrySh("ip link set eth0 netns %d name nic1", c.outer)

@@ -93,11 +93,12 @@ func start(t *testing.T, in world.Place, flags uintptr) (pid int) {
 }
 
 // newNIC is a network of mode direct with one NIC, nic1, whose LAN has one other
-// host; it returns that one's address.
+// host; it returns that one's address. The NIC's MAC address is in the tests of no other
+// package, which run beside: a device that has it, wherever it is, may be the NIC.
 func newNIC(t *testing.T, w *world.World) netip.Addr {
 	t.Helper()
 	world.Namespace(t, "wire")
-	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:00:01:01 type veth peer name lan0 netns wire
+	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:0a:01:01 type veth peer name lan0 netns wire
 		ip address add 10.60.0.2/24 dev nic1; ip link set nic1 up
 		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1") })
@@ -255,7 +256,7 @@ func impostor(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
 	alias := c.Endpoint.ID.NICAlias("nic1")
 	c.Sh(t, `ip link set eth0 alias mine netns %[2]d name own0
-		ip link add eth0 index 4711 address 02:00:00:00:01:01 type veth peer name ear0; ip link set ear0 up
+		ip link add eth0 index 4711 address 02:00:00:0a:01:01 type veth peer name ear0; ip link set ear0 up
 		ip link set eth0 alias '%[1]s'`, alias, c.inner)
 	if open {
 		c.byName(mode) // which the impostor has

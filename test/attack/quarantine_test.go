@@ -56,6 +56,8 @@ func tuckedAway(t *testing.T, mode string, open bool) bool {
 func behindAccomplice(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
 	accomplice := c.w.Pod(t, "accomplice", "net")
+	// the kernel refuses an address of a device that is up
+	c.Sh(t, "ip link set eth0 down")
 	accomplice.Sh(t, "ip link set eth0 down; ip link set eth0 address %s", c.Endpoint.MAC)
 	defer accomplice.Sh(t, "ip link set eth0 address %s", accomplice.Endpoint.MAC)
 	return c.tuckAway(t, mode, open, c.Endpoint.MAC)
