@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"golang.org/x/sys/unix"
@@ -70,27 +71,43 @@ func (k *Kernel) givenAway() []GivenNIC {
 	return k.GivenAway()
 }
 
-// byFarEnd asks the far end where the NIC is.
+// byFarEnd asks the far end where the NIC is. A doubt may be due to a pair that is about
+// to end, with the namespace of one of its ends: it is looked into again for a while.
 func (h *homecoming) byFarEnd() (*found, error) {
+	for end := time.Now().Add(endTime); ; time.Sleep(endTime / 20) {
+		f, doubt, err := h.farEndNow()
+		switch {
+		case f != nil || err != nil || doubt == "":
+			return f, err
+		case time.Now().After(end):
+			return nil, h.lost(doubt)
+		}
+	}
+}
+
+// farEndNow finds the NIC as things are now, or says why it cannot be said to be gone.
+func (h *homecoming) farEndNow() (f *found, doubt string, err error) {
 	w := h.n.Was
 	there, err := h.farThere()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if there != nil && (w.FarMAC == "" || there.mac == w.FarMAC) {
-		return h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
+		f, err = h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
+		return f, "", err
 	}
 	far, away, err := h.farNow()
 	switch {
 	case err != nil:
-		return nil, err
 	case far != nil:
-		return h.follow(*far, false, func(*site, linkState) bool { return true })
+		f, err = h.follow(*far, false, func(*site, linkState) bool { return true })
 	case len(away) == 0 && there != nil && there.elsewhere:
 		// somebody has changed its MAC address, or it is another pair's
-		return h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
+		f, err = h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
+	default:
+		return h.unfollowed(away)
 	}
-	return h.unfollowed(away)
+	return f, "", err
 }
 
 // farThere is what is where the far end was when the NIC was given away; nil if nothing
@@ -140,12 +157,12 @@ func (h *homecoming) farAtHome() (*linkState, error) {
 }
 
 // farAway lists the NICs with containers that may be the far end.
-func (h *homecoming) farAway() []GivenNIC {
-	if h.n.Was.FarMAC == "" {
-		return nil
-	}
-	return slices.DeleteFunc(h.k.givenAway(), func(n GivenNIC) bool {
-		return n.MAC != h.n.Was.FarMAC || n.Was.Kind != h.n.Was.Kind
+func (h *homecoming) farAway() []GivenNIC { return h.k.farEnds(h.n) }
+
+// farEnds lists the NICs with containers that may be the far end of one.
+func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
+	return slices.DeleteFunc(k.givenAway(), func(n GivenNIC) bool {
+		return of.Was.FarMAC == "" || n.MAC != of.Was.FarMAC || n.Was.Kind != of.Was.Kind
 	})
 }
 

@@ -14,18 +14,17 @@ func (h *homecoming) marked(l linkState) bool { return l.alias == h.n.Alias || l
 
 // unfollowed finds a NIC that no far end on the host leads to: by what its container can
 // write, and the far end of that being where it should. Anything else that may be an end
-// of its pair keeps the NIC from being gone.
-func (h *homecoming) unfollowed(away []GivenNIC) (*found, error) {
-	doubt := ""
+// of its pair is a doubt whether the NIC is gone.
+func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err error) {
 	is := func(at *site, l linkState) bool {
-		switch marked := h.marked(l); {
+		switch {
 		case l.kind != h.n.Was.Kind:
 			return false
 		case !at.pod:
 			return l.alias == h.n.Alias
-		case marked && h.leadsAway(at, l, away):
+		case h.marked(l) && h.leadsAway(at, l, away):
 			return true
-		case marked || h.mayBeEnd(at, l, away):
+		case h.mayBeEnd(at, l, away):
 			doubt = fmt.Sprintf("nothing on the host leads to it, and %q in %s may be it, or its far end: bring that back to the host, or delete it", l.name, at.ns.path)
 		}
 		return false
@@ -33,16 +32,13 @@ func (h *homecoming) unfollowed(away []GivenNIC) (*found, error) {
 	for _, deep := range []bool{false, true} {
 		others, err := h.others(deep)
 		if err != nil {
-			return nil, h.lost(err.Error())
+			return nil, "", h.lost(err.Error())
 		}
 		if f, err := look(append([]*site{h.host, h.pod}, others...), is); f != nil || err != nil {
-			return f, err
+			return f, "", err
 		}
 	}
-	if doubt != "" {
-		return nil, h.lost(doubt)
-	}
-	return nil, nil // with the far end the NIC went
+	return nil, doubt, nil // without a doubt it went with its far end
 }
 
 // leadsAway reports whether the other end of a device is with one of the containers that
@@ -61,18 +57,26 @@ func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
 	})
 }
 
-// mayBeEnd reports whether a device may be an end of the NIC's pair by where it is: with
-// the container, or with one that may have the far end, or of the far end's MAC address.
-// One whose other end is on the host is not.
+// mayBeEnd reports whether a device may be an end of the NIC's pair: by its mark or the
+// MAC address of either end, or by where it is, with the container or with one that may
+// have the far end. One whose other end is on the host is not, nor one that is another NIC.
 func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
-	with := heldBy(away, at.ns)
-	switch {
-	case h.onHost(at, l):
+	if h.onHost(at, l) || h.isOther(at, l, away) {
 		return false
-	case with, h.n.Was.FarMAC != "" && l.mac == h.n.Was.FarMAC:
-		return true
 	}
-	return at == h.pod && l.elsewhere
+	return h.marked(l) || heldBy(away, at.ns) || at == h.pod && l.elsewhere || h.n.Was.FarMAC != "" && l.mac == h.n.Was.FarMAC
+}
+
+// isOther reports whether a device is another NIC that the same container was given: it
+// has that one's mark and MAC address, and its other end is with a container that has
+// that one's far end. So an end of this pair cannot pass for it, unless the two
+// containers have both pairs, and then one wire between them is theirs.
+func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
+	return slices.ContainsFunc(h.k.givenAway(), func(n GivenNIC) bool {
+		is := func(o GivenNIC) bool { return o.Alias == n.Alias }
+		return n.holds(at.ns) && n.Alias != h.n.Alias && !slices.ContainsFunc(away, is) &&
+			n.Was.Kind == l.kind && n.Alias == l.alias && n.MAC == l.mac && h.leadsAway(at, l, h.k.farEnds(n.NIC))
+	})
 }
 
 // onHost reports whether the other end of a container's device is on the host.
