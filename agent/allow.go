@@ -39,15 +39,15 @@ func (a *Agent) join(name, otherID string) error {
 		}
 		return a.joinShared(n, otherID)
 	}
-	return a.joinHere(n.ID, otherID, true)
+	return a.joinHere(n.Network, otherID, true)
 }
 
 // joinHere adds or removes a permission in the record of a network of this host.
-func (a *Agent) joinHere(id, otherID string, on bool) error {
-	defer a.works.Lock(id)()
-	n := a.networkByID(id)
+func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
+	defer a.works.Lock(of.ID)()
+	n := a.networkByID(of.ID)
 	if n == nil {
-		return noNetwork(id)
+		return noNetwork(of.Name)
 	}
 	next := n.Network
 	permit(&next, otherID, on)

@@ -73,7 +73,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		return made, nil, nil, err
 	}
 	if dryRun {
-		return n, next.plan.Commands(""), nil, nil
+		return n, next.plan.Commands(""), nil, a.checkShared(mode, n)
 	}
 	if err := a.probe(mode, n); err != nil {
 		return made, nil, nil, err
@@ -215,7 +215,7 @@ func (a *Agent) disallow(id string) error {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
-		if err := a.joinHere(other.ID, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
+		if err := a.joinHere(other, id, false); err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
 			return err
 		}
 	}

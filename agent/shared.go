@@ -24,6 +24,19 @@ func (a *Agent) Spans(mode string) bool {
 	return err == nil && a.spans(m)
 }
 
+// checkShared is why a new network could not be recorded in the store.
+func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
+	if !a.spans(mode) {
+		return nil
+	}
+	if err := a.storeAway("create network", n.Name); err != nil {
+		return err
+	}
+	ctx, cancel := waiting(context.Background())
+	defer cancel()
+	return a.opt.Cluster.CheckNetwork(ctx, n)
+}
+
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again.
 func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {

@@ -62,9 +62,9 @@ func TestWantsOfMany(t *testing.T) {
 	c.memory.Held[blockID{"n", prefix}] = 1
 	var all []store.Entry
 	for addr := prefix.Addr(); prefix.Contains(addr); addr = addr.Next() {
-		all = append(all, put(wantKey("greedy", place{"n", addr}), wantRecord{Host: "idg"}))
+		all = append(all, put(wantKey("greedy", place{"n", addr}), wantRecord{Host: "000000000000000a"}))
 	}
-	all = append(all, put(wantKey("modest", place{"n", prefix.Addr()}), wantRecord{Host: "idm"}))
+	all = append(all, put(wantKey("modest", place{"n", prefix.Addr()}), wantRecord{Host: "000000000000000b"}))
 	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: all})
 	by := map[string]int{}
 	for _, w := range c.wanted() {
@@ -72,5 +72,26 @@ func TestWantsOfMany(t *testing.T) {
 	}
 	if by["greedy"] != wantsAtOnce || by["modest"] != 1 {
 		t.Errorf("answered in one round: %v", by)
+	}
+}
+
+// TestWantOfNobody: a want that names no host is not answered, and an address that is set
+// aside is on the disk: what is not there is never taken back.
+func TestWantOfNobody(t *testing.T) {
+	prefix := netip.MustParsePrefix("10.0.0.0/24")
+	at := place{"n", prefix.Addr()}
+	c := &Cluster{o: Options{StateDir: t.TempDir(), Self: heddle.Host{Name: "a", ID: "000000000000000c"}}, news: make(chan struct{}), changed: make(chan struct{}, 1)}
+	c.view.Store(&View{})
+	c.memory.fill()
+	c.memory.Held[blockID{"n", prefix}] = 1
+	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: []store.Entry{put(wantKey("gone", at), wantRecord{})}})
+	if all := c.wanted(); len(all) != 0 {
+		t.Errorf("wants of nobody are answered: %+v", all)
+	}
+	if _, err := c.setAside(at, "", true); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := c.memory.Lent[at]; !out {
+		t.Error("an address is set aside, and not on the disk")
 	}
 }

@@ -126,6 +126,9 @@ type API interface {
 	// with an error of code heddle.NetworkExists, one whose subnets overlap with
 	// heddle.SubnetOverlap. Like all changes it returns when View shows it.
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
+	// CheckNetwork is why CreateNetwork would refuse a network: the cluster's ranges, what
+	// else is in it, or that this host may not create any.
+	CheckNetwork(ctx context.Context, n heddle.Network) error
 	// ChangeNetwork replaces the record of the network with the ID, whatever it is called
 	// by now, by what change makes of it.
 	ChangeNetwork(ctx context.Context, id string, change func(*heddle.Network) error) error

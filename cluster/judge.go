@@ -145,6 +145,9 @@ func judgeBlock(v *blockRecord) string {
 
 // judgeHolder judges in whose name a host has an address, or asks for one: its own.
 func judgeHolder(id string, writer *hostRecord) string {
+	if !idForm.MatchString(id) {
+		return "it names no host"
+	}
 	if writer != nil && writer.ID != id {
 		return "it is in the name of another host"
 	}

@@ -111,7 +111,7 @@ func (c *Cluster) setAside(p place, asker string, aside bool) (store.Condition, 
 	}
 	key := blockKey(b.network, b.prefix)
 	block := store.Condition{Key: key, Revision: c.record.revisionOf(key)}
-	if !aside || c.memory.Lent[p] == asker {
+	if host, out := c.memory.Lent[p]; !aside || out && host == asker {
 		return block, nil
 	}
 	return block, c.keep(func(m *memory) { m.Lent[p] = asker })

@@ -22,7 +22,7 @@ const mostBlocks = 120
 func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n.Shared, n.Deleting, n.Limits = true, false, nil
+	n = recorded(n)
 	if err := c.refused(n); err != nil {
 		return n, err
 	}
@@ -30,7 +30,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
 	}
 	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
-		if err := c.permitted(ctx, store.Change{Put: []store.Entry{put(networkKey(n.Name), n)}}); err != nil {
+		if err := c.permitted(ctx, writing(n)); err != nil {
 			return n, err
 		}
 	}
@@ -47,6 +47,28 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	}
 	c.wake() // where the outcome is open, the blocks are looked at later
 	return n, err
+}
+
+// CheckNetwork is why CreateNetwork would refuse a network, as far as this host knows.
+func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	n = recorded(n)
+	if err := c.refused(n); err != nil {
+		return err
+	}
+	return c.permitted(ctx, writing(n))
+}
+
+// recorded is a new network as its record says it.
+func recorded(n heddle.Network) heddle.Network {
+	n.Shared, n.Deleting, n.Limits = true, false, nil
+	return n
+}
+
+// writing is a change that writes the network's record.
+func writing(n heddle.Network) store.Change {
+	return store.Change{Put: []store.Entry{put(networkKey(n.Name), n)}}
 }
 
 // refused is why no host would take the network on.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"regexp"
@@ -250,4 +251,18 @@ func contains(p heddle.Plan, key string) bool {
 		}
 	}
 	return false
+}
+
+// An address that the kernel refuses since IPv6 is off is told as that, not as a lack of
+// the agent's rights.
+func TestApplyWithoutIPv6(t *testing.T) {
+	r := newRoom(t)
+	r.sh("echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6")
+	var p heddle.Plan
+	p.Host.Links = []heddle.Link{{Name: "hbsix", Kind: "bridge"}}
+	p.Host.Addresses = []heddle.Address{{Link: "hbsix", Prefix: netip.MustParsePrefix("fd00:6::1/64")}}
+	_, err := r.k.Apply(p, nil)
+	if !errors.Is(err, heddle.KernelRefused.Sentinel()) || !strings.Contains(fmt.Sprint(err), "IPv6 is off there") {
+		t.Errorf("%v", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
 )
 
 // trip asks the tripwire, if there is one.
@@ -21,11 +22,14 @@ func (k *Kernel) trip(verb, key string) error {
 }
 
 // refused words an error of the kernel. A setting that is not there is a kernel
-// without the feature.
+// without the feature. EACCES at an address or a route is not about the agent's rights:
+// IPv6 is off on its interface (inet6_addr_add, ip6_route_info_create).
 func refused(verb, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, unix.EACCES) && (strings.HasPrefix(key, "address/") || strings.HasPrefix(key, "route/")):
+		return heddle.Wrap(heddle.KernelRefused, verb, key, err, "IPv6 is off there (disable_ipv6): 'heddle doctor' shows what it lacks; or create the network with IPv4 subnets only")
 	case errors.Is(err, os.ErrPermission):
 		return heddle.Wrap(heddle.NoPermission, verb, key, err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
 	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):

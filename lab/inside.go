@@ -156,14 +156,28 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			return err
 		}
-		return awaitStandstill([]int{pid})
+		return awaitStandstill([]int{pid}, standstillTime)
 	}
 	return h.stopAll()
 }
 
 var errNoAgent = errors.New("no agent runs in it")
 
-func (h *Host) stopAll() error {
+// stopAll stops the host's processes. One that waits for its child as after
+// vfork(2) stops once the child has become another program, and a child that was
+// stopped before cannot: all go on for a moment then, and are stopped anew.
+func (h *Host) stopAll() (err error) {
+	for limit := standstillTime / 16; limit <= standstillTime; limit *= 2 {
+		if err = h.stopOnce(limit); err == nil {
+			return nil
+		}
+		h.resumeAll()
+		time.Sleep(limit / 4)
+	}
+	return err
+}
+
+func (h *Host) stopOnce(limit time.Duration) error {
 	var stopped []int
 	for range 20 {
 		fresh := 0
@@ -175,7 +189,7 @@ func (h *Host) stopAll() error {
 			}
 		}
 		if fresh == 0 {
-			return awaitStandstill(stopped)
+			return awaitStandstill(stopped, limit)
 		}
 	}
 	return errors.New("it makes processes faster than they can be stopped")

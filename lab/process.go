@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,16 +100,18 @@ func unrecorded(folder string) bool {
 	return false
 }
 
+// standstillTime is how long processes may take to heed SIGSTOP.
+const standstillTime = 5 * time.Second
+
 // awaitStandstill waits until every thread of processes that were sent SIGSTOP
 // has stopped, or is gone: a signal is on its way when kill(2) returns.
-func awaitStandstill(pids []int) error {
-	for range 500 {
-		if !slices.ContainsFunc(pids, runs) {
-			return nil
+func awaitStandstill(pids []int, limit time.Duration) error {
+	for end := time.Now().Add(limit); slices.ContainsFunc(pids, runs); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("processes go on %v after SIGSTOP", limit)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return errors.New("processes go on 5 s after SIGSTOP")
+	return nil
 }
 
 func runs(pid int) bool {

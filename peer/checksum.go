@@ -34,11 +34,13 @@ const (
 // closed port of a peer through its tunnel device: an answer that the port is
 // closed says that the checksum was right. If none comes, datagrams with a
 // checksum made here are the control: are they answered, then the NIC below the
-// tunnel, or what is on the way, spoils the others. It tests what this host sends;
-// each host tests its own. The addresses are IPv6 ones of the tunnel devices.
+// tunnel, or what is on the way, spoils the others. Both are sent a second time then,
+// for the way may have been cut, and have come back between the two. It tests what
+// this host sends; each host tests its own. The addresses are IPv6 ones of the tunnel
+// devices.
 func TestChecksums(ctx context.Context, device string, self, peer netip.Addr) (Verdict, error) {
 	self, peer = self.WithZone(""), peer.WithZone("")
-	for _, finished := range []bool{false, true} {
+	for _, finished := range []bool{false, true, false, true} {
 		d, err := newDatagrams(device, self, peer)
 		if err != nil {
 			return Unproven, err
@@ -48,13 +50,13 @@ func TestChecksums(ctx context.Context, device string, self, peer netip.Addr) (V
 		switch {
 		case err != nil:
 			return Unproven, err
-		case answered && finished:
-			return Spoiled, nil
-		case answered:
+		case answered && !finished:
 			return Good, nil
+		case !answered && finished:
+			return Unproven, nil
 		}
 	}
-	return Unproven, nil
+	return Spoiled, nil
 }
 
 // datagrams are sent from a port of ours to one of the peer's that is closed as

@@ -1,8 +1,10 @@
 package peer_test
 
 import (
+	"bytes"
 	"context"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// tunnel makes two hosts with a tunnel, joined by a wire that hands on each frame
-// as it is, unfinished checksums too.
-func tunnel(t *testing.T) {
+// tunnel makes two hosts with a tunnel, joined by a wire that hands on what it is
+// told to, and as it is, unfinished checksums too.
+func tunnel(t *testing.T, wire func(frame []byte) []byte) {
 	t.Helper()
 	cell.Need(t)
 	for _, name := range []string{"one", "wire", "two"} {
@@ -33,7 +35,7 @@ side() { # host number other
 }
 side one 1 2
 side two 2 1`)
-	world.Place{Name: "wire", Path: "/run/netns/wire"}.Splice(t, [2]string{"to1", "to2"}, func(frame []byte) []byte { return frame })
+	world.Place{Name: "wire", Path: "/run/netns/wire"}.Splice(t, [2]string{"to1", "to2"}, wire)
 }
 
 func test(t *testing.T) peer.Verdict {
@@ -51,7 +53,7 @@ func test(t *testing.T) peer.Verdict {
 }
 
 func TestChecksums(t *testing.T) {
-	tunnel(t)
+	tunnel(t, func(frame []byte) []byte { return frame })
 	if got := test(t); got != peer.Spoiled {
 		t.Errorf("a wire that leaves checksums unfinished: %s", got)
 	}
@@ -65,5 +67,21 @@ func TestChecksums(t *testing.T) {
 	cell.Sh(t, `ip netns exec two nft 'add table inet deaf; add chain inet deaf input { type filter hook input priority 0; }; add rule inet deaf input iifname "tunnel" meta l4proto udp drop'`)
 	if got := test(t); got != peer.Unproven {
 		t.Errorf("a peer whose firewall drops both: %s", got)
+	}
+}
+
+// TestChecksumsOfAWayThatReturns: a way that was cut while the first datagrams were
+// sent, and carries the control, spoils nothing.
+func TestChecksumsOfAWayThatReturns(t *testing.T) {
+	var cut atomic.Int64
+	tunnel(t, func(frame []byte) []byte {
+		if bytes.Contains(frame, []byte("heddle: does this checksum arrive?")) && cut.Add(1) <= 3 {
+			return nil
+		}
+		return frame
+	})
+	cell.Sh(t, "ip netns exec one ethtool -K tunnel tx off")
+	if got := test(t); got != peer.Good {
+		t.Errorf("%s, after %d datagrams", got, cut.Load())
 	}
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func TestServerRefuses(t *testing.T) {
 	taken.Client[0] = port.Free(t)
 	taken.Peer[0] = addrPort(l.Addr())
 	nowhere := newEmbedded(t, 0, nil).options
-	nowhere.Client[0] = addrPort(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 9479})
+	nowhere.Client[0] = netip.MustParseAddrPort("240.0.0.1:9479") // no host has one of class E (RFC 1112, 4)
 	noFile := newEmbedded(t, 0, newAuthority(t)).options
 	noFile.TLS.CA = "/nowhere"
 	left := newEmbedded(t, 0, nil).options
@@ -99,7 +100,7 @@ func TestServerRefuses(t *testing.T) {
 		words   string
 	}{
 		{"a port that is taken", taken, heddle.PortTaken, taken.Peer[0].String()},
-		{"an address of another host", nowhere, heddle.BadAddress, "192.0.2.1"},
+		{"an address of another host", nowhere, heddle.BadAddress, "240.0.0.1"},
 		{"no certificate", noFile, heddle.StoreRefused, "/nowhere"},
 		{"no address", store.ServerOptions{Name: "x", Dir: t.TempDir()}, heddle.BadArgument, "address"},
 		{"a cluster that is not there", left, heddle.StoreDown, left.Name},

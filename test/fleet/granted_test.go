@@ -48,4 +48,11 @@ func TestMigrateGranted(t *testing.T) {
 		t.Errorf("deleted by a host that may not: %v %s", err, out)
 	}
 	first.deleted(t, "own")
+	for _, dry := range []string{"", "--dry-run"} { // which tells what would be refused
+		args := strings.Fields("network create more --mode overlay --subnet 10.11.0.0/24 " + dry)
+		if out, err := h.tryCLI(t, args...); err == nil || !strings.Contains(out, string(heddle.NotGranted)) {
+			t.Errorf("%v by a host that may not: %v %s", args, err, out)
+		}
+	}
+	first.cli(t, "network", "create", "more", "--mode", "overlay", "--subnet", "10.11.0.0/24", "--dry-run")
 }
