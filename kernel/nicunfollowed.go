@@ -46,7 +46,7 @@ func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err er
 func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
 	if h.onHost(at, l) {
 		far, err := h.host.linkAt(l.peer)
-		return err == nil && far != nil && slices.ContainsFunc(away, func(n GivenNIC) bool { return n.Alias != "" && far.alias == n.Alias })
+		return err == nil && far != nil && has(away, far.alias)
 	}
 	return slices.ContainsFunc(append([]*site{h.pod}, h.sites...), func(s *site) bool {
 		if s == nil || !heldBy(away, s.ns) {
@@ -59,9 +59,14 @@ func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
 
 // mayBeEnd reports whether a device may be an end of the NIC's pair: by its mark or the
 // MAC address of either end, or by where it is, with the container or with one that may
-// have the far end. One whose other end is on the host is not, nor one that is another NIC.
+// have the far end. One whose other end is on the host is not, unless that is the far end,
+// which has just come home, or has just left; nor is one that is another NIC.
 func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
-	if h.onHost(at, l) || h.isOther(at, l, away) {
+	switch {
+	case h.onHost(at, l):
+		far, err := h.host.linkAt(l.peer)
+		return err != nil || far == nil || far.mac == h.n.Was.FarMAC || has(away, far.alias)
+	case h.isOther(at, l, away):
 		return false
 	}
 	return h.marked(l) || heldBy(away, at.ns) || at == h.pod && l.elsewhere || h.n.Was.FarMAC != "" && l.mac == h.n.Was.FarMAC
@@ -73,8 +78,7 @@ func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
 // containers have both pairs, and then one wire between them is theirs.
 func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
 	return slices.ContainsFunc(h.k.givenAway(), func(n GivenNIC) bool {
-		is := func(o GivenNIC) bool { return o.Alias == n.Alias }
-		return n.holds(at.ns) && n.Alias != h.n.Alias && !slices.ContainsFunc(away, is) &&
+		return n.holds(at.ns) && n.Alias != h.n.Alias && !has(away, n.Alias) &&
 			n.Was.Kind == l.kind && n.Alias == l.alias && n.MAC == l.mac && h.leadsAway(at, l, h.k.farEnds(n.NIC))
 	})
 }
@@ -83,6 +87,11 @@ func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
 func (h *homecoming) onHost(at *site, l linkState) bool {
 	number, err := at.readNumber(h.host.ns)
 	return err == nil && l.elsewhere && l.nsid == number
+}
+
+// has reports whether one of the NICs has the mark.
+func has(all []GivenNIC, alias string) bool {
+	return alias != "" && slices.ContainsFunc(all, func(n GivenNIC) bool { return n.Alias == alias })
 }
 
 func heldBy(all []GivenNIC, ns *Netns) bool {
