@@ -1,6 +1,8 @@
 package direct_test
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,6 +23,15 @@ func TestTagged(t *testing.T) {
 		ip link add link trunk0 name nic10 type vlan id 10; ip link add link trunk0 name nic20 type vlan id 20
 		ip link set nic10 up; ip link set nic20 up`)
 	t.Cleanup(func() { cell.TrySh("ip link del trunk0") })
+	// one that was never down has no state of operation
+	cell.Sh(t, "ip link set nic20 down; ip link set nic20 up")
+	world.Within(t, world.Patience, "nic20 is up", func() error {
+		out, err := cell.TrySh("cat /sys/class/net/nic20/operstate | grep -x up")
+		if err != nil {
+			return fmt.Errorf("%w %s", err, out)
+		}
+		return nil
+	})
 	before := dump(t, "nic20")
 	network(t, w, "tags", nil, "nic10", "nic20")
 	first, second := world.Namespace(t, "c1"), world.Namespace(t, "c2")
@@ -40,8 +51,9 @@ func TestTagged(t *testing.T) {
 		t.Fatalf("the other container has lost its VLAN: %v %s", err, out)
 	}
 	world.Namespace(t, "c3")
-	second.Sh(t, `ip link set eth0 down; ip link set eth0 address 02:00:00:00:99:99 alias mine
-		ip -n c3 link add taken0 index $(ip -o link show eth0 | cut -d: -f1) type bridge; ip link set eth0 netns c3 name own0`)
+	second.Sh(t, "ip link set eth0 down; ip link set eth0 address 02:00:00:00:99:99 alias mine")
+	number := regexp.MustCompile(`(?m)^(\d+): eth0`).FindStringSubmatch(second.Sh(t, "ip -o link show eth0"))[1]
+	cell.Sh(t, "ip -n c3 link add taken0 index %s type bridge; ip -n c2 link set eth0 netns c3 name own0", number)
 	_, err = w.Detach(ctx, w.Request(second, "tags").ID)
 	must(t, err)
 	same(t, "after the detach", before, func() string { return dump(t, "nic20") })
