@@ -20,14 +20,15 @@ import (
 // serve runs a store in this process and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
-	at, _ := server(t)
+	at, _ := server(t, 0)
 	return at
 }
 
-func server(t *testing.T) (string, *store.Server) {
+// server runs a store with a quota in bytes; 0 is the usual one.
+func server(t *testing.T, quota int64) (string, *store.Server) {
 	t.Helper()
 	at := port.Free(t)
-	s, err := store.StartServer(store.ServerOptions{Name: "a", Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{port.Free(t)}})
+	s, err := store.StartServer(store.ServerOptions{Name: "a", Quota: quota, Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{port.Free(t)}})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
 	select {
@@ -545,7 +546,7 @@ func TestOlderStoreUnderAgent(t *testing.T) {
 }
 
 func goBack(t *testing.T, known bool) {
-	first, running := server(t)
+	first, running := server(t, 0)
 	s := dial(t, first)
 	advance(t, s, 10)
 	b := open(t, dial(t, first), "b", t.TempDir())

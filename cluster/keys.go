@@ -13,6 +13,7 @@ import (
 const (
 	clusterKey  = Prefix + "cluster"
 	networksKey = Prefix + "networks/"
+	blocksKey   = Prefix + "blocks/"
 )
 
 func selfKey(host string) string    { return Prefix + "hosts/" + host + "/self" }
@@ -21,7 +22,7 @@ func hostKeys(host string) string   { return Prefix + "hosts/" + host + "/" }
 func networkKey(name string) string { return networksKey + name }
 func removedKey(id string) string   { return Prefix + "removed/" + id }
 func blockKeys(network string) string {
-	return Prefix + "blocks/" + network + "/"
+	return blocksKey + network + "/"
 }
 func blockKey(network string, p netip.Prefix) string { return blockKeys(network) + p.String() }
 func pinKey(host string, p place) string             { return hostKeys(host) + "pins/" + p.String() }

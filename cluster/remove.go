@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -57,6 +59,51 @@ func removal(id, name string, now time.Time) []store.Entry {
 		return nil
 	}
 	return []store.Entry{put(removedKey(id), removedRecord{name, now.UTC()})}
+}
+
+// unburdened is how many keys are deleted at once; etcd takes 128 operations in a change.
+const unburdened = 50
+
+// Unburden deletes what a host may have filled the store with: all below its name, also
+// its own record, and what is no block of a network where blocks are, which all hosts may
+// write. It only deletes, which a full store takes. The host must have lost its rights
+// before, and RemoveHost has to follow.
+func (c *Cluster) Unburden(ctx context.Context, operator store.Store, name string) error {
+	if _, _, err := operator.Commit(ctx, store.Change{DeletePrefix: []string{hostKeys(name)}}); err != nil {
+		return err
+	}
+	s, err := operator.Read(ctx, Prefix)
+	if err != nil {
+		return err
+	}
+	r := record{self: c.View().Self.Name, fits: c.o.Fits}
+	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+	for some := range slices.Chunk(r.noBlocks(), unburdened) {
+		var change store.Change
+		for _, i := range some {
+			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
+			change.Delete = append(change.Delete, i.key)
+		}
+		if _, _, err := operator.Commit(ctx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noBlocks are the records among the blocks that are none, or are of no network.
+func (r *record) noBlocks() (all []item) {
+	for key, i := range r.items {
+		if !strings.HasPrefix(key, blocksKey) {
+			continue
+		}
+		_, is := i.said.(*blockRecord)
+		_, n := r.network(i.place.network)
+		if !is || i.unread != "" || n == nil || !isBlock(*n, i.prefix) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // clear finishes a removal that was cut off.

@@ -138,6 +138,16 @@ func (o *Operator) expel(ctx context.Context, name string) error {
 			}
 		}
 	}
+	if err := o.Silence(ctx, name); err != nil {
+		return err
+	}
+	_, _, err = o.store.Commit(ctx, store.Change{Delete: []string{AdmittedPrefix + name}, DeletePrefix: []string{hostsPrefix + name + "/"}})
+	return err
+}
+
+// Silence takes a host's certificates their rights, and nothing else; it needs no room in
+// the store.
+func (o *Operator) Silence(ctx context.Context, name string) error {
 	users, err := o.usersOf(ctx, name)
 	if err != nil {
 		return err
@@ -147,8 +157,7 @@ func (o *Operator) expel(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	_, _, err = o.store.Commit(ctx, store.Change{Delete: []string{AdmittedPrefix + name}, DeletePrefix: []string{hostsPrefix + name + "/"}})
-	return err
+	return nil
 }
 
 // outlaw records that a host was removed, if it never appeared and the cluster did

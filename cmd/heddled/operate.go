@@ -80,7 +80,24 @@ func (h hosts) Remove(ctx context.Context, q client.RemovalRequest) error {
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error { return h.remove(ctx, o, q) })
 }
 
+// remove removes a host, also one that has filled the store: a full store takes rights
+// away and deletes, and has room again some seconds later.
 func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalRequest) error {
+	err := h.removeOnce(ctx, o, q)
+	if !errors.Is(err, heddle.StoreFull.Sentinel()) {
+		return err
+	}
+	if err := errors.Join(o.Silence(ctx, q.Name), h.cluster.Unburden(ctx, o.Store(), q.Name)); err != nil {
+		return err
+	}
+	for errors.Is(err, heddle.StoreFull.Sentinel()) && ctx.Err() == nil {
+		time.Sleep(time.Second)
+		err = h.removeOnce(ctx, o, q)
+	}
+	return err
+}
+
+func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.RemovalRequest) error {
 	if err := o.Removable(ctx, q.Name, q.By); err != nil {
 		return err
 	}

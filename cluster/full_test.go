@@ -1,0 +1,57 @@
+package cluster_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
+)
+
+// TestFullStore has one host fill the store, below its own name and among the blocks. It
+// can be removed all the same, and the others have their blocks and go on.
+func TestFullStore(t *testing.T) {
+	at, _ := server(t, 16<<20)
+	s := dial(t, at)
+	a, _ := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
+	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
+	check(t, err)
+	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+	junk := strings.Repeat("x", 500_000)
+	strange := fmt.Sprintf(`{"host":"0000000000001234","more":%q}`, strings.Repeat("x", 60_000))
+	put := func(key, value string) error {
+		_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + key, Value: []byte(value)}}})
+		return err
+	}
+	err = nil
+	for i := 0; err == nil; i++ {
+		err = errors.Join(put(fmt.Sprint("hosts/b/x", i), junk), put(fmt.Sprintf("blocks/%s/x%d", n.ID, i), junk),
+			put(fmt.Sprintf("blocks/0000000000001234/10.9.0.0/%d", 8+i), strange), put(fmt.Sprintf("blocks/%s/10.9.%d.0/26", n.ID, i), strange))
+	}
+	full := heddle.StoreFull.Sentinel()
+	if !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if err := a.RemoveHost(wait(t), s, "b", true); !errors.Is(err, full) {
+		t.Fatalf("a full store took more: %v", err)
+	}
+	check(t, a.Unburden(wait(t), s, "b"))
+	left, err := s.Read(wait(t), cluster.Prefix)
+	check(t, err)
+	for _, e := range left.Entries {
+		if len(e.Value) > 10_000 {
+			t.Errorf("left: %s, %d bytes", e.Key, len(e.Value))
+		}
+	}
+	until(t, "there is room again", func() bool { return put("room", "x") == nil })
+	if v := a.View(); len(v.Blocks) != 1 || v.Blocks[0].Prefix != block {
+		t.Errorf("blocks: %+v", v.Blocks)
+	}
+	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
+	check(t, err)
+}

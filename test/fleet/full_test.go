@@ -1,0 +1,55 @@
+package fleet_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/world"
+)
+
+// TestSoakFullStore has a host that was taken over fill the store to its last byte, and
+// go on with it. Traffic goes on, attaches do in blocks that their host has, the status
+// tells, and an operator can remove that host.
+func TestSoakFullStore(t *testing.T) {
+	if os.Getenv("HEDDLE_SOAK") != "1" {
+		t.Skip("writes a gigabyte; HEDDLE_SOAK=1 runs it")
+	}
+	k := newTaken(t)
+	near, far := k.hosts[0].attach(t, "one", "app"), k.hosts[1].attach(t, "two", "app")
+	junk := strings.Repeat("x", 1<<20)
+	fill := func() (err error) {
+		for i := 0; err == nil && i < 1000; i++ {
+			key := fmt.Sprintf("/heddle/hosts/%s/x%d", k.book.name, i)
+			if i%2 == 0 {
+				key = fmt.Sprintf("/heddle/blocks/%s/x%d", k.book.networkID, i)
+			}
+			err = k.Write(forge.Text(key, junk))
+		}
+		return err
+	}
+	if err := fill(); err == nil || !strings.Contains(err.Error(), "space exceeded") {
+		t.Fatalf("the store is not full: %v", err)
+	}
+	far.finds(t, near.addrs()...)
+	k.hosts[0].attach(t, "three", "app").detach(t)
+	world.Within(t, time.Minute, "the status says that the store is full", func() error {
+		out, _ := k.hosts[0].tryCLI(t, "status")
+		if !strings.Contains(out, "NOSPACE") {
+			return fmt.Errorf("%s", out)
+		}
+		return nil
+	})
+	began := time.Now()
+	k.hosts[0].cli(t, "host", "remove", k.book.name, "--force")
+	t.Logf("removed in %v", time.Since(began).Round(time.Second))
+	if err := fill(); err == nil || strings.Contains(err.Error(), "space exceeded") {
+		t.Errorf("the host that was removed may still write: %v", err)
+	}
+	k.hosts[0].cli(t, "network", "create", "later", "--mode", "overlay", "--subnet", "10.77.0.0/24")
+	k.hosts[1].cli(t, "status", "--wait", "--timeout", "1m")
+	far.finds(t, near.addrs()...)
+}
