@@ -71,17 +71,24 @@ func (k *Kernel) givenAway() []GivenNIC {
 	return k.GivenAway()
 }
 
+// leastTries is how often a NIC is looked for before a doubt is told.
+const leastTries = 4
+
 // byFarEnd asks the far end where the NIC is. A doubt may be due to a pair that is about
-// to end, with the namespace of one of its ends: it is looked into again for a while.
+// to end, with the namespace of one of its ends, or to one whose far end moved while the
+// NIC was looked for: it is looked into again, for a while and some times. On a host that
+// is full and busy, one search may take longer than the while.
 func (h *homecoming) byFarEnd() (*found, error) {
-	for end := time.Now().Add(endTime); ; time.Sleep(endTime / 20) {
+	end := time.Now().Add(endTime)
+	for tries := 1; ; tries++ {
 		f, doubt, err := h.farEndNow()
 		switch {
 		case f != nil || err != nil || doubt == "":
 			return f, err
-		case time.Now().After(end):
+		case tries >= leastTries && time.Now().After(end):
 			return nil, h.lost(doubt)
 		}
+		time.Sleep(endTime / 20)
 	}
 }
 
