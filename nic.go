@@ -66,14 +66,20 @@ type NICState struct {
 	Sizes       []uint32 `json:"sizes,omitempty"`
 	AltNames    []string `json:"altNames,omitempty"`
 	// What the NIC hangs on, by which it is known wherever it is: the device of its
-	// driver and the MAC address that it was made with, or the number of its far end
-	// or lower device, in the namespace that the host knows by PeerNSID if PeerElsewhere.
+	// driver, the MAC address that it was made with and the name of its port, if that
+	// has one; or the number of its far end or lower device, in the namespace that the
+	// host knows by PeerNSID if PeerElsewhere.
 	Bus           string `json:"bus,omitempty"`
 	Device        string `json:"device,omitempty"`
 	Permanent     MAC    `json:"permanent,omitempty"`
+	Port          string `json:"port,omitempty"`
 	Peer          int    `json:"peer,omitempty"`
 	PeerElsewhere bool   `json:"peerElsewhere,omitempty"`
 	PeerNSID      int    `json:"peerNsid,omitempty"`
+	// VLAN and VLANProtocol (IFLA_VLAN_PROTOCOL, as the kernel gives it) are the tag of
+	// a VLAN device.
+	VLAN         uint16 `json:"vlan,omitempty"`
+	VLANProtocol uint16 `json:"vlanProtocol,omitempty"`
 	// FarMAC is the MAC address that the far end of a pair has on the host, where it
 	// may have come back since: it may be a NIC that another container had.
 	FarMAC     MAC            `json:"farMac,omitempty"`

@@ -114,19 +114,25 @@ func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 	return a.judge(r.Endpoint.ID, err)
 }
 
-// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
-// to it (any more), it is looked for: it may live on by a process, a mount or a file. It
-// fails if that cannot be told.
-func (a *Agent) podOf(r record) (*kernel.Netns, error) {
+// podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).
+func (a *Agent) podAt(r record) *kernel.Netns {
 	pod, err := kernel.OpenNetns(a.wayInto(r))
-	if err == nil && r.isPodOf(pod) {
+	if err != nil {
+		return nil
+	}
+	if r.isPodOf(pod) {
+		return pod
+	}
+	pod.Close()
+	return nil
+}
+
+// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
+// to it, it is looked for: it may live on by a process, a mount or a file. It fails if
+// that cannot be told.
+func (a *Agent) podOf(r record) (*kernel.Netns, error) {
+	if pod := a.podAt(r); pod != nil || r.Inode == 0 {
 		return pod, nil
-	}
-	if err == nil {
-		pod.Close()
-	}
-	if r.Inode == 0 {
-		return nil, nil
 	}
 	return kernel.FindNetns(r.Inode, r.Cookie)
 }

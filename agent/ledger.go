@@ -42,6 +42,8 @@ type record struct {
 	// Device is the number of the container's interface there, if that is a device on a
 	// parent: its name, alias and MAC address are the container's to change.
 	Device int `json:"device,omitempty"`
+	// Under is that parent's number: its name is the operator's to change.
+	Under int `json:"under,omitempty"`
 	// Beside are the MAC addresses that were on that parent before, and nobody's here.
 	Beside []heddle.MAC `json:"beside,omitempty"`
 }

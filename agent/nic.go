@@ -159,12 +159,12 @@ func (h heldNIC) is(member string) bool {
 }
 
 // givenAway lists the NICs that containers have.
-func (a *Agent) givenAway() (all []heddle.NIC) {
+func (a *Agent) givenAway() (all []kernel.GivenNIC) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, r := range a.endpoints {
 		if r.Endpoint.NIC != nil {
-			all = append(all, *r.Endpoint.NIC)
+			all = append(all, kernel.GivenNIC{NIC: *r.Endpoint.NIC, Inode: r.Inode, Cookie: r.Cookie})
 		}
 	}
 	return all

@@ -61,11 +61,17 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 }
 
 // removal is what has to go with an endpoint, and the namespace that it is in: of
-// one that was handed over, the container's end wherever it is now.
+// one that was handed over, the container's end wherever it is now. A namespace that its
+// path does not lead to is looked for only if it may have what does not go with the host's
+// end of a link: to look takes long on a full host, and most have ended by now.
 func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err error) {
-	if !r.Endpoint.Handover {
+	outlives := r.parent() != "" || r.Endpoint.NIC != nil
+	switch {
+	case !r.Endpoint.Handover && outlives:
 		pod, err = a.podOf(r)
 		return r.Plan, pod, err
+	case !r.Endpoint.Handover:
+		return r.Plan, a.podAt(r), nil
 	}
 	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
 	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
@@ -80,7 +86,7 @@ func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err erro
 		end.Name = seen.Name
 		p.Pod.Links = []heddle.Link{end}
 	}
-	if pod == nil && r.Endpoint.NIC != nil {
+	if pod == nil && outlives {
 		pod, err = a.podOf(r)
 		return p, pod, err
 	}

@@ -20,24 +20,41 @@ func (r record) parent() string {
 	return ""
 }
 
-// noteBeside notes whose MAC addresses are on the parent already, besides those of
-// endpoints: somebody's of the user's, who does not go with this one.
-func (a *Agent) noteBeside(r *record) error {
+// noteBeside notes the parent's number, and whose MAC addresses are on it already: those
+// of the host, and of somebody of the user's, who does not go with this endpoint. Those of
+// endpoints, and of what their containers have made, are not.
+func (a *Agent) noteBeside(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
 	}
-	heard, err := a.kernel.Heard(r.parent())
-	if err != nil {
+	if r.Beside, r.Under, err = a.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	ours := map[heddle.MAC]bool{}
-	for _, other := range a.endpoints {
-		ours[other.Endpoint.MAC] = true
+	hosts, others, containers := map[heddle.MAC]bool{}, map[heddle.MAC]bool{}, map[uint64]bool{}
+	for _, l := range r.Plan.Host.Links {
+		hosts[l.MAC] = true
 	}
-	r.Beside = slices.DeleteFunc(heard, func(mac heddle.MAC) bool { return ours[mac] })
-	return nil
+	for _, l := range a.host().Links {
+		hosts[l.MAC] = true
+	}
+	a.mu.RLock()
+	for _, other := range a.endpoints {
+		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
+	}
+	a.mu.RUnlock()
+	dropOthers := func() { r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] }) }
+	dropOthers()
+	if !slices.ContainsFunc(r.Beside, func(mac heddle.MAC) bool { return !hosts[mac] }) {
+		return nil // and nobody need be looked for, which takes its time
+	}
+	there, err := a.kernel.Tenants(r.parent())
+	for _, x := range there {
+		if containers[x.Cookie] {
+			others[x.MAC] = true
+		}
+	}
+	dropOthers()
+	return err
 }
 
 // noteDevice records the number of the endpoint's device on a parent, which has just
@@ -66,39 +83,35 @@ func (a *Agent) evict(r record, pod *kernel.Netns) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
-	if pod == nil && r.Inode != 0 {
-		var err error
-		if pod, err = a.podOf(r); err != nil {
-			return err
-		}
-		if pod != nil {
-			defer pod.Close()
-		}
-	}
 	known := a.devices()
-	delete(known, r.device())
-	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
-		Known: func(cookie uint64, index int) bool { _, is := known[device{r.parent(), cookie, index}]; return is }}, pod)
+	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
+		Known: func(cookie uint64, index int) bool {
+			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
+				return other.Endpoint.ID != r.Endpoint.ID && other.besides(r)
+			})
+		}}, pod)
 }
 
-// device is a container's device on a parent: that one's name, its namespace's cookie, and
-// its number there.
+// device is a container's device on a parent: its namespace's cookie, and its number there.
 type device struct {
-	parent string
 	cookie uint64
 	index  int
 }
 
-func (r record) device() device { return device{r.parent(), r.Cookie, r.Device} }
+// besides reports whether both endpoints are on one parent, whatever it is called by now.
+func (r record) besides(other record) bool {
+	return r.parent() == other.parent() || r.Under != 0 && r.Under == other.Under
+}
 
 // devices are those of all endpoints on parents.
-func (a *Agent) devices() map[device]heddle.EndpointID {
+func (a *Agent) devices() map[device][]record {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	all := map[device]heddle.EndpointID{}
-	for id, r := range a.endpoints {
+	all := map[device][]record{}
+	for _, r := range a.endpoints {
 		if r.Device != 0 {
-			all[r.device()] = id
+			at := device{r.Cookie, r.Device}
+			all[at] = append(all[at], r)
 		}
 	}
 	return all
@@ -122,7 +135,8 @@ func (a *Agent) tenants() ([]heddle.Finding, error) {
 		errs = append(errs, err)
 		for _, x := range there {
 			id, inside := containers[x.Cookie]
-			if _, is := known[device{parent, x.Cookie, x.Index}]; inside && !is {
+			is := slices.ContainsFunc(known[device{x.Cookie, x.Index}], func(r record) bool { return r.parent() == parent })
+			if inside && !is {
 				all = append(all, heddle.Finding{Kind: "stranger", Object: "link/" + x.Name, Owner: id.String(),
 					Detail: "the container has made another " + x.Kind + " device on " + parent + ", and is on its LAN by that too; it goes when the container is detached"})
 			}

@@ -14,6 +14,8 @@ import (
 // Tenure is what an endpoint has on a parent of the host.
 type Tenure struct {
 	Parent string
+	// Number is that which the parent had when the endpoint came; 0 if that is not known.
+	Number int
 	MAC    heddle.MAC
 	Addrs  []netip.Prefix
 	// Before are the MAC addresses that the parent listened to when the endpoint came.
@@ -31,7 +33,7 @@ type Tenure struct {
 // its address, somebody came to a namespace that it leads to while it was attached, or
 // somebody is there who is not found. Pod is nil if the container's namespace is gone.
 func (k *Kernel) Evict(t Tenure, pod *Netns) error {
-	parent, err := k.listing().link(t.Parent)
+	parent, err := k.parent(t)
 	if err != nil || parent == nil {
 		return refused("read interface", t.Parent, err) // with its parent a device goes
 	}
@@ -60,7 +62,19 @@ func (k *Kernel) Evict(t Tenure, pod *Netns) error {
 	return nil
 }
 
-// evict searches once, and returns the MAC addresses of those that may be there.
+// parent reads the interface on which the endpoint's device stands: it has its number
+// still if somebody has renamed it.
+func (k *Kernel) parent(t Tenure) (*linkState, error) {
+	if t.Number != 0 {
+		if l, err := k.listing().linkAt(t.Number); l != nil || err != nil {
+			return l, err
+		}
+	}
+	return k.listing().link(t.Parent)
+}
+
+// evict searches once, and returns the MAC addresses to which the parent listens for
+// those that may be there: of devices that are up.
 func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, err error) {
 	all, err := everywhere()
 	if err != nil {
@@ -84,7 +98,7 @@ func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left 
 			errs = append(errs, err)
 		case mine:
 			errs = append(errs, k.deleteUpper(u))
-		default:
+		case u.up:
 			left = append(left, u.mac)
 		}
 	}
@@ -187,6 +201,7 @@ type Tenant struct {
 	Index  int
 	Name   string
 	Kind   string
+	MAC    heddle.MAC
 }
 
 // Tenants lists the macvlan and ipvlan devices on a parent that are not in the host's
@@ -207,7 +222,7 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 			continue
 		}
 		if cookie, err := u.ns.Cookie(); err == nil {
-			found = append(found, Tenant{cookie, u.index, u.name, u.kind})
+			found = append(found, Tenant{cookie, u.index, u.name, u.kind, u.mac})
 		}
 	}
 	return found, nil
@@ -229,13 +244,13 @@ func (k *Kernel) DeviceOn(parent, alias string, known int, pod *Netns) (index in
 }
 
 // Heard lists the unicast MAC addresses, besides its own, that an interface of the host
-// listens to; none if it is not there.
-func (k *Kernel) Heard(name string) ([]heddle.MAC, error) {
+// listens to, and returns the interface's number: none and 0 if it is not there.
+func (k *Kernel) Heard(name string) (all []heddle.MAC, number int, err error) {
 	s := k.listing()
 	l, err := s.link(name)
 	if err != nil || l == nil {
-		return nil, refused("read interface", name, err)
+		return nil, 0, refused("read interface", name, err)
 	}
-	all, err := s.heard(*l)
-	return all, refused("list", "MAC addresses of "+name, err)
+	all, err = s.heard(*l)
+	return all, l.index, refused("list", "MAC addresses of "+name, err)
 }

@@ -37,7 +37,7 @@ type Kernel struct {
 	Wanted func(key string) int
 	// GivenAway, if set, lists the NICs that containers have: the two ends of a pair may
 	// be with two.
-	GivenAway func() []heddle.NIC
+	GivenAway func() []GivenNIC
 
 	home *Netns
 	// frame is held while the firewall's chains and sets, and what is in these, are

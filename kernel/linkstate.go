@@ -42,6 +42,11 @@ type linkState struct {
 	snooping bool
 	// submode is that of a macvlan or ipvlan device.
 	submode uint32
+	// portName tells the ports of one device apart (IFLA_PHYS_PORT_NAME), as those of a
+	// switch.
+	portName string
+	// vlan and protocol are the tag of a VLAN device; the protocol of others is 0.
+	vlan, protocol uint16
 	// tunnel is that of a VXLAN device.
 	tunnel tunnelState
 }
@@ -144,6 +149,7 @@ func decodeLink(b []byte) (linkState, bool) {
 		l.elsewhere, l.nsid = true, int(int32(number(b)))
 	}
 	l.bus, l.device = text(at[unix.IFLA_PARENT_DEV_BUS_NAME]), text(at[unix.IFLA_PARENT_DEV_NAME])
+	l.portName = text(at[unix.IFLA_PHYS_PORT_NAME])
 	l.queue = queueOf(at)
 	l.gso = int(number(at[unix.IFLA_GSO_IPV4_MAX_SIZE]))
 	if mac := at[unix.IFLA_ADDRESS]; len(mac) == 6 {
@@ -167,6 +173,10 @@ func decodeLink(b []byte) (linkState, bool) {
 	}
 	if l.kind == "ipvlan" {
 		l.submode = uint32(short(attributes(info[nl.IFLA_INFO_DATA])[nl.IFLA_IPVLAN_MODE]))
+	}
+	if l.kind == "vlan" {
+		tag := attributes(info[nl.IFLA_INFO_DATA])
+		l.vlan, l.protocol = short(tag[nl.IFLA_VLAN_ID]), short(tag[nl.IFLA_VLAN_PROTOCOL])
 	}
 	if l.kind == "vxlan" {
 		l.tunnel = decodeTunnel(attributes(info[nl.IFLA_INFO_DATA]))

@@ -1,13 +1,29 @@
 package kernel
 
 import (
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
 )
 
-// The far end of a pair may be a NIC, too, and with another container: then it is not
-// where it was when the near one was given away.
+// The kernel says of each end of a pair where the other is, and ends them together. So
+// the far end, which is not the container's, leads to the NIC. It may be a NIC, too, and
+// with another container: then it is not where it was when the near one was given away,
+// and what is at its number there may be anything. The user may have moved it or changed
+// it as well.
+
+// GivenNIC is a NIC that a container has, and the container's namespace: 0 if that is
+// not known.
+type GivenNIC struct {
+	heddle.NIC
+	Inode, Cookie uint64
+}
+
+// holds reports whether the namespace is that of the container which has the NIC.
+func (n GivenNIC) holds(ns *Netns) bool { return n.Inode != 0 && ns.Is(n.Inode, n.Cookie) }
 
 // farMAC is the MAC address that the far end of a pair has on the host; "" of others,
 // and of one that is not the host's. It is not still so if the far end has left or come
@@ -36,7 +52,7 @@ func (k *Kernel) farMACNow(s *site, l linkState) (heddle.MAC, error) {
 		return far.mac, nil
 	}
 	away := k.givenAway()
-	i := slices.IndexFunc(away, func(n heddle.NIC) bool {
+	i := slices.IndexFunc(away, func(n GivenNIC) bool {
 		if n.Was.PeerElsewhere { // this one was away, too, when that one left
 			return n.Was.Kind == l.kind && n.Was.FarMAC == l.mac
 		}
@@ -48,11 +64,88 @@ func (k *Kernel) farMACNow(s *site, l linkState) (heddle.MAC, error) {
 	return away[i].MAC, nil
 }
 
-func (k *Kernel) givenAway() []heddle.NIC {
+func (k *Kernel) givenAway() []GivenNIC {
 	if k.GivenAway == nil {
 		return nil
 	}
 	return k.GivenAway()
+}
+
+// leastTries is how often a NIC is looked for before a doubt is told.
+const leastTries = 4
+
+// byFarEnd asks the far end where the NIC is. A doubt may be due to a pair that is about
+// to end, with the namespace of one of its ends, or to one whose far end moved while the
+// NIC was looked for: it is looked into again, for a while and some times. On a host that
+// is full and busy, one search may take longer than the while.
+func (h *homecoming) byFarEnd() (*found, error) {
+	end := time.Now().Add(endTime)
+	for tries := 1; ; tries++ {
+		f, doubt, err := h.farEndNow()
+		switch {
+		case f != nil || err != nil || doubt == "":
+			return f, err
+		case tries >= leastTries && time.Now().After(end):
+			return nil, h.lost(doubt)
+		}
+		time.Sleep(endTime / 20)
+	}
+}
+
+// farEndNow finds the NIC as things are now, or says why it cannot be said to be gone.
+func (h *homecoming) farEndNow() (f *found, doubt string, err error) {
+	w := h.n.Was
+	there, err := h.farThere()
+	if err != nil {
+		return nil, "", err
+	}
+	if there != nil && (w.FarMAC == "" || there.mac == w.FarMAC) {
+		f, err = h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
+		return f, "", err
+	}
+	far, away, err := h.farNow()
+	switch {
+	case err != nil:
+	case far != nil:
+		f, err = h.follow(*far, false, func(*site, linkState) bool { return true })
+	case len(away) == 0 && there != nil && there.elsewhere:
+		// somebody has changed its MAC address, or it is another pair's
+		f, err = h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
+	default:
+		return h.unfollowed(away)
+	}
+	return f, "", err
+}
+
+// farThere is what is where the far end was when the NIC was given away; nil if nothing
+// of its kind is, or a container had it then, which can put there what it likes.
+func (h *homecoming) farThere() (*linkState, error) {
+	w := h.n.Was
+	var number *int
+	if w.PeerElsewhere {
+		if w.FarMAC != "" {
+			return nil, nil
+		}
+		number = &w.PeerNSID
+	}
+	far, err := h.host.linkIn(w.Peer, number)
+	if errors.Is(err, unix.EINVAL) || far != nil && far.kind != w.Kind {
+		return nil, nil // its namespace is gone, or it is
+	}
+	return far, err
+}
+
+// farNow finds the far end on the host, or else the NICs of other containers that may be
+// it. It may come home or leave between the two looks, so that neither alone proves that
+// it is gone.
+func (h *homecoming) farNow() (far *linkState, away []GivenNIC, err error) {
+	for range 3 {
+		away = h.farAway()
+		if far, err = h.farAtHome(); far != nil || len(away) > 0 || err != nil {
+			break
+		}
+	}
+	return far, away, err
 }
 
 // farAtHome finds the far end on the host by its MAC address, which no container sets
@@ -70,35 +163,32 @@ func (h *homecoming) farAtHome() (*linkState, error) {
 	return &f.link, nil
 }
 
-// farIsAway reports whether another container has the far end.
-func (h *homecoming) farIsAway() bool {
-	return h.n.Was.FarMAC != "" && slices.ContainsFunc(h.k.givenAway(), func(n heddle.NIC) bool {
-		return n.MAC == h.n.Was.FarMAC && n.Was.Kind == h.n.Was.Kind
+// farAway lists the NICs with containers that may be the far end.
+func (h *homecoming) farAway() []GivenNIC { return h.k.farEnds(h.n) }
+
+// farEnds lists the NICs with containers that may be the far end of one.
+func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
+	return slices.DeleteFunc(k.givenAway(), func(n GivenNIC) bool {
+		return of.Was.FarMAC == "" || n.MAC != of.Was.FarMAC || n.Was.Kind != of.Was.Kind
 	})
 }
 
-// farNow finds the far end on the host, or says that another container has it. It may
-// come home or leave between the two looks, so that neither alone proves that it is gone.
-func (h *homecoming) farNow() (far *linkState, away bool, err error) {
-	for range 3 {
-		away = h.farIsAway()
-		if far, err = h.farAtHome(); far != nil || away || err != nil {
-			break
+// follow finds the device at the other end of one that the host sees; elsewhere says that
+// this one is in the namespace where the far end was. Accept says whether that device is
+// the NIC.
+func (h *homecoming) follow(far linkState, elsewhere bool, accept func(at *site, l linkState) bool) (*found, error) {
+	here := func(n *Netns) bool {
+		id, err := h.host.readNumber(n)
+		switch {
+		case err != nil:
+			return false
+		case far.elsewhere:
+			return id == far.nsid
 		}
+		return elsewhere && id == h.n.Was.PeerNSID || !elsewhere && n.Same(h.host.ns)
 	}
-	return far, away, err
-}
-
-// unfollowed finds a NIC that no far end on the host leads to, by what its container
-// can write: our mark, or its MAC address. It is gone if it is nowhere.
-func (h *homecoming) unfollowed() (*found, error) {
 	is := func(at *site, l linkState) bool {
-		return l.kind == h.n.Was.Kind && (l.alias == h.n.Alias || at.pod && l.mac == h.n.MAC)
+		return l.index == far.peer && l.kind == far.kind && l.peer == far.index && here(at.ns) && accept(at, l)
 	}
-	searched := false
-	return h.search(is, func() bool {
-		again := searched
-		searched = true
-		return again
-	}, "")
+	return h.search(is, func(bool) bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")
 }

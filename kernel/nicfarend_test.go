@@ -3,8 +3,6 @@ package kernel
 import (
 	"fmt"
 	"testing"
-
-	"github.com/heddle-network/heddle"
 )
 
 // TestFarEndComesHome describes one end of a pair while the other one, which was with a
@@ -13,7 +11,7 @@ func TestFarEndComesHome(t *testing.T) {
 	r := newRoom(t)
 	r.sh("ip link add nica address 02:00:00:00:00:0a type veth peer name nicb; ip link set nica netns " + r.pod)
 	home := false
-	r.k.GivenAway = func() []heddle.NIC {
+	r.k.GivenAway = func() []GivenNIC {
 		if !home {
 			home = true
 			r.sh(fmt.Sprintf("ip -n %s link set nica netns %s", r.pod, r.host))

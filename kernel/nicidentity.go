@@ -14,18 +14,20 @@ import (
 // cannot choose is what the kernel says a NIC hangs on, wherever it is:
 //
 //   - hardware: the device that its driver found (IFLA_PARENT_DEV_NAME), with the MAC
-//     address that it was made with (IFLA_PERM_ADDRESS);
+//     address that it was made with (IFLA_PERM_ADDRESS) and, where the device has several
+//     ports, the port's name (IFLA_PHYS_PORT_NAME);
 //   - one end of a pair: the far end, which says where the near one is (IFLA_LINK,
 //     IFLA_LINK_NETNSID);
-//   - a VLAN device: its lower device, on which there is one of its number.
+//   - a VLAN device: its lower device, on which there is one of its tag.
 //
 // Other devices (dummy, tap) hang on nothing, and lead nowhere: they are known by alias
 // and number, in the container alone.
 
 // identity reads them.
 func (l linkState) identity(w *heddle.NICState) {
-	w.Bus, w.Device, w.Permanent = l.bus, l.device, l.permanent
+	w.Bus, w.Device, w.Permanent, w.Port = l.bus, l.device, l.permanent, l.portName
 	w.Peer, w.PeerElsewhere, w.PeerNSID = l.peer, l.elsewhere, l.nsid
+	w.VLAN, w.VLANProtocol = l.vlan, l.protocol
 }
 
 // found is a NIC, and where it is.
@@ -40,11 +42,11 @@ func (h *homecoming) seek() (*found, error) {
 	w := h.n.Was
 	switch pair := (linkState{kind: w.Kind}).paired(); {
 	case w.Device != "":
-		return h.search(h.hardware, h.unplugged, "it is in no namespace that is found, and its hardware is there")
+		return h.search(h.hardware, func(bool) bool { return h.unplugged() }, "it is in no namespace that is found, and its hardware is there")
 	case pair && w.Peer != 0:
 		return h.byFarEnd()
 	case w.Peer != 0:
-		return h.search(h.sameLower, func() bool { return true }, "")
+		return h.search(h.sameLower, afterAll, "")
 	}
 	return h.byMark()
 }
@@ -52,7 +54,7 @@ func (h *homecoming) seek() (*found, error) {
 // search looks on the host, in the container, and then everywhere else; the last time
 // also where a socket alone leads. If the NIC is not found and not gone, why says how
 // that is known.
-func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() bool, why string) (*found, error) {
+func (h *homecoming) search(is func(at *site, l linkState) bool, gone func(deep bool) bool, why string) (*found, error) {
 	if f, err := look([]*site{h.host, h.pod}, is); f != nil || err != nil {
 		return f, err
 	}
@@ -64,12 +66,15 @@ func (h *homecoming) search(is func(at *site, l linkState) bool, gone func() boo
 		if f, err := look(others, is); f != nil || err != nil {
 			return f, err
 		}
-		if gone() {
+		if gone(deep) {
 			return nil, nil
 		}
 	}
 	return nil, h.lost(why)
 }
+
+// afterAll takes for gone what is not found by a deep search either.
+func afterAll(deep bool) bool { return deep }
 
 // look finds the NIC at one of the sites.
 func look(sites []*site, is func(at *site, l linkState) bool) (*found, error) {
@@ -125,7 +130,7 @@ func (h *homecoming) closeOthers() {
 
 func (h *homecoming) hardware(_ *site, l linkState) bool {
 	w := h.n.Was
-	return l.device == w.Device && l.bus == w.Bus && l.permanent == w.Permanent
+	return l.device == w.Device && l.bus == w.Bus && l.permanent == w.Permanent && (w.Port == "" || l.portName == w.Port)
 }
 
 // unplugged reports whether the NIC's hardware is gone, and the NIC with it.
@@ -135,62 +140,22 @@ func (h *homecoming) unplugged() bool {
 	return errors.Is(err, os.ErrNotExist) && errBus == nil
 }
 
-// sameLower reports whether a device stands where the NIC does, and has its number or
-// MAC address; on the host, its mark or its name.
+// sameLower reports whether a device stands where the NIC does, and has its tag, of which
+// there is one on a device (vlan_check_real_dev in net/8021q/vlan.c). One of a kind without
+// a tag is known by its number or MAC address; on the host, by its mark or its name.
 func (h *homecoming) sameLower(at *site, l linkState) bool {
 	w := h.n.Was
-	if l.kind != w.Kind || l.peer != w.Peer || l.index != w.Index && l.mac != h.n.MAC {
+	tagged := w.VLANProtocol != 0
+	switch {
+	case l.kind != w.Kind || l.peer != w.Peer || l.vlan != w.VLAN && tagged || l.protocol != w.VLANProtocol && tagged:
 		return false
-	}
-	if !at.pod {
-		return l.elsewhere == w.PeerElsewhere && l.nsid == w.PeerNSID && (l.alias == h.n.Alias || l.name == h.n.Name)
+	case !tagged && l.index != w.Index && l.mac != h.n.MAC:
+		return false
+	case !at.pod:
+		return l.elsewhere == w.PeerElsewhere && l.nsid == w.PeerNSID && (tagged || l.alias == h.n.Alias || l.name == h.n.Name)
 	}
 	number, err := at.readNumber(h.host.ns)
 	return err == nil && l.elsewhere && (w.PeerElsewhere || l.nsid == number)
-}
-
-// byFarEnd asks the far end, which is not the container's, where the NIC is.
-func (h *homecoming) byFarEnd() (*found, error) {
-	w := h.n.Was
-	var number *int
-	if w.PeerElsewhere {
-		number = &w.PeerNSID
-	}
-	far, err := h.host.linkIn(w.Peer, number)
-	if errors.Is(err, unix.EINVAL) {
-		far, err = nil, nil // its namespace is gone
-	}
-	if err != nil {
-		return nil, err
-	}
-	moved := far == nil || far.kind != w.Kind || !w.PeerElsewhere && w.FarMAC != "" && far.mac != w.FarMAC
-	away := false
-	if moved {
-		if far, away, err = h.farNow(); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case far == nil && away:
-		return h.unfollowed()
-	case far == nil:
-		return nil, nil // with the far end the NIC went
-	}
-	elsewhere := w.PeerElsewhere && !moved
-	here := func(n *Netns) bool {
-		id, err := h.host.readNumber(n)
-		switch {
-		case err != nil:
-			return false
-		case far.elsewhere:
-			return id == far.nsid
-		}
-		return elsewhere && id == w.PeerNSID || !elsewhere && n.Same(h.host.ns)
-	}
-	is := func(at *site, l linkState) bool {
-		return l.index == far.peer && l.kind == w.Kind && l.peer == far.index && here(at.ns)
-	}
-	return h.search(is, func() bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")
 }
 
 // byMark finds a NIC by what a container can write too.
@@ -224,18 +189,22 @@ func (h *homecoming) lost(why string) error {
 // was away, none but the container could put that there. Then it has the kernel prove
 // that nothing is left: it makes no passthru device where there is another macvlan
 // device, and none at all where there is an ipvlan device, in whichever namespace they
-// are (macvlan_common_newlink in drivers/net/macvlan.c).
+// are (macvlan_common_newlink in drivers/net/macvlan.c). Nor does it where the host itself
+// has put the NIC to use already: then it proves nothing, and is not asked.
 func (h *homecoming) bare() error {
-	if err := h.strip(); err != nil {
+	used, err := h.strip()
+	if err != nil || used {
 		return err
 	}
 	probe := heddle.Link{Name: heddle.BirthName(heddle.Link{Alias: h.n.Alias + h.n.Name}), Kind: "macvlan", SubMode: "passthru", Group: heddle.GroupBase}
-	err := h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
+	err = h.host.rt.execute(createLink(probe, heddle.Link{}, 0, nil, lower{index: h.index}))
 	switch {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBUSY):
 		return h.lost(fmt.Sprintf("it is on the host, but a device in a namespace that is not found stands on it (%v)", err))
-	case err != nil:
+	case errors.Is(err, unix.EOPNOTSUPP):
 		return nil // this kernel has no such devices
+	case err != nil:
+		return refused("prove that nothing stands on", h.n.Key(), err)
 	}
 	made, err := h.host.link(probe.Name)
 	if err != nil || made == nil {
@@ -245,23 +214,28 @@ func (h *homecoming) bare() error {
 }
 
 // strip deletes what stands on the NIC, which is at home, in all namespaces but the
-// host's.
-func (h *homecoming) strip() error {
+// host's. It reports whether the host uses it: an interface of the user's stands on it, or
+// it belongs to a bridge or a bond.
+func (h *homecoming) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()
 	if err != nil {
-		return err
+		return false, err
 	}
 	all, err := everywhere()
 	if err != nil {
 		own.Close()
-		return h.lost(err.Error())
+		return false, h.lost(err.Error())
 	}
 	defer all.close()
 	all.add(own)
 	var errs []error
-	for _, u := range above(all.census(home), home, h.index) {
-		if u.ns.Same(home) && !u.ours() {
+	for _, u := range all.census(home) {
+		switch {
+		case u.peer != h.index:
+			continue
+		case u.ns.Same(home) && !u.ours():
+			used = true
 			continue
 		}
 		s, err := podSite(u.ns)
@@ -271,5 +245,6 @@ func (h *homecoming) strip() error {
 		errs = append(errs, ignoreAbsent(s.delete(u.index)))
 		s.close()
 	}
-	return errors.Join(errs...)
+	l, err := h.host.linkAt(h.index)
+	return used || l != nil && l.master != 0, errors.Join(append(errs, err)...)
 }

@@ -142,7 +142,7 @@ func (h *homecoming) dropXDP(have heddle.NICState) error {
 		r.AddData(xdp)
 		err := h.host.rt.execute(r)
 		if errors.Is(err, unix.EBUSY) {
-			err = detachXDPLink(have.XDPs[i])
+			err = h.detachXDPLinks(i, have.XDPs[i])
 		}
 		errs = append(errs, err)
 	}
@@ -169,15 +169,33 @@ func (h *homecoming) flags() error {
 	return h.host.rt.execute(request(unix.RTM_NEWLINK, 0, head))
 }
 
-// detachXDPLink takes off a program that a BPF link holds, which netlink does not.
-func detachXDPLink(program uint32) error {
+// detachXDPLinks takes off a program that a BPF link holds, which netlink does not. A link
+// tells its interface's number, and not in which namespace: so each of that program and
+// number is detached, until none is on the NIC in that mode (an index of xdpModes).
+func (h *homecoming) detachXDPLinks(mode int, program uint32) error {
 	it := new(link.Iterator)
 	defer it.Close()
-	for it.Next() {
-		info, err := it.Link.Info()
-		if err == nil && info.Type == link.XDPType && uint32(info.Program) == program {
-			return it.Link.Detach()
+	for {
+		var now heddle.NICState
+		if err := h.host.nicFlags(h.index, &now); err != nil || now.XDPs[mode] != program {
+			return err
+		}
+		if !nextXDPLink(it, program, h.index) {
+			return errors.Join(it.Err(), fmt.Errorf("its XDP program (id %d) is there still", program))
+		}
+		if err := it.Link.Detach(); err != nil {
+			return err
 		}
 	}
-	return it.Err()
+}
+
+// nextXDPLink goes on to a BPF link by which a program is on an interface of that number.
+func nextXDPLink(it *link.Iterator, program uint32, index int) bool {
+	for it.Next() {
+		info, err := it.Link.Info()
+		if err == nil && info.Type == link.XDPType && uint32(info.Program) == program && info.XDP().Ifindex == uint32(index) {
+			return true
+		}
+	}
+	return false
 }

@@ -90,9 +90,6 @@ func (h *homecoming) locate() (bool, error) {
 	if err := h.mark(f.link); err != nil {
 		return false, err
 	}
-	if f.link.up {
-		return true, nil // it had not left, or had been found bare before it was raised
-	}
 	h.closeOthers() // bare searches, too
 	return true, h.bare()
 }

@@ -31,8 +31,12 @@ func keepAttacks() []ownAttack {
 			"ip link add link eth0 name own0 address " + string(strangerMAC) + " type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
 		{class: "keep", name: "macvlan device on a NIC, in a namespace within the container", modes: isDirect, mount: keeps(
 			"ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d; nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'")},
+		{class: "keep", name: "macvlan device on a NIC that a NIC manager raises as soon as it is home", modes: isDirect, mount: raisedAtHome},
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
 		{class: "keep", name: "macvlan device with MAC and IP addresses of its own, in a namespace within the container", modes: isMacvlan, mount: ledAway},
+		{class: "keep", name: "hidden device with the MAC address of an accomplice's that is down", modes: isMacvlan, mount: behindAccomplice},
+		{class: "keep", name: "hidden device with the MAC address of one that another container had made before", modes: isMacvlan, mount: heardBefore},
+		{class: "keep", name: "device of the container's own making, on a parent that was renamed", modes: "macvlan ipvlan", mount: underRenamed},
 		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
 		{class: "keep", name: "device with the number of another endpoint's, on another parent", modes: isMacvlan, mount: numberOfAnother},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
@@ -89,11 +93,12 @@ func start(t *testing.T, in world.Place, flags uintptr) (pid int) {
 }
 
 // newNIC is a network of mode direct with one NIC, nic1, whose LAN has one other
-// host; it returns that one's address.
+// host; it returns that one's address. The NIC's MAC address is in the tests of no other
+// package, which run beside: a device that has it, wherever it is, may be the NIC.
 func newNIC(t *testing.T, w *world.World) netip.Addr {
 	t.Helper()
 	world.Namespace(t, "wire")
-	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:00:01:01 type veth peer name lan0 netns wire
+	w.Host.Sh(t, `ip link add nic1 index 4711 address 02:00:00:0a:01:01 type veth peer name lan0 netns wire
 		ip address add 10.60.0.2/24 dev nic1; ip link set nic1 up
 		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1") })
@@ -143,6 +148,55 @@ func keeps(doing string) func(t *testing.T, mode string, open bool) bool {
 	}
 }
 
+// raisedAtHome has the container put a device on the NIC, which is on the host and up
+// before the agent looks at it there. It succeeds if that device stays on the LAN. The
+// control has no detach.
+func raisedAtHome(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Sh(t, `ip link add link eth0 name own0 type macvlan mode bridge; ip link set own0 netns %[2]d
+		nsenter --net=/proc/%[2]d/ns/net sh -c 'ip link set own0 up; ip address add %[1]s/24 dev own0'`, c.V4(), c.inner)
+	c.byName(mode)
+	if open {
+		return within(world.Patience, c.reached)
+	}
+	if _, err := c.w.Detach(t.Context(), c.Endpoint.ID); err != nil {
+		t.Errorf("detach: %v", err)
+	}
+	return c.reached()
+}
+
+// underRenamed has an operator rename a parent before the detach. It succeeds if what the
+// container made there stays. The control takes away by name what it was given.
+func underRenamed(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.onAnother(t, mode)
+	like := map[string]string{isMacvlan: "type macvlan mode bridge", isIPvlan: "type ipvlan mode l2"}
+	c.Sh(t, "ip link add link eth1 name own0 %s; ip link set own0 up", like[mode])
+	c.w.Host.Sh(t, "ip link set up9 down; ip link set up9 name up8; ip link set up8 up")
+	defer c.w.Host.Sh(t, "ip link del up8")
+	if open {
+		c.TrySh("ip link del eth1")
+	} else if _, err := c.w.Detach(t.Context(), heddle.EndpointID{Container: c.Endpoint.ID.Container, IfName: "eth1"}); err != nil {
+		t.Errorf("detach: %v", err) // it is found
+	}
+	_, err := c.TrySh("ip link show own0")
+	return err == nil
+}
+
+// onAnother gives the container a second device eth1, on another parent up9.
+func (c *captive) onAnother(t *testing.T, mode string) {
+	t.Helper()
+	c.w.Host.Sh(t, "ip link add up9 type veth peer name up9far; ip link set up9 up; ip link set up9far up")
+	t.Cleanup(func() { c.w.Host.TrySh("ip link del up9") })
+	n := c.w.Plan("other", mode, func(n *heddle.Network) {
+		n.Parent, n.Subnets = "up9", []netip.Prefix{netip.MustParsePrefix("10.99.0.0/24")}
+	})
+	n.Gateways = nil
+	_, _, err := c.w.CreateNetwork(n, false)
+	must(t, err)
+	c.Join(t, "other", world.As("eth1"))
+}
+
 // whileItFails has the container put a device of its own in the place of the one that it
 // is just given, and has the attach fail then. It succeeds if the container stays on the
 // LAN without an endpoint. Without the search the device goes that was made, by its name.
@@ -181,15 +235,7 @@ func whileItFails(t *testing.T, mode string, open bool) bool {
 // on the first parent.
 func numberOfAnother(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
-	c.w.Host.Sh(t, "ip link add up9 type veth peer name up9far; ip link set up9 up; ip link set up9far up")
-	t.Cleanup(func() { c.w.Host.TrySh("ip link del up9") })
-	n := c.w.Plan("other", mode, func(n *heddle.Network) {
-		n.Parent, n.Subnets = "up9", []netip.Prefix{netip.MustParsePrefix("10.99.0.0/24")}
-	})
-	n.Gateways = nil
-	_, _, err := c.w.CreateNetwork(n, false)
-	must(t, err)
-	c.Join(t, "other", world.As("eth1"))
+	c.onAnother(t, mode)
 	c.Sh(t, `number=$(ip -o link show eth1 | cut -d: -f1); ip link del eth1
 		ip link add link eth0 name own0 index $number type %[1]s mode bridge; ip link set own0 up
 		ip address flush dev eth0; ip address add %[2]s/24 dev own0`, mode, c.V4())
@@ -210,7 +256,7 @@ func impostor(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
 	alias := c.Endpoint.ID.NICAlias("nic1")
 	c.Sh(t, `ip link set eth0 alias mine netns %[2]d name own0
-		ip link add eth0 index 4711 address 02:00:00:00:01:01 type veth peer name ear0; ip link set ear0 up
+		ip link add eth0 index 4711 address 02:00:00:0a:01:01 type veth peer name ear0; ip link set ear0 up
 		ip link set eth0 alias '%[1]s'`, alias, c.inner)
 	if open {
 		c.byName(mode) // which the impostor has

@@ -43,6 +43,7 @@ func ownAttacks() []ownAttack {
 		storeAttacks(),
 		insideAttacks(),
 		keepAttacks(),
+		farEndAttacks(),
 		tokenAttacks(),
 		custodyAttacks(),
 		foreignAttacks(),

@@ -45,13 +45,44 @@ func through(f *os.File) world.Place {
 	return world.Place{Name: f.Name(), Path: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())}
 }
 
-// tuckedAway has the container move its device to a namespace that nobody finds. It
-// succeeds if the detach says that all is well. What is left of the container reaches
-// the LAN, as the control shows.
+// tuckedAway has the container move its device to a namespace that nobody finds.
 func tuckedAway(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
+	return c.tuckAway(t, mode, open, c.Endpoint.MAC)
+}
+
+// behindAccomplice is tuckedAway with the device of another container in view, which is
+// down and has the MAC address of the hidden one.
+func behindAccomplice(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	accomplice := c.w.Pod(t, "accomplice", "net")
+	// the kernel refuses an address of a device that is up
+	c.Sh(t, "ip link set eth0 down")
+	accomplice.Sh(t, "ip link set eth0 down; ip link set eth0 address %s", c.Endpoint.MAC)
+	defer accomplice.Sh(t, "ip link set eth0 address %s", accomplice.Endpoint.MAC)
+	return c.tuckAway(t, mode, open, c.Endpoint.MAC)
+}
+
+// heardBefore is tuckedAway with a MAC address that another container had made a device
+// with before the endpoint came.
+func heardBefore(t *testing.T, mode string, open bool) bool {
+	c := newCaptive(t, mode)
+	c.Leave(t)
+	accomplice := c.w.Pod(t, "accomplice", "net")
+	accomplice.Sh(t, "ip link add link eth0 name own0 address %s type macvlan mode bridge; ip link set own0 up", strangerMAC)
+	c.Join(t, "net")
+	accomplice.Sh(t, "ip link del own0")
+	return c.tuckAway(t, mode, open, strangerMAC)
+}
+
+// tuckAway gives the container's device a MAC address and moves it to a namespace that
+// nobody finds. It reports whether the detach says that all is well. What is left of the
+// container reaches the LAN, as the control shows.
+func (c *captive) tuckAway(t *testing.T, mode string, open bool, mac heddle.MAC) bool {
+	t.Helper()
 	place := world.Namespace(t, "secret")
-	c.Sh(t, "ip link set eth0 netns secret name own0 && ip -n secret link set own0 up && ip -n secret address add %s/24 dev own0", c.V4())
+	c.Sh(t, `ip link set eth0 down; ip link set eth0 address %s
+		ip link set eth0 netns secret name own0 && ip -n secret link set own0 up && ip -n secret address add %s/24 dev own0`, mac, c.V4())
 	find := hide(t, place)
 	defer func() { // once it is found, it is taken away
 		world.Soon(t, "detach", func() error {

@@ -14,7 +14,7 @@ func TestNIC(t *testing.T) {
 	h := newHost(t)
 	cell.Sh(t, `sysctl -qw net/ipv6/conf/default/accept_dad=0
 		for i in 1 2; do
-			ip link add nic$i address 02:00:00:00:0$i:01 mtu 1450 type veth peer name far$i; ip link set far$i up
+			ip link add nic$i address 02:00:00:0d:0$i:01 mtu 1450 type veth peer name far$i; ip link set far$i up
 			ip link set nic$i up; ip address add 10.5$i.0.2/24 dev nic$i; ip address add fd5$i::2/64 dev nic$i nodad
 			ip route add 198.18.$i.0/24 via 10.5$i.0.1 dev nic$i; ip route add default via 10.5$i.0.1 dev nic$i metric 900$i
 		done`)
@@ -32,7 +32,7 @@ func TestNIC(t *testing.T) {
 	l := chain(t, "1.1.0", plugin+`,"args":{"cni":{"nic":"nic2"}}`)
 	c := container(t, "c1")
 	r := h.mustAdd(l, c)
-	if len(r.Interfaces) != 1 || r.Interfaces[0].Name != "eth0" || r.Interfaces[0].Mac != "02:00:00:00:02:01" || r.Interfaces[0].Mtu != 1450 ||
+	if len(r.Interfaces) != 1 || r.Interfaces[0].Name != "eth0" || r.Interfaces[0].Mac != "02:00:00:0d:02:01" || r.Interfaces[0].Mtu != 1450 ||
 		len(r.IPs) != 2 || r.IPs[0].Address.String() != "10.52.0.2/24" || len(r.Routes) != 1 || r.Routes[0].GW.String() != "10.52.0.1" {
 		t.Errorf("result %+v %+v %+v", r.Interfaces, r.IPs, r.Routes)
 	}
@@ -46,9 +46,9 @@ func TestNIC(t *testing.T) {
 	cell.Sh(t, "ip -n c1 link set eth0 up")
 
 	second := container(t, "c2")
-	second.CapabilityArgs = map[string]any{"mac": "02:00:00:00:01:01"}
+	second.CapabilityArgs = map[string]any{"mac": "02:00:00:0d:01:01"}
 	both := chain(t, "1.1.0", plugin)
-	if r := h.mustAdd(both, second); r.Interfaces[0].Mac != "02:00:00:00:01:01" {
+	if r := h.mustAdd(both, second); r.Interfaces[0].Mac != "02:00:00:0d:01:01" {
 		t.Errorf("result %+v", r.Interfaces[0])
 	}
 	third := container(t, "c3")

@@ -18,11 +18,11 @@ import (
 func TestKillWithNIC(t *testing.T) {
 	cell.Need(t)
 	cell.Sh(t, `sysctl -qw net/ipv6/conf/default/accept_dad=0
-		ip link add nic1 index 90 address 02:00:00:00:01:01 type veth peer name far1; ip link set far1 up
+		ip link add nic1 index 90 address 02:00:00:0c:01:01 type veth peer name far1; ip link set far1 up
 		sysctl -qw net/ipv4/conf/nic1/rp_filter=2; ip link set nic1 alias 'a NIC' mtu 1450 up
 		ip address add 10.51.0.2/24 dev nic1; ip address add fd51::2/64 dev nic1
 		ip route add 198.18.0.0/24 via 10.51.0.1 dev nic1 metric 5; ip -6 route add fd52::/64 via fd51::1 dev nic1 table 51
-		ip neigh add 10.51.0.7 lladdr 02:00:00:00:07:07 dev nic1 nud permanent`)
+		ip neigh add 10.51.0.7 lladdr 02:00:00:0c:07:07 dev nic1 nud permanent`)
 	t.Cleanup(func() { cell.TrySh("ip link del nic1") })
 	look := func(t *testing.T) string {
 		return cell.Sh(t, `ip -d link show nic1; ip address show nic1; ip route show table all dev nic1; ip -6 route show table all dev nic1

@@ -13,10 +13,10 @@ import (
 )
 
 // TestPhysicalInGuests does with drivers of real hardware what only those show:
-// they outlive their namespace.
+// they outlive their namespace. With them go the devices that not every host's kernel has.
 func TestPhysicalInGuests(t *testing.T) {
-	modules := append(vm.DefaultModules(), "virtio_pci", "virtio_net") // the cloud kernels have no other
-	vm.Guest{Modules: modules, NICs: []string{"virtio-net-pci", "virtio-net-pci"}}.RunEverywhere(t, "^TestPhysical$")
+	modules := append(vm.DefaultModules(), "virtio_pci", "virtio_net", "8021q") // the cloud kernels have no other
+	vm.Guest{Modules: modules, NICs: []string{"virtio-net-pci", "virtio-net-pci"}}.RunEverywhere(t, "^Test(Physical|Tagged)$")
 }
 
 // TestPhysical gives away a NIC of the guest, with the other one at the end of

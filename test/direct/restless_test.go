@@ -1,8 +1,10 @@
 package direct_test
 
 import (
+	"os"
 	"testing"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -23,4 +25,23 @@ func TestRenamedOnItsWay(t *testing.T) {
 	pod.Leave(t)
 	w.TripAt(nil)
 	same(t, "after the detach", before, func() string { return dump(t, "nic1") })
+}
+
+// TestUsedAtOnce: somebody of the host puts the NIC to use as soon as it is home, before
+// the agent has put it in order: that proves nothing about the container.
+func TestUsedAtOnce(t *testing.T) {
+	w := world.New(t)
+	newNIC(t, "nic1", 1)
+	network(t, w, "lan", nil, "nic1")
+	place := world.Namespace(t, "c1")
+	for use, end := range map[string]string{
+		"ip link add used0 type bridge; ip link set nic1 master used0": "ip link set nic1 nomaster; ip link del used0",
+		"ip link add link nic1 name used0 type macvlan mode bridge":    "ip link del used0",
+	} {
+		pod := w.PodIn(t, place, "lan")
+		place.Sh(t, "ip link set eth0 netns %d name nic1", os.Getpid())
+		cell.Sh(t, "%s", "ip link set nic1 up; "+use)
+		pod.Leave(t)
+		cell.Sh(t, "%s", "ip link show used0; ip -o link show nic1 | grep 02:00:00:00:01:01; ip -o link show nic1 | grep 'the third socket'; "+end)
+	}
 }

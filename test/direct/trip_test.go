@@ -63,7 +63,8 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // attachXDP attaches a generic program that lets all pass: by a BPF link, which netlink
-// does not take off and which lives as long as it is held, or by netlink.
+// does not take off and which lives as long as it is held, or by netlink. Another link of
+// that program, on the loopback, is older.
 func attachXDP(t *testing.T, place world.Place, name string, byLink bool) (letGo func()) {
 	t.Helper()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "Apache-2.0",
@@ -79,8 +80,12 @@ func attachXDP(t *testing.T, place world.Place, name string, byLink bool) (letGo
 		if !byLink {
 			return netlink.LinkSetXdpFdWithFlags(nic, program.FD(), nl.XDP_FLAGS_SKB_MODE)
 		}
+		loopback, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: 1, Flags: link.XDPGenericMode})
+		if err != nil {
+			return err
+		}
 		held, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: nic.Attrs().Index, Flags: link.XDPGenericMode})
-		letGo = func() { held.Close() }
+		letGo = func() { loopback.Close(); held.Close() }
 		return err
 	}))
 	return letGo

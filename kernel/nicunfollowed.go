@@ -1,0 +1,99 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Where no far end leads to a NIC, what is not proven to be it is not brought home; and
+// as long as there is something that could be, the NIC is not gone.
+
+// marked reports whether the device has the NIC's mark or MAC address, which a container
+// can give to any.
+func (h *homecoming) marked(l linkState) bool { return l.alias == h.n.Alias || l.mac == h.n.MAC }
+
+// unfollowed finds a NIC that no far end on the host leads to: by what its container can
+// write, and the far end of that being where it should. Anything else that may be an end
+// of its pair is a doubt whether the NIC is gone.
+func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err error) {
+	is := func(at *site, l linkState) bool {
+		switch {
+		case l.kind != h.n.Was.Kind:
+			return false
+		case !at.pod:
+			return l.alias == h.n.Alias
+		case h.marked(l) && h.leadsAway(at, l, away):
+			return true
+		case h.mayBeEnd(at, l, away):
+			doubt = fmt.Sprintf("nothing on the host leads to it, and %q in %s may be it, or its far end: bring that back to the host, or delete it", l.name, at.ns.path)
+		}
+		return false
+	}
+	for _, deep := range []bool{false, true} {
+		others, err := h.others(deep)
+		if err != nil {
+			return nil, "", h.lost(err.Error())
+		}
+		if f, err := look(append([]*site{h.host, h.pod}, others...), is); f != nil || err != nil {
+			return f, "", err
+		}
+	}
+	return nil, doubt, nil // without a doubt it went with its far end
+}
+
+// leadsAway reports whether the other end of a device is with one of the containers that
+// may have the NIC's far end, or on the host, on its way from there.
+func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
+	if h.onHost(at, l) {
+		far, err := h.host.linkAt(l.peer)
+		return err == nil && far != nil && has(away, far.alias)
+	}
+	return slices.ContainsFunc(append([]*site{h.pod}, h.sites...), func(s *site) bool {
+		if s == nil || !heldBy(away, s.ns) {
+			return false
+		}
+		number, err := at.readNumber(s.ns)
+		return err == nil && (l.elsewhere && l.nsid == number || !l.elsewhere && s.ns.Same(at.ns))
+	})
+}
+
+// mayBeEnd reports whether a device may be an end of the NIC's pair: by its mark or the
+// MAC address of either end, or by where it is, with the container or with one that may
+// have the far end. One whose other end is on the host is not, unless that is the far end,
+// which has just come home, or has just left; nor is one that is another NIC.
+func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
+	switch {
+	case h.onHost(at, l):
+		far, err := h.host.linkAt(l.peer)
+		return err != nil || far == nil || far.mac == h.n.Was.FarMAC || has(away, far.alias)
+	case h.isOther(at, l, away):
+		return false
+	}
+	return h.marked(l) || heldBy(away, at.ns) || at == h.pod && l.elsewhere || h.n.Was.FarMAC != "" && l.mac == h.n.Was.FarMAC
+}
+
+// isOther reports whether a device is another NIC that the same container was given: it
+// has that one's mark and MAC address, and its other end is with a container that has
+// that one's far end. So an end of this pair cannot pass for it, unless the two
+// containers have both pairs, and then one wire between them is theirs.
+func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
+	return slices.ContainsFunc(h.k.givenAway(), func(n GivenNIC) bool {
+		return n.holds(at.ns) && n.Alias != h.n.Alias && !has(away, n.Alias) &&
+			n.Was.Kind == l.kind && n.Alias == l.alias && n.MAC == l.mac && h.leadsAway(at, l, h.k.farEnds(n.NIC))
+	})
+}
+
+// onHost reports whether the other end of a container's device is on the host.
+func (h *homecoming) onHost(at *site, l linkState) bool {
+	number, err := at.readNumber(h.host.ns)
+	return err == nil && l.elsewhere && l.nsid == number
+}
+
+// has reports whether one of the NICs has the mark.
+func has(all []GivenNIC, alias string) bool {
+	return alias != "" && slices.ContainsFunc(all, func(n GivenNIC) bool { return n.Alias == alias })
+}
+
+func heldBy(all []GivenNIC, ns *Netns) bool {
+	return slices.ContainsFunc(all, func(n GivenNIC) bool { return n.holds(ns) })
+}
