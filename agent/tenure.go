@@ -42,18 +42,19 @@ func (a *Agent) noteBeside(r *record) (err error) {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
 	}
 	a.mu.RUnlock()
-	dropOthers := func() { r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] }) }
-	dropOthers()
+	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
 	if !slices.ContainsFunc(r.Beside, func(mac heddle.MAC) bool { return !hosts[mac] }) {
 		return nil // and nobody need be looked for, which takes its time
 	}
-	there, err := a.kernel.Tenants(r.parent())
-	for _, x := range there {
-		if containers[x.Cookie] {
-			others[x.MAC] = true
-		}
+	theirs, err := a.kernel.MACsOfContainers(r.parent(), func(cookie uint64) bool { return containers[cookie] })
+	if err != nil {
+		return err
 	}
-	dropOthers()
+	// heard again: a device that had another address while it was looked for excuses nobody
+	still, _, err := a.kernel.Heard(r.parent())
+	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
+		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
+	})
 	return err
 }
 
@@ -100,7 +101,10 @@ type device struct {
 
 // besides reports whether both endpoints are on one parent, whatever it is called by now.
 func (r record) besides(other record) bool {
-	return r.parent() == other.parent() || r.Under != 0 && r.Under == other.Under
+	if r.Under != 0 && other.Under != 0 {
+		return r.Under == other.Under
+	}
+	return r.parent() == other.parent()
 }
 
 // devices are those of all endpoints on parents.

@@ -70,6 +70,12 @@ func above(all []upper, base *Netns, index int) []upper {
 // hasMAC reports whether the interface has a MAC address of its own on that LAN.
 func (u upper) hasMAC() bool { return u.kind == "macvlan" || u.kind == "macvtap" }
 
+// mayHavePut reports whether a device in another namespace may be that of a container: it
+// is in the container's own, in one that its users made, or in one that it leads to.
+func (all namespaces) mayHavePut(pod, other, home *Netns) bool {
+	return pod.Same(other) || pod.ownsUsersOf(other) || all.leads(pod, other, home)
+}
+
 // leads reports whether an interface may have been moved from a container's namespace to
 // another one, by way of others: the kernel then numbers the one for the other, as long
 // as both live (dev_change_net_namespace in net/core/dev.c). It does so too for the far

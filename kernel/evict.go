@@ -201,7 +201,6 @@ type Tenant struct {
 	Index  int
 	Name   string
 	Kind   string
-	MAC    heddle.MAC
 }
 
 // Tenants lists the macvlan and ipvlan devices on a parent that are not in the host's
@@ -222,7 +221,35 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 			continue
 		}
 		if cookie, err := u.ns.Cookie(); err == nil {
-			found = append(found, Tenant{cookie, u.index, u.name, u.kind, u.mac})
+			found = append(found, Tenant{cookie, u.index, u.name, u.kind})
+		}
+	}
+	return found, nil
+}
+
+// MACsOfContainers lists the MAC addresses of devices on a parent that are containers', or
+// may be: in their namespaces, in those that their users made, and in those that they lead
+// to. Inside says by its cookie whether a namespace is a container's.
+func (k *Kernel) MACsOfContainers(parent string, inside func(cookie uint64) bool) (found []heddle.MAC, err error) {
+	l, err := k.listing().link(parent)
+	if err != nil || l == nil {
+		return nil, refused("read interface", parent, err)
+	}
+	all, err := everywhere()
+	if err != nil {
+		return nil, err
+	}
+	defer all.close()
+	var pods []*Netns
+	for _, n := range all {
+		if cookie, err := n.Cookie(); err == nil && inside(cookie) {
+			pods = append(pods, n)
+		}
+	}
+	for _, u := range above(all.census(k.home), k.home, l.index) {
+		theirs := func(pod *Netns) bool { return all.mayHavePut(pod, u.ns, k.home) }
+		if !u.ns.Same(k.home) && u.onLAN() && u.hasMAC() && slices.ContainsFunc(pods, theirs) {
+			found = append(found, u.mac)
 		}
 	}
 	return found, nil

@@ -51,6 +51,9 @@ type Kernel struct {
 	// deleters delete links; idle hands out those that nobody uses.
 	deleters []*conn
 	idle     chan *conn
+	// stripped are the NICs that were freed, at home, of what stood on them, and are not
+	// back for good yet.
+	stripped sync.Map
 	held     []heldFolder
 	fast     fastPath
 }

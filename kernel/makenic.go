@@ -31,8 +31,9 @@ func (a *attempt) nic(n heddle.NIC) error {
 	if err := a.step("mark", n.Key(), mark); err != nil {
 		return err
 	}
+	left := false
 	a.did(n.Key(), func() error {
-		err, _ := (&homecoming{k: a.k, n: n, host: a.host, pod: a.pod}).run()
+		err, _ := (&homecoming{k: a.k, n: n, host: a.host, pod: a.pod, stayed: !left}).run()
 		return err
 	})
 	lower := func() error { return a.host.rt.execute(raiseLink(live.index, false)) }
@@ -42,6 +43,7 @@ func (a *attempt) nic(n heddle.NIC) error {
 	return a.step("move", n.Key(), func() error {
 		delete(a.host.index, n.Name)
 		a.fresh["pod/"+n.IfName] = true
+		left = true
 		return a.host.rt.execute(moveRequest(live.index, a.podNS, n.IfName, 0))
 	})
 }

@@ -78,16 +78,14 @@ const leastTries = 4
 // to end, with the namespace of one of its ends, or to one whose far end moved while the
 // NIC was looked for: it is looked into again, for a while and some times. On a host that
 // is full and busy, one search may take longer than the while.
-func (h *homecoming) byFarEnd() (*found, error) {
+func (h *homecoming) byFarEnd() (f *found, doubt string, err error) {
 	end := time.Now().Add(endTime)
 	for tries := 1; ; tries++ {
-		f, doubt, err := h.farEndNow()
-		switch {
-		case f != nil || err != nil || doubt == "":
-			return f, err
-		case tries >= leastTries && time.Now().After(end):
-			return nil, h.lost(doubt)
+		f, doubt, err = h.farEndNow()
+		if f != nil || err != nil || doubt == "" || tries >= leastTries && time.Now().After(end) {
+			return f, doubt, err
 		}
+		h.closeOthers() // others search, too
 		time.Sleep(endTime / 20)
 	}
 }
@@ -100,21 +98,19 @@ func (h *homecoming) farEndNow() (f *found, doubt string, err error) {
 		return nil, "", err
 	}
 	if there != nil && (w.FarMAC == "" || there.mac == w.FarMAC) {
-		f, err = h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
-		return f, "", err
+		return h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
 	}
 	far, away, err := h.farNow()
 	switch {
 	case err != nil:
+		return nil, "", err
 	case far != nil:
-		f, err = h.follow(*far, false, func(*site, linkState) bool { return true })
+		return h.follow(*far, false, func(*site, linkState) bool { return true })
 	case len(away) == 0 && there != nil && there.elsewhere:
 		// somebody has changed its MAC address, or it is another pair's
-		f, err = h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
-	default:
-		return h.unfollowed(away)
+		return h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
 	}
-	return f, "", err
+	return h.unfollowed(away)
 }
 
 // farThere is what is where the far end was when the NIC was given away; nil if nothing
@@ -176,7 +172,7 @@ func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
 // follow finds the device at the other end of one that the host sees; elsewhere says that
 // this one is in the namespace where the far end was. Accept says whether that device is
 // the NIC.
-func (h *homecoming) follow(far linkState, elsewhere bool, accept func(at *site, l linkState) bool) (*found, error) {
+func (h *homecoming) follow(far linkState, elsewhere bool, accept func(at *site, l linkState) bool) (f *found, doubt string, err error) {
 	here := func(n *Netns) bool {
 		id, err := h.host.readNumber(n)
 		switch {

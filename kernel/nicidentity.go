@@ -40,37 +40,45 @@ type found struct {
 // heddle.Quarantined if that is not proven.
 func (h *homecoming) seek() (*found, error) {
 	w := h.n.Was
+	var f *found
+	var doubt string
+	var err error
 	switch pair := (linkState{kind: w.Kind}).paired(); {
 	case w.Device != "":
-		return h.search(h.hardware, func(bool) bool { return h.unplugged() }, "it is in no namespace that is found, and its hardware is there")
+		f, doubt, err = h.search(h.hardware, func(bool) bool { return h.unplugged() }, "it is in no namespace that is found, and its hardware is there")
 	case pair && w.Peer != 0:
-		return h.byFarEnd()
+		f, doubt, err = h.byFarEnd()
 	case w.Peer != 0:
-		return h.search(h.sameLower, afterAll, "")
+		f, doubt, err = h.search(h.sameLower, afterAll, "")
+	default:
+		f, err = h.byMark()
 	}
-	return h.byMark()
+	if doubt != "" {
+		err = h.lost(doubt)
+	}
+	return f, err
 }
 
 // search looks on the host, in the container, and then everywhere else; the last time
-// also where a socket alone leads. If the NIC is not found and not gone, why says how
-// that is known.
-func (h *homecoming) search(is func(at *site, l linkState) bool, gone func(deep bool) bool, why string) (*found, error) {
+// also where a socket alone leads. If the NIC is not found and not gone, the doubt is why,
+// which says how that is known.
+func (h *homecoming) search(is func(at *site, l linkState) bool, gone func(deep bool) bool, why string) (f *found, doubt string, err error) {
 	if f, err := look([]*site{h.host, h.pod}, is); f != nil || err != nil {
-		return f, err
+		return f, "", err
 	}
 	for _, deep := range []bool{false, true} {
 		others, err := h.others(deep)
 		if err != nil {
-			return nil, h.lost(err.Error())
+			return nil, "", h.lost(err.Error())
 		}
 		if f, err := look(others, is); f != nil || err != nil {
-			return f, err
+			return f, "", err
 		}
 		if gone(deep) {
-			return nil, nil
+			return nil, "", nil
 		}
 	}
-	return nil, h.lost(why)
+	return nil, why, nil
 }
 
 // afterAll takes for gone what is not found by a deep search either.
@@ -190,7 +198,8 @@ func (h *homecoming) lost(why string) error {
 // that nothing is left: it makes no passthru device where there is another macvlan
 // device, and none at all where there is an ipvlan device, in whichever namespace they
 // are (macvlan_common_newlink in drivers/net/macvlan.c). Nor does it where the host itself
-// has put the NIC to use already: then it proves nothing, and is not asked.
+// has made such a device on the NIC already, or put it in a bridge or a bond: then that
+// proves nothing, and is not asked.
 func (h *homecoming) bare() error {
 	used, err := h.strip()
 	if err != nil || used {
@@ -214,8 +223,9 @@ func (h *homecoming) bare() error {
 }
 
 // strip deletes what stands on the NIC, which is at home, in all namespaces but the
-// host's. It reports whether the host uses it: an interface of the user's stands on it, or
-// it belongs to a bridge or a bond.
+// host's: the first time all, and later, when the NIC may be in use again, only what is
+// the container's or may be. It reports whether the host uses it: a macvlan or ipvlan device of the user's
+// stands on it, or it belongs to a bridge or a bond.
 func (h *homecoming) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()
@@ -229,13 +239,17 @@ func (h *homecoming) strip() (used bool, err error) {
 	}
 	defer all.close()
 	all.add(own)
+	_, again := h.k.stripped.Load(h.loan())
 	var errs []error
 	for _, u := range all.census(home) {
 		switch {
 		case u.peer != h.index:
 			continue
 		case u.ns.Same(home) && !u.ours():
-			used = true
+			used = used || u.onLAN()
+			continue
+		case again && (h.pod == nil || !all.mayHavePut(h.pod.ns, u.ns, home)):
+			errs = append(errs, h.lost(fmt.Sprintf("%s device %q in %s has come to stand on it", u.kind, u.name, u.ns.path)))
 			continue
 		}
 		s, err := podSite(u.ns)
@@ -245,6 +259,12 @@ func (h *homecoming) strip() (used bool, err error) {
 		errs = append(errs, ignoreAbsent(s.delete(u.index)))
 		s.close()
 	}
+	if err := errors.Join(errs...); err == nil {
+		h.k.stripped.Store(h.loan(), true)
+	}
 	l, err := h.host.linkAt(h.index)
 	return used || l != nil && l.master != 0, errors.Join(append(errs, err)...)
 }
+
+// loan tells the times apart that a NIC was given away.
+func (h *homecoming) loan() string { return h.n.Alias + " " + h.n.Was.Taken.String() }

@@ -132,7 +132,7 @@ func (h *homecoming) putSettings(have heddle.NICState) error {
 func (h *homecoming) dropXDP(have heddle.NICState) error {
 	var errs []error
 	for i, m := range xdpModes {
-		if have.XDPs[i] == 0 || have.XDPs[i] == h.n.Was.XDP || slices.Contains(h.n.Was.XDPs, have.XDPs[i]) {
+		if h.wasThere(have.XDPs[i]) {
 			continue
 		}
 		r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
@@ -142,7 +142,7 @@ func (h *homecoming) dropXDP(have heddle.NICState) error {
 		r.AddData(xdp)
 		err := h.host.rt.execute(r)
 		if errors.Is(err, unix.EBUSY) {
-			err = h.detachXDPLinks(i, have.XDPs[i])
+			err = h.detachXDPLinks(i)
 		}
 		errs = append(errs, err)
 	}
@@ -169,33 +169,42 @@ func (h *homecoming) flags() error {
 	return h.host.rt.execute(request(unix.RTM_NEWLINK, 0, head))
 }
 
-// detachXDPLinks takes off a program that a BPF link holds, which netlink does not. A link
-// tells its interface's number, and not in which namespace: so each of that program and
-// number is detached, until none is on the NIC in that mode (an index of xdpModes).
-func (h *homecoming) detachXDPLinks(mode int, program uint32) error {
-	it := new(link.Iterator)
-	defer it.Close()
-	for {
-		var now heddle.NICState
-		if err := h.host.nicFlags(h.index, &now); err != nil || now.XDPs[mode] != program {
+// wasThere reports whether a program was on the NIC when it was given away; 0 is none.
+func (h *homecoming) wasThere(program uint32) bool {
+	return program == 0 || program == h.n.Was.XDP || slices.Contains(h.n.Was.XDPs, program)
+}
+
+// mostXDPLinks is how many BPF links are detached: who has one can make it hold another
+// program while it is looked for.
+const mostXDPLinks = 64
+
+// detachXDPLinks takes off a program that a BPF link holds, which netlink does not, in one
+// mode (an index of xdpModes). A link tells its interface's number, and not in which
+// namespace: so each of that program and number is detached, until none of the container's
+// is on the NIC.
+func (h *homecoming) detachXDPLinks(mode int) error {
+	var now heddle.NICState
+	for range mostXDPLinks {
+		if err := h.host.nicFlags(h.index, &now); err != nil || h.wasThere(now.XDPs[mode]) {
 			return err
 		}
-		if !nextXDPLink(it, program, h.index) {
-			return errors.Join(it.Err(), fmt.Errorf("its XDP program (id %d) is there still", program))
-		}
-		if err := it.Link.Detach(); err != nil {
+		if err := detachXDPLink(now.XDPs[mode], h.index); err != nil {
 			return err
 		}
 	}
+	return fmt.Errorf("its XDP program (id %d) is there still", now.XDPs[mode])
 }
 
-// nextXDPLink goes on to a BPF link by which a program is on an interface of that number.
-func nextXDPLink(it *link.Iterator, program uint32, index int) bool {
+// detachXDPLink detaches a BPF link by which a program is on an interface of that number.
+// A link that is detached has no number any more.
+func detachXDPLink(program uint32, index int) error {
+	it := new(link.Iterator)
+	defer it.Close()
 	for it.Next() {
 		info, err := it.Link.Info()
 		if err == nil && info.Type == link.XDPType && uint32(info.Program) == program && info.XDP().Ifindex == uint32(index) {
-			return true
+			return it.Link.Detach()
 		}
 	}
-	return false
+	return it.Err()
 }

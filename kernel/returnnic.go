@@ -21,6 +21,8 @@ type homecoming struct {
 	// all are the namespaces that were searched for it, sites those of them that are open.
 	all   namespaces
 	sites []*site
+	// stayed says that the NIC never left: nothing stands on it that was not there before.
+	stayed bool
 	// failed collects what could not be put back; it does not keep the rest.
 	failed  error
 	tripped bool
@@ -52,7 +54,11 @@ func (h *homecoming) run() (err error, tripped bool) {
 	if h.name != h.n.Name {
 		alias = heddle.NICMark + " was=" + h.n.Name
 	}
-	return errors.Join(h.failed, refused("unmark", h.n.Key(), h.host.rt.execute(aliasRequest(h.index, alias)))), false
+	err = errors.Join(h.failed, refused("unmark", h.n.Key(), h.host.rt.execute(aliasRequest(h.index, alias))))
+	if err == nil {
+		h.k.stripped.Delete(h.loan())
+	}
+	return err, false
 }
 
 func (h *homecoming) ask(what string) error {
@@ -91,6 +97,9 @@ func (h *homecoming) locate() (bool, error) {
 		return false, err
 	}
 	h.closeOthers() // bare searches, too
+	if h.stayed {
+		return true, nil
+	}
 	return true, h.bare()
 }
 

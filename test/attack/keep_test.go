@@ -36,6 +36,7 @@ func keepAttacks() []ownAttack {
 		{class: "keep", name: "macvlan device with MAC and IP addresses of its own, in a namespace within the container", modes: isMacvlan, mount: ledAway},
 		{class: "keep", name: "hidden device with the MAC address of an accomplice's that is down", modes: isMacvlan, mount: behindAccomplice},
 		{class: "keep", name: "hidden device with the MAC address of one that another container had made before", modes: isMacvlan, mount: heardBefore},
+		{class: "keep", name: "hidden device with the MAC address of one that another container had put into a namespace of its making", modes: isMacvlan, mount: heardNested},
 		{class: "keep", name: "device of the container's own making, on a parent that was renamed", modes: "macvlan ipvlan", mount: underRenamed},
 		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
 		{class: "keep", name: "device with the number of another endpoint's, on another parent", modes: isMacvlan, mount: numberOfAnother},

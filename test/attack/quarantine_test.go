@@ -66,12 +66,30 @@ func behindAccomplice(t *testing.T, mode string, open bool) bool {
 // heardBefore is tuckedAway with a MAC address that another container had made a device
 // with before the endpoint came.
 func heardBefore(t *testing.T, mode string, open bool) bool {
+	return heard(t, mode, open, "true", "ip link del own0")
+}
+
+// heardNested is that with the accomplice's device in a namespace of its own making.
+func heardNested(t *testing.T, mode string, open bool) bool {
+	return heard(t, mode, open, "ip link set own0 down; ip link set own0 netns %d; nsenter -t %[1]d -n ip link set own0 up", "nsenter -t %d -n ip link del own0")
+}
+
+// heard has the accomplice hide its device and delete it, in a process's namespace.
+func heard(t *testing.T, mode string, open bool, hide, del string) bool {
+	t.Helper()
 	c := newCaptive(t, mode)
 	c.Leave(t)
 	accomplice := c.w.Pod(t, "accomplice", "net")
-	accomplice.Sh(t, "ip link add link eth0 name own0 address %s type macvlan mode bridge; ip link set own0 up", strangerMAC)
+	inner := start(t, accomplice.Place, unix.CLONE_NEWNET)
+	script := func(s string) string {
+		if strings.Contains(s, "%") {
+			return fmt.Sprintf(s, inner)
+		}
+		return s
+	}
+	accomplice.Sh(t, "ip link add link eth0 name own0 address %s type macvlan mode bridge; ip link set own0 up\n"+script(hide), strangerMAC)
 	c.Join(t, "net")
-	accomplice.Sh(t, "ip link del own0")
+	accomplice.Sh(t, "%s", script(del))
 	return c.tuckAway(t, mode, open, strangerMAC)
 }
 
