@@ -54,7 +54,7 @@ func TestFullStore(t *testing.T) {
 	if err := a.RemoveHost(wait(t), s, "b", true); !errors.Is(err, full) {
 		t.Fatalf("a full store took more: %v", err)
 	}
-	check(t, a.Unburden(wait(t), s, "b"))
+	check(t, a.MakeRoom(wait(t), s, "b"))
 	left, err := s.Read(wait(t), cluster.Prefix)
 	check(t, err)
 	for _, e := range left.Entries {

@@ -37,7 +37,7 @@ func (e *Etcd) classify(err error) (heddle.Code, string) {
 	case refusedByTLS(err):
 		return heddle.StoreRefused, "look at the certificates and the clocks here and on " + servers + "; " + e.certificate()
 	case isError(err, rpctypes.ErrGRPCNoSpace):
-		return heddle.StoreFull, "remove what fills it: 'heddle host remove NAME' does so with a host that has filled an embedded one, which has room again some seconds later; in an etcd of your own, free room ('etcdctl compact', 'etcdctl defrag') and disarm the alarm ('etcdctl alarm disarm')"
+		return heddle.StoreFull, "remove what fills it: 'heddle host remove NAME --force' does so with a host that has filled an embedded one, which has room again some seconds later; in an etcd of your own, free room ('etcdctl compact', 'etcdctl defrag') and disarm the alarm ('etcdctl alarm disarm')"
 	case code == codes.PermissionDenied || code == codes.Unauthenticated || isError(err, rpctypes.ErrGRPCUserEmpty) || isError(err, rpctypes.ErrGRPCUserNotFound):
 		return heddle.StoreRefused, "the store does not let this host do that; was it removed, or is it a matter for the operator's credential? " + e.certificate()
 	case code == codes.InvalidArgument && !isError(err, rpctypes.ErrGRPCAuthOldRevision):

@@ -90,7 +90,7 @@ func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalReq
 	if err := o.Silence(ctx, q.Name); err != nil {
 		return err
 	}
-	if err := h.cluster.Unburden(ctx, o.Store(), q.Name); err != nil {
+	if err := h.cluster.MakeRoom(ctx, o.Store(), q.Name); err != nil {
 		return err
 	}
 	for errors.Is(err, heddle.StoreFull.Sentinel()) && ctx.Err() == nil {

@@ -14,48 +14,34 @@ const (
 	deletedAtOnce = 50
 	// longestBlock is more than the record of a block has, in bytes.
 	longestBlock = 256
-	// unburdenTries is how often what others have changed meanwhile is looked at again.
-	unburdenTries = 10
+	// roomTries is how often what others have changed meanwhile is looked at again.
+	roomTries = 10
 )
 
-// Unburden deletes what a host may have filled the store with: all below its name but
+// MakeRoom deletes what a host may have filled the store with: all below its name but
 // its own record; among the blocks, which all hosts may write, its own, those of nobody,
 // and what is no record of a block; and records that are no networks. It only deletes,
 // which a full store takes. The host must have lost its rights before, and RemoveHost has
 // to follow.
-func (c *Cluster) Unburden(ctx context.Context, operator store.Store, name string) error {
-	for range unburdenTries {
+func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name string) error {
+	for range roomTries {
 		s, err := operator.Read(ctx, Prefix)
 		if err != nil {
 			return err
 		}
 		var own, junk []store.Entry
-		burden := c.burden(s, name)
+		useless := c.useless(s, name)
 		for _, e := range s.Entries {
 			if strings.HasPrefix(e.Key, hostKeys(name)) {
 				own = append(own, e)
-			} else if burden(e) {
+			} else if useless(e) {
 				junk = append(junk, e)
 			}
 		}
 		exact, prefixes := besides(own, selfKey(name))
-		if len(exact)+len(prefixes)+len(junk) == 0 {
+		changes := deletions(exact, prefixes, junk)
+		if len(changes) == 0 {
 			return nil
-		}
-		changes := []store.Change{}
-		for some := range slices.Chunk(exact, deletedAtOnce) {
-			changes = append(changes, store.Change{Delete: some})
-		}
-		for some := range slices.Chunk(prefixes, deletedAtOnce) {
-			changes = append(changes, store.Change{DeletePrefix: some})
-		}
-		for some := range slices.Chunk(junk, deletedAtOnce) {
-			var change store.Change
-			for _, e := range some {
-				change.Require = append(change.Require, store.Condition{Key: e.Key, Revision: e.Revision})
-				change.Delete = append(change.Delete, e.Key)
-			}
-			changes = append(changes, change)
 		}
 		for _, change := range changes {
 			if _, _, err := operator.Commit(ctx, change); err != nil {
@@ -64,6 +50,25 @@ func (c *Cluster) Unburden(ctx context.Context, operator store.Store, name strin
 		}
 	}
 	return nil
+}
+
+// deletions delete keys and prefixes whatever is there, and junk only if it is what it was.
+func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change) {
+	for some := range slices.Chunk(keys, deletedAtOnce) {
+		all = append(all, store.Change{Delete: some})
+	}
+	for some := range slices.Chunk(prefixes, deletedAtOnce) {
+		all = append(all, store.Change{DeletePrefix: some})
+	}
+	for some := range slices.Chunk(junk, deletedAtOnce) {
+		var change store.Change
+		for _, e := range some {
+			change.Require = append(change.Require, store.Condition{Key: e.Key, Revision: e.Revision})
+			change.Delete = append(change.Delete, e.Key)
+		}
+		all = append(all, change)
+	}
+	return all
 }
 
 // besides covers all the keys but one: by the keys themselves where they begin that one,
@@ -87,10 +92,11 @@ func besides(all []store.Entry, but string) (exact, prefixes []string) {
 	return exact, prefixes
 }
 
-// burden says of the records that are not below a host's name whether they are of no use
-// without the host. A network that this host knows, or that the store has, keeps the
-// blocks of all other hosts, and its own record whatever that is.
-func (c *Cluster) burden(s store.Snapshot, name string) func(store.Entry) bool {
+// useless says of the records that are not below a host's name whether they are of no use
+// without the host. A network that this host knows, or that the store has, keeps its own
+// record whatever that is, and the blocks of all other hosts but padded ones, which their
+// hosts write again.
+func (c *Cluster) useless(s store.Snapshot, name string) func(store.Entry) bool {
 	seen := c.View()
 	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
 	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
