@@ -30,23 +30,17 @@ func (a *Agent) noteBeside(r *record) (err error) {
 	if r.Beside, r.Under, err = a.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
-	hosts, others, containers := map[heddle.MAC]bool{}, map[heddle.MAC]bool{}, map[uint64]bool{}
-	for _, l := range r.Plan.Host.Links {
-		hosts[l.MAC] = true
-	}
-	for _, l := range a.host().Links {
-		hosts[l.MAC] = true
-	}
+	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
 	a.mu.RLock()
 	for _, other := range a.endpoints {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
 	}
 	a.mu.RUnlock()
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
-	if !slices.ContainsFunc(r.Beside, func(mac heddle.MAC) bool { return !hosts[mac] }) {
-		return nil // and nobody need be looked for, which takes its time
+	if len(r.Beside) == 0 {
+		return nil
 	}
-	theirs, err := a.kernel.MACsOfContainers(r.parent(), func(cookie uint64) bool { return containers[cookie] })
+	theirs, err := a.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
 	if err != nil {
 		return err
 	}

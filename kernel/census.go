@@ -101,6 +101,28 @@ func (all namespaces) leads(pod, other, home *Netns) bool {
 	return slices.ContainsFunc(reached, other.Same)
 }
 
+// leadingTo are the namespaces from which an interface may have come to that one, as leads
+// tells it for a single one of them; it is one of them itself.
+func (all namespaces) leadingTo(ns, home *Netns) []*Netns {
+	reached := []*Netns{ns}
+	for i := 0; i < len(reached); i++ {
+		for _, from := range all {
+			if from.Same(home) || slices.ContainsFunc(reached, from.Same) {
+				continue
+			}
+			s, err := podSite(from)
+			if err != nil {
+				continue
+			}
+			if number, err := s.readNumber(reached[i]); err == nil && number >= 0 {
+				reached = append(reached, from)
+			}
+			s.close()
+		}
+	}
+	return reached
+}
+
 // ownsUsersOf reports whether the other namespace belongs to the user namespace of this
 // one, or to one below (ioctl_ns(2)). All is below the host's own, so that says nothing.
 func (n *Netns) ownsUsersOf(other *Netns) bool {

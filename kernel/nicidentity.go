@@ -224,8 +224,8 @@ func (h *homecoming) bare() error {
 
 // strip deletes what stands on the NIC, which is at home, in all namespaces but the
 // host's: the first time all, and later, when the NIC may be in use again, only what is
-// the container's or may be. It reports whether the host uses it: a macvlan or ipvlan device of the user's
-// stands on it, or it belongs to a bridge or a bond.
+// the container's or may be. It reports whether the host uses it: a macvlan or ipvlan
+// device of the user's stands on it, or it belongs to a bridge or a bond.
 func (h *homecoming) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Tenant is a device on a parent of the host, in some namespace.
+type Tenant struct {
+	// Cookie is its namespace's, Index its number there.
+	Cookie uint64
+	Index  int
+	Name   string
+	Kind   string
+}
+
+// Tenants lists the macvlan and ipvlan devices on a parent that are not in the host's
+// own namespace.
+func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
+	l, err := k.listing().link(parent)
+	if err != nil || l == nil {
+		return nil, refused("read interface", parent, err)
+	}
+	all, err := everywhere()
+	if err != nil {
+		return nil, err
+	}
+	defer all.close()
+	var found []Tenant
+	for _, u := range above(all.census(k.home), k.home, l.index) {
+		if u.ns.Same(k.home) || !u.onLAN() {
+			continue
+		}
+		if cookie, err := u.ns.Cookie(); err == nil {
+			found = append(found, Tenant{cookie, u.index, u.name, u.kind})
+		}
+	}
+	return found, nil
+}
+
+// MACsOfContainers lists those of the MAC addresses that devices on a parent have which are
+// containers', or may be: in their namespaces, in those that their users made, and in those
+// that they lead to. Inside says by its cookie whether a namespace is a container's. There
+// is no search where devices of the host on that parent have all the addresses.
+func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func(cookie uint64) bool) (found []heddle.MAC, err error) {
+	live, err := k.listing().links()
+	if err != nil {
+		return nil, refused("list", "interfaces", err)
+	}
+	at := slices.IndexFunc(live, func(l linkState) bool { return l.name == parent })
+	if at < 0 {
+		return nil, nil
+	}
+	among = slices.DeleteFunc(slices.Clone(among), func(mac heddle.MAC) bool {
+		return slices.ContainsFunc(live, func(l linkState) bool {
+			return l.peer == live[at].index && !l.elsewhere && l.mac == mac
+		})
+	})
+	if len(among) == 0 {
+		return nil, nil
+	}
+	all, err := everywhere()
+	if err != nil {
+		return nil, err
+	}
+	defer all.close()
+	var pods []*Netns
+	for _, n := range all {
+		if cookie, err := n.Cookie(); err == nil && inside(cookie) {
+			pods = append(pods, n)
+		}
+	}
+	for _, u := range above(all.census(k.home), k.home, live[at].index) {
+		if u.ns.Same(k.home) || !u.onLAN() || !u.hasMAC() || !slices.Contains(among, u.mac) {
+			continue
+		}
+		ways := all.leadingTo(u.ns, k.home)
+		theirs := func(pod *Netns) bool { return slices.ContainsFunc(ways, pod.Same) || pod.ownsUsersOf(u.ns) }
+		if slices.ContainsFunc(pods, theirs) {
+			found = append(found, u.mac)
+		}
+	}
+	return found, nil
+}
+
+// DeviceOn finds the device in a container's namespace that stands on a parent of the
+// host and bears the alias, and returns its number: known if that one does, 0 if none.
+func (k *Kernel) DeviceOn(parent, alias string, known int, pod *Netns) (index int, err error) {
+	l, err := k.listing().link(parent)
+	if err != nil || l == nil {
+		return 0, refused("read interface", parent, err)
+	}
+	for _, u := range above(namespaces{pod.path: pod}.census(k.home), k.home, l.index) {
+		if u.alias == alias && u.onLAN() && (index == 0 || u.index == known) {
+			index = u.index
+		}
+	}
+	return index, nil
+}
+
+// Heard lists the unicast MAC addresses, besides its own, that an interface of the host
+// listens to, and returns the interface's number: none and 0 if it is not there.
+func (k *Kernel) Heard(name string) (all []heddle.MAC, number int, err error) {
+	s := k.listing()
+	l, err := s.link(name)
+	if err != nil || l == nil {
+		return nil, 0, refused("read interface", name, err)
+	}
+	all, err = s.heard(*l)
+	return all, l.index, refused("list", "MAC addresses of "+name, err)
+}
