@@ -94,8 +94,8 @@ func heard(t *testing.T, mode string, open bool, hide, del string) bool {
 }
 
 // tuckAway gives the container's device a MAC address and moves it to a namespace that
-// nobody finds. It reports whether the detach says that all is well. What is left of the
-// container reaches the LAN, as the control shows.
+// nobody finds. It reports whether the detach says that all is well, and what is left of
+// the container reaches the LAN.
 func (c *captive) tuckAway(t *testing.T, mode string, open bool, mac heddle.MAC) bool {
 	t.Helper()
 	place := world.Namespace(t, "secret")
@@ -115,11 +115,12 @@ func (c *captive) tuckAway(t *testing.T, mode string, open bool, mac heddle.MAC)
 	}
 	_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
 	t.Logf("detach: %v", err)
-	find()
+	c.nest = through(find())
 	if err != nil && !errors.Is(err, heddle.Quarantined.Sentinel()) {
 		t.Errorf("the detach fails, and not because the device is in quarantine")
 	}
-	return err == nil
+	// an agent of other tests, which searches just now, may have had the namespace open
+	return err == nil && within(world.Patience, c.reached)
 }
 
 // ledAway has the container make a device that has nothing of the endpoint's, in a
