@@ -14,9 +14,9 @@ func newBenchCompare(s *session) *cobra.Command {
 		Short: "compare two reports, cell by cell",
 		Long: `compare divides the medians of report B by those of report A, with the 95 % interval
 of that ratio and a mark where the difference is clear. A and B are folders of two
-runs, or their report.json files. Runs that were made in different ways (placement,
-congestion control, load, bridge-nf) are refused, unless --anyway is given; what else
-differs between the two machines is said first.
+runs, or their report.json files. Runs that were made in different ways (virtual
+machines or their kernel, placement, congestion control, load, bridge-nf) are refused,
+unless --anyway is given; what else differs between the two machines is said first.
 
 With --fail-if the command fails (exit code 1) on a change: 'regression>5%' looks at
 how much worse B is, 'sure-regression>5%' at how much worse it is at least, by the

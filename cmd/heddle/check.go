@@ -13,7 +13,7 @@ func newCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: takes("[ID]"), ValidArgsFunction: s.completes(s.endpointIDs),
 		Short:   "Compare endpoints with the kernel",
-		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It changes nothing. The exit code is 1 when something differs.",
+		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It repairs nothing; an endpoint that Docker has just moved into its container is\ncompleted first. The exit code is 1 when something differs.",
 		Example: "  heddle check\n  heddle check web",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var id heddle.EndpointID
@@ -37,7 +37,7 @@ func newAudit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "audit", GroupID: groupHealth, Args: takes(),
 		Short:   "Compare ledger, kernel and containers",
-		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It changes nothing. The exit code is 1 when there is anything.",
+		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It repairs nothing; an\nendpoint that Docker has just moved into its container is completed first. The exit\ncode is 1 when there is anything.",
 		Example: "  heddle audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer s.working("auditing")()

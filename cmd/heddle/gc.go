@@ -10,7 +10,7 @@ func newGC(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use: "gc", GroupID: groupHealth, Args: takes(),
 		Short:   "Remove what belongs to nobody",
-		Long:    "gc removes endpoints whose container is gone, and objects with heddle's mark that\nno network and no endpoint wants. It touches nothing without the mark.",
+		Long:    "gc removes endpoints whose container is gone, or whose attach or detach was cut off;\nbrings back NICs that belong to no endpoint; and removes objects with heddle's mark\nthat no network and no endpoint wants.",
 		Example: "  heddle gc",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer s.working("collecting")()

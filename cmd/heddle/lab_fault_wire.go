@@ -43,8 +43,9 @@ func (f *faults) wire() *cobra.Command {
 	c := f.command(&cobra.Command{
 		Use: "wire WIRE", Short: "Lose, delay, double, reorder or corrupt the frames of a wire",
 		Long: `wire puts a relay into the wire, which impairs the frames that pass it; the same
-seed makes the same decisions. What is not said is sound: without any flag, the
-relay is taken out again.
+seed makes the same decisions. What is not said is sound in the directions that are
+set; the other direction stays as it was. Without any flag, the relay is taken out
+again.
 
 --spoil-checksums plays a NIC that promises to compute checksums and does not.`,
 		Example: "  heddle lab fault wire host1 --loss 5% --delay 20ms --jitter 5ms --seed 7\n  heddle lab fault wire host2 --direction out --duplicate 1% --reorder 2% --corrupt 0.1%\n  heddle lab fault wire host2",

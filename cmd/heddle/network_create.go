@@ -29,7 +29,8 @@ func newNetworkCreate(s *session) *cobra.Command {
 		Long: `create records a network and makes what its endpoints will share. Created again
 with the same settings, it is left as it is. One that the hosts of a cluster share
 (mode overlay) is created, changed and deleted on a host that keeps the store, or
-that an operator let ('heddle host grant NAME networks').
+that an operator let ('heddle host grant NAME networks'); with an etcd of your own,
+wherever its rights allow it.
 
 Modes:
   host     the host's own stack; no subnet, nothing is made
@@ -102,8 +103,8 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f.StringArrayVar(&x.gateways, "gateway", nil, "the gateway's `IP`; by default the subnet's first address (macvlan, ipvlan, direct: the LAN's router)")
 	f.StringArrayVar(&x.ranges, "ip-range", nil, "`CIDR` in a subnet, to give addresses out from")
 	f.StringArrayVar(&x.reserved, "reserve", nil, "`IP` to give out only on request")
-	f.StringVar(&x.parent, "parent", "", "`interface` of the host to stand on; by default that of the default route (direct: the NIC to give, no default)")
-	f.IntVar(&x.mtu, "mtu", 0, "largest packet in `bytes`; by default the parent's (not for direct: a NIC keeps its own)")
+	f.StringVar(&x.parent, "parent", "", "`interface` of the host to stand on; by default that of the default route (direct: the NIC to give, no default; not for host and overlay)")
+	f.IntVar(&x.mtu, "mtu", 0, "largest packet in `bytes`; by default the parent's (overlay: the underlay's less the tunnel's headers; not for host, and not for direct: a NIC keeps its own)")
 	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports (bridge, routed, overlay)")
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")

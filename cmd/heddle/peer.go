@@ -22,8 +22,9 @@ func newPeerList(s *session) *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Args: takes(),
 		Short: "List the other hosts of the cluster",
 		Long: `list shows the other hosts of the cluster: the address at which their tunnels
-end, whether it answers (up, silent), how many address blocks they have, and
-whether their agents are connected to the store (alive, away).`,
+end, whether it answers (up, silent; unknown as long as it was not asked), how many
+address blocks they have, and whether their agents are connected to the store (alive,
+away; unknown while the store does not answer).`,
 		Example: "  heddle peer list\n  heddle peer list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Peers(cmd.Context())

@@ -149,7 +149,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.StoreCA, "store-ca", "", "file with the certificate authority of an external etcd")
 	f.StringVar(&flags.StoreCert, "store-cert", "", "file with this host's certificate for an external etcd")
 	f.StringVar(&flags.StoreKey, "store-key", "", "file with the key of --store-cert")
-	f.StringVar(&flags.Join, "join", "", "underlay address of a host of the cluster to join")
+	f.StringVar(&flags.Join, "join", "", "underlay address of a host that keeps the store of the cluster to join")
 	f.StringVar(&flags.TokenFile, "token-file", "", "`file` with a token of the cluster to join ('heddle host token'), which only its owner can read; - for standard input")
 	f.IntVar(&flags.TokenFD, "token-fd", -1, "open file descriptor to read that token from")
 	f.StringVar(&flags.Token, "token", "", "refused: others could read it")
