@@ -1,10 +1,12 @@
 package attack_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -25,15 +27,20 @@ func TestQuarantineKilled(t *testing.T) {
 	a := cell.Start(t, dir)
 	plan := (&world.World{}).Plan("lan", isMacvlan, func(n *heddle.Network) { n.Parent = "up0" })
 	finds := map[string]func() *os.File{}
+	// there say that the hidden namespace has not ended
+	there := map[string]string{"whole": "ip link show dev farnic1"}
 	for container, n := range map[string]heddle.Network{"whole": {Name: "wire", Mode: isDirect, Parent: "nic1"}, "part": plan} {
 		_, _, err := a.CreateNetwork(ctx, n, false)
 		must(t, err)
 		id := heddle.EndpointID{Container: container, IfName: "eth0"}
-		_, err = a.Attach(ctx, heddle.AttachRequest{Network: n.Name, ID: id, Netns: cell.Netns(t, container), Force: true})
+		reply, err := a.Attach(ctx, heddle.AttachRequest{Network: n.Name, ID: id, Netns: cell.Netns(t, container), Force: true})
 		must(t, err)
 		place := world.Namespace(t, "secret-"+container)
 		cell.Sh(t, "ip -n %s link set eth0 netns %s name own0 && ip -n %s link set own0 up", container, place.Name, place.Name)
 		finds[container] = hide(t, place)
+		if container == "part" {
+			there[container] = fmt.Sprintf("bridge fdb show dev up0 | grep %s", reply.Endpoint.MAC)
+		}
 		if _, err := a.Detach(ctx, id); err == nil || !strings.Contains(err.Error(), string(heddle.Quarantined)) {
 			t.Errorf("detach of %s: %v", container, err)
 		}
@@ -63,6 +70,7 @@ func TestQuarantineKilled(t *testing.T) {
 	for container, find := range finds {
 		must(t, find().Close())
 		delete(finds, container)
+		ended(t, container, there[container])
 		world.Within(t, world.RepairTime, "the end of the quarantine of "+container, func() error { return held(len(finds)) })
 	}
 	all, err := a.Endpoints(ctx)
@@ -74,4 +82,17 @@ func TestQuarantineKilled(t *testing.T) {
 		must(t, a.DeleteNetwork(ctx, name))
 	}
 	a.AuditEmpty(t)
+}
+
+// ended waits until the kernel has ended the namespace in which a container's device was
+// hidden, so that the command fails. It ends all namespaces of the machine one after
+// another (cleanup_net in net/core/net_namespace.c), also the hundreds of another test.
+func ended(t *testing.T, container, there string) {
+	t.Helper()
+	world.Within(t, 10*time.Minute, "the end of the namespace of "+container, func() error {
+		if out, err := cell.TrySh("%s", there); err == nil {
+			return errors.New(out)
+		}
+		return nil
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,14 +22,25 @@ import (
 
 const marker = "HEDDLE_TEST_CELL"
 
+// An Option is what a cell has besides.
+type Option uint
+
+// OwnProcesses gives the cell a PID namespace. Agents look for network namespaces in all
+// processes that they can see, and keep what they have found open meanwhile. With many
+// endpoints that takes long, and other tests' namespaces would not end in that time.
+const OwnProcesses Option = 1
+
 // Main is called from TestMain. As root it runs the tests again in a cell of
 // their own; otherwise, or in a guest, it runs them here.
-func Main(m *testing.M) int {
+func Main(m *testing.M, options ...Option) int {
+	if os.Getenv(initMarker) != "" {
+		return serveAsInit()
+	}
 	if vm.InGuest() || os.Getpid() == 1 {
 		return vm.Main(m)
 	}
 	if os.Getenv(marker) == "" && os.Geteuid() == 0 {
-		return reexec()
+		return reexec(slices.Contains(options, OwnProcesses))
 	}
 	if os.Getenv(marker) != "" {
 		if err := furnish(); err != nil {
@@ -48,7 +60,7 @@ func Need(t testing.TB) {
 	}
 }
 
-func reexec() int {
+func reexec(ownProcesses bool) int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	bin, err := os.MkdirTemp("", "heddle-bin-") // of Build; goes with the tests
@@ -59,6 +71,10 @@ func reexec() int {
 	defer os.RemoveAll(bin)
 	cmd.Env = append(os.Environ(), marker+"="+bin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL}
+	if ownProcesses {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWPID
+		cmd.Env = append(cmd.Env, initMarker+"=1")
+	}
 	signal.Ignore(syscall.SIGINT) // the child decides
 	err = cmd.Run()
 	var exit *exec.ExitError

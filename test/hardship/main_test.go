@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(cell.Main(m, cell.OwnProcesses)) }
 
 var ctx = context.Background()
 
