@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,17 +21,18 @@ import (
 
 const marker = "HEDDLE_TEST_CELL"
 
-// An Option is what a cell has besides.
-type Option uint
-
-// OwnProcesses gives the cell a PID namespace. Agents look for network namespaces in all
-// processes that they can see, and keep what they have found open meanwhile. With many
-// endpoints that takes long, and other tests' namespaces would not end in that time.
-const OwnProcesses Option = 1
-
 // Main is called from TestMain. As root it runs the tests again in a cell of
 // their own; otherwise, or in a guest, it runs them here.
-func Main(m *testing.M, options ...Option) int {
+func Main(m *testing.M) int { return begin(m, 0) }
+
+// MainWithOwnProcesses is Main in a cell that has a PID namespace, too. Agents look for
+// network namespaces in all processes that they can see, and keep what they have found
+// open meanwhile. With many endpoints that takes long, and other tests' namespaces would
+// not end in that time.
+func MainWithOwnProcesses(m *testing.M) int { return begin(m, unix.CLONE_NEWPID) }
+
+// begin runs the tests in a cell that has the further namespaces.
+func begin(m *testing.M, further uintptr) int {
 	if os.Getenv(initMarker) != "" {
 		return serveAsInit()
 	}
@@ -40,7 +40,7 @@ func Main(m *testing.M, options ...Option) int {
 		return vm.Main(m)
 	}
 	if os.Getenv(marker) == "" && os.Geteuid() == 0 {
-		return reexec(slices.Contains(options, OwnProcesses))
+		return reexec(further)
 	}
 	if os.Getenv(marker) != "" {
 		if err := furnish(); err != nil {
@@ -60,7 +60,7 @@ func Need(t testing.TB) {
 	}
 }
 
-func reexec(ownProcesses bool) int {
+func reexec(further uintptr) int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	bin, err := os.MkdirTemp("", "heddle-bin-") // of Build; goes with the tests
@@ -70,9 +70,8 @@ func reexec(ownProcesses bool) int {
 	}
 	defer os.RemoveAll(bin)
 	cmd.Env = append(os.Environ(), marker+"="+bin)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL}
-	if ownProcesses {
-		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWPID
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | further, Pdeathsig: syscall.SIGKILL}
+	if further&unix.CLONE_NEWPID != 0 {
 		cmd.Env = append(cmd.Env, initMarker+"=1")
 	}
 	signal.Ignore(syscall.SIGINT) // the child decides
@@ -91,13 +90,21 @@ func reexec(ownProcesses bool) int {
 // furnish makes mounts private, gives the cell a /run of its own, and brings the
 // loopback up.
 func furnish() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+	if err := keepMounts(); err != nil {
+		return err
 	}
 	if err := unix.Mount("run", "/run", "tmpfs", 0, "mode=755"); err != nil {
 		return fmt.Errorf("mount /run: %w", err)
 	}
 	return exec.Command("ip", "link", "set", "lo", "up").Run()
+}
+
+// keepMounts has what is mounted here be seen here alone.
+func keepMounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	return nil
 }
 
 // Sh runs a shell script and fails the test with its output if it fails.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initMarker has the test binary be the first process of a cell with its own processes.
+// initMarker has the test binary be the first process of a cell with processes of its own.
 const initMarker = "HEDDLE_TEST_INIT"
 
 // serveAsInit runs the tests as a child, and takes in whoever has lost his parent until
@@ -41,8 +41,8 @@ func serveAsInit() int {
 }
 
 func startTests() (pid int, err error) {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return 0, fmt.Errorf("make mounts private: %w", err)
+	if err := keepMounts(); err != nil {
+		return 0, err
 	}
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return 0, fmt.Errorf("mount /proc: %w", err)
