@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
@@ -84,12 +83,12 @@ func TestQuarantineKilled(t *testing.T) {
 	a.AuditEmpty(t)
 }
 
-// ended waits until the kernel has ended the namespace in which a container's device was
-// hidden, so that the command fails. It ends all namespaces of the machine one after
-// another (cleanup_net in net/core/net_namespace.c), also the hundreds of another test.
+// ended waits until the namespace in which a container's device was hidden has ended, so
+// that the command fails. Until then the quarantine is right: an agent of other tests,
+// which searches just now, may have it open.
 func ended(t *testing.T, container, there string) {
 	t.Helper()
-	world.Within(t, 10*time.Minute, "the end of the namespace of "+container, func() error {
+	world.Within(t, world.RepairTime, "the end of the namespace of "+container, func() error {
 		if out, err := cell.TrySh("%s", there); err == nil {
 			return errors.New(out)
 		}
