@@ -101,8 +101,8 @@ func (all namespaces) leads(pod, other, home *Netns) bool {
 	return slices.ContainsFunc(reached, other.Same)
 }
 
-// leadingTo are the namespaces from which an interface may have come to that one, as leads
-// tells it for a single one of them; it is one of them itself.
+// leadingTo are the namespaces that lead to that one, and itself. To ask leads of each of
+// them would cost as many searches.
 func (all namespaces) leadingTo(ns, home *Netns) []*Netns {
 	reached := []*Netns{ns}
 	for i := 0; i < len(reached); i++ {

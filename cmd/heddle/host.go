@@ -25,10 +25,10 @@ the store: its leader, a voter, a learner that has no vote (yet), or a client. A
 host is away while its agent is not connected to the store, absent if it has never
 appeared, refused if this host does not take on what it says of itself, and unknown
 while this host does not reach the store. Records of hosts that are not taken on are
-told below. Key is the fingerprint of its key,
-the first 16 of 64 digits; token names the token that it came by; may is what it may
-write that hosts share ('heddle host grant'). While the store does not answer, a warning
-says that hosts may be missing. -o json has all of it.`,
+told below. Key is the fingerprint of its key, the first 16 of 64 digits; token names
+the token that it came by; may is what it may write that hosts share ('heddle host
+grant'). While the store does not answer, a warning says that hosts may be missing.
+-o json has all of it.`,
 		Example: "  heddle host list\n  heddle host list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := s.client().Hosts(cmd.Context())
