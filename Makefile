@@ -32,7 +32,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,13 +62,20 @@ lint: ## gofmt, go vet, staticcheck, the import law
 	$(GO) test ./test/law
 
 test-pure: ## the tests that need no root: seconds
-	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./test/law ./test/report
+	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./test/law ./test/poll ./test/report
 
 test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(LAST))); \
 	   $(GO) test $(EACH) -p 2 $(LAST); } | $(GO) run ./test/report
+
+# Told before anything is installed or built.
+ifneq ($(filter flaky,$(MAKECMDGOALS)),)
+$(if $(strip $(PKG)),,$(error say of what: make flaky PKG=./test/modes))
+endif
+flaky: deps build vm-kernels cni-plugins ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
+	@for i in $$(seq $(or $(N),10)); do $(GO) test $(EACH) -run '$(RUN)' $(PKG); done | $(GO) run ./test/report
 
 race: ## the race detector over what runs in parallel (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -short ./ipam ./bench ./kernel ./door/...

@@ -41,7 +41,8 @@ func TestReport(t *testing.T) {
 		t.Fatalf("go test passes:\n%s", events)
 	}
 	text, s := report(t, events)
-	for _, want := range []string{"FAIL  a ", "wrong words", "a TestHangs/here (never ended)", "words before", "test timed out", "a.wait", "1 passed, 3 failed, 1 skipped", "a TestSkipped: no such machine"} {
+	for _, want := range []string{"FAIL  a ", "wrong words", "a TestHangs/here (never ended)", "words before", "test timed out", "a.wait", "1 passed, 3 failed, 1 skipped", "a TestSkipped: no such machine",
+		"FAIL  a TestWrong: a_test.go:12: wrong words\n", "again: CGO_ENABLED=0 go test -trimpath -vet=off -timeout 75m -count=1 -v ./a -run '^TestHangs$/^here$'"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)
 		}
@@ -69,6 +70,27 @@ func TestCutShort(t *testing.T) {
 	}
 	if text, s := report(t, nil); !s.bad() {
 		t.Errorf("no tests at all are good:\n%s", text)
+	}
+}
+
+// TestRepeats: what fails now and then is told with how often; a word of its failure is
+// kept, though it passed later.
+func TestRepeats(t *testing.T) {
+	var events strings.Builder
+	for i, verdict := range []string{"pass", "fail", "pass"} {
+		for _, e := range []string{"run", "output", verdict} {
+			output := ""
+			if e == "output" && i == 1 {
+				output = `,"Output":"--- FAIL: TestA\n"`
+			}
+			events.WriteString(`{"Action":"` + e + `","Package":"` + module + `/a","Test":"TestA","Elapsed":40` + output + "}\n")
+		}
+	}
+	text, _ := report(t, []byte(events.String()))
+	for _, want := range []string{"a TestA: failed 1 of 3 times", "--- FAIL: TestA", "40.0 s  a TestA"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
 	}
 }
 
