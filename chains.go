@@ -33,7 +33,7 @@ func gateRules(n Network, f *Fabric, group string) []string {
 	}
 	rules = append(rules, "ct state established,related return")
 	for _, p := range f.joined(n) {
-		rules = append(rules, "iifgroup "+f.tunnelGroup()+" "+version(p)+" saddr "+p.String()+" accept")
+		rules = append(rules, "iifgroup "+f.tunnelGroup()+" "+FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}
 	return append(rules, `iifname != "lo" iifgroup != `+group+" "+drop("isolated"))
 }
@@ -70,12 +70,12 @@ func masqRules(n Network, f *Fabric, group string, hide bool) []string {
 	var rules []string
 	beyond := "oifgroup != " + group // what leaves the network
 	for _, p := range n.Subnets {
-		rules = append(rules, version(p)+" saddr "+p.String()+" oifgroup "+group+" ct status dnat "+masquerade)
+		rules = append(rules, FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" oifgroup "+group+" ct status dnat "+masquerade)
 	}
 	if f != nil {
 		for _, p := range n.Subnets {
-			if source, ok := f.Source(n.ID, p.Addr().Is4()); ok {
-				ip := version(p)
+			if source, ok := f.Source(n.ID, FamilyOf(p.Addr())); ok {
+				ip := FamilyOf(p.Addr()).Word()
 				rules = append(rules, sourceRules(fmt.Sprintf("%s saddr %s %s daddr %s oifgroup %s ct status dnat", ip, p, ip, p, f.tunnelGroup()), ip, source)...)
 			}
 		}
@@ -92,7 +92,7 @@ func masqRules(n Network, f *Fabric, group string, hide bool) []string {
 func RoutedChains(n Network, masquerade bool) []Firewall {
 	var kin []string
 	for _, p := range n.Subnets {
-		kin = append(kin, version(p)+" daddr vmap @near"+digit(p.Addr()))
+		kin = append(kin, FamilyOf(p.Addr()).Word()+" daddr vmap @near"+FamilyOf(p.Addr()).Digit())
 	}
 	near := chain("inet", n.ChainName("near"), "", fmt.Sprintf("iifgroup %#x notrack accept", n.Group()))
 	return append(networkChains(n, nil, masquerade, true), doorChain(n, kin), near, errorsChain(n, n.Gateways))
@@ -153,13 +153,6 @@ func errorsChain(n Network, own []netip.Addr) Firewall {
 
 // quoted compares the address at an offset, in bits, behind the IP header.
 func quoted(at, bits int, p netip.Prefix) string {
-	mask := netip.PrefixFrom(LastAddr(AnyPrefix(p.Addr())), p.Bits()).Masked().Addr()
+	mask := netip.PrefixFrom(LastAddr(FamilyOf(p.Addr()).Any()), p.Bits()).Masked().Addr()
 	return fmt.Sprintf("@th,%d,%d & 0x%x == 0x%x", at, bits, mask.AsSlice(), p.Masked().Addr().AsSlice())
-}
-
-func version(p netip.Prefix) string {
-	if p.Addr().Is4() {
-		return "ip"
-	}
-	return "ip6"
 }

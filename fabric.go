@@ -30,13 +30,9 @@ type Host struct {
 func (h Host) TunnelMAC() MAC { return macFrom(0x0e, digest("tunnel", h.ID)) }
 
 // UnderlayFor returns the host's underlay address of a family.
-func (h Host) UnderlayFor(v4 bool) (netip.Addr, bool) {
-	for _, a := range h.Underlay {
-		if a.Is4() == v4 {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
+func (h Host) UnderlayFor(f Family) (netip.Addr, bool) {
+	a := OfFamily(h.Underlay, f)
+	return a, a.IsValid()
 }
 
 // Block is a part of a network's subnet that one host gives addresses out of.
@@ -95,9 +91,9 @@ func (f *Fabric) BlocksOf(network, host string) []netip.Prefix {
 }
 
 // Source is the address of a network that this host keeps for itself.
-func (f *Fabric) Source(network string, v4 bool) (netip.Addr, bool) {
+func (f *Fabric) Source(network string, of Family) (netip.Addr, bool) {
 	for _, p := range f.Sources {
-		if p.Network == network && p.Addr.Is4() == v4 {
+		if p.Network == network && of.Has(p.Addr) {
 			return p.Addr, true
 		}
 	}
@@ -105,12 +101,8 @@ func (f *Fabric) Source(network string, v4 bool) (netip.Addr, bool) {
 }
 
 // TunnelName names the host's VXLAN device of an underlay family.
-func (f *Fabric) TunnelName(v4 bool) string {
-	family := "6"
-	if v4 {
-		family = "4"
-	}
-	return PrefixTunnel + family + short("tunnel", f.Cluster)[:8]
+func (f *Fabric) TunnelName(of Family) string {
+	return PrefixTunnel + of.Digit() + short("tunnel", f.Cluster)[:8]
 }
 
 // TunnelGroup is the interface group of the tunnel devices.
@@ -130,23 +122,18 @@ const DefaultTunnelPort uint16 = 4789
 
 // TunnelOverhead is what VXLAN adds to an inner IP packet, in bytes: outer IP (20
 // or 40), UDP 8, VXLAN 8, inner Ethernet 14.
-func TunnelOverhead(v4 bool) int {
-	if v4 {
-		return 50
-	}
-	return 70
-}
+func TunnelOverhead(f Family) int { return f.Header() + 8 + 8 + 14 }
 
 // Path returns the family by which two hosts reach each other, IPv4 first.
-func Path(self, peer Host) (v4, ok bool) {
-	for _, v4 := range []bool{true, false} {
-		_, here := self.UnderlayFor(v4)
-		_, there := peer.UnderlayFor(v4)
+func Path(self, peer Host) (f Family, ok bool) {
+	for _, f := range Families() {
+		_, here := self.UnderlayFor(f)
+		_, there := peer.UnderlayFor(f)
 		if here && there {
-			return v4, true
+			return f, true
 		}
 	}
-	return false, false
+	return 0, false
 }
 
 // BlockBits is the length of the blocks that a subnet is given out in: 32 of

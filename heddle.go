@@ -242,20 +242,11 @@ func (h HostFacts) Uplink(n Network) (LinkFact, bool) {
 
 // GatewayFor returns the network's gateway of the address's family.
 func (n Network) GatewayFor(a netip.Addr) (netip.Addr, bool) {
-	for _, g := range n.Gateways {
-		if g.Is4() == a.Is4() {
-			return g, true
-		}
-	}
-	return netip.Addr{}, false
+	g := OfFamily(n.Gateways, FamilyOf(a))
+	return g, g.IsValid()
 }
 
 // HasFamily reports whether the network has a subnet of the family.
-func (n Network) HasFamily(v4 bool) bool {
-	for _, s := range n.Subnets {
-		if s.Addr().Is4() == v4 {
-			return true
-		}
-	}
-	return false
+func (n Network) HasFamily(f Family) bool {
+	return slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return f.Has(s.Addr()) })
 }

@@ -12,12 +12,12 @@ type Secured struct {
 // Secures reports whether IPsec looks after what goes between the host's underlay
 // and a peer's.
 func (h HostFacts) Secures(peer Host) bool {
-	v4, ok := Path(h.Fabric.Self, peer)
+	f, ok := Path(h.Fabric.Self, peer)
 	if !ok {
 		return false
 	}
-	local, _ := h.Fabric.Self.UnderlayFor(v4)
-	remote, _ := peer.UnderlayFor(v4)
+	local, _ := h.Fabric.Self.UnderlayFor(f)
+	remote, _ := peer.UnderlayFor(f)
 	for _, s := range h.Secured {
 		if s.Local.Contains(local) && s.Remote.Contains(remote) {
 			return true

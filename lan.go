@@ -27,12 +27,47 @@ func OnLAN(h HostFacts, n Network) (Network, error) {
 	return n, nil
 }
 
+// LANWords are a mode's own words for what such modes refuse alike.
+type LANWords struct {
+	// Container is one of the mode's, Network what it is on: "the LAN".
+	Container, Network string
+	// NoSubnet is what a parent without an address lacks, NoMAC what is wrong with one
+	// without a MAC address; both with the remedy.
+	NoSubnet, NoMAC string
+}
+
+// Check refuses a parent that carries no containers, and what cannot be kept from
+// those on its LAN.
+func (w LANWords) Check(h HostFacts, n Network) error {
+	parent, _ := h.Link(n.Parent)
+	on := "network " + n.Name + " on interface"
+	switch {
+	case len(n.Subnets) == 0:
+		return Errorf(BadSubnet, "network", n.Name, "the parent "+n.Parent+" has "+w.NoSubnet)
+	case n.Internal:
+		return Errorf(BadOption, "network", n.Name, "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
+	case parent.MAC == "":
+		return Errorf(NoParent, on, n.Parent, w.NoMAC)
+	case !parent.Up:
+		return Errorf(NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+	}
+	return nil
+}
+
+// CheckPorts refuses published ports.
+func (w LANWords) CheckPorts(e Endpoint) error {
+	if len(e.Ports) == 0 {
+		return nil
+	}
+	return Errorf(BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
+}
+
 // lanSubnets are the first subnet of each family that the parent is in.
 func lanSubnets(parent LinkFact) []netip.Prefix {
 	var all []netip.Prefix
-	for _, v4 := range []bool{true, false} {
+	for _, f := range Families() {
 		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool {
-			return p.Addr().Is4() == v4 && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
+			return f.Has(p.Addr()) && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
 		})
 		if i >= 0 {
 			all = append(all, parent.Addrs[i].Masked())
@@ -66,12 +101,10 @@ func AddressesOnLAN(parent LinkFact, n Network) []netip.Addr {
 	return all
 }
 
-// OfFamily is the address of the same family; the zero value if there is none.
-func OfFamily(all []netip.Addr, as netip.Addr) netip.Addr {
-	for _, a := range all {
-		if a.Is4() == as.Is4() {
-			return a
-		}
+// OfFamily is the first address of a family; the zero value if there is none.
+func OfFamily(all []netip.Addr, f Family) netip.Addr {
+	if i := slices.IndexFunc(all, f.Has); i >= 0 {
+		return all[i]
 	}
 	return netip.Addr{}
 }

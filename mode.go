@@ -106,6 +106,16 @@ func CheckOptions(n Network, known ...string) error {
 	return nil
 }
 
+// CheckBoolOptions refuses options that are neither "true" nor "false".
+func CheckBoolOptions(n Network, keys ...string) error {
+	for _, key := range keys {
+		if _, err := BoolOption(n, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // BoolOption reads an option that is "true" or "false"; absent is false.
 func BoolOption(n Network, key string) (bool, error) {
 	switch v := n.Options[key]; v {

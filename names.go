@@ -50,7 +50,11 @@ func short(parts ...string) string {
 // GroupBase plus 24 bits of the id's hash. The agent refuses a second network
 // with the same number.
 func (n Network) Group() uint32 {
-	h := digest("group", n.ID)
+	return group(n.ID)
+}
+
+func group(parts ...string) uint32 {
+	h := digest(append([]string{"group"}, parts...)...)
 	return GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2])
 }
 
@@ -100,11 +104,10 @@ func SameOwner(a, b string) bool {
 // containers reach each other. All networks on the parent share it. Its address
 // is derived from the parent's, since it is seen on the parent's LAN.
 func Shim(parent LinkFact) Link {
-	h := digest("group", "shim", parent.Name)
 	return Link{
 		Name: PrefixShim + short("shim", parent.Name), Kind: "macvlan", Parent: parent.Name, SubMode: "bridge",
 		MTU: parent.MTU, MAC: macFrom(0x0e, digest("shim", string(parent.MAC), parent.Name)),
-		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Group: group("shim", parent.Name),
 		Alias: Mark + " shim parent=" + parent.Name, NoAutoAddress: true,
 	}
 }
@@ -113,10 +116,9 @@ func Shim(parent LinkFact) Link {
 // the parent have. By it host and containers reach each other; all networks on the
 // parent share it. Its MAC address is the parent's.
 func Slave(parent LinkFact, subMode string) Link {
-	h := digest("group", "slave", parent.Name)
 	return Link{
 		Name: PrefixSlave + short("slave", parent.Name), Kind: "ipvlan", Parent: parent.Name, SubMode: subMode, MTU: parent.MTU,
-		Group: GroupBase | uint32(h[0])<<16 | uint32(h[1])<<8 | uint32(h[2]),
+		Group: group("slave", parent.Name),
 		Alias: Mark + " slave parent=" + parent.Name, NoAutoAddress: true,
 	}
 }

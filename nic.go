@@ -37,6 +37,14 @@ func (n NIC) comparable() any {
 	return string(text)
 }
 
+// TCXProgram is a BPF program at a tcx hook of an interface, "ingress" or "egress".
+type TCXProgram struct {
+	Hook string `json:"hook"`
+	// Program is its number, Link that of the BPF link which holds it; 0 if none does.
+	Program uint32 `json:"program"`
+	Link    uint32 `json:"link,omitempty"`
+}
+
 // NICState is what a move between namespaces takes from an interface, or what
 // a container may change about it. Flags, scopes, types and protocols are the
 // kernel's numbers (linux/if_addr.h, linux/rtnetlink.h).
@@ -56,6 +64,9 @@ type NICState struct {
 	// attached in the driver, in the stack (generic) and in hardware.
 	XDP  uint32   `json:"xdp,omitempty"`
 	XDPs []uint32 `json:"xdps,omitempty"`
+	// TCX are the programs at its tcx hooks, which stay, too; nil in a record of an agent
+	// that did not look.
+	TCX []TCXProgram `json:"tcx"`
 	// NoMulticast, Flags (the others of netdevice(7) that a user may set), LinkMode
 	// (1 is dormant), ProtoDown, Sizes (of GSO and GRO, in the order of package kernel)
 	// and AltNames are as ip-link(8) has them.

@@ -25,9 +25,9 @@ func ResolveMTU(h HostFacts, n Network) int {
 // CheckMTU refuses an MTU that the network's families or its parent cannot
 // carry (RFC 791: 576 as every host's minimum; RFC 8200: 1280 for IPv6).
 func CheckMTU(h HostFacts, n Network) error {
-	least := 576
-	if n.HasFamily(false) {
-		least = 1280
+	least := IPv4.LeastMTU()
+	if n.HasFamily(IPv6) {
+		least = IPv6.LeastMTU()
 	}
 	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
 		return Errorf(BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to 65535, or leave it out to take the parent's", least))
@@ -54,10 +54,10 @@ func CheckParent(h HostFacts, n Network) error {
 // (accept_ra 2), since forwarding would otherwise make the kernel forget it.
 func Forwarding(h HostFacts, n Network) []Sysctl {
 	var all []Sysctl
-	if n.HasFamily(true) {
+	if n.HasFamily(IPv4) {
 		all = append(all, Sysctl{"net/ipv4/ip_forward", "1"})
 	}
-	if n.HasFamily(false) {
+	if n.HasFamily(IPv6) {
 		for _, l := range h.Links {
 			if l.Advertised {
 				all = append(all, Sysctl{"net/ipv6/conf/" + l.Name + "/accept_ra", "2"})
@@ -87,7 +87,7 @@ func Doorways(n Network) []Element {
 		all = append(all, Element{"inet", m, []string{group}, []string{"jump " + n.ChainName(m)}})
 	}
 	for _, g := range n.Gateways {
-		all = append(all, Element{"inet", "gate" + digit(g), []string{g.String()}, []string{"jump " + n.ChainName("gate")}})
+		all = append(all, Element{"inet", "gate" + FamilyOf(g).Digit(), []string{g.String()}, []string{"jump " + n.ChainName("gate")}})
 	}
 	return all
 }
@@ -110,13 +110,10 @@ func Publish(e Endpoint) []Element {
 	for _, p := range e.Ports {
 		for _, a := range e.Addrs {
 			ip := a.Addr()
-			if p.HostIP.IsValid() && p.HostIP.Is4() != ip.Is4() {
+			if p.HostIP.IsValid() && FamilyOf(p.HostIP) != FamilyOf(ip) {
 				continue
 			}
-			version := "4"
-			if ip.Is6() {
-				version = "6"
-			}
+			version := FamilyOf(ip).Digit()
 			el := Element{Family: "inet", Value: []string{ip.String(), fmt.Sprint(p.ContainerPort)}}
 			if p.HostIP.IsValid() && !p.HostIP.IsUnspecified() {
 				el.Set, el.Match = "ports"+version, []string{p.HostIP.String(), p.Protocol, fmt.Sprint(p.HostPort)}
@@ -135,7 +132,7 @@ func BridgeGuard(e Endpoint) []Element {
 	port := e.ID.PortName()
 	all := []Element{{Family: "bridge", Set: "macs", Match: []string{port, string(e.MAC)}}}
 	for _, a := range e.Sources() {
-		all = append(all, Element{Family: "bridge", Set: "addrs" + digit(a), Match: []string{port, a.String()}})
+		all = append(all, Element{Family: "bridge", Set: "addrs" + FamilyOf(a).Digit(), Match: []string{port, a.String()}})
 	}
 	return append(all, quotes("bridge", port, e.Sources())...)
 }
@@ -150,7 +147,7 @@ func ErrorGuard(device string, e Endpoint) []Element { return quotes("inet", dev
 func quotes(family, device string, sources []netip.Addr) []Element {
 	var all []Element
 	for _, a := range sources {
-		all = append(all, Element{Family: family, Set: "quoted" + digit(a), Match: []string{device, a.String()}})
+		all = append(all, Element{Family: family, Set: "quoted" + FamilyOf(a).Digit(), Match: []string{device, a.String()}})
 	}
 	return all
 }
@@ -161,21 +158,13 @@ func RoutedGuard(n Network, e Endpoint) []Element {
 	port := e.ID.PortName()
 	all := []Element{{Family: "inet", Set: "macs", Match: []string{port, string(e.MAC)}}}
 	for _, a := range e.Sources() {
-		all = append(all, Element{Family: "inet", Set: "sends" + digit(a), Match: []string{port, string(e.MAC), a.String()}})
+		all = append(all, Element{Family: "inet", Set: "sends" + FamilyOf(a).Digit(), Match: []string{port, string(e.MAC), a.String()}})
 	}
 	all = append(all, ErrorGuard(port, e)...)
 	for _, a := range e.Addrs {
-		all = append(all, Element{Family: "inet", Set: "near" + digit(a.Addr()), Match: []string{a.Addr().String()}, Value: []string{"jump " + n.ChainName("near")}})
+		all = append(all, Element{Family: "inet", Set: "near" + FamilyOf(a.Addr()).Digit(), Match: []string{a.Addr().String()}, Value: []string{"jump " + n.ChainName("near")}})
 	}
 	return all
-}
-
-// digit ends the names of sets that are for one family.
-func digit(a netip.Addr) string {
-	if a.Is4() {
-		return "4"
-	}
-	return "6"
 }
 
 // Sources are all addresses of the endpoint, its IPv6 link-local one last.
@@ -198,7 +187,7 @@ func (e Endpoint) Sources() []netip.Addr {
 func PodBasics(n Network, e Endpoint, link Link) State {
 	conf := "net/ipv6/conf/" + e.Interface() + "/"
 	s := State{Links: []Link{{Name: "lo"}, link}}
-	if n.HasFamily(false) {
+	if n.HasFamily(IPv6) {
 		s.Sysctls = []Sysctl{{conf + "accept_ra", "0"}}
 		s.Addresses = []Address{{Link: e.Interface(), Prefix: netip.PrefixFrom(e.MAC.LinkLocal(), 64)}}
 	} else {
@@ -207,12 +196,17 @@ func PodBasics(n Network, e Endpoint, link Link) State {
 	return s
 }
 
-// AnyPrefix is 0.0.0.0/0 or ::/0, whichever the address belongs to.
-func AnyPrefix(a netip.Addr) netip.Prefix {
-	if a.Is4() {
-		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+// PodOnSubnet is PodBasics with the endpoint's addresses on the network's subnets and,
+// if it has the default route, the way out through the network's gateways.
+func PodOnSubnet(n Network, e Endpoint, link Link) State {
+	s := PodBasics(n, e, link)
+	for _, a := range e.Addrs {
+		s.Addresses = append(s.Addresses, Address{Link: link.Name, Prefix: a})
+		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute && !n.Internal {
+			s.Routes = append(s.Routes, Route{Dst: FamilyOf(gw).Any(), Link: link.Name, Via: gw})
+		}
 	}
-	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	return s
 }
 
 // Single is the address as a prefix of full length (/32 or /128).

@@ -19,7 +19,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 			Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true}},
 		Elements: append(RoutedGuard(n, e), Publish(e)...),
 	}
-	if n.HasFamily(true) {
+	if n.HasFamily(IPv4) {
 		host.Sysctls = append(host.Sysctls, Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
 			// to answer a request enters the asker into the host's neighbour table,
 			// which is one for all interfaces: only the container's own addresses
@@ -27,7 +27,7 @@ func RoutedEndpoint(n Network, e Endpoint) Plan {
 			Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
 		host.Sysctls = append(host.Sysctls, LoopbackWay(port, e.Ports)...)
 	}
-	if n.HasFamily(false) {
+	if n.HasFamily(IPv6) {
 		host.Sysctls = append(host.Sysctls, Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
 		host.Addresses = append(host.Addresses, Address{Link: port, Prefix: gatewayLinkLocal})
 	}
@@ -61,7 +61,7 @@ func routedPod(n Network, e Endpoint) State {
 			s.Routes = append(s.Routes, via)
 		}
 		if e.DefaultRoute && !n.Internal {
-			via.Dst = AnyPrefix(a.Addr())
+			via.Dst = FamilyOf(a.Addr()).Any()
 			s.Routes = append(s.Routes, via)
 		}
 	}

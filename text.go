@@ -218,16 +218,17 @@ func (t typist) layer3(s State) []string {
 		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
 	}
 	for _, r := range s.Routes {
-		out = append(out, t.ip("%sroute add %s", family(r.Dst.Addr().Is6()), r.String()))
+		out = append(out, t.ip("%sroute add %s", ipFlag(FamilyOf(r.Dst.Addr())), r.String()))
 	}
 	for _, r := range s.Rules {
-		out = append(out, t.ip("%srule add %s", family(r.isIPv6()), r.String()))
+		out = append(out, t.ip("%srule add %s", ipFlag(r.family()), r.String()))
 	}
 	return append(out, t.redirects(s.Redirects)...)
 }
 
-func family(v6 bool) string {
-	if v6 {
+// ipFlag has ip(8) take what is said as of the family.
+func ipFlag(f Family) string {
+	if f == IPv6 {
 		return "-6 "
 	}
 	return ""
@@ -274,7 +275,12 @@ func (t Tunnel) String() string {
 	return fmt.Sprintf("id %d local %s srcport %d %d dstport %d nolearning %s", t.VNI, t.Local, TunnelSourceLow, TunnelSourceEnd, t.Port, checksums)
 }
 
-func (r Rule) isIPv6() bool { return r.From.Addr().Is6() || r.To.Addr().Is6() }
+func (r Rule) family() Family {
+	if r.From.IsValid() {
+		return FamilyOf(r.From.Addr())
+	}
+	return FamilyOf(r.To.Addr())
+}
 
 // String writes the rule as ip-rule(8) takes it.
 func (r Rule) String() string {

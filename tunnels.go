@@ -18,9 +18,9 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 	kin := make([]string, len(n.Subnets))
 	own := ownAddresses(f, n)
 	for i, p := range n.Subnets {
-		ip := version(p)
+		ip := FamilyOf(p.Addr()).Word()
 		if f != nil {
-			if _, ok := f.Source(n.ID, p.Addr().Is4()); !ok {
+			if _, ok := f.Source(n.ID, FamilyOf(p.Addr())); !ok {
 				continue
 			}
 			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
@@ -42,8 +42,8 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
 	out, in := []string{clamp}, []string{clamp}
 	for _, p := range f.joined(n) {
-		out = append(out, version(p)+" daddr "+p.String()+" accept")
-		in = append(in, version(p)+" saddr "+p.String()+" accept")
+		out = append(out, FamilyOf(p.Addr()).Word()+" daddr "+p.String()+" accept")
+		in = append(in, FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}
 	return append(all,
 		chain("inet", n.ChainName("out"), "", append(out, drop("isolated"))...),

@@ -317,15 +317,10 @@ func (r record) shown() heddle.Endpoint {
 // listenOn is where it is tried whether a port of the host can be had, as net.Listen
 // takes it: an address of IPv6, were it all of them, is of IPv6 alone.
 func listenOn(p heddle.PortMapping) (network, address string) {
-	switch {
-	case !p.HostIP.IsValid():
+	if !p.HostIP.IsValid() {
 		return p.Protocol, net.JoinHostPort("", fmt.Sprint(p.HostPort))
-	case p.HostIP.Is4():
-		network = p.Protocol + "4"
-	default:
-		network = p.Protocol + "6"
 	}
-	return network, net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
+	return p.Protocol + heddle.FamilyOf(p.HostIP).Digit(), net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
 }
 
 // portFree reports whether nobody on the host listens on the port.

@@ -90,7 +90,7 @@ func (a *Agent) chooseSource(n *network, subnet netip.Prefix, blocks []netip.Pre
 }
 
 func (a *Agent) noteSource(network string, subnet netip.Prefix, addr netip.Addr) {
-	if err := a.ledger.putSource(network, subnet.Addr().Is4(), addr); err != nil {
+	if err := a.ledger.putSource(network, heddle.FamilyOf(subnet.Addr()), addr); err != nil {
 		a.log.Warn("the host's own address of a network is not recorded", "network", network, "error", err)
 	}
 }
@@ -204,7 +204,7 @@ func (a *Agent) owns(network string, addr netip.Addr, v *cluster.View) bool {
 // freed just now.
 func hasRested(p *ipam.Pool, subnet netip.Prefix) bool {
 	for _, s := range p.Stats() {
-		if (s.Family == "4") == subnet.Addr().Is4() {
+		if s.Family.Has(subnet.Addr()) {
 			return s.Free > 0
 		}
 	}

@@ -56,11 +56,11 @@ func (p *paths) untested(id string) bool {
 
 func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 	f := a.host().Fabric
-	v4, ok := heddle.Path(f.Self, h)
+	family, ok := heddle.Path(f.Self, h)
 	if !ok {
 		return
 	}
-	found, err := peer.TestChecksums(ctx, f.TunnelName(v4), f.Self.TunnelMAC().LinkLocal(), h.TunnelMAC().LinkLocal())
+	found, err := peer.TestChecksums(ctx, f.TunnelName(family), f.Self.TunnelMAC().LinkLocal(), h.TunnelMAC().LinkLocal())
 	if err != nil {
 		a.log.Debug("checksums not tested", "peer", h.Name, "error", err)
 	}

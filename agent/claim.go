@@ -178,7 +178,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 		return heddle.Errorf(heddle.BadPort, "network", n.Name, "an internal network publishes no ports")
 	}
 	for _, p := range req.Ports {
-		if p.HostIP.IsValid() && !n.HasFamily(p.HostIP.Is4()) {
+		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
 			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "the network has no addresses of that family")
 		}
 		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
@@ -238,7 +238,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 // saveCursors writes where allocation stands.
 func (a *Agent) saveCursors() {
 	a.mu.RLock()
-	cursors := map[string]map[string]netip.Addr{}
+	cursors := map[string]map[heddle.Family]netip.Addr{}
 	for _, n := range a.networks {
 		if n.pool != nil {
 			cursors[n.ID] = n.pool.Cursor()

@@ -44,7 +44,7 @@ const freeBits = 20
 
 // freeSubnet begins anywhere: two hosts that choose at the same time should not
 // choose the same.
-func (a *Agent) freeSubnet(v6 bool) (netip.Prefix, error) {
+func (a *Agent) freeSubnet(f heddle.Family) (netip.Prefix, error) {
 	taken, err := a.kernel.Destinations()
 	if err != nil {
 		return netip.Prefix{}, err
@@ -66,7 +66,7 @@ func (a *Agent) freeSubnet(v6 bool) (netip.Prefix, error) {
 	first := rand.IntN(count)
 	for i := range count {
 		s := localSubnet(uint32(first+i) % uint32(count))
-		if v6 {
+		if f == heddle.IPv6 {
 			s = randomLocal()
 		}
 		if !slices.ContainsFunc(taken, s.Overlaps) {

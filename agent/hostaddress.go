@@ -23,7 +23,7 @@ func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 		return bad("write the IPv4 address as such: " + a.Unmap().String())
 	case a.IsMulticast():
 		return bad("it is a group's address; publish on an address of the host")
-	case a == heddle.LastAddr(heddle.AnyPrefix(a)) || isBroadcast(a):
+	case a == heddle.LastAddr(heddle.FamilyOf(a).Any()) || isBroadcast(a):
 		return bad("it is the address of all hosts of a network; publish on an address of this one")
 	case this.Contains(a):
 		return bad("0.0.0.0/8 is nobody's; publish on an address of the host, or on all of them without any")

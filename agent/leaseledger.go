@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,22 +16,14 @@ var (
 
 func (l *ledger) putPool(p Pool) error { return put(l.disk, bucketPools, p.ID, p, "pool "+p.ID) }
 
-func (l *ledger) dropPool(id string) error { return l.forget(bucketPools, id, "pool "+id) }
+func (l *ledger) dropPool(id string) error { return forget(l.disk, bucketPools, id, "pool "+id) }
 
 func (l *ledger) putLease(x Lease) error {
 	return put(l.disk, bucketLeases, leaseKey(x.Pool, x.Addr.Addr()), x, "lease of "+x.Addr.String())
 }
 
 func (l *ledger) dropLease(x Lease) error {
-	return l.forget(bucketLeases, leaseKey(x.Pool, x.Addr.Addr()), "lease of "+x.Addr.String())
-}
-
-func (l *ledger) forget(bucket []byte, key, object string) error {
-	err := update(l.disk, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
-	if err != nil {
-		return writeError(object, err)
-	}
-	return nil
+	return forget(l.disk, bucketLeases, leaseKey(x.Pool, x.Addr.Addr()), "lease of "+x.Addr.String())
 }
 
 // leases reads all leases and pools.
@@ -56,12 +47,4 @@ func (l *ledger) leases() (leases map[string]Lease, pools map[string]Pool, err e
 		})
 	})
 	return leases, pools, err
-}
-
-func read(key, sealed []byte, into any) error {
-	value, err := unseal(key, sealed)
-	if err == nil {
-		err = json.Unmarshal(value, into)
-	}
-	return broken(key, err)
 }

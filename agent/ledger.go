@@ -113,7 +113,7 @@ func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err 
 }
 
 func addBuckets(db *bbolt.DB, buckets ...[]byte) error {
-	err := update(db, func(tx *bbolt.Tx) error {
+	return update(db, db.Path(), func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
@@ -121,10 +121,6 @@ func addBuckets(db *bbolt.DB, buckets ...[]byte) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return writeError(db.Path(), err)
-	}
-	return nil
 }
 
 func codeOfOpen(err error) heddle.Code {
@@ -155,7 +151,7 @@ func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close
 // forgetOtherBoot drops the records of kernel objects of an earlier boot: they
 // went with it.
 func (l *ledger) forgetOtherBoot(bootID string) error {
-	err := update(l.boot, func(tx *bbolt.Tx) error {
+	return update(l.boot, "boot "+bootID, func(tx *bbolt.Tx) error {
 		meta, key := tx.Bucket(bucketMeta), []byte("boot-id")
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
@@ -178,10 +174,6 @@ func (l *ledger) forgetOtherBoot(bootID string) error {
 		}
 		return meta.Put(key, seal(key, []byte(bootID)))
 	})
-	if err != nil {
-		return writeError("boot "+bootID, err)
-	}
-	return nil
 }
 
 // putIntent records an endpoint that is about to be made or removed.
@@ -196,7 +188,7 @@ func (l *ledger) putIntent(r record, op string) error {
 		}
 	}
 	key := []byte(r.Endpoint.ID.String())
-	err = update(l.boot, func(tx *bbolt.Tx) error {
+	return update(l.boot, r.Endpoint.ID.String(), func(tx *bbolt.Tx) error {
 		if err := tx.Bucket(bucketEndpoints).Put(key, seal(key, value)); err != nil {
 			return err
 		}
@@ -207,10 +199,6 @@ func (l *ledger) putIntent(r record, op string) error {
 		}
 		return tx.Bucket(bucketIntents).Put(key, seal(key, []byte(op)))
 	})
-	if err != nil {
-		return writeError(r.Endpoint.ID.String(), err)
-	}
-	return nil
 }
 
 // putRecord replaces an endpoint's record; an open intent stays open.
@@ -220,28 +208,18 @@ func (l *ledger) putRecord(r record) error {
 		return err
 	}
 	key := []byte(r.Endpoint.ID.String())
-	err = update(l.boot, func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
-	if err != nil {
-		return writeError(r.Endpoint.ID.String(), err)
-	}
-	return nil
+	return update(l.boot, r.Endpoint.ID.String(), func(tx *bbolt.Tx) error { return tx.Bucket(bucketEndpoints).Put(key, seal(key, value)) })
 }
 
 // settle clears the intent: the endpoint is made.
 func (l *ledger) settle(id heddle.EndpointID) error {
-	err := update(l.boot, func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketIntents).Delete([]byte(id.String()))
-	})
-	if err != nil {
-		return writeError(id.String(), err)
-	}
-	return nil
+	return forget(l.boot, bucketIntents, id.String(), id.String())
 }
 
 // drop forgets an endpoint; its addresses are in quarantine from freed on.
 func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 	key := []byte(e.ID.String())
-	err := update(l.boot, func(tx *bbolt.Tx) error {
+	return update(l.boot, e.ID.String(), func(tx *bbolt.Tx) error {
 		for _, a := range e.Addrs {
 			k := addressKey(e.Network, a.Addr())
 			if err := tx.Bucket(bucketQuarantine).Put(k, seal(k, []byte(freed.Format(time.RFC3339Nano)))); err != nil {
@@ -253,10 +231,6 @@ func (l *ledger) drop(e heddle.Endpoint, freed time.Time) error {
 		}
 		return tx.Bucket(bucketIntents).Delete(key)
 	})
-	if err != nil {
-		return writeError(e.ID.String(), err)
-	}
-	return nil
 }
 
 func addressKey(network string, a netip.Addr) []byte { return []byte(network + "/" + a.String()) }
@@ -283,12 +257,9 @@ func (l *ledger) endpoints() (all []record, intents map[string]string, err error
 		}
 		return tx.Bucket(bucketEndpoints).ForEach(func(k, v []byte) error {
 			var r record
-			value, err := unseal(k, v)
-			if err == nil {
-				err = json.Unmarshal(value, &r)
-			}
+			err := read(k, v, &r)
 			all = append(all, r)
-			return broken(k, err)
+			return err
 		})
 	})
 	return all, intents, err

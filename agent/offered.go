@@ -53,11 +53,7 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 		return nil, nil
 	}
 	defer pod.Close()
-	defer a.sharing(r)()
-	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
-		err = a.noteDevice(r.Endpoint.ID, pod)
-	}
-	return made, err
+	return a.applyAgain(r, pod)
 }
 
 // removal is what has to go with an endpoint, and the namespace that it is in: of

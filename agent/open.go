@@ -25,6 +25,9 @@ func (a *Agent) open() (err error) {
 		return err
 	}
 	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
+	a.kernel.Lost = func(nic, what string) {
+		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
+	}
 	if a.opt.NoFastPath {
 		if err := a.kernel.SwitchOffFastPath(); err != nil {
 			return err

@@ -110,9 +110,9 @@ func (a *Agent) Peers() []heddle.PeerStatus {
 func (a *Agent) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
 	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
 		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(a.paths.verdict(h.ID)), Store: "away"}
-	if v4, ok := heddle.Path(v.Self, h); ok {
+	if f, ok := heddle.Path(v.Self, h); ok {
 		s.Path = "vxlan"
-		s.Underlay, _ = h.UnderlayFor(v4)
+		s.Underlay, _ = h.UnderlayFor(f)
 	}
 	for _, b := range v.Blocks {
 		if b.Host == h.ID {

@@ -20,6 +20,14 @@ type PoolAsk struct {
 	Network string `json:"network,omitempty"`
 }
 
+// family is that of the subnet that is asked for, if none is named.
+func (p PoolAsk) family() heddle.Family {
+	if p.V6 {
+		return heddle.IPv6
+	}
+	return heddle.IPv4
+}
+
 // Pool is a subnet that is spoken for.
 type Pool struct {
 	// ID is the text of what was asked for: the subnet and, after a comma, the
@@ -60,7 +68,7 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	case ask.Network != "":
 		ask.Subnet, err = a.subnetOf(ask)
 	case !ask.Subnet.IsValid():
-		ask.Subnet, err = a.freeSubnet(ask.V6)
+		ask.Subnet, err = a.freeSubnet(ask.family())
 	default:
 		err = a.checkSubnetFree(ask.Subnet)
 	}

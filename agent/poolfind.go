@@ -85,7 +85,7 @@ func (a *Agent) subnetOf(ask PoolAsk) (netip.Prefix, error) {
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "network with the ID", ask.Network, "'heddle network list' shows those there are")
 	}
 	for _, s := range n.Subnets {
-		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && s.Addr().Is6() == ask.V6 {
+		if ask.Subnet.IsValid() && s == ask.Subnet || !ask.Subnet.IsValid() && ask.family().Has(s.Addr()) {
 			return s, nil
 		}
 	}

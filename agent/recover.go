@@ -249,6 +249,11 @@ func (a *Agent) repair(r record) (made []string, err error) {
 	if a.kernel.IsOwn(pod) || !r.isPodOf(pod) {
 		return nil, nil
 	}
+	return a.applyAgain(r, pod)
+}
+
+// applyAgain puts back what is missing of an endpoint and its container's end.
+func (a *Agent) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
 	defer a.sharing(r)()
 	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
 		err = a.noteDevice(r.Endpoint.ID, pod)

@@ -29,7 +29,9 @@ func (l *ledger) reserve() error {
 		return writeError("reserve", err)
 	}
 	defer f.Close()
-	if err := unix.Fallocate(int(f.Fd()), 0, 0, used+reserved+reservedMore); err != nil {
+	// on a tmpfs, kernels such as 6.1 give up for any signal (shmem_fallocate)
+	err = uninterrupted(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, used+reserved+reservedMore) })
+	if err != nil {
 		return writeError("reserve", err)
 	}
 	return nil

@@ -19,12 +19,9 @@ func (l *ledger) networks() ([]heddle.Network, error) {
 	err := l.disk.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketNetworks).ForEach(func(k, v []byte) error {
 			var n heddle.Network
-			value, err := unseal(k, v)
-			if err == nil {
-				err = json.Unmarshal(value, &n)
-			}
+			err := read(k, v, &n)
 			all = append(all, n)
-			return broken(k, err)
+			return err
 		})
 	})
 	return all, err
@@ -35,9 +32,9 @@ func (l *ledger) putNetwork(n heddle.Network) error {
 }
 
 func (l *ledger) dropNetwork(n heddle.Network) error {
-	err := update(l.disk, func(tx *bbolt.Tx) error {
-		for _, family := range []string{"4", "6"} {
-			for _, key := range []string{n.ID + "/" + family, sourceKey(n.ID, family == "4")} {
+	return update(l.disk, "network "+n.Name, func(tx *bbolt.Tx) error {
+		for _, f := range heddle.Families() {
+			for _, key := range []string{cursorKey(n.ID, f), sourceKey(n.ID, f)} {
 				if err := tx.Bucket(bucketCursors).Delete([]byte(key)); err != nil {
 					return err
 				}
@@ -45,10 +42,6 @@ func (l *ledger) dropNetwork(n heddle.Network) error {
 		}
 		return tx.Bucket(bucketNetworks).Delete([]byte(n.ID))
 	})
-	if err != nil {
-		return writeError("network "+n.Name, err)
-	}
-	return nil
 }
 
 // plan returns the recorded plan of a network, and whether there is one.
@@ -62,11 +55,8 @@ func (l *ledger) plan(network string) (heddle.Plan, bool, error) {
 	if err != nil || value == nil {
 		return p, false, err
 	}
-	value, err = unseal([]byte(network), value)
-	if err == nil {
-		err = json.Unmarshal(value, &p)
-	}
-	return p, true, broken([]byte(network), err)
+	err = read([]byte(network), value, &p)
+	return p, true, err
 }
 
 func (l *ledger) putPlan(network string, p heddle.Plan) error {
@@ -77,13 +67,7 @@ func (l *ledger) putPlan(network string, p heddle.Plan) error {
 }
 
 func (l *ledger) dropPlan(network string) error {
-	err := update(l.boot, func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketPlans).Delete([]byte(network))
-	})
-	if err != nil {
-		return writeError("plan of network "+network, err)
-	}
-	return nil
+	return forget(l.boot, bucketPlans, network, "plan of network "+network)
 }
 
 // setUnclaimed records that the kernel holds objects of endpoints whose records
@@ -92,11 +76,7 @@ func (l *ledger) setUnclaimed(on bool) error {
 	if on {
 		return put(l.boot, bucketMeta, "unclaimed", true, "unclaimed endpoints")
 	}
-	err := update(l.boot, func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete([]byte("unclaimed")) })
-	if err != nil {
-		return writeError("unclaimed endpoints", err)
-	}
-	return nil
+	return forget(l.boot, bucketMeta, "unclaimed", "unclaimed endpoints")
 }
 
 func (l *ledger) unclaimed() (on bool, err error) {
@@ -110,7 +90,7 @@ func (l *ledger) unclaimed() (on bool, err error) {
 // forgetPlans drops the plans of all networks but those to keep: what a crash
 // left between a network's plan and the network.
 func (l *ledger) forgetPlans(keep map[string]bool) error {
-	err := update(l.boot, func(tx *bbolt.Tx) error {
+	return update(l.boot, "plans", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketPlans).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			if keep[string(k)] {
@@ -122,33 +102,30 @@ func (l *ledger) forgetPlans(keep map[string]bool) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return writeError("plans", err)
-	}
-	return nil
 }
 
 // putCursor records where allocation stands, so that after a reboot it goes on
 // with the addresses that were used longest ago. It is written now and then, off
 // the attach path: to be a little behind does no harm.
-func (l *ledger) putCursor(network, family string, a netip.Addr) error {
-	return put(l.disk, bucketCursors, network+"/"+family, a, "address cursor")
+func (l *ledger) putCursor(network string, f heddle.Family, a netip.Addr) error {
+	return put(l.disk, bucketCursors, cursorKey(network, f), a, "address cursor")
 }
 
-func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
-	all := map[string]netip.Addr{}
+func (l *ledger) cursors(network string) (map[heddle.Family]netip.Addr, error) {
+	all := map[heddle.Family]netip.Addr{}
 	err := l.disk.View(func(tx *bbolt.Tx) error {
-		for _, family := range []string{"4", "6"} {
+		for _, f := range heddle.Families() {
 			var a netip.Addr
-			if v := tx.Bucket(bucketCursors).Get([]byte(network + "/" + family)); v != nil {
-				value, err := unseal([]byte(network+"/"+family), v)
+			key := []byte(cursorKey(network, f))
+			if v := tx.Bucket(bucketCursors).Get(key); v != nil {
+				value, err := unseal(key, v)
 				if err == nil {
 					err = json.Unmarshal(value, &a)
 				}
 				if err != nil {
 					return broken([]byte("cursor of "+network), err)
 				}
-				all[family] = a
+				all[f] = a
 			}
 		}
 		return nil
@@ -158,26 +135,22 @@ func (l *ledger) cursors(network string) (map[string]netip.Addr, error) {
 
 // putSource records the address of a shared network that the host keeps for
 // itself, in place of another; the zero address is none.
-func (l *ledger) putSource(network string, v4 bool, a netip.Addr) error {
-	return put(l.disk, bucketCursors, sourceKey(network, v4), a, "the host's own address")
+func (l *ledger) putSource(network string, f heddle.Family, a netip.Addr) error {
+	return put(l.disk, bucketCursors, sourceKey(network, f), a, "the host's own address")
 }
 
 // sources are the addresses that the host keeps for itself of a network.
 func (l *ledger) sources(network string) (all []netip.Addr, err error) {
 	err = l.disk.View(func(tx *bbolt.Tx) error {
-		for _, v4 := range []bool{true, false} {
-			key := []byte(sourceKey(network, v4))
+		for _, f := range heddle.Families() {
+			key := []byte(sourceKey(network, f))
 			v := tx.Bucket(bucketCursors).Get(key)
 			if v == nil {
 				continue
 			}
 			var a netip.Addr
-			value, err := unseal(key, v)
-			if err == nil {
-				err = json.Unmarshal(value, &a)
-			}
-			if err != nil {
-				return broken(key, err)
+			if err := read(key, v, &a); err != nil {
+				return err
 			}
 			if a.IsValid() {
 				all = append(all, a)
@@ -188,11 +161,16 @@ func (l *ledger) sources(network string) (all []netip.Addr, err error) {
 	return all, err
 }
 
-func sourceKey(network string, v4 bool) string {
-	if v4 {
-		return network + "/source4"
+func cursorKey(network string, f heddle.Family) string { return network + "/" + f.Digit() }
+
+func sourceKey(network string, f heddle.Family) string { return network + "/source" + f.Digit() }
+
+func read(key, sealed []byte, into any) error {
+	value, err := unseal(key, sealed)
+	if err == nil {
+		err = json.Unmarshal(value, into)
 	}
-	return network + "/source6"
+	return broken(key, err)
 }
 
 func put(db *bbolt.DB, bucket []byte, key string, value any, object string) error {
@@ -209,11 +187,11 @@ func put(db *bbolt.DB, bucket []byte, key string, value any, object string) erro
 	if err != nil || same { // what is written already needs no room on the disk
 		return err
 	}
-	err = update(db, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
-	if err != nil {
-		return writeError(object, err)
-	}
-	return nil
+	return update(db, object, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(key), data) })
+}
+
+func forget(db *bbolt.DB, bucket []byte, key, object string) error {
+	return update(db, object, func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete([]byte(key)) })
 }
 
 // quarantined lists the addresses freed on a network and when.

@@ -45,7 +45,7 @@ func (t portTable) free(id heddle.EndpointID, ports []heddle.PortMapping) {
 // collide reports whether two mappings want the same port of the host.
 func collide(p, q heddle.PortMapping) bool {
 	covers := func(a, b netip.Addr) bool {
-		return !a.IsValid() || a == b || a.IsUnspecified() && a.Is4() == b.Is4()
+		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
 	}
 	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
 }

@@ -7,17 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptions bounds how often a write is tried again.
+// interruptions bounds how often an operation is tried again.
 const interruptions = 100
 
-// update writes to one of the ledger's files, all or nothing. A signal may interrupt
-// fdatasync(2), which package bbolt does not try again: Go's runtime sends its threads
+// uninterrupted tries again what a signal has interrupted: Go's runtime sends its threads
 // signals all the time.
-func update(db *bbolt.DB, do func(*bbolt.Tx) error) (err error) {
+func uninterrupted(do func() error) (err error) {
 	for range interruptions {
-		if err = db.Update(do); !errors.Is(err, unix.EINTR) {
+		if err = do(); !errors.Is(err, unix.EINTR) {
 			break
 		}
 	}
 	return err
+}
+
+// update writes to one of the ledger's files what is about the object, all or nothing.
+// Package bbolt does not try fdatasync(2) again.
+func update(db *bbolt.DB, object string, do func(*bbolt.Tx) error) error {
+	if err := uninterrupted(func() error { return db.Update(do) }); err != nil {
+		return writeError(object, err)
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,9 +30,7 @@ func (b *board) put(s Sample) {
 
 // draw overwrites the table that was drawn last.
 func (b *board) draw(w io.Writer, status string) {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
+	t := newTable()
 	width := terminalWidth(w)
 	t.Style().Size.WidthMax = width // a line that wrapped could not be drawn over
 	head := table.Row{"latest"}

@@ -56,10 +56,7 @@ const (
 // Compare two reports.
 func Compare(a, b *Report) Comparison {
 	out := Comparison{APIVersion: apiVersion, Kind: "BenchComparison", a: a, b: b}
-	old := map[Cell]CellResult{}
-	for _, c := range a.Cells {
-		old[c.Cell] = c
-	}
+	old := a.byCell()
 	x, y := collectValues(a.Samples), collectValues(b.Samples)
 	power := 1.0
 	for _, c := range b.Cells {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/heddle-network/heddle"
 )
@@ -19,9 +18,7 @@ func (c Comparison) Text(w io.Writer) error {
 			return err
 		}
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
+	t := newTable()
 	t.AppendHeader(table.Row{"cell", "figure", "first", "second", "second ÷ first\n[95 %]", "the same\n÷ host", "", "verdict"})
 	for _, x := range c.Cells {
 		t.AppendRow(table.Row{x.Cell, x.Figure + ", " + unitOf(Figure{Unit: x.Unit}), number(x.A), number(x.B),

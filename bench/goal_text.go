@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // takes says what ours is, and what it would have to be for the next limit.
@@ -70,9 +69,7 @@ func (r *Report) goalsText() string {
 	if len(r.Goals) == 0 {
 		return ""
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
+	t := newTable()
 	t.SetTitle("%s", goalsTitle(r.Method.Placement))
 	t.AppendHeader(table.Row{"figure", "at least", "aim", "reading [95 %]", "", "what it would take"})
 	for _, g := range r.Goals {

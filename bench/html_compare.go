@@ -108,7 +108,7 @@ func (c ComparisonCell) ratioText() string {
 // tables of a probe, one for each figure.
 func (c Comparison) tables(p ProbeInfo) []compareTable {
 	var all []compareTable
-	x, y := byCell(c.a), byCell(c.b)
+	x, y := c.a.byCell(), c.b.byCell()
 	for _, f := range p.Figures {
 		var cells []ComparisonCell
 		var values, ratios []float64
@@ -130,14 +130,6 @@ func (c Comparison) tables(p ProbeInfo) []compareTable {
 			t.Rows = append(t.Rows, one.row(f, grid, s, rs, x[one.Cell].Figures[f.Name], y[one.Cell].Figures[f.Name]))
 		}
 		all = append(all, t)
-	}
-	return all
-}
-
-func byCell(r *Report) map[Cell]CellResult {
-	all := map[Cell]CellResult{}
-	for _, c := range r.Cells {
-		all[c.Cell] = c
 	}
 	return all
 }

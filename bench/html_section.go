@@ -80,28 +80,6 @@ func (v *view) sections() []section {
 	return all
 }
 
-// groupsOf are the cells of a probe by size, pairs and wire.
-func (v *view) groupsOf(probe string) [][]CellResult {
-	var keys []Cell
-	groups := map[Cell][]CellResult{}
-	for _, c := range v.Cells {
-		if c.Probe != probe {
-			continue
-		}
-		key := c.Cell
-		key.Mode, key.Span = "", ""
-		if groups[key] == nil {
-			keys = append(keys, key)
-		}
-		groups[key] = append(groups[key], c)
-	}
-	var all [][]CellResult
-	for _, k := range keys {
-		all = append(all, groups[k])
-	}
-	return all
-}
-
 func (v *view) group(cells []CellResult, open, all bool) group {
 	first := cells[0].Cell
 	g := group{Anchor: anchorOf(first), Title: situationText(first, v.several), Summary: v.groupSummary(cells), Open: open}

@@ -18,14 +18,13 @@ type view struct {
 }
 
 func newView(r *Report) *view {
-	v := &view{Report: r, verdicts: r.verdicts(), values: collectValues(r.Samples), cells: map[Cell]CellResult{}}
+	v := &view{Report: r, verdicts: r.verdicts(), values: collectValues(r.Samples), cells: r.byCell()}
 	for _, c := range r.Columns {
 		if !slices.Contains(v.modes, c.Mode) {
 			v.modes = append(v.modes, c.Mode)
 		}
 	}
 	for _, c := range r.Cells {
-		v.cells[c.Cell] = c
 		v.several = v.several || c.Wire != ""
 		if !slices.Contains(v.modes, c.Mode) {
 			v.modes = append(v.modes, c.Mode)

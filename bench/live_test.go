@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // wired makes this, and runs a small matrix over it with the real tools:
@@ -196,18 +198,17 @@ func implausible(s Sample) string {
 // are gone.
 func nothingLeft(t *testing.T, columns []Column) {
 	t.Helper()
-	end := time.Now().Add(20 * time.Second)
 	for _, c := range columns {
 		for _, p := range []Place{c.Pairs[0].Client, c.Pairs[0].Server} {
-			for ; ; time.Sleep(100 * time.Millisecond) {
+			_, err := poll.Until(20*time.Second, 100*time.Millisecond, func() error {
 				out, err := exec.Command("ip", "netns", "pids", p.Name).CombinedOutput()
-				if err == nil && strings.TrimSpace(string(out)) == "" {
-					break
+				if err != nil || strings.TrimSpace(string(out)) != "" {
+					return fmt.Errorf("%s %v", out, err)
 				}
-				if time.Now().After(end) {
-					t.Errorf("left in %s: %s %v", p.Name, out, err)
-					break
-				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("left in %s: %v", p.Name, err)
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // Published is what the source of a preset printed. Its absolute figures are
@@ -148,9 +147,7 @@ func (r *Report) publishedText() string {
 	for _, s := range p.Statements {
 		fmt.Fprintf(&b, "- %s\n", s)
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
+	t := newTable()
 	t.AppendHeader(table.Row{"source", "what", "ratio", "published", "ours\n[95 %]", ""})
 	for _, l := range r.beside(p) {
 		t.AppendRow(table.Row{l.Where, l.What, l.Mode + " ÷ " + l.Over, l.Theirs, l.Ours, l.Same})
@@ -163,9 +160,7 @@ func (r *Report) publishedText() string {
 }
 
 func (x PublishedTable) render() string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
+	t := newTable()
 	t.SetTitle("%s", x.Title)
 	t.AppendHeader(anyRow(x.Head))
 	for _, row := range x.Rows {

@@ -22,8 +22,10 @@ func (r *Report) Text(w io.Writer) error {
 	if r.Environment.Busy() {
 		fmt.Fprintln(&b, "Busy: other programs were using this machine before the start; trust ratios, not absolute figures")
 	}
-	for _, group := range r.groups() {
-		b.WriteString("\n" + r.table(group, colour) + "\n")
+	for _, p := range r.Probes {
+		for _, group := range r.groupsOf(p.Name) {
+			b.WriteString("\n" + r.table(group, colour) + "\n")
+		}
 	}
 	if r.Method.Machine != "" {
 		fmt.Fprintf(&b, "Places: %s\n", r.Method.Machine)
@@ -54,33 +56,16 @@ func (r *Report) environmentLine() string {
 	return line
 }
 
-// groups keeps the order of the cells, with those of one table together.
-func (r *Report) groups() [][]CellResult {
-	var keys []Cell
-	groups := map[Cell][]CellResult{}
-	for _, p := range r.Probes {
-		for _, c := range r.Cells {
-			key := Cell{Probe: c.Probe, Size: c.Size, Pairs: c.Pairs, Wire: c.Wire}
-			if c.Probe != p.Name {
-				continue
-			}
-			if groups[key] == nil {
-				keys = append(keys, key)
-			}
-			groups[key] = append(groups[key], c)
-		}
-	}
-	var all [][]CellResult
-	for _, k := range keys {
-		all = append(all, groups[k])
-	}
-	return all
-}
-
-func (r *Report) table(group []CellResult, colour bool) string {
+// newTable is a table for people, with the headings as they are written.
+func newTable() table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
+	return t
+}
+
+func (r *Report) table(group []CellResult, colour bool) string {
+	t := newTable()
 	figures := r.figures(group[0].Cell)
 	t.SetTitle("%s", title(group[0].Cell, figures[0]))
 	head := table.Row{"mode", "span", "n"}
@@ -102,14 +87,10 @@ func title(c Cell, f Figure) string {
 	if c.Size > 0 {
 		s += fmt.Sprintf(", %d B", c.Size)
 	}
-	pairs := "1 pair"
-	if c.Pairs != 1 {
-		pairs = fmt.Sprintf("%d pairs", c.Pairs)
-	}
 	if c.Wire != "" {
 		s += ", wire " + c.Wire
 	}
-	return fmt.Sprintf("%s, %s: %s in %s (%s); spread and ratios are of %s", s, pairs, f.Name, f.Unit, f.Better, f.Name)
+	return fmt.Sprintf("%s, %s: %s in %s (%s); spread and ratios are of %s", s, pairsText(c.Pairs), f.Name, f.Unit, f.Better, f.Name)
 }
 
 // wireName gives the plain wire a name for people.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // try gives a packet to a program and compares with what must become of it, and with
@@ -14,7 +16,7 @@ func (r *rig) try(t *testing.T, in input, want verdict) {
 	t.Helper()
 	before := r.counted(t)
 	code, out, err := r.run(in)
-	must(t, err)
+	cell.Must(t, err)
 	if fault := compare(want, code, out); fault != "" {
 		t.Errorf("%s\nof % x", fault, in.frame)
 	}
@@ -78,11 +80,11 @@ func (r *rig) counted(t *testing.T) map[string]uint64 {
 	t.Helper()
 	all := map[string]uint64{}
 	total, err := r.Totals()
-	must(t, err)
+	cell.Must(t, err)
 	nobody := map[string]map[string]uint64{"packets": total.Packets, "bytes": total.Bytes, "missed": total.Missed}
 	for _, e := range rigEndpoints {
 		c, err := r.Counts(r.index[e.link])
-		must(t, err)
+		cell.Must(t, err)
 		for what, counts := range map[string]map[string]uint64{"packets": c.Packets, "bytes": c.Bytes, "missed": c.Missed} {
 			for name, n := range counts {
 				nobody[what][name] -= n

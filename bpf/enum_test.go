@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestNames: paths and reasons are the same, and in the same order, in the programs, in
@@ -17,9 +18,9 @@ func TestNames(t *testing.T) {
 		t.Skip("the sources are not here")
 	}
 	source, err := os.ReadFile("src/maps.h")
-	must(t, err)
+	cell.Must(t, err)
 	guide, err := os.ReadFile("../docs/guides/fast-path.md")
-	must(t, err)
+	cell.Must(t, err)
 	for prefix, c := range map[string]struct {
 		table string
 		names []string

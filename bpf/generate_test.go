@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestGenerate: the committed objects are those of the sources.
@@ -26,7 +28,7 @@ func TestGenerate(t *testing.T) {
 
 func generate(t *testing.T, source, stem string) {
 	text, err := os.ReadFile(source)
-	must(t, err)
+	cell.Must(t, err)
 	_, line, _ := strings.Cut(string(text), "//go:generate ")
 	line, _, _ = strings.Cut(line, "\n")
 	dir := t.TempDir()
@@ -38,9 +40,9 @@ func generate(t *testing.T, source, stem string) {
 	}
 	for _, name := range []string{stem + "_bpfel.o", stem + "_bpfel.go"} {
 		fresh, err := os.ReadFile(filepath.Join(dir, name))
-		must(t, err)
+		cell.Must(t, err)
 		committed, err := os.ReadFile(name)
-		must(t, err)
+		cell.Must(t, err)
 		if !bytes.Equal(fresh, committed) {
 			t.Errorf("%s is not what its sources make: run go generate ./bpf", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -136,7 +137,7 @@ func TestForged(t *testing.T) {
 		}
 		v := r.judge(in)
 		code, out, err := r.run(in)
-		must(t, err)
+		cell.Must(t, err)
 		if fault := compare(v, code, out); fault != "" {
 			t.Fatalf("%s\nof % x at %s", fault, in.frame, in.link)
 		}

@@ -72,11 +72,11 @@ func newRig(t *testing.T) *rig {
 	r.wire = heddle.Wire{Local: local, Local6: local6, VNI: rigVNI, Port: rigPort, MAC: tunnelMAC}
 	wire := r.find(t, "wire0")
 	r.own, r.next = heddle.MAC(wire.HardwareAddr.String()), remoteMAC
-	must(t, f.SetWire(r.wire))
+	cell.Must(t, f.SetWire(r.wire))
 	for _, addr := range []netip.Addr{remote, dark, remote6} {
 		m := heddle.Remote{Addr: addr, Local: map[bool]netip.Addr{false: local, true: local6}[addr.Is6()], Link: "wire0", VNI: rigVNI, Port: rigPort, MAC: peerTunnelMAC, OwnMAC: tunnelMAC, MTU: rigMTU}
 		r.remotes[addr] = m
-		must(t, f.PutRemote(m, wire.Index))
+		cell.Must(t, f.PutRemote(m, wire.Index))
 	}
 	r.alike = before64(t)
 	r.furnish(t)
@@ -120,7 +120,7 @@ func links(t *testing.T) {
 func (r *rig) find(t *testing.T, link string) *net.Interface {
 	t.Helper()
 	l, err := net.InterfaceByName(link)
-	must(t, err)
+	cell.Must(t, err)
 	r.index[link] = l.Index
 	return l
 }
@@ -128,21 +128,14 @@ func (r *rig) find(t *testing.T, link string) *net.Interface {
 func (r *rig) put(t *testing.T, s heddle.Shortcut) {
 	t.Helper()
 	r.places[s.Prefix] = s
-	must(t, r.Put(s, r.index[s.Link]))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cell.Must(t, r.Put(s, r.index[s.Link]))
 }
 
 // before64 reports a kernel before Linux 6.4.
 func before64(t *testing.T) bool {
 	t.Helper()
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	must(t, err)
+	cell.Must(t, err)
 	var major, minor int
 	if _, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil {
 		t.Fatal(err)

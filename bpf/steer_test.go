@@ -56,7 +56,7 @@ func TestSteer(t *testing.T) {
 		{"IPv6 cut short", "fd00:96::/112", frame("fd00:96::1", "udp")[:14+39], false},
 	} {
 		p, err := bpf.Steer(netip.MustParsePrefix(c.prefix), 1, mac.Bytes())
-		must(t, err)
+		cell.Must(t, err)
 		o := ebpf.RunOptions{Data: c.frame, DataOut: make([]byte, len(c.frame)+256)}
 		code, err := p.Run(&o)
 		p.Close()
@@ -64,7 +64,7 @@ func TestSteer(t *testing.T) {
 			t.Logf("%s: this kernel gives a program no such frame", c.name) // those of Debian do
 			continue
 		}
-		must(t, err)
+		cell.Must(t, err)
 		want, out := next, bytes.Clone(c.frame)
 		if c.taken {
 			want = redirect

@@ -14,6 +14,8 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/port"
 )
 
@@ -29,8 +31,8 @@ func server(t *testing.T, quota int64) (string, *store.Server) {
 	t.Helper()
 	at := port.Free(t)
 	s, err := store.StartServer(store.ServerOptions{Name: "a", Quota: quota, Dir: t.TempDir(), Client: []netip.AddrPort{at}, Peer: []netip.AddrPort{port.Free(t)}})
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
+	cell.Must(t, err)
+	t.Cleanup(func() { cell.Must(t, s.Close()) })
 	select {
 	case <-s.Ready():
 	case <-time.After(time.Minute):
@@ -39,17 +41,10 @@ func server(t *testing.T, quota int64) (string, *store.Server) {
 	return at.String(), s
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func dial(t *testing.T, address string) store.Store {
 	t.Helper()
 	s, err := store.Dial(store.Options{Endpoints: []string{address}})
-	check(t, err)
+	cell.Must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -69,7 +64,7 @@ func options(t *testing.T, s store.Store, name, dir string) cluster.Options {
 func open(t *testing.T, s store.Store, name, dir string) *cluster.Cluster {
 	t.Helper()
 	c, err := cluster.Open(wait(t), options(t, s, name, dir))
-	check(t, err)
+	cell.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -120,11 +115,7 @@ func (s *shop) out() int {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	poll.For(t, 2*time.Minute, 10*time.Millisecond, what, ok)
 }
 
 func TestClaimBorrowMoveDelete(t *testing.T) {
@@ -134,7 +125,7 @@ func TestClaimBorrowMoveDelete(t *testing.T) {
 		t.Fatalf("%+v and %+v", a.View(), b.View())
 	}
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	_, err = b.CreateNetwork(wait(t), lan("other", "10.1.0.0/16"), nil)
 	if !errors.Is(err, heddle.SubnetOverlap.Sentinel()) {
 		t.Fatal(err)
@@ -142,9 +133,9 @@ func TestClaimBorrowMoveDelete(t *testing.T) {
 	subnet := n.Subnets[0]
 	until(t, "b has the network", func() bool { return len(b.View().Networks) == 1 })
 	first, err := a.ClaimBlock(wait(t), n, subnet, netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	second, err := b.ClaimBlock(wait(t), n, subnet, netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	if first != netip.MustParsePrefix("10.1.0.0/29") || second == first {
 		t.Fatal(first, second)
 	}
@@ -161,7 +152,7 @@ func TestClaimBorrowMoveDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := heddle.EndpointID{Container: "box", IfName: "eth0"}
-	check(t, b.Borrow(wait(t), n.ID, borrowed, id))
+	cell.Must(t, b.Borrow(wait(t), n.ID, borrowed, id))
 	pin := heddle.Pin{Network: n.ID, Addr: borrowed, Host: b.View().Self.ID}
 	if v := b.View(); len(v.Pins) != 1 || v.Pins[0] != pin {
 		t.Fatalf("%+v", v.Pins)
@@ -176,28 +167,28 @@ func TestClaimBorrowMoveDelete(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	check(t, b.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "c"}))
+	cell.Must(t, b.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "c"}))
 	until(t, "c knows of the move", func() bool { return len(c.View().Moves) == 1 })
-	check(t, c.Borrow(wait(t), n.ID, borrowed, id))
+	cell.Must(t, c.Borrow(wait(t), n.ID, borrowed, id))
 	pin.Host = c.View().Self.ID
 	until(t, "the pin is c's alone", func() bool {
 		v := a.View()
 		return len(v.Pins) == 1 && v.Pins[0] == pin && len(v.Lent) == 1 && v.Lent[0] == pin && len(c.View().Moves) == 0
 	})
-	check(t, c.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "a"}))
+	cell.Must(t, c.Send(wait(t), cluster.Move{Network: n.ID, Addr: borrowed, Endpoint: id, To: "a"}))
 	until(t, "it came home", func() bool { return len(a.View().Moves) == 1 && len(a.View().Lent) == 0 && shops[0].out() == 0 })
 
 	err = a.DeleteNetwork(wait(t), n.ID)
 	if !errors.Is(err, heddle.NetworkInUse.Sentinel()) {
 		t.Fatal(err)
 	}
-	check(t, a.YieldBlock(wait(t), n.ID, first))
-	check(t, b.YieldBlock(wait(t), n.ID, second))
+	cell.Must(t, a.YieldBlock(wait(t), n.ID, first))
+	cell.Must(t, b.YieldBlock(wait(t), n.ID, second))
 	err = a.DeleteNetwork(wait(t), "another one that had its name")
 	if !errors.Is(err, heddle.NoNetwork.Sentinel()) {
 		t.Fatal(err)
 	}
-	check(t, a.DeleteNetwork(wait(t), n.ID))
+	cell.Must(t, a.DeleteNetwork(wait(t), n.ID))
 	until(t, "all see that it is gone", func() bool { return len(a.View().Networks)+len(b.View().Networks)+len(c.View().Networks) == 0 })
 }
 
@@ -206,16 +197,16 @@ func TestStartsWithoutStore(t *testing.T) {
 	s := dial(t, at)
 	a := open(t, s, "a", dir)
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), []netip.Prefix{netip.MustParsePrefix("10.1.0.8/29")})
-	check(t, err)
+	cell.Must(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	id := a.View().Self.ID
-	check(t, a.Close())
+	cell.Must(t, a.Close())
 	nowhere := dial(t, port.Free(t).String())
 	o := options(t, nowhere, "a", dir)
 	o.Wait = 100 * time.Millisecond
 	a, err = cluster.Open(wait(t), o)
-	check(t, err)
+	cell.Must(t, err)
 	defer a.Close()
 	v := a.View()
 	if got := v.BlocksOf(n.ID, id); v.Revision != 0 || v.Self.ID != id || len(got) != 2 || got[0] != block || len(v.Networks) != 1 {
@@ -233,7 +224,7 @@ func TestAnotherStore(t *testing.T) {
 	first, second, dir := serve(t), serve(t), t.TempDir()
 	a := open(t, dial(t, first), "a", dir)
 	id := a.View().Cluster
-	check(t, a.Close())
+	cell.Must(t, a.Close())
 	a = open(t, dial(t, second), "a", dir)
 	v := a.View()
 	if v.Strange == nil || !errors.Is(v.Strange, heddle.StoreStrange.Sentinel()) || v.Cluster != id {
@@ -244,7 +235,7 @@ func TestAnotherStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := dial(t, second).Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	if len(s.Entries) != 0 {
 		t.Fatalf("written: %+v", s.Entries)
 	}
@@ -255,9 +246,9 @@ func TestRemovedHost(t *testing.T) {
 	s := dial(t, at)
 	a, b := open(t, dial(t, at), "a", dir), open(t, dial(t, at), "b", t.TempDir())
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	until(t, "a is connected", func() bool { return b.View().Alive["a"] })
 	if err := b.RemoveHost(wait(t), s, "a", false); !errors.Is(err, heddle.HostAlive.Sentinel()) {
 		t.Fatal(err)
@@ -266,8 +257,8 @@ func TestRemovedHost(t *testing.T) {
 	if !errors.Is(err, heddle.HostExists.Sentinel()) {
 		t.Fatal(err)
 	}
-	check(t, b.RemoveHost(wait(t), s, "a", true))
-	check(t, b.RemoveHost(wait(t), s, "a", true)) // finishes what was cut off
+	cell.Must(t, b.RemoveHost(wait(t), s, "a", true))
+	cell.Must(t, b.RemoveHost(wait(t), s, "a", true)) // finishes what was cut off
 	until(t, "a sees it", func() bool { return a.View().Removed })
 	if _, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); !errors.Is(err, heddle.HostRemoved.Sentinel()) {
 		t.Fatal(err)
@@ -275,7 +266,7 @@ func TestRemovedHost(t *testing.T) {
 	if again, err := b.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{}); err != nil || again != block {
 		t.Fatal(again, err)
 	}
-	check(t, a.Close())
+	cell.Must(t, a.Close())
 	a = open(t, dial(t, at), "a", dir)
 	if !a.View().Removed {
 		t.Fatalf("%+v", a.View())
@@ -299,23 +290,23 @@ func TestSameUnderlay(t *testing.T) {
 	}
 	late := fmt.Sprintf(`{"name":"late","id":"0000000000001234","underlay":[%q],"mtu":1500,"run":"x"}`, underlayOf("b"))
 	_, _, err := s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: cluster.Prefix + "hosts/late/self", Value: []byte(late)}}})
-	check(t, err)
+	cell.Must(t, err)
 	firstOnly := func() bool {
 		v := a.View()
 		return len(v.Peers) == 1 && v.Peers[0].Name == "b" && len(v.LeftOut) == 1 && v.LeftOut[0].Name == "late"
 	}
 	until(t, "a leaves out the later one", firstOnly)
-	check(t, b.Close())
+	cell.Must(t, b.Close())
 	b = open(t, dial(t, at), "b", dirB) // not refused, though it has a neighbour by now
 	until(t, "a has seen b again", func() bool { return a.View().Revision >= b.View().Revision })
 	if !firstOnly() {
 		t.Fatalf("b lost its place by its start: %+v, left out %+v", a.View().Peers, a.View().LeftOut)
 	}
-	check(t, a.RemoveHost(wait(t), s, "b", true))
-	check(t, a.RemoveHost(wait(t), s, "late", true))
+	cell.Must(t, a.RemoveHost(wait(t), s, "b", true))
+	cell.Must(t, a.RemoveHost(wait(t), s, "late", true))
 	c, err := cluster.Open(wait(t), o)
-	check(t, err)
-	check(t, c.Close())
+	cell.Must(t, err)
+	cell.Must(t, c.Close())
 }
 
 func TestTwins(t *testing.T) {
@@ -324,7 +315,7 @@ func TestTwins(t *testing.T) {
 	o := options(t, dial(t, at), "a", copied)
 	o.Self.ID = a.View().Self.ID
 	b, err := cluster.Open(wait(t), o)
-	check(t, err)
+	cell.Must(t, err)
 	defer b.Close()
 	until(t, "the first sees the second", func() bool { return errors.Is(a.View().Strange, heddle.HostExists.Sentinel()) })
 	if b.View().Strange != nil {
@@ -340,7 +331,7 @@ func TestAllClaimAtOnce(t *testing.T) {
 		all = append(all, open(t, dial(t, at), fmt.Sprintf("h%d", i), t.TempDir()))
 	}
 	n, err := all[0].CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	for _, c := range all {
 		until(t, "all have the network", func() bool { return len(c.View().Networks) == 1 })
 	}
@@ -356,7 +347,7 @@ func TestAllClaimAtOnce(t *testing.T) {
 	group.Wait()
 	seen := map[netip.Prefix]bool{}
 	for i := range all {
-		check(t, errs[i])
+		cell.Must(t, errs[i])
 		for _, b := range got[i] {
 			if seen[b] {
 				t.Fatalf("two have %s", b)
@@ -404,7 +395,7 @@ func TestSharedEtcd(t *testing.T) {
 	at := serve(t)
 	b := open(t, dial(t, at), "b", t.TempDir())
 	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	var lost netip.Prefix
 	var once sync.Once
 	a := open(t, crowded{dial(t, at), func(c store.Change) {
@@ -420,16 +411,16 @@ func TestSharedEtcd(t *testing.T) {
 	}}, "a", t.TempDir())
 	until(t, "a has the network", func() bool { return len(a.View().Networks) == 1 && len(a.View().Alive) == 2 })
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	if !lost.IsValid() || block == lost {
 		t.Fatalf("a has %s, b has %s", block, lost)
 	}
 	operator := crowded{Store: dial(t, at)}
-	check(t, a.RemoveHost(wait(t), operator, "b", true))
+	cell.Must(t, a.RemoveHost(wait(t), operator, "b", true))
 	if v := a.View(); len(v.Peers) != 0 || len(v.Blocks) != 1 {
 		t.Fatalf("after the removal: %+v, %+v", v.Peers, v.Blocks)
 	}
-	check(t, a.RemoveHost(wait(t), operator, "b", true)) // finishes what was cut off
+	cell.Must(t, a.RemoveHost(wait(t), operator, "b", true)) // finishes what was cut off
 }
 
 func TestMoveToAHostInstalledAnew(t *testing.T) {
@@ -437,17 +428,17 @@ func TestMoveToAHostInstalledAnew(t *testing.T) {
 	s := dial(t, at)
 	a, b := open(t, s, "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	lender := newShop()
 	go a.Serve(t.Context(), lender)
 	until(t, "a sees b", func() bool { return len(a.View().Peers) == 1 })
 	m := cluster.Move{Network: n.ID, Addr: netip.MustParseAddr("10.1.0.2"), Endpoint: heddle.EndpointID{Container: "box", IfName: "eth0"}, To: "b"}
-	check(t, a.Send(wait(t), m))
+	cell.Must(t, a.Send(wait(t), m))
 	until(t, "b knows of the move", func() bool { return len(b.View().Moves) == 1 })
-	check(t, a.RemoveHost(wait(t), s, "b", true))
-	check(t, b.Close())
+	cell.Must(t, a.RemoveHost(wait(t), s, "b", true))
+	cell.Must(t, b.Close())
 	b = open(t, dial(t, at), "b", t.TempDir())
 	if v := b.View(); len(v.Moves) > 0 {
 		t.Fatalf("the new host has the old one's move: %+v", v.Moves)
@@ -460,12 +451,12 @@ func TestWipedStore(t *testing.T) {
 	s := dial(t, at)
 	a := open(t, s, "a", t.TempDir())
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	before := a.View()
 	_, _, err = s.Commit(wait(t), store.Change{DeletePrefix: []string{cluster.Prefix}})
-	check(t, err)
+	cell.Must(t, err)
 	until(t, "a sees that its cluster is gone", func() bool { return a.View().Strange != nil })
 	v := a.View()
 	if v.Removed || len(v.Networks) != 1 || len(v.Blocks) != 1 || v.Cluster != before.Cluster {
@@ -475,7 +466,7 @@ func TestWipedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, err := s.Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	if len(left.Entries) > 0 {
 		t.Fatalf("made again: %+v", left.Entries)
 	}
@@ -489,19 +480,19 @@ func TestOlderStore(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dial(t, at), "b", t.TempDir())
 	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	before, err := s.Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	a := open(t, s, "a", dir)
 	id := a.View().Self.ID
 	backup, err := s.Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
-	check(t, a.YieldBlock(wait(t), n.ID, block)) // more revisions
+	cell.Must(t, err)
+	cell.Must(t, a.YieldBlock(wait(t), n.ID, block)) // more revisions
 	block, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
-	check(t, a.Close())
+	cell.Must(t, err)
+	cell.Must(t, a.Close())
 	for _, backup := range []store.Snapshot{backup, before} {
 		other := dial(t, serve(t))
 		restore(t, other, backup)
@@ -513,7 +504,7 @@ func TestOlderStore(t *testing.T) {
 		if v := a.View(); v.Removed || v.Self.ID != id {
 			t.Fatalf("%+v", v)
 		}
-		check(t, a.Close())
+		cell.Must(t, a.Close())
 	}
 }
 
@@ -525,7 +516,7 @@ func restore(t *testing.T, s store.Store, backup store.Snapshot) {
 		change.Put = append(change.Put, store.Entry{Key: e.Key, Value: e.Value})
 	}
 	_, _, err := s.Commit(wait(t), change)
-	check(t, err)
+	cell.Must(t, err)
 }
 
 // advance has somebody else write into a store until it is past a revision.
@@ -534,7 +525,7 @@ func advance(t *testing.T, s store.Store, past int64) {
 	for at := int64(0); at <= past; {
 		var err error
 		_, at, err = s.Commit(wait(t), store.Change{Put: []store.Entry{{Key: "/other/x", Value: []byte("x")}}})
-		check(t, err)
+		cell.Must(t, err)
 	}
 }
 
@@ -551,24 +542,24 @@ func goBack(t *testing.T, known bool) {
 	advance(t, s, 10)
 	b := open(t, dial(t, first), "b", t.TempDir())
 	n, err := b.CreateNetwork(wait(t), lan("web", "10.1.0.0/24"), nil)
-	check(t, err)
-	check(t, b.Close())
+	cell.Must(t, err)
+	cell.Must(t, b.Close())
 	backup, err := s.Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	access := dial(t, first)
 	a := open(t, access, "a", t.TempDir())
 	if known {
 		backup, err = s.Read(wait(t), cluster.Prefix)
-		check(t, err)
+		cell.Must(t, err)
 	}
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	second := serve(t)
 	other := dial(t, second)
 	restore(t, other, backup)
 	advance(t, other, a.View().Revision+10)
 	access.(*store.Etcd).SetEndpoints([]string{second})
-	check(t, running.Close())
+	cell.Must(t, running.Close())
 	until(t, "a has claimed its block again", func() bool {
 		s, err := other.Read(wait(t), cluster.Prefix+"blocks/")
 		return err == nil && len(s.Entries) == 1

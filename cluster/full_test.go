@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestFullStore has one host fill the store: below its own name, among the blocks, with
@@ -21,11 +22,11 @@ func TestFullStore(t *testing.T) {
 	s := dial(t, at)
 	a, b := open(t, dial(t, at), "a", t.TempDir()), open(t, dial(t, at), "b", t.TempDir())
 	n, err := a.CreateNetwork(wait(t), lan("web", "10.1.0.0/16"), nil)
-	check(t, err)
+	cell.Must(t, err)
 	block, err := a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 	junk := strings.Repeat("x", 500_000)
-	check(t, b.Close()) // who took it over writes by its keys
+	cell.Must(t, b.Close()) // who took it over writes by its keys
 	padded := func(host string) string {
 		return fmt.Sprintf(`{"host":%q,"more":%q}`, host, strings.Repeat("x", 60_000))
 	}
@@ -54,19 +55,19 @@ func TestFullStore(t *testing.T) {
 	if err := a.RemoveHost(wait(t), s, "b", true); !errors.Is(err, full) {
 		t.Fatalf("a full store took more: %v", err)
 	}
-	check(t, a.MakeRoom(wait(t), s, "b"))
+	cell.Must(t, a.MakeRoom(wait(t), s, "b"))
 	left, err := s.Read(wait(t), cluster.Prefix)
-	check(t, err)
+	cell.Must(t, err)
 	for _, e := range left.Entries {
 		if len(e.Value) > 10_000 {
 			t.Errorf("left: %s, %d bytes", e.Key, len(e.Value))
 		}
 	}
 	until(t, "there is room again", func() bool { return put("room", "x") == nil })
-	check(t, a.RemoveHost(wait(t), s, "b", false))
+	cell.Must(t, a.RemoveHost(wait(t), s, "b", false))
 	if v := a.View(); !slices.Contains(v.Blocks, heddle.Block{Network: n.ID, Prefix: block, Host: v.Self.ID}) {
 		t.Errorf("blocks: %+v", v.Blocks)
 	}
 	_, err = a.ClaimBlock(wait(t), n, n.Subnets[0], netip.Addr{})
-	check(t, err)
+	cell.Must(t, err)
 }

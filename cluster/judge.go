@@ -86,7 +86,7 @@ func judgeHost(name string, h *hostRecord) string {
 		return "its name is none"
 	case !idForm.MatchString(h.ID):
 		return "its id is none"
-	case len(h.Underlay) > 2 || len(h.Underlay) == 2 && h.Underlay[0].Is4() == h.Underlay[1].Is4():
+	case len(h.Underlay) > 2 || len(h.Underlay) == 2 && heddle.FamilyOf(h.Underlay[0]) == heddle.FamilyOf(h.Underlay[1]):
 		return "it has more than one underlay address of a family"
 	case h.MTU < 0 || h.MTU > 65536:
 		return fmt.Sprintf("its MTU is %d", h.MTU)

@@ -105,6 +105,12 @@ type item struct {
 	unread, refused string
 }
 
+// deleteBy has a change delete the item, if it is still as it was read.
+func (i item) deleteBy(change *store.Change) {
+	change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
+	change.Delete = append(change.Delete, i.key)
+}
+
 // read makes an item of an entry.
 func read(e store.Entry) item {
 	i := item{key: e.Key, revision: e.Revision, created: e.Created}

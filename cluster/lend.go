@@ -206,8 +206,8 @@ func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	change := store.Change{Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}}}
 	for _, i := range c.record.items { // all: an address may have gone further
 		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.place == p {
-			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision}, store.Condition{Key: pinKey(i.asker, p)})
-			change.Delete = append(change.Delete, i.key)
+			i.deleteBy(&change)
+			change.Require = append(change.Require, store.Condition{Key: pinKey(i.asker, p)})
 		}
 	}
 	if answer.key == "" {
@@ -221,10 +221,15 @@ func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	if err != nil || !done {
 		return err
 	}
+	return c.backHere(p, func(m *memory) { delete(m.Lent, p) })
+}
+
+// backHere forgets that an address is elsewhere, and ends its Lend.
+func (c *Cluster) backHere(p place, forget func(*memory)) error {
 	c.lending.Lock()
 	defer c.lending.Unlock()
 	c.mu.Lock()
-	err = c.keep(func(m *memory) { delete(m.Lent, p) })
+	err := c.keep(forget)
 	c.mu.Unlock()
 	if err == nil && c.lender != nil {
 		c.lender.Reclaim(p.network, p.addr)

@@ -98,8 +98,7 @@ func besides(all []store.Entry, but string) (exact, prefixes []string) {
 // hosts write again.
 func (c *Cluster) useless(s store.Snapshot, name string) func(store.Entry) bool {
 	seen := c.View()
-	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
-	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+	r := c.recordOf(s, seen)
 	gone := ""
 	if self := value[hostRecord](&r, selfKey(name)); self != nil {
 		gone = self.ID

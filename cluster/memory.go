@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/durable"
 )
 
 // memory is what this host keeps on its own disk. Blocks and pins in it are the
@@ -147,32 +148,12 @@ func saveMemory(dir string, m memory) error {
 		text, err = json.Marshal(file{sum(text), text})
 	}
 	if err == nil {
-		err = replace(memoryPath(dir), text)
+		err = durable.Replace(memoryPath(dir), text)
 	}
 	if err != nil {
 		return heddle.Wrap(heddle.LedgerFull, "write", memoryPath(dir), err, "free room on the disk; until then the host takes on no blocks")
 	}
 	return nil
-}
-
-func replace(path string, text []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func sum(text []byte) string {

@@ -150,11 +150,9 @@ func (c *Cluster) meet(ctx context.Context) error {
 	if c.memory.Introduced {
 		return nil // the view tells
 	}
-	switch {
-	case c.strange != nil:
-		return c.strange
-	case c.isRemoved():
-		return RemovedError(c.o.Self.Name)
+	switch barred := c.barred(); {
+	case barred != nil:
+		return barred
 	case c.fence == 0 && c.trouble != nil:
 		return c.trouble
 	case err != nil:

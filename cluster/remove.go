@@ -19,9 +19,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		if err != nil {
 			return err
 		}
-		seen := c.View()
-		r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
-		r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+		r := c.recordOf(s, c.View())
 		self := r.items[selfKey(name)]
 		if self.key == "" {
 			return c.clear(ctx, operator, &r, name)
@@ -48,6 +46,13 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			return c.drop(ctx, operator, &r, host.ID, revision)
 		}
 	}
+}
+
+// recordOf is what a snapshot that an operator read says; seen is what this host knows.
+func (c *Cluster) recordOf(s store.Snapshot, seen *View) record {
+	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
+	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
+	return r
 }
 
 // removal says that a host with that ID was removed; without an ID there is nothing to

@@ -116,8 +116,7 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 	change := store.Change{}
 	for _, i := range []item{answer, pin} {
 		if i.key != "" {
-			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
-			change.Delete = append(change.Delete, i.key)
+			i.deleteBy(&change)
 		}
 	}
 	waits := answer.key != "" && theirs.key == "" && !c.lapsed(answer)
@@ -138,13 +137,5 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 	if !done {
 		return nil // looked at again
 	}
-	c.lending.Lock()
-	defer c.lending.Unlock()
-	c.mu.Lock()
-	err := c.keep(func(m *memory) { delete(m.Sent, p) })
-	c.mu.Unlock()
-	if err == nil && c.lender != nil {
-		c.lender.Reclaim(p.network, p.addr)
-	}
-	return err
+	return c.backHere(p, func(m *memory) { delete(m.Sent, p) })
 }

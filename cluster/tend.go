@@ -201,8 +201,7 @@ func (c *Cluster) mendPins(ctx context.Context) error {
 		_, known := c.memory.Pins[i.place]
 		_, sent := c.memory.Sent[i.place]
 		if is && i.host == c.o.Self.Name && v.Host == c.o.Self.ID && !known && !sent && !c.asking[i.place] && len(change.Delete) < 60 {
-			change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
-			change.Delete = append(change.Delete, i.key)
+			i.deleteBy(&change)
 			if c.movedHere(i.place) && c.memory.Used[i.place] < i.revision {
 				used = append(used, i.place)
 			}

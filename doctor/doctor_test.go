@@ -12,19 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/mode/bridge"
-	"github.com/heddle-network/heddle/mode/direct"
-	"github.com/heddle-network/heddle/mode/host"
-	"github.com/heddle-network/heddle/mode/ipvlan"
-	"github.com/heddle-network/heddle/mode/macvlan"
-	"github.com/heddle-network/heddle/mode/overlay"
-	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/mode"
 )
 
 var update = flag.Bool("update", false, "write docs/doctor.md anew")
 
-var all = Checks([]heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}})
+var all = Checks(mode.All())
 
 // TestChecks holds each check to its form.
 func TestChecks(t *testing.T) {

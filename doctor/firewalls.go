@@ -114,7 +114,12 @@ func lookForwardBefore(ctx context.Context, h *Host) Finding {
 }
 
 func lookPreroutingDrop(ctx context.Context, h *Host) Finding {
-	chains, ours, err := h.hooked(ctx, at("prerouting", "ingress"))
+	return lookShut(ctx, h, at("prerouting", "ingress"))
+}
+
+// lookShut finds chains that could drop our packets (see shut).
+func lookShut(ctx context.Context, h *Host, want func(chain) bool) Finding {
+	chains, ours, err := h.hooked(ctx, want)
 	if err != nil {
 		return unknown(err)
 	}

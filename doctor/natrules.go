@@ -53,15 +53,7 @@ func lookNotrack(ctx context.Context, h *Host) Finding {
 }
 
 func lookBridgeDrop(ctx context.Context, h *Host) Finding {
-	chains, ours, err := h.hooked(ctx, func(c chain) bool { return c.family == "bridge" && c.hook != "" })
-	if err != nil {
-		return unknown(err)
-	}
-	var evidence []string
-	for _, c := range chains {
-		evidence = append(evidence, c.shut(ours)...)
-	}
-	return trouble(evidence)
+	return lookShut(ctx, h, func(c chain) bool { return c.family == "bridge" && c.hook != "" })
 }
 
 func lookTwoIptables(ctx context.Context, h *Host) Finding {

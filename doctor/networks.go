@@ -124,8 +124,8 @@ func (h *Host) mode(name string) (heddle.Mode, bool) {
 }
 
 // needs reports whether a network has a subnet of the family.
-func needs(all []heddle.Network, v4 bool) bool {
-	return slices.ContainsFunc(all, func(n heddle.Network) bool { return n.HasFamily(v4) })
+func needs(all []heddle.Network, f heddle.Family) bool {
+	return slices.ContainsFunc(all, func(n heddle.Network) bool { return n.HasFamily(f) })
 }
 
 // subnet is one of a network's, with the network.

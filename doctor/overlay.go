@@ -103,8 +103,7 @@ func lookUnderlayMTU(ctx context.Context, h *Host) Finding {
 		return *missing
 	}
 	read := fmt.Sprintf("ip link show %s: mtu %d", l.Name, l.MTU)
-	const ipv6 = 1280 // RFC 8200
-	if least := ipv6 + heddle.TunnelOverhead(addr.Is4()); l.MTU < least {
+	if least := heddle.IPv6.LeastMTU() + heddle.TunnelOverhead(heddle.FamilyOf(addr)); l.MTU < least {
 		return trouble([]string{read, fmt.Sprintf("IPv6 in tunnels needs %d", least)}, fmt.Sprintf("ip link set %s mtu 1500", l.Name))
 	}
 	return fine(read)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // serviceChecks are about services that containers reach by the host's own rules.
@@ -39,43 +41,41 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 
 // servedSubnets are those from which services are asked: of a family that has some.
 func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Prefix) {
-	for _, f := range families {
+	for _, f := range heddle.Families() {
 		has := slices.ContainsFunc(strings.Split(services, ","), func(text string) bool {
 			p, err := netip.ParsePrefix(text)
-			return err == nil && f.has(p)
+			return err == nil && f.Has(p.Addr())
 		})
 		if has {
-			asking = append(asking, f.of(subnets)...)
+			asking = append(asking, ofFamily(subnets, f)...)
 		}
 	}
 	return asking
 }
 
-// family is IPv4 or IPv6: how chains and people call it, and what says that a rule of
-// a chain for both is about it alone.
-type family struct {
-	chain, word string
-	only        *regexp.Regexp
+// aboutAlone is what says that a rule of a chain for both families is about one alone.
+var aboutAlone = map[heddle.Family]*regexp.Regexp{
+	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
+	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
 }
 
-var families = []family{
-	{"ip", "IPv4", regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`)},
-	{"ip6", "IPv6", regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`)},
-}
-
-func (f family) has(p netip.Prefix) bool { return p.Addr().Is4() == (f.chain == "ip") }
-
-func (f family) of(all []netip.Prefix) []netip.Prefix {
-	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.has(p) })
+// ofFamily are the prefixes of a family.
+func ofFamily(all []netip.Prefix, f heddle.Family) []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.Has(p.Addr()) })
 }
 
 // sees reports whether a rule of the chain is about packets of the family. A legacy
 // chain has its tool's name before the family's.
-func (c chain) sees(f family, rule string) bool {
+func (c chain) sees(f heddle.Family, rule string) bool {
 	if c.family != "inet" {
-		return c.family == f.chain || strings.HasSuffix(c.family, " "+f.chain)
+		return c.family == f.Word() || strings.HasSuffix(c.family, " "+f.Word())
 	}
-	return !slices.ContainsFunc(families, func(other family) bool { return other.chain != f.chain && other.only.MatchString(rule) })
+	for other, alone := range aboutAlone {
+		if other != f && alone.MatchString(rule) {
+			return false
+		}
+	}
+	return true
 }
 
 // Rules that masquerade, or mark for it, in the words of nft and iptables; a source
@@ -88,15 +88,15 @@ var (
 
 // unmasked tells why packets from the subnets are not masqueraded.
 func unmasked(chains []chain, subnets []netip.Prefix) (evidence []string) {
-	for _, f := range families {
-		if some := f.of(subnets); len(some) > 0 {
-			evidence = append(evidence, f.unmasked(chains, some)...)
+	for _, f := range heddle.Families() {
+		if some := ofFamily(subnets, f); len(some) > 0 {
+			evidence = append(evidence, unmaskedOf(f, chains, some)...)
 		}
 	}
 	return evidence
 }
 
-func (f family) unmasked(chains []chain, subnets []netip.Prefix) []string {
+func unmaskedOf(f heddle.Family, chains []chain, subnets []netip.Prefix) []string {
 	var evidence []string
 	masks := false
 	for _, c := range chains {
@@ -111,7 +111,7 @@ func (f family) unmasked(chains []chain, subnets []netip.Prefix) []string {
 		}
 	}
 	if !masks {
-		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f.word, list(subnets))}
+		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f, list(subnets))}
 	}
 	return evidence
 }

@@ -3,16 +3,18 @@ package doctor
 import (
 	"context"
 	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 func settingChecks() []Check {
 	return append([]Check{
 		{ID: "ip-forward", Title: "The host forwards IPv4", Severity: Fail, Looks: "/proc/sys/net/ipv4/ip_forward, where a network has IPv4",
 			Why: "Containers reach nothing beyond their own bridge. The agent puts it back within seconds; if it is off, somebody keeps turning it off, or the agent is down.", Remedy: "sysctl -w net.ipv4.ip_forward=1",
-			look: lookForwarding(forward4, true), fix: fixSetting(forward4, "1")},
+			look: lookForwarding(forward4, heddle.IPv4), fix: fixSetting(forward4, "1")},
 		{ID: "ip6-forward", Title: "The host forwards IPv6", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/all/forwarding, where a network has IPv6",
 			Why: "Containers reach nothing beyond their own bridge by IPv6.", Remedy: "sysctl -w net.ipv6.conf.all.forwarding=1",
-			look: lookForwarding(forward6, false), fix: fixSetting(forward6, "1")},
+			look: lookForwarding(forward6, heddle.IPv6), fix: fixSetting(forward6, "1")},
 		{ID: "setting-files", Title: "No file turns forwarding off", Severity: Warn, Looks: "/etc/sysctl.d, /run/sysctl.d, /usr/local/lib/sysctl.d, /usr/lib/sysctl.d, /etc/sysctl.conf, where a network has the family",
 			Why: "At the next boot, or the next 'sysctl --system', containers are cut off until the agent looks.", Remedy: "remove the line from FILE", look: lookSettingFiles},
 		{ID: "disable-ipv6", Title: "IPv6 is on where networks need it", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/{all,BRIDGE}/disable_ipv6, where a network has IPv6",
@@ -34,13 +36,13 @@ func fixSetting(name, value string) func(context.Context, *Host) ([]string, erro
 	return func(context.Context, *Host) ([]string, error) { return writeSetting(name, value) }
 }
 
-func lookForwarding(name string, v4 bool) func(context.Context, *Host) Finding {
+func lookForwarding(name string, f heddle.Family) func(context.Context, *Host) Finding {
 	return func(ctx context.Context, h *Host) Finding {
 		networks, err := h.forwarded(ctx)
 		switch {
 		case err != nil:
 			return unknown(err)
-		case needs(networks, v4) && setting(name) != "1":
+		case needs(networks, f) && setting(name) != "1":
 			return trouble([]string{quoted(name)})
 		}
 		return fine(quoted(name))
@@ -53,10 +55,10 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	off := map[string]bool{}
-	if needs(networks, true) {
+	if needs(networks, heddle.IPv4) {
 		off["net.ipv4.ip_forward=0"], off["net.ipv4.conf.all.forwarding=0"] = true, true
 	}
-	if needs(networks, false) {
+	if needs(networks, heddle.IPv6) {
 		off["net.ipv6.conf.all.forwarding=0"], off["net.ipv6.conf.all.disable_ipv6=1"] = true, true
 	}
 	var evidence []string
@@ -110,12 +112,12 @@ func withValue(value string, names ...string) (some []string) {
 
 func disabledIPv6(ctx context.Context, h *Host) (names []string, err error) {
 	networks, err := h.forwarded(ctx)
-	if !needs(networks, false) {
+	if !needs(networks, heddle.IPv6) {
 		return nil, err
 	}
 	names = []string{"net/ipv6/conf/all/disable_ipv6"}
 	for _, n := range networks {
-		if n.HasFamily(false) {
+		if n.HasFamily(heddle.IPv6) {
 			names = append(names, "net/ipv6/conf/"+n.BridgeName(0)+"/disable_ipv6")
 		}
 	}
@@ -166,7 +168,7 @@ func openLoopback(_ context.Context, h *Host) ([]string, error) {
 
 func deaf(ctx context.Context, h *Host) ([]string, error) {
 	networks, err := h.forwarded(ctx)
-	if !needs(networks, true) {
+	if !needs(networks, heddle.IPv4) {
 		return nil, err
 	}
 	names := []string{"net/ipv4/conf/all/arp_ignore"}

@@ -107,9 +107,9 @@ func TestRestoreWhatIsLent(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	count(ipam.Stats{Family: "4", Size: 7, Free: 7, Aside: 1})
+	count(ipam.Stats{Family: heddle.IPv4, Size: 7, Free: 7, Aside: 1})
 	pool.Reclaim(lent)
-	count(ipam.Stats{Family: "4", Size: 8, Used: 1, Free: 7})
+	count(ipam.Stats{Family: heddle.IPv4, Size: 8, Used: 1, Free: 7})
 	pool.Give(id("a"))
-	count(ipam.Stats{Family: "4", Size: 8, Free: 7, Quarantined: 1})
+	count(ipam.Stats{Family: heddle.IPv4, Size: 8, Free: 7, Quarantined: 1})
 }

@@ -42,7 +42,7 @@ func checkSubnets(n heddle.Network) ([]netip.Prefix, error) {
 			return nil, refuse(n, "subnet", s.String(), remedy)
 		}
 		all[i] = s.Masked()
-		same := func(o netip.Prefix) bool { return family(o.Addr()) == family(s.Addr()) }
+		same := func(o netip.Prefix) bool { return heddle.FamilyOf(o.Addr()) == heddle.FamilyOf(s.Addr()) }
 		if j := slices.IndexFunc(all[:i], same); j >= 0 {
 			return nil, refuse(n, "subnet", s.String(), "it has "+all[j].String()+" of the same family already")
 		}

@@ -75,6 +75,9 @@ func newLane(n heddle.Network, subnet netip.Prefix) *lane {
 	return l
 }
 
+// family is that of its addresses.
+func (l *lane) family() heddle.Family { return heddle.FamilyOf(l.subnet.Addr()) }
+
 // part names what the network itself uses an address for, "" if nothing.
 func (l *lane) part(a netip.Addr) string {
 	if a == l.gateway {

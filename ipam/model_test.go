@@ -145,8 +145,7 @@ func (m *machine) restart(t *rapid.T) {
 		for _, x := range kept {
 			m.pool.RestoreQuarantine(x.addr, x.since)
 		}
-		key := map[bool]string{true: "4", false: "6"}[f.prefix.Addr().Is4()]
-		m.oracle.restart(i, cursor[key], kept)
+		m.oracle.restart(i, cursor[heddle.FamilyOf(f.prefix.Addr())], kept)
 	}
 	m.pool.SetCursor(cursor)
 }
@@ -174,10 +173,7 @@ func (m *machine) compare(t *rapid.T) {
 }
 
 func (m *machine) stats(i int, f *oracleFamily) ipam.Stats {
-	s := ipam.Stats{Family: "6"}
-	if f.prefix.Addr().Is4() {
-		s.Family = "4"
-	}
+	s := ipam.Stats{Family: heddle.FamilyOf(f.prefix.Addr())}
 	for _, lease := range m.oracle.leases {
 		if f.pooled(lease[i]) {
 			s.Used++

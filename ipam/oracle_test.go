@@ -91,7 +91,7 @@ func (o *oracle) take(id heddle.EndpointID, want []netip.Addr) ([]netip.Addr, he
 	}
 	var lease []netip.Addr
 	for _, f := range o.families {
-		mine := func(a netip.Addr) bool { return a.Is4() == f.prefix.Addr().Is4() }
+		mine := func(a netip.Addr) bool { return heddle.FamilyOf(a) == heddle.FamilyOf(f.prefix.Addr()) }
 		if i := slices.IndexFunc(want, mine); i >= 0 {
 			lease = append(lease, want[i])
 		} else if len(f.fresh) > 0 {
@@ -112,7 +112,7 @@ func (o *oracle) take(id heddle.EndpointID, want []netip.Addr) ([]netip.Addr, he
 
 func (o *oracle) refuses(a netip.Addr) heddle.Code {
 	for _, f := range o.families {
-		if a.Is4() != f.prefix.Addr().Is4() {
+		if heddle.FamilyOf(a) != heddle.FamilyOf(f.prefix.Addr()) {
 			continue
 		}
 		if !slices.Contains(f.inside, a) {

@@ -154,7 +154,7 @@ func (p *Pool) record(id heddle.EndpointID, addrs []netip.Prefix) {
 // family that the network does not have.
 func (p *Pool) laneOf(a netip.Addr) (int, *lane) {
 	for i, l := range p.lanes {
-		if family(l.subnet.Addr()) == family(a) {
+		if l.family().Has(a) {
 			return i, l
 		}
 	}

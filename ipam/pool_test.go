@@ -114,7 +114,7 @@ func TestReuseIsOldestFirst(t *testing.T) {
 		p.Give(id(c))
 		now = now.Add(ipam.Quarantine / 2)
 	}
-	want := []ipam.Stats{{Family: "4", Size: 5, Used: 2, Quarantined: 1, Free: 2}}
+	want := []ipam.Stats{{Family: heddle.IPv4, Size: 5, Used: 2, Quarantined: 1, Free: 2}}
 	if got := p.Stats(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -156,7 +156,7 @@ func TestRanges(t *testing.T) {
 	p := ipam.NewPool(checked(t, "10.0.0.0/24||10.0.0.128/31,10.0.0.0/30|10.0.0.128"))
 	expect(t, take(p, "a", ""), "10.0.0.129/24")
 	expect(t, take(p, "b", "10.0.0.77"), "10.0.0.77/24")
-	want := []ipam.Stats{{Family: "4", Size: 3, Used: 1, Free: 2, Aside: 1}}
+	want := []ipam.Stats{{Family: heddle.IPv4, Size: 3, Used: 1, Free: 2, Aside: 1}}
 	if got := p.Stats(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -178,11 +178,11 @@ func TestRestart(t *testing.T) {
 	p.RestoreQuarantine(netip.MustParseAddr("10.0.0.5"), now)
 	p.RestoreQuarantine(netip.MustParseAddr("10.0.0.1"), now)
 	p.RestoreQuarantine(netip.MustParseAddr("fd20::1"), now)
-	p.SetCursor(map[string]netip.Addr{"4": netip.MustParseAddr("10.0.0.4"), "6": netip.MustParseAddr("fd20::1")})
+	p.SetCursor(map[heddle.Family]netip.Addr{heddle.IPv4: netip.MustParseAddr("10.0.0.4"), heddle.IPv6: netip.MustParseAddr("fd20::1")})
 	for i, want := range []string{"10.0.0.4/29", "10.0.0.2/29", "10.0.0.3/29", "10.0.0.6/29", string(heddle.PoolExhausted)} {
 		expect(t, take(p, fmt.Sprint("n", i), ""), want)
 	}
-	expect(t, p.Cursor()["4"].String(), "10.0.0.4")
+	expect(t, p.Cursor()[heddle.IPv4].String(), "10.0.0.4")
 }
 
 func TestRestore(t *testing.T) {

@@ -20,14 +20,6 @@ var unusable = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
-// family is the textual key of an address's family.
-func family(a netip.Addr) string {
-	if a.Is4() {
-		return "4"
-	}
-	return "6"
-}
-
 func subnetOf(subnets []netip.Prefix, a netip.Addr) (netip.Prefix, bool) {
 	for _, s := range subnets {
 		if s.Contains(a) {

@@ -58,16 +58,16 @@ func (p *Pool) RestoreQuarantine(a netip.Addr, since time.Time) {
 	l.freed.restore(a, since)
 }
 
-// Cursor returns the next never-used address of each family ("4", "6"). The
+// Cursor returns the next never-used address of each family. The
 // agent keeps it, so that allocation goes on there after a restart. When there
 // is none left it is the address at which the round ended, and began.
-func (p *Pool) Cursor() map[string]netip.Addr {
+func (p *Pool) Cursor() map[heddle.Family]netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := map[string]netip.Addr{}
+	all := map[heddle.Family]netip.Addr{}
 	for _, l := range p.lanes {
 		l.settle()
-		all[family(l.subnet.Addr())] = l.ring.at
+		all[l.family()] = l.ring.at
 	}
 	return all
 }
@@ -76,10 +76,10 @@ func (p *Pool) Cursor() map[string]netip.Addr {
 // neither leased nor known to have been freed counts as never used, and those
 // before the cursor come after those behind it. A cursor outside the ranges is
 // ignored.
-func (p *Pool) SetCursor(cursor map[string]netip.Addr) {
+func (p *Pool) SetCursor(cursor map[heddle.Family]netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.lanes {
-		l.ring.restart(cursor[family(l.subnet.Addr())])
+		l.ring.restart(cursor[l.family()])
 	}
 }

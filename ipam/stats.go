@@ -13,8 +13,7 @@ import (
 // Quarantined and Free, except that Size and Free stop at the largest uint64,
 // which a /64 reaches.
 type Stats struct {
-	// Family is "4" or "6".
-	Family string `json:"family"`
+	Family heddle.Family `json:"family"`
 	// Size counts the addresses that are given out unasked.
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
@@ -51,7 +50,7 @@ func (s *Stats) rest(quarantined uint64) {
 
 // stats counts without regard to quarantine.
 func (l *lane) stats() Stats {
-	s := Stats{Family: family(l.subnet.Addr()), Size: l.size, Aside: l.unpooled}
+	s := Stats{Family: l.family(), Size: l.size, Aside: l.unpooled}
 	s.Used = l.held.count - l.unpooled
 	s.Free = s.Size
 	if s.Size != math.MaxUint64 {

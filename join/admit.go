@@ -116,7 +116,7 @@ func (q joinRequest) check(now time.Time) error {
 }
 
 func goodUnderlay(all []netip.Addr) bool {
-	ok := len(all) == 1 || len(all) == 2 && all[0].Is4() != all[1].Is4()
+	ok := len(all) == 1 || len(all) == 2 && heddle.FamilyOf(all[0]) != heddle.FamilyOf(all[1])
 	return ok && !slices.ContainsFunc(all, func(a netip.Addr) bool {
 		return !a.IsValid() || a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.Zone() != ""
 	})

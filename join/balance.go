@@ -145,7 +145,7 @@ func (s state) next(late func(member) bool) (promote []member, off *member) {
 func (s state) resting(voters []member) member {
 	rank := func(m member) int {
 		host := s.hostOf(m)
-		n := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == host })
+		n := s.index(host)
 		switch {
 		case host == s.self:
 			return -1

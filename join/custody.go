@@ -168,7 +168,7 @@ func problem(err error) string {
 // must be in the door's certificate.
 func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got *Holding) error {
 	i := slices.IndexFunc(h.Underlay, func(a netip.Addr) bool {
-		return slices.ContainsFunc(o.node.opt.Underlay, func(own netip.Addr) bool { return own.Is4() == a.Is4() })
+		return slices.ContainsFunc(o.node.opt.Underlay, heddle.FamilyOf(a).Has)
 	})
 	if i < 0 {
 		return heddle.Errorf(heddle.NoPath, "host", h.name+" has no address of a family of this host", "call on another host")

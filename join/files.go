@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/durable"
 )
 
 // The files of a host that belongs to a cluster.
@@ -75,16 +76,7 @@ func (f folder) put(name string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return f.sync()
-}
-
-// sync makes renames in the folder last.
-func (f folder) sync() error {
-	dir, err := os.Open(string(f))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.Folder(string(f))
 }
 
 // remove takes files away, and what was left of them by a write that was cut off;

@@ -53,7 +53,7 @@ func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 	var c store.Change
 	all := s.keepers()
 	for _, name := range names {
-		i := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == name })
+		i := s.index(name)
 		if i < 0 {
 			return noHost(name)
 		}

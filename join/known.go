@@ -23,28 +23,28 @@ type renewReply struct {
 	Certificate []byte `json:"certificate"`
 }
 
-// known returns the host of the cluster that calls with its certificate.
-func (n *Node) known(ctx context.Context, r roster, c *x509.Certificate, clock time.Time) (guest, error) {
+// known reads the roster, and returns the host in it that calls with its certificate.
+func (n *Node) known(ctx context.Context, c *x509.Certificate, clock time.Time) (roster, guest, error) {
+	r, err := n.roster(ctx)
+	if err != nil {
+		return r, guest{}, err
+	}
 	if c == nil {
-		return guest{}, heddle.Errorf(heddle.StoreRefused, "join door", "a call without a certificate", "is that program heddled, of this version?")
+		return r, guest{}, heddle.Errorf(heddle.StoreRefused, "join door", "a call without a certificate", "is that program heddled, of this version?")
 	}
 	g, ok := parseGuest(c.Subject.CommonName)
 	if err := verify(n.ca, c, x509.ExtKeyUsageClientAuth); err != nil || !ok {
-		return g, heddle.Errorf(heddle.StoreStrange, "certificate of", fmt.Sprintf("%.80q, which is not of this cluster", c.Subject.CommonName), "join with a token of this cluster")
+		return r, g, heddle.Errorf(heddle.StoreStrange, "certificate of", fmt.Sprintf("%.80q, which is not of this cluster", c.Subject.CommonName), "join with a token of this cluster")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, clock); err != nil {
-		return g, err
+		return r, g, err
 	}
-	return g, r.recognise(ctx, g, c)
+	return r, g, r.recognise(ctx, g, c)
 }
 
 // answerRenew gives a host a new certificate for its key, and for no other one.
 func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certificate) (any, error) {
-	r, err := n.roster(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g, err := n.known(ctx, r, c, q.Clock)
+	_, g, err := n.known(ctx, c, q.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func reachable(members []member, underlay []netip.Addr) []string {
 	for _, m := range members {
 		i := slices.IndexFunc(m.Clients, func(u string) bool {
 			a, err := netip.ParseAddrPort(strings.TrimPrefix(u, "https://"))
-			return err == nil && slices.ContainsFunc(underlay, func(own netip.Addr) bool { return own.Is4() == a.Addr().Is4() })
+			return err == nil && slices.ContainsFunc(underlay, heddle.FamilyOf(a.Addr()).Has)
 		})
 		if i >= 0 && !m.Learner {
 			all = append(all, m.Clients[i])

@@ -37,11 +37,7 @@ type memberReply struct {
 // answerMember makes a host that an operator named a member of the store. It votes
 // when it has all records, and the number of votes is odd with it.
 func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certificate) (any, error) {
-	r, err := n.roster(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g, err := n.known(ctx, r, c, q.Clock)
+	r, g, err := n.known(ctx, c, q.Clock)
 	if err != nil {
 		return nil, err
 	}

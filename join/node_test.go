@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // hosts of a test are nodes in this process, on addresses of the loopback.
@@ -148,15 +149,14 @@ func (h *hosts) alive(i int) {
 
 func (h *hosts) await(what string, ok func() bool) {
 	h.Helper()
-	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			for i := range h.nodes {
-				text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
-				h.Logf("host%d\n%s", i, text)
-			}
-			h.Fatalf("waited in vain for %s", what)
-		}
+	if _, err := poll.Until(3*time.Minute, 50*time.Millisecond, poll.True(ok)); err == nil {
+		return
 	}
+	for i := range h.nodes {
+		text, _ := os.ReadFile(filepath.Join(h.dir, fmt.Sprintf("log%d", i)))
+		h.Logf("host%d\n%s", i, text)
+	}
+	h.Fatalf("waited in vain for %s", what)
 }
 
 // voters counts those with a vote, as one of the hosts sees it.

@@ -117,14 +117,10 @@ func (o *Operator) spare(ctx context.Context, s state, names []string) bool {
 
 // idOf is the ID of the host of that name, "" if none is let in.
 func (s state) idOf(name string) string {
-	for _, h := range s.hosts {
-		if h.name == name {
-			return h.ID
-		}
+	if i := s.index(name); i >= 0 {
+		return s.hosts[i].ID
 	}
 	return ""
 }
 
-func (s state) has(name string) bool {
-	return slices.ContainsFunc(s.hosts, func(h admitted) bool { return h.name == name })
-}
+func (s state) has(name string) bool { return s.index(name) >= 0 }

@@ -44,7 +44,7 @@ func (o *Operator) nameInstead(ctx context.Context, name, by string) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == by })
+	i := s.index(by)
 	if i < 0 {
 		return noHost(by)
 	}

@@ -73,6 +73,11 @@ func (s state) host(m member) *admitted {
 	return found
 }
 
+// index is the place of the host of that name among those let in, -1 if it has none.
+func (s state) index(name string) int {
+	return slices.IndexFunc(s.hosts, func(h admitted) bool { return h.name == name })
+}
+
 func (s state) keeps(host string) bool {
 	return slices.ContainsFunc(s.members, func(m member) bool { return s.hostOf(m) == host })
 }

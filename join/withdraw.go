@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/heddle-network/heddle/durable"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -87,7 +88,7 @@ func (n *Node) dropAuthorityKey() error {
 		return err
 	}
 	n.log.Info("the authority's key is deleted here: an operator withdrew it")
-	return n.dir.sync()
+	return durable.Folder(string(n.dir))
 }
 
 // restoreAuthorityKey writes the key that an operator returns, unless it is withdrawn.

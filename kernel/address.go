@@ -47,11 +47,15 @@ type addressAt struct {
 
 // addresses lists the addresses of one interface, or of all (0).
 func (s *site) addresses(index int) ([]addressAt, error) {
-	return list(s.rt, func() *nl.NetlinkRequest {
+	return list(s.rt, addressQuery(index), decodeAddress)
+}
+
+func addressQuery(index int) func() *nl.NetlinkRequest {
+	return func() *nl.NetlinkRequest {
 		head := nl.NewIfAddrmsg(unix.AF_UNSPEC)
 		head.Index = uint32(index)
 		return request(unix.RTM_GETADDR, 0, head)
-	}, decodeAddress)
+	}
 }
 
 func decodeAddress(b []byte) (addressAt, bool) {

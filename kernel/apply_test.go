@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func (r *room) apply(p heddle.Plan) []string {
@@ -22,14 +24,14 @@ func (r *room) apply(p heddle.Plan) []string {
 		pod = nil
 	}
 	made, err := r.k.Apply(p, pod)
-	check(r.t, err)
+	cell.Must(r.t, err)
 	return made
 }
 
 func (r *room) clean(p heddle.Plan) {
 	r.t.Helper()
 	diff, err := r.k.Diff(p, r.podNS)
-	check(r.t, err)
+	cell.Must(r.t, err)
 	if len(diff) > 0 {
 		r.t.Fatalf("not as planned: %v", diff)
 	}
@@ -67,10 +69,10 @@ func (r *room) events(do func()) string {
 	r.t.Helper()
 	for _, args := range [][]string{{r.host, "ip", "monitor", "all"}, {r.pod, "ip", "monitor", "all"}, {r.host, "nft", "monitor"}} {
 		out, err := os.CreateTemp(r.t.TempDir(), "monitor")
-		check(r.t, err)
+		cell.Must(r.t, err)
 		cmd := exec.Command("ip", append([]string{"netns", "exec"}, args...)...)
 		cmd.Stdout = out
-		check(r.t, cmd.Start())
+		cell.Must(r.t, cmd.Start())
 		r.monitors = append(r.monitors, monitor{cmd, out})
 	}
 	before := r.silent()
@@ -93,11 +95,12 @@ func (r *room) silent() []string {
 	r.t.Helper()
 	time.Sleep(4 * time.Second)
 	all, since := r.printed(), time.Now()
-	for end := since.Add(30 * time.Second); time.Since(since) < 2*time.Second && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	poll.Until(30*time.Second, 100*time.Millisecond, poll.True(func() bool {
 		if now := r.printed(); !slices.Equal(now, all) {
 			all, since = now, time.Now()
 		}
-	}
+		return time.Since(since) >= 2*time.Second
+	}))
 	return all
 }
 
@@ -113,7 +116,7 @@ type monitor struct {
 func (r *room) printed() (all []string) {
 	for _, m := range r.monitors {
 		b, err := os.ReadFile(m.out.Name())
-		check(r.t, err)
+		cell.Must(r.t, err)
 		all = append(all, string(b))
 	}
 	return all
@@ -178,7 +181,7 @@ func (r *room) stepsOf(do func() error) int {
 	r.t.Helper()
 	n := 0
 	r.k.Tripwire = func(string) error { n++; return nil }
-	check(r.t, do())
+	cell.Must(r.t, do())
 	r.k.Tripwire = nil
 	return n
 }

@@ -3,6 +3,8 @@ package kernel
 import (
 	"sync"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestDiffAtOnce compares from several goroutines: none sees another's answers.
@@ -11,7 +13,7 @@ func TestDiffAtOnce(t *testing.T) {
 	r.sh(uplinkScript)
 	s := newScenario(t, "bridge", scenarios(t)[0].mode, nil, 0)
 	_, err := r.k.Apply(s.netPlan, nil)
-	check(t, err)
+	cell.Must(t, err)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Add(1)

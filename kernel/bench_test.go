@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // BenchmarkAttach applies one more endpoint's plan beside 10 and 1,000 others,
@@ -52,13 +53,13 @@ func measureAttach(b *testing.B, r *room, s scenario, i int) {
 	for b.Loop() {
 		start := time.Now()
 		pod, err := OpenNetns(r.podNS.path)
-		check(b, err)
+		cell.Must(b, err)
 		_, err = r.k.Apply(plan, pod)
-		check(b, err)
+		cell.Must(b, err)
 		pod.Close()
 		times = append(times, time.Since(start))
 		b.StopTimer()
-		check(b, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) || contains(neighbour, key) }))
+		cell.Must(b, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) || contains(neighbour, key) }))
 		b.StartTimer()
 	}
 	slices.Sort(times)
@@ -85,7 +86,7 @@ func BenchmarkDiff(b *testing.B) {
 	}
 	for b.Loop() {
 		diff, err := r.k.Diff(all, nil)
-		check(b, err)
+		cell.Must(b, err)
 		if len(diff) > 0 {
 			b.Fatal(diff[0])
 		}

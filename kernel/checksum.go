@@ -2,15 +2,13 @@ package kernel
 
 import (
 	"fmt"
-	"runtime"
-	"unsafe"
 
+	"github.com/heddle-network/heddle/ethtool"
 	"golang.org/x/sys/unix"
 )
 
 // softChecksums reports whether transmit checksum offload is off at an interface:
 // what it sends has its checksums computed before it is encapsulated.
-// (SIOCETHTOOL, linux/ethtool.h.)
 func (s *site) softChecksums(name string) (bool, error) {
 	on, err := s.ethtool(name, unix.ETHTOOL_GTXCSUM, 0)
 	return on == 0, err
@@ -27,22 +25,12 @@ func (s *site) setSoftChecksums(name string, soft bool) error {
 	return err
 }
 
-// ethtool does a request with a value of 32 bits. A netlink socket passes on
-// requests about interfaces, in its own namespace.
+// ethtool does a request about an interface of the site: a netlink socket passes it
+// on, in its own namespace.
 func (s *site) ethtool(name string, command, value uint32) (uint32, error) {
-	v := struct{ command, value uint32 }{command, value} // struct ethtool_value
-	var pin runtime.Pinner
-	pin.Pin(&v)
-	defer pin.Unpin()
-	// struct ifreq is the name, and then a pointer to the value.
-	request := struct {
-		name [unix.IFNAMSIZ]byte
-		data unsafe.Pointer
-		_    [24 - unsafe.Sizeof(uintptr(0))]byte
-	}{data: unsafe.Pointer(&v)}
-	copy(request.name[:unix.IFNAMSIZ-1], name)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.rt.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		return 0, fmt.Errorf("checksum offload of %s: %w", name, errno)
+	value, err := ethtool.Request(s.rt.fd, name, command, value)
+	if err != nil {
+		return 0, fmt.Errorf("checksum offload of %s: %w", name, err)
 	}
-	return v.value, nil
+	return value, nil
 }

@@ -10,19 +10,17 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
-	"golang.org/x/sys/unix"
 )
 
 // Connect joins the hosts of two stages by a wire. Both ends have the name, are up
 // and have the addresses; those of IPv6 are left out on a kernel without it.
 func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error {
-	near, err := netlink.NewHandleAt(netns.NsHandle(s.host.fd), unix.NETLINK_ROUTE)
+	near, err := s.host.handle()
 	if err != nil {
 		return refused("wire", name, err)
 	}
 	defer near.Close()
-	far, err := netlink.NewHandleAt(netns.NsHandle(other.host.fd), unix.NETLINK_ROUTE)
+	far, err := other.host.handle()
 	if err != nil {
 		return refused("wire", name, err)
 	}

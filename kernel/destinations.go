@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"net/netip"
 
 	"github.com/vishvananda/netlink/nl"
@@ -13,34 +12,20 @@ import (
 // Destinations are what the host's routes lead to, in all tables, whoever made
 // them; default routes, and those of multicast and of links alone, are left out.
 func (k *Kernel) Destinations() ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		some, err := list(k.listRt, func() *nl.NetlinkRequest {
-			return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
-		}, ledTo)
-		if err != nil && !errors.Is(err, unix.EAFNOSUPPORT) {
-			return nil, refused("list", "routes", err)
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+	all, err := listBoth(k.listRt, func(family uint8) *nl.NetlinkRequest {
+		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+	}, ledTo)
+	return all, refused("list", "routes", err)
 }
 
 // HostRoutes are what the host's own routes of the main table lead to: those of others
 // than us, without default routes, also those that are written as the halves of all
 // addresses or as all of IPv6's global ones, and without those that lead nowhere.
 func (k *Kernel) HostRoutes() ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		some, err := list(k.listRt, func() *nl.NetlinkRequest {
-			return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Table: unix.RT_TABLE_MAIN}})
-		}, ownRoute)
-		if err != nil && !errors.Is(err, unix.EAFNOSUPPORT) {
-			return nil, refused("list", "routes", err)
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+	all, err := listBoth(k.listRt, func(family uint8) *nl.NetlinkRequest {
+		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Table: unix.RT_TABLE_MAIN}})
+	}, ownRoute)
+	return all, refused("list", "routes", err)
 }
 
 func ownRoute(b []byte) (netip.Prefix, bool) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -33,7 +34,7 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 		r.sh("ip netns exec " + ns + " sysctl -qw " + x.Name + "=" + value)
 		return strings.HasSuffix(x.Name, "/disable_ipv6") // with it go addresses and routes
 	case heddle.Element:
-		check(r.t, r.k.nft.deleteElements([]heddle.Element{x}))
+		cell.Must(r.t, r.k.nft.deleteElements([]heddle.Element{x}))
 	case heddle.Forward:
 		where := "master"
 		if x.Dst.IsValid() {
@@ -63,17 +64,17 @@ func (r *room) damage(ns string, o heddle.Object) (collateral bool) {
 	case heddle.Firewall:
 		return r.damageFirewall(x)
 	case heddle.Redirect:
-		check(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Redirects: []heddle.Redirect{x}}}, nil, nil))
+		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Redirects: []heddle.Redirect{x}}}, nil, nil))
 	case heddle.Program:
 		if x.Wire == nil {
 			r.sh("tc filter delete dev " + x.Link + " ingress")
 			return false
 		}
-		check(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Programs: []heddle.Program{x}}}, nil, nil))
+		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Programs: []heddle.Program{x}}}, nil, nil))
 	case heddle.Shortcut:
-		check(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Shortcuts: []heddle.Shortcut{x}}}, nil, nil))
+		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Shortcuts: []heddle.Shortcut{x}}}, nil, nil))
 	case heddle.Remote:
-		check(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Remotes: []heddle.Remote{x}}}, nil, nil))
+		cell.Must(r.t, r.k.Remove(heddle.Plan{Host: heddle.State{Remotes: []heddle.Remote{x}}}, nil, nil))
 		return true // shortcuts lead there
 	}
 	return false
@@ -108,7 +109,7 @@ func TestDiffFindsEachObject(t *testing.T) {
 				for _, o := range state.Objects() {
 					collateral := r.damage(ns, o)
 					diff, err := r.k.Diff(all, r.podNS)
-					check(t, err)
+					cell.Must(t, err)
 					found := false
 					for _, d := range diff {
 						found = found || d.Key == o.Key()
@@ -226,7 +227,7 @@ func drifting(t *testing.T, s scenario) {
 		script, key = words.Replace(script), words.Replace(key)
 		r.sh(script)
 		diff, err := r.k.Diff(all, r.podNS)
-		check(t, err)
+		cell.Must(t, err)
 		if len(diff) == 0 || !hasKey(diff, key) {
 			t.Fatalf("%s: found %v", script, diff)
 		}

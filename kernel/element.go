@@ -80,7 +80,7 @@ func encodePart(kind, s string) ([]byte, error) {
 		}
 	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6, heddle.TypeQuoted4, heddle.TypeQuoted6:
 		a, err := netip.ParseAddr(s)
-		if err == nil && a.Is4() == (widths[kind] == 4) {
+		if err == nil && a.BitLen() == 8*widths[kind] {
 			return a.AsSlice(), nil
 		}
 	case heddle.TypeProto:

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // sample texts for each type.
@@ -55,7 +56,7 @@ func TestElementsAsNftWritesThem(t *testing.T) {
 	sameText(t, "elements", typed.sh(list), made.sh(list))
 	for _, r := range []*room{typed, made} {
 		owned, err := r.k.Ours()
-		check(t, err)
+		cell.Must(t, err)
 		want, have := map[string]heddle.Element{}, map[string]heddle.Element{}
 		for _, e := range plan.Host.Elements {
 			want[e.Key()] = e
@@ -115,7 +116,7 @@ func TestSetOfAnotherType(t *testing.T) {
 	plan.Host.Elements = sampleElements(plan.Host.Firewall)
 	r.sh("nft add table inet heddle; nft add set inet heddle macs '{ type ipv4_addr; }'; nft add rule inet heddle x ip saddr @macs 2>/dev/null || true")
 	diff, err := r.k.Diff(plan, nil)
-	check(t, err)
+	cell.Must(t, err)
 	if !hasKey(diff, "firewall/inet/set/macs") {
 		t.Error(diff)
 	}

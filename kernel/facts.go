@@ -11,7 +11,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -96,7 +95,7 @@ func linkFact(l linkState, addrs []addressAt, up *uplink) heddle.LinkFact {
 // uplinks reads the default routes of the main table, by interface; the
 // library knows the many forms of a next hop.
 func (k *Kernel) uplinks() (map[int]*uplink, error) {
-	h, err := netlink.NewHandleAt(netns.NsHandle(k.home.fd), unix.NETLINK_ROUTE)
+	h, err := k.home.handle()
 	if err != nil {
 		return nil, err
 	}

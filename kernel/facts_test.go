@@ -16,6 +16,8 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // The facts leave our own interfaces out, and have the best uplink first.
@@ -35,7 +37,7 @@ ip route add default via 198.51.100.9 dev lan0 table 7
 `)
 	r.apply(s.netPlan)
 	f, err := r.k.Facts()
-	check(t, err)
+	cell.Must(t, err)
 	if f.Name == "" || len(f.BootID) != 36 || f.Kernel == "" {
 		t.Errorf("%+v", f)
 	}
@@ -76,7 +78,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	changed, err := r.k.Watch(ctx)
-	check(t, err)
+	cell.Must(t, err)
 	const pause = 200 * time.Millisecond
 	// signalled waits so long for a first signal, and for the end of all
 	signalled := func(limit time.Duration) (greatest Change) {
@@ -118,12 +120,9 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	cancel()
-	for range 1000 {
-		if time.Sleep(10 * time.Millisecond); runtime.NumGoroutine() <= before {
-			return
-		}
+	if _, err := poll.Until(30*time.Second, 10*time.Millisecond, poll.True(func() bool { return runtime.NumGoroutine() <= before })); err != nil {
+		t.Errorf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 	}
-	t.Errorf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 }
 
 // Drops adds up the counters of both tables.
@@ -136,7 +135,7 @@ func TestDrops(t *testing.T) {
 	r.sh(`for f in inet bridge; do nft delete table $f heddle; nft add table $f heddle; nft add counter $f heddle spoofed-ip '{ packets 20 bytes 1; }'; done
 nft add counter inet heddle isolated '{ packets 3 bytes 1; }'`)
 	d, err := r.k.Drops()
-	check(t, err)
+	cell.Must(t, err)
 	if want := (map[string]uint64{"spoofed-ip": 40, "isolated": 3}); !cmp.Equal(want, d) {
 		t.Error(d)
 	}
@@ -163,7 +162,7 @@ func TestAtTheSameTime(t *testing.T) {
 		}
 		group.Wait()
 		r.clean(s.netPlan)
-		check(t, r.k.Remove(s.netPlan, nil, nil))
+		cell.Must(t, r.k.Remove(s.netPlan, nil, nil))
 		r.nothingOwned()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestFastPathFails: a handle that cannot open the fast path takes off the programs of
@@ -24,16 +25,16 @@ func TestFastPathFails(t *testing.T) {
 	hangs := func() bool {
 		t.Helper()
 		index, err := r.k.listing().ifindex(port)
-		check(t, err)
+		cell.Must(t, err)
 		id, err := r.k.listing().hanging(index)
-		check(t, err)
+		cell.Must(t, err)
 		return id != 0
 	}
 	if !hangs() {
 		t.Fatal("no program hangs on the port")
 	}
 	var next *Kernel
-	check(t, openNetns(t, r.host).Do(func() (err error) {
+	cell.Must(t, openNetns(t, r.host).Do(func() (err error) {
 		next, err = Open()
 		return err
 	}))
@@ -61,7 +62,7 @@ func TestFastPathFails(t *testing.T) {
 		t.Errorf("it was not opened again: %v, %v", d, err)
 	}
 	_, err := next.Apply(plan, r.podNS)
-	check(t, err)
+	cell.Must(t, err)
 	if d, err := next.Diff(plan, nil); err != nil || len(d) > 0 || !hangs() {
 		t.Errorf("it was not hung in: %v, %v", d, err)
 	}

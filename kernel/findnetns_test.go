@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestHungWay: a path through a file system that does not answer is followed once, and
@@ -18,7 +21,7 @@ func TestHungWay(t *testing.T) {
 		t.Skip("no FUSE: ", err)
 	}
 	dir := t.TempDir()
-	check(t, unix.Mount("silent", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse)))
+	cell.Must(t, unix.Mount("silent", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse)))
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 	path := filepath.Join(dir, "net")
 	for range 3 {
@@ -33,11 +36,7 @@ func TestHungWay(t *testing.T) {
 		t.Errorf("it is followed %d times", under)
 	}
 	unix.Close(fuse)
-	for end := time.Now().Add(time.Minute); hung.has(path); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it is followed still")
-		}
-	}
+	poll.For(t, time.Minute, 10*time.Millisecond, "it is followed no more", func() bool { return !hung.has(path) })
 }
 
 // TestHungMount: where one mounted namespace hangs, the others there are not tried.
@@ -68,13 +67,13 @@ func TestHungMount(t *testing.T) {
 func TestRoomToLook(t *testing.T) {
 	newNetns(t, "any") // needs root
 	all, err := everywhere()
-	check(t, err)
+	cell.Must(t, err)
 	all.close()
 	var limit unix.Rlimit
-	check(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	cell.Must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
 	low := limit
 	low.Cur = uint64(len(entries("/proc/self/fd"))) + spareFiles/2
-	check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
+	cell.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
 	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
 	if all, err := everywhere(); err == nil {
 		all.close()
@@ -83,7 +82,7 @@ func TestRoomToLook(t *testing.T) {
 	if n, err := FindNetns(1, 1); n != nil || err == nil {
 		t.Errorf("a search for one: %v, %v", n, err)
 	}
-	check(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	cell.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
 	if n, err := FindNetns(1, 1); n != nil || err != nil {
 		t.Errorf("a search for one with room: %v, %v", n, err)
 	}

@@ -52,8 +52,8 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 }
 
 func (c *conn) forget(addrs []netip.Addr) error {
-	for _, v4 := range []bool{true, false} {
-		some := slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return a.Is4() != v4 })
+	for _, f := range heddle.Families() {
+		some := slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !f.Has(a) })
 		of := map[netip.Addr]bool{}
 		var dumps []*nl.NetlinkRequest
 		for _, a := range some {
@@ -61,10 +61,10 @@ func (c *conn) forget(addrs []netip.Addr) error {
 			dumps = append(dumps, tracked(a, nl.CTA_TUPLE_ORIG), tracked(a, nl.CTA_TUPLE_REPLY))
 		}
 		if len(some) > filteredDumpsAtMost {
-			dumps = []*nl.NetlinkRequest{ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, v4)}
+			dumps = []*nl.NetlinkRequest{ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, f)}
 		}
 		for _, d := range dumps {
-			if err := c.forgetSome(d, of, v4); err != nil {
+			if err := c.forgetSome(d, of, f); err != nil {
 				return err
 			}
 		}
@@ -74,14 +74,14 @@ func (c *conn) forget(addrs []netip.Addr) error {
 
 // forgetSome deletes those of the connections listed by a dump that are of the
 // addresses. What has ended meanwhile is forgotten.
-func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, v4 bool) error {
+func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, f heddle.Family) error {
 	var gone []*nl.NetlinkRequest
 	_, err := c.exchange(func(_ uint16, b []byte) {
 		at := after(nl.SizeofNfgenmsg, b)
 		if at[ctaZone] != nil || !of[tupleSource(at[nl.CTA_TUPLE_ORIG])] && !of[tupleSource(at[nl.CTA_TUPLE_REPLY])] {
 			return
 		}
-		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, v4)
+		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, f)
 		r.AddData(nl.NewRtAttr(nl.CTA_TUPLE_ORIG|unix.NLA_F_NESTED, slices.Clone(at[nl.CTA_TUPLE_ORIG])))
 		r.AddData(nl.NewRtAttr(nl.CTA_ID, slices.Clone(at[nl.CTA_ID])))
 		gone = append(gone, r)
@@ -97,9 +97,9 @@ func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, v4 bo
 	return nil
 }
 
-func ctRequest(kind, flags int, v4 bool) *nl.NetlinkRequest {
+func ctRequest(kind, flags int, f heddle.Family) *nl.NetlinkRequest {
 	family := uint8(unix.AF_INET6)
-	if v4 {
+	if f == heddle.IPv4 {
 		family = unix.AF_INET
 	}
 	r := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|kind, flags)
@@ -109,7 +109,7 @@ func ctRequest(kind, flags int, v4 bool) *nl.NetlinkRequest {
 
 // tracked asks for the connections whose packets, or answers, are from the address.
 func tracked(a netip.Addr, tuple int) *nl.NetlinkRequest {
-	r := ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, a.Is4())
+	r := ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, heddle.FamilyOf(a))
 	source, flags := nl.CTA_IP_V4_SRC, ctaFilterOrigFlags
 	if a.Is6() {
 		source = nl.CTA_IP_V6_SRC

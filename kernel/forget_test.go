@@ -8,6 +8,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // established is the state of a TCP connection (linux/netfilter/nf_conntrack_tcp.h).
@@ -37,7 +39,7 @@ func TestForgetAddresses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)
 			var stay []string
-			check(t, r.k.home.Do(func() error {
+			cell.Must(t, r.k.home.Do(func() error {
 				for i, f := range flows {
 					for j, proto := range []uint8{unix.IPPROTO_UDP, unix.IPPROTO_TCP} {
 						c := &netlink.ConntrackFlow{FamilyType: unix.AF_INET, TimeOut: 600}
@@ -64,9 +66,9 @@ func TestForgetAddresses(t *testing.T) {
 			for i := range more {
 				addrs = append(addrs, netip.AddrFrom4([4]byte{10, 21, 0, byte(i)}), netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x21, 15: byte(i)}))
 			}
-			check(t, r.k.ForgetAddresses(addrs))
+			cell.Must(t, r.k.ForgetAddresses(addrs))
 			var left []string
-			check(t, r.k.home.Do(func() error {
+			cell.Must(t, r.k.home.Do(func() error {
 				for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
 					all, err := netlink.ConntrackTableList(netlink.ConntrackTable, family)
 					if err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +39,8 @@ func newNetns(t testing.TB, role string) string {
 	}
 	name := fmt.Sprintf("k%s-%d-%d", role, os.Getpid(), roomCount.Add(1))
 	path := filepath.Join(netnsDir, name)
-	check(t, os.MkdirAll(netnsDir, 0o755))
-	check(t, os.WriteFile(path, nil, 0o644))
+	cell.Must(t, os.MkdirAll(netnsDir, 0o755))
+	cell.Must(t, os.WriteFile(path, nil, 0o644))
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread dies with its namespace
@@ -48,7 +50,7 @@ func newNetns(t testing.TB, role string) string {
 		}
 		done <- err
 	}()
-	check(t, <-done)
+	cell.Must(t, <-done)
 	t.Cleanup(func() {
 		unix.Unmount(path, unix.MNT_DETACH)
 		os.Remove(path)
@@ -59,7 +61,7 @@ func newNetns(t testing.TB, role string) string {
 func openNetns(t testing.TB, name string) *Netns {
 	t.Helper()
 	n, err := OpenNetns(filepath.Join(netnsDir, name))
-	check(t, err)
+	cell.Must(t, err)
 	t.Cleanup(n.Close)
 	return n
 }
@@ -77,7 +79,7 @@ func newRoom(t testing.TB) *room {
 	t.Helper()
 	r := &room{t: t, host: newNetns(t, "host"), pod: newNetns(t, "pod")}
 	r.podNS = openNetns(t, r.pod)
-	check(t, openNetns(t, r.host).Do(func() (err error) {
+	cell.Must(t, openNetns(t, r.host).Do(func() (err error) {
 		r.k, err = Open()
 		return err
 	}))
@@ -109,7 +111,7 @@ func (r *room) dump(sysctls ...string) string {
 		in := " -n " + ns + " "
 		for _, line := range []string{
 			"ip" + in + "-d link", "ip" + in + "addr", "ip" + in + "route show table all", "ip" + in + "-6 route show table all",
-			"ip" + in + "rule", "ip" + in + "-6 rule", "ip" + in + "neigh show nud permanent", "bridge" + in + "fdb", "bridge" + in + "-d link",
+			"ip" + in + "rule", "ip" + in + "-6 rule", "ip" + in + "neigh show nud permanent | sort", "bridge" + in + "fdb", "bridge" + in + "-d link",
 		} {
 			fmt.Fprintf(&script, "echo '# %s'; %s\n", line, line)
 		}
@@ -126,33 +128,31 @@ func (r *room) dump(sysctls ...string) string {
 func (r *room) steady(sysctls ...string) string {
 	r.t.Helper()
 	last, same := "", 0
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	_, err := poll.Until(30*time.Second, 100*time.Millisecond, poll.True(func() bool {
 		raw := r.dump(sysctls...)
 		now := volatile.ReplaceAllString(raw, "")
 		if same++; now != last || unnoticed(raw) {
 			same = 0
 		}
-		if last = now; same >= 3 {
-			return now
-		}
-		if time.Now().After(end) {
-			r.t.Log("the state moves still")
-			return now
-		}
+		last = now
+		return same >= 3
+	}))
+	if err != nil {
+		r.t.Log("the state moves still")
 	}
+	return last
 }
 
 // becomes looks until the state is the one wanted, and fails the test if it does not
 // come to that: what was put back may be busy for a while, as above.
 func (r *room) becomes(what, want string, sysctls ...string) {
 	r.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		have := volatile.ReplaceAllString(r.dump(sysctls...), "")
-		if len(changes(want, have)) == 0 || time.Now().After(end) {
-			sameText(r.t, what, want, have)
-			return
-		}
-	}
+	have := ""
+	poll.Until(30*time.Second, 50*time.Millisecond, poll.True(func() bool {
+		have = volatile.ReplaceAllString(r.dump(sysctls...), "")
+		return len(changes(want, have)) == 0
+	}))
+	sameText(r.t, what, want, have)
 }
 
 // unnoticed reports whether a link that is up has a carrier of which the kernel has not
@@ -174,13 +174,6 @@ var flags = regexp.MustCompile(`(?m)^\d+: \S+: <([A-Z0-9_,-]*)>`)
 // to a second late), and the multicast addresses that an interface listens to
 // for good once it was up.
 var volatile = regexp.MustCompile(`(?m)(nic[01]@far[01]: <BROADCAST,MULTICAST(,M-DOWN)?> mtu 1500) qdisc no(op|queue)|_timer +[0-9.]+|NO-CARRIER,|,LOWER_UP|,M-DOWN| linkdown| state (UP|DOWN|UNKNOWN|LOWERLAYERDOWN)|^33:33:.* self permanent\n`)
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func sameText(t testing.TB, what, want, have string) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestSecured: the facts have the IPsec policies that may be about tunnels, and a
@@ -15,14 +16,14 @@ import (
 func TestSecured(t *testing.T) {
 	r := newRoom(t)
 	f, err := r.k.Facts()
-	check(t, err)
+	cell.Must(t, err)
 	if len(f.Secured) != 0 {
 		t.Fatalf("%v in an empty namespace", f.Secured)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	changed, err := r.k.Watch(ctx)
-	check(t, err)
+	cell.Must(t, err)
 	const four, six = "tmpl src 192.0.2.1 dst 192.0.2.2 proto esp mode transport", "tmpl src fd00::1 dst fd00::2 proto esp mode tunnel"
 	for _, c := range []struct {
 		policy        string
@@ -47,7 +48,7 @@ func TestSecured(t *testing.T) {
 			want = []heddle.Secured{{Local: netip.MustParsePrefix(c.local), Remote: netip.MustParsePrefix(c.remote)}}
 		}
 		f, err := r.k.Facts()
-		check(t, err)
+		cell.Must(t, err)
 		if !slices.Equal(f.Secured, want) {
 			t.Errorf("%s: %v, want %v", c.policy, f.Secured, want)
 		}
@@ -59,7 +60,7 @@ func TestSecured(t *testing.T) {
 	}
 	r.sh("ip xfrm policy flush; ip xfrm policy setdefault out block")
 	f, err = r.k.Facts()
-	check(t, err)
+	cell.Must(t, err)
 	if len(f.Secured) != 2 || f.Secured[0].Remote.Bits() != 0 || f.Secured[1].Remote.Bits() != 0 {
 		t.Errorf("by default nothing goes out: %v", f.Secured)
 	}

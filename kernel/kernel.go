@@ -38,6 +38,9 @@ type Kernel struct {
 	// GivenAway, if set, lists the NICs that containers have: the two ends of a pair may
 	// be with two.
 	GivenAway func() []GivenNIC
+	// Lost, if set, is told what a container has taken off a NIC that comes home, and
+	// nobody can put back.
+	Lost func(nic, what string)
 
 	home *Netns
 	// frame is held while the firewall's chains and sets, and what is in these, are

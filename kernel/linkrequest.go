@@ -19,9 +19,7 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 	if master != 0 {
 		r.AddData(numberAttr(unix.IFLA_MASTER, uint32(master)))
 	}
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(l.Kind))
-	data := info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
+	info, data := linkInfo(l.Kind)
 	if l.Kind == "bridge" {
 		data.AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{0})
 	}
@@ -46,6 +44,13 @@ func createLink(l heddle.Link, far heddle.Link, master int, peerNS *Netns, below
 	}
 	r.AddData(info)
 	return r
+}
+
+// linkInfo is IFLA_LINKINFO of a device; its settings go into data.
+func linkInfo(kind string) (info, data *nl.RtAttr) {
+	info = nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
+	return info, info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil)
 }
 
 // addOneQueue asks for one queue each way, which is what a veth uses: otherwise
@@ -167,9 +172,8 @@ func changePort(index int, p heddle.BridgePort) *nl.NetlinkRequest {
 
 func changeSnooping(index int, on bool) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("bridge"))
-	info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil).AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{flag(on)})
+	info, data := linkInfo("bridge")
+	data.AddRtAttr(nl.IFLA_BR_MCAST_SNOOPING, []byte{flag(on)})
 	r.AddData(info)
 	return r
 }

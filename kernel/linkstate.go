@@ -94,17 +94,11 @@ func linkQuery() *nl.NetlinkRequest {
 func (s *site) link(name string) (*linkState, error) {
 	req := linkQuery()
 	req.AddData(textAttr(unix.IFLA_IFNAME, name))
-	var found *linkState
-	err := s.rt.get(req, func(_ uint16, payload []byte) {
-		if l, ok := decodeLink(payload); ok {
-			found = &l
-			s.index[l.name] = l.index
-		}
-	})
-	if absent(err) {
-		return nil, nil
+	l, err := one(s.rt, req, decodeLink)
+	if l != nil {
+		s.index[l.name] = l.index
 	}
-	return found, err
+	return l, err
 }
 
 // linkAt reads the interface with a number; a missing one gives nil.
@@ -119,16 +113,7 @@ func (s *site) linkIn(index int, nsid *int) (*linkState, error) {
 	if nsid != nil {
 		req.AddData(numberAttr(unix.IFLA_TARGET_NETNSID, uint32(*nsid)))
 	}
-	var found *linkState
-	err := s.rt.get(req, func(_ uint16, payload []byte) {
-		if l, ok := decodeLink(payload); ok {
-			found = &l
-		}
-	})
-	if absent(err) {
-		return nil, nil
-	}
-	return found, err
+	return one(s.rt, req, decodeLink)
 }
 
 func (s *site) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }

@@ -119,9 +119,8 @@ func addSubmode(data *nl.RtAttr, kind string, mode uint32) {
 
 func changeSubmode(index int, kind string, mode uint32) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
-	addSubmode(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil), kind, mode)
+	info, data := linkInfo(kind)
+	addSubmode(data, kind, mode)
 	r.AddData(info)
 	return r
 }

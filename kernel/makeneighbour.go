@@ -27,7 +27,7 @@ func (a *attempt) sameNeighbour(s *site, x heddle.Neighbour) error {
 	if err != nil {
 		return err
 	}
-	old, err := s.one(get)
+	old, err := one(s.rt, get, decodeEntry)
 	if err != nil || old != nil && old.permanent() && old.mac == x.MAC {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 
 // sameForward takes an entry over that leads to another port or was learned.
 func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
-	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0))
+	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.static() && old.index == index {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
 // sameTunnelForward replaces an entry that leads to another end of the tunnel, in
 // one step for the packets.
 func (a *attempt) sameTunnelForward(s *site, x heddle.Forward, index int) error {
-	old, err := s.one(forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0))
+	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.leads(x.Dst) {
 		return err
 	}

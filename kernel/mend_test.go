@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestMend has a plan with objects that the kernel refuses: Apply makes nothing, Mend all
@@ -58,7 +59,7 @@ func TestHostRoutes(t *testing.T) {
 		ip route add 10.9.0.0/16 dev d0 proto 104; ip route add unreachable 10.0.0.0/8; ip route add 10.7.0.0/16 dev d0 table 99
 		ip -6 route add 2000::/3 via 2001:db8::9; ip -6 route add fd08::/16 via 2001:db8::9; ip -6 route add blackhole fd00::/8`)
 	got, err := r.k.HostRoutes()
-	check(t, err)
+	cell.Must(t, err)
 	var texts []string
 	for _, p := range got {
 		texts = append(texts, p.String())

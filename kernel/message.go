@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -58,6 +59,34 @@ func list[T any](c *conn, req func() *nl.NetlinkRequest, decode func([]byte) (T,
 			return all, nil
 		}
 	}
+}
+
+// listBoth lists the objects of both families; a kernel started without IPv6 has none
+// of that.
+func listBoth[T any](c *conn, req func(family uint8) *nl.NetlinkRequest, decode func([]byte) (T, bool)) ([]T, error) {
+	var all []T
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		some, err := list(c, func() *nl.NetlinkRequest { return req(family) }, decode)
+		if err != nil && !errors.Is(err, unix.EAFNOSUPPORT) {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// one reads the object that a request names; a missing one gives nil.
+func one[T any](c *conn, req *nl.NetlinkRequest, decode func([]byte) (T, bool)) (*T, error) {
+	var found *T
+	err := c.get(req, func(_ uint16, payload []byte) {
+		if x, ok := decode(payload); ok {
+			found = &x
+		}
+	})
+	if absent(err) {
+		return nil, nil
+	}
+	return found, err
 }
 
 // attributes takes a message's attributes apart; the flag bits of the types

@@ -116,20 +116,6 @@ func (e entry) again(flags, index int) *nl.NetlinkRequest {
 // leads reports whether an entry of a tunnel leads to its end at dst, for good.
 func (e entry) leads(dst netip.Addr) bool { return e.addr == dst && e.permanent() && e.aside == nil }
 
-// one reads the entry that a request names; a missing one gives nil.
-func (s *site) one(req *nl.NetlinkRequest) (*entry, error) {
-	var found *entry
-	err := s.rt.get(req, func(_ uint16, payload []byte) {
-		if e, ok := decodeEntry(payload); ok {
-			found = &e
-		}
-	})
-	if absent(err) {
-		return nil, nil
-	}
-	return found, err
-}
-
 // neighbours lists the tables of both families.
 func (s *site) neighbours() ([]entry, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {

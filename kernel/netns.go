@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -136,6 +138,11 @@ func (n *Netns) Do(fn func() error) error {
 	}()
 	<-done
 	return err
+}
+
+// handle opens a socket of the netlink library in the namespace.
+func (n *Netns) handle() (*netlink.Handle, error) {
+	return netlink.NewHandleAt(netns.NsHandle(n.fd), unix.NETLINK_ROUTE)
 }
 
 // enter locks the thread and moves it; home is where it was.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // threadNamespaces counts the network namespaces that the process's threads
@@ -19,7 +20,7 @@ func threadNamespaces(t *testing.T) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	paths, err := filepath.Glob("/proc/self/task/*/ns/net")
-	check(t, err)
+	cell.Must(t, err)
 	for _, p := range paths {
 		if ns, err := os.Readlink(p); err == nil { // a thread may have ended
 			all[ns]++
@@ -63,8 +64,8 @@ func TestDoManyTimes(t *testing.T) {
 func TestOpenNetns(t *testing.T) {
 	dir := t.TempDir()
 	file, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "fifo")
-	check(t, os.WriteFile(file, nil, 0o644))
-	check(t, unix.Mkfifo(fifo, 0o644))
+	cell.Must(t, os.WriteFile(file, nil, 0o644))
+	cell.Must(t, unix.Mkfifo(fifo, 0o644))
 	for _, path := range []string{"", "/nowhere", dir, file, fifo, "/proc/self/ns/mnt", "/proc/self/status"} {
 		n, err := OpenNetns(path)
 		if !errors.Is(err, heddle.BadNamespace.Sentinel()) {

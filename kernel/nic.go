@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,6 +30,9 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 	for range snapshots {
 		n := heddle.NIC{Name: l.name, MAC: l.mac}
 		n.Was, err = s.nicState(*l)
+		if err == nil {
+			n.Was.TCX, err = s.tcx(l.index)
+		}
 		if err != nil {
 			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
 		}
@@ -202,7 +203,7 @@ func (k *Kernel) CarriesDefault(name string) (bool, error) {
 	if err != nil {
 		return false, refused("read", "nic/"+name, err)
 	}
-	h, err := netlink.NewHandleAt(netns.NsHandle(k.home.fd), unix.NETLINK_ROUTE)
+	h, err := k.home.handle()
 	if err != nil {
 		return false, refused("list", "default routes", err)
 	}

@@ -24,11 +24,7 @@ const (
 // to be made: it decides about IPv4's primary ones, and IPv6's newest comes
 // first. Temporary ones (RFC 8981) the kernel makes anew.
 func (s *site) nicAddresses(index int) ([]heddle.NICAddress, error) {
-	all, err := list(s.rt, func() *nl.NetlinkRequest {
-		head := nl.NewIfAddrmsg(unix.AF_UNSPEC)
-		head.Index = uint32(index)
-		return request(unix.RTM_GETADDR, 0, head)
-	}, decodeNICAddress)
+	all, err := list(s.rt, addressQuery(index), decodeNICAddress)
 	var four, six []heddle.NICAddress
 	for _, a := range all {
 		if a.Prefix.Addr().Is4() {

@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"testing"
+
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestFarEndComesHome describes one end of a pair while the other one, which was with a
@@ -19,7 +21,7 @@ func TestFarEndComesHome(t *testing.T) {
 		return nil
 	}
 	n, err := r.k.Snapshot("nicb")
-	check(t, err)
+	cell.Must(t, err)
 	if !home || n.Was.FarMAC != "02:00:00:00:00:0a" || n.Was.PeerElsewhere {
 		t.Errorf("far end %q, elsewhere %v", n.Was.FarMAC, n.Was.PeerElsewhere)
 	}

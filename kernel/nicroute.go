@@ -53,7 +53,7 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	if head.Flags&unix.RTM_F_CLONED != 0 || byKernel {
 		return r, false, nil
 	}
-	r = heddle.NICRoute{Dst: destination(head, at[unix.RTA_DST]), Type: head.Type, Table: number(at[unix.RTA_TABLE]), Protocol: head.Protocol,
+	r = heddle.NICRoute{Dst: decodeDestination(head, at), Type: head.Type, Table: number(at[unix.RTA_TABLE]), Protocol: head.Protocol,
 		Scope: head.Scope, TOS: head.Tos, OnLink: head.Flags&unix.RTNH_F_ONLINK != 0, Metric: number(at[unix.RTA_PRIORITY]), Pref: octet(at[unix.RTA_PREF])}
 	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
@@ -81,60 +81,13 @@ func decodeNICRoute(b []byte, index int) (r heddle.NICRoute, kept bool, err erro
 	return r, true, nil
 }
 
-func destination(head *nl.RtMsg, b []byte) netip.Prefix {
-	dst, ok := netip.AddrFromSlice(b)
-	if !ok {
-		dst = netip.IPv4Unspecified()
-		if head.Family == unix.AF_INET6 {
-			dst = netip.IPv6Unspecified()
-		}
-	}
-	return netip.PrefixFrom(dst, int(head.Dst_len))
-}
-
 // nicRouteRequest is RTM_NEWROUTE with all that the route had; false if its
 // lifetime is over.
 func nicRouteRequest(index int, r heddle.NICRoute, age time.Duration) (*nl.NetlinkRequest, bool) {
-	head := &nl.RtMsg{RtMsg: unix.RtMsg{Family: uint8(familyOf(r.Dst.Addr())), Dst_len: uint8(r.Dst.Bits()), Tos: r.TOS,
-		Protocol: r.Protocol, Type: r.Type, Scope: r.Scope}}
-	if r.Table < 256 {
-		head.Table = uint8(r.Table)
-	}
-	if r.OnLink {
-		head.Flags = unix.RTNH_F_ONLINK
-	}
-	req := request(unix.RTM_NEWROUTE, excl, head)
-	req.AddData(nl.NewRtAttr(unix.RTA_DST, r.Dst.Addr().AsSlice()))
-	req.AddData(numberAttr(unix.RTA_TABLE, r.Table))
-	req.AddData(numberAttr(unix.RTA_OIF, uint32(index)))
-	if r.Metric != 0 {
-		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
-	}
-	if r.Via.IsValid() {
-		req.AddData(viaAttr(r.Dst, r.Via))
-	}
-	if r.Src.IsValid() {
-		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))
-	}
-	if r.Pref != 0 {
-		req.AddData(octetAttr(unix.RTA_PREF, r.Pref))
-	}
-	if len(r.Metrics) > 0 || r.Congestion != "" {
-		metrics := nl.NewRtAttr(unix.RTA_METRICS|unix.NLA_F_NESTED, nil)
-		for kind, v := range r.Metrics {
-			metrics.AddRtAttr(int(kind), nl.Uint32Attr(v))
-		}
-		if r.Congestion != "" {
-			metrics.AddRtAttr(unix.RTAX_CC_ALGO, nl.ZeroTerminated(r.Congestion))
-		}
-		req.AddData(metrics)
-	}
 	if r.Expires != 0 {
-		seconds := left(r.Expires, age)
-		if seconds == 0 {
+		if r.Expires = left(r.Expires, age); r.Expires == 0 {
 			return nil, false
 		}
-		req.AddData(numberAttr(unix.RTA_EXPIRES, seconds))
 	}
-	return req, true
+	return encodeRoute(unix.RTM_NEWROUTE, excl, index, r), true
 }

@@ -96,7 +96,7 @@ func (h *homecoming) dropAltNames(at *site, index int) error {
 // putSettings sets what differs from how the NIC was.
 func (h *homecoming) putSettings(have heddle.NICState) error {
 	w := h.n.Was
-	errs := []error{h.dropXDP(have)}
+	errs := []error{h.dropXDP(have), h.dropTCX()}
 	r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
 	count := 0
 	set := func(a *nl.RtAttr) { r.AddData(a); count++ }
@@ -147,7 +147,7 @@ func (h *homecoming) dropXDP(have heddle.NICState) error {
 		errs = append(errs, err)
 	}
 	if was := h.n.Was.XDP; was != 0 && have.XDP != was && !slices.Contains(have.XDPs, was) {
-		errs = append(errs, fmt.Errorf("its XDP program (id %d) was taken off", was))
+		h.tellLost("XDP program (id %d)", was)
 	}
 	return errors.Join(errs...)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +57,7 @@ ip -n ` + r.pod + ` route add default via 10.30.9.1; ip -n ` + r.pod + ` -6 rout
 // unboundedSender opens one in the container.
 func (r *room) unboundedSender(to netip.Addr) (fd int) {
 	r.t.Helper()
-	check(r.t, r.podNS.Do(func() (err error) {
+	cell.Must(r.t, r.podNS.Do(func() (err error) {
 		fd, err = unboundedSender(to)
 		return err
 	}))
@@ -88,7 +90,7 @@ func unboundedSender(to netip.Addr) (int, error) {
 // the MTU given or ten seconds are over.
 func learns(t *testing.T, fd int, to netip.Addr, want int) (mtu int) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	poll.Until(10*time.Second, 20*time.Millisecond, poll.True(func() bool {
 		var err error
 		headers := 28
 		if to.Is4() {
@@ -97,11 +99,11 @@ func learns(t *testing.T, fd int, to netip.Addr, want int) (mtu int) {
 			headers = 48
 			mtu, err = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
 		}
-		check(t, err)
-		if mtu <= want {
-			break
+		cell.Must(t, err)
+		if mtu > want {
+			unix.Write(fd, make([]byte, mtu-headers)) // an error is what has been learnt
 		}
-		unix.Write(fd, make([]byte, mtu-headers)) // an error is what has been learnt
-	}
+		return mtu <= want
+	}))
 	return mtu
 }

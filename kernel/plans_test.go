@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // scenario is a network and its endpoints, as the modes plan them.
@@ -70,10 +71,10 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 		s.network.Gateways = []netip.Addr{netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("2001:db8:1::1")}
 		s.facts.Links[0].Addrs = append(s.facts.Links[0].Addrs, netip.MustParsePrefix("2001:db8:1::2/64"))
 	}
-	check(t, mode.Check(s.facts, s.network))
+	cell.Must(t, mode.Check(s.facts, s.network))
 	var err error
 	s.netPlan, err = mode.Network(s.facts, s.network)
-	check(t, err)
+	cell.Must(t, err)
 	if r, ok := mode.(heddle.Reacher); ok {
 		s.netPlan.Host = joined(t, r.Reach(s.facts).Host, s.netPlan.Host)
 	}
@@ -98,7 +99,7 @@ func newScenario(t testing.TB, name string, mode heddle.Mode, options map[string
 		p, err := mode.Endpoint(s.facts, s.network, heddle.Endpoint{ID: id, NIC: &nic, Network: s.network.ID, NetworkName: "demo", MTU: 1400,
 			MAC: mac, Addrs: []netip.Prefix{netip.PrefixFrom(four, bits), netip.PrefixFrom(six, 64)},
 			Slot: firstSlot + i, DefaultRoute: true, Ports: published[:ports]})
-		check(t, err)
+		cell.Must(t, err)
 		return p
 	}
 	return s

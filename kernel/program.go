@@ -32,15 +32,20 @@ func filterRequest(kind, flags, index int) *nl.NetlinkRequest {
 		Info: netlink.MakeHandle(programPriority, nl.Swap16(unix.ETH_P_ALL))})
 }
 
-// hang puts a program on an interface, in the place of ours that hangs there.
-func (s *site) hang(index int, p *ebpf.Program) error {
-	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
+// addProgram makes the request about a filter one of a program, of direct action.
+func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
 	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
 	options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(p.FD())))
-	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(programName))
+	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(name))
 	options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
 	r.AddData(options)
+}
+
+// hang puts a program on an interface, in the place of ours that hangs there.
+func (s *site) hang(index int, p *ebpf.Program) error {
+	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
+	addProgram(r, p, programName)
 	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
 		return err
 	}

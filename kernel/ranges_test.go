@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // origin lets one peer send from where it says.
@@ -24,7 +25,7 @@ func origin(peer, from string) heddle.Element {
 func (r *room) members(family, set string) []string {
 	r.t.Helper()
 	live, err := r.k.listNft.elements(family, set)
-	check(r.t, err)
+	cell.Must(r.t, err)
 	var all []string
 	for _, e := range live {
 		all = append(all, strings.Join(e.Match, " "))
@@ -71,9 +72,9 @@ func TestRangesOverlap(t *testing.T) {
 	}
 	holds("192.0.2.1 10.20.0.64/26", "192.0.2.2 10.20.0.64/26")
 	keep := func(key string) bool { return strings.HasPrefix(key, "firewall/") }
-	check(t, r.k.Remove(narrow, nil, keep))
+	cell.Must(t, r.k.Remove(narrow, nil, keep))
 	holds("192.0.2.1 10.20.0.64/26")
-	check(t, r.k.Remove(wide, nil, keep))
+	cell.Must(t, r.k.Remove(wide, nil, keep))
 	holds()
 	// the kernel refuses an element within another, and then neither is there
 	if _, err := r.k.Apply(plan(wide.Host.Elements[0], narrow.Host.Elements[0]), nil); err == nil {
@@ -100,13 +101,13 @@ func TestRangesMany(t *testing.T) {
 		t.Errorf("made again %v", again)
 	}
 	owned, err := r.k.Ours()
-	check(t, err)
+	cell.Must(t, err)
 	if n := len(owned.State.Elements); n != 1000 {
 		t.Errorf("%d elements are ours", n)
 	}
-	check(t, r.k.nft.deleteElements(s.Elements[100:300]))
+	cell.Must(t, r.k.nft.deleteElements(s.Elements[100:300]))
 	diff, err := r.k.Diff(plan, nil)
-	check(t, err)
+	cell.Must(t, err)
 	if len(diff) != 200 {
 		t.Errorf("%d differences", len(diff))
 	}
@@ -115,7 +116,7 @@ func TestRangesMany(t *testing.T) {
 	}
 	r.clean(plan)
 	start = time.Now()
-	check(t, r.k.Remove(plan, nil, nil))
+	cell.Must(t, r.k.Remove(plan, nil, nil))
 	t.Logf("removed in %v", time.Since(start).Round(time.Millisecond))
 	r.nothingOwned()
 }

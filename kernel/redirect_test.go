@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bpf"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -46,7 +47,7 @@ func TestRedirects(t *testing.T) {
 			r.redirected(plan)
 			elsewhere := redirects("else0", by)
 			diff, err := r.k.Diff(elsewhere, nil)
-			check(t, err)
+			cell.Must(t, err)
 			if len(diff) != 4 || diff[0].Kind != "differs" {
 				t.Errorf("to another device: %v", diff)
 			}
@@ -56,14 +57,14 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("%d filters, want 4", left)
 			}
 			r.sh("tc filter add dev up0 ingress protocol ip prio 9 u32 match ip dst 192.0.2.1/32 classid 1:1")
-			check(t, r.k.Remove(elsewhere, nil, nil))
+			cell.Must(t, r.k.Remove(elsewhere, nil, nil))
 			if out := r.sh("tc qdisc show dev up0; tc filter show dev up0 egress"); !strings.Contains(out, "clsact") || strings.Contains(out, "104") {
 				t.Errorf("beside another's filter: %s", out)
 			}
 			r.sh("tc filter del dev up0 ingress")
 			r.apply(plan)
 			_, err = r.k.Prune(func(key string) bool { return !strings.HasPrefix(key, "redirect/") })
-			check(t, err)
+			cell.Must(t, err)
 			if out := r.sh("tc qdisc show dev up0"); strings.Contains(out, "clsact") {
 				t.Errorf("left: %s", out)
 			}
@@ -75,12 +76,12 @@ func TestRedirects(t *testing.T) {
 func (r *room) redirected(plan heddle.Plan) {
 	r.t.Helper()
 	diff, err := r.k.Diff(plan, nil)
-	check(r.t, err)
+	cell.Must(r.t, err)
 	if len(diff) > 0 {
 		r.t.Errorf("differences: %v", diff)
 	}
 	owned, err := r.k.Ours()
-	check(r.t, err)
+	cell.Must(r.t, err)
 	for _, x := range owned.State.Redirects {
 		if !slices.Contains(plan.Host.Redirects, x) {
 			r.t.Errorf("there is %+v", x)
@@ -99,10 +100,10 @@ func TestOldRedirects(t *testing.T) {
 	plan := redirects("into0", byProgram)
 	stale := heddle.Redirect{Link: "up0", Prefix: netip.MustParsePrefix("10.200.0.0/16")}
 	for i, p := range []netip.Prefix{plan.Host.Redirects[0].Prefix, stale.Prefix} {
-		check(t, openNetns(t, r.host).Do(func() error { return oldRedirect(p, uint32(1+i)) }))
+		cell.Must(t, openNetns(t, r.host).Do(func() error { return oldRedirect(p, uint32(1+i)) }))
 	}
 	diff, err := r.k.Diff(plan, nil)
-	check(t, err)
+	cell.Must(t, err)
 	if len(diff) != 4 || !slices.ContainsFunc(diff, func(d Difference) bool {
 		return d.Kind == "differs" && d.Key == plan.Host.Redirects[0].Key()
 	}) {
@@ -110,7 +111,7 @@ func TestOldRedirects(t *testing.T) {
 	}
 	r.apply(plan)
 	_, err = r.k.Prune(func(key string) bool { return key != stale.Key() })
-	check(t, err)
+	cell.Must(t, err)
 	r.redirected(plan)
 	if out := r.sh("tc filter show dev up0 egress"); strings.Count(out, "heddle redirect") != 4 || strings.Count(out, " at ") != 4 {
 		t.Errorf("the filters are\n%s", out)

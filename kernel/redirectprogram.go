@@ -28,12 +28,7 @@ func (s *site) putProgram(index, to int, p netip.Prefix) error {
 	}
 	defer program.Close()
 	r := egress(unix.RTM_NEWTFILTER, excl, index, 0, netlink.MakeHandle(heddle.RedirectPriorityProgram, nl.Swap16(unix.ETH_P_ALL)))
-	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
-	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
-	options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(program.FD())))
-	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(fmt.Sprintf(programWay, p, to, mac)))
-	options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
-	r.AddData(options)
+	addProgram(r, program, fmt.Sprintf(programWay, p, to, mac))
 	return s.rt.execute(r)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // A failure at any step of Remove is mended by calling it again; then nothing
@@ -21,7 +22,7 @@ func TestRemoveAgain(t *testing.T) {
 			plan := s.endpoint(0)
 			shared := func(key string) bool { return contains(s.netPlan, key) }
 			r.apply(plan)
-			check(t, r.k.Remove(plan, r.podNS, shared))
+			cell.Must(t, r.k.Remove(plan, r.podNS, shared))
 			before := r.steady()
 			r.apply(plan)
 			steps := r.stepsOf(func() error { return r.k.Remove(plan, r.podNS, shared) })
@@ -33,13 +34,13 @@ func TestRemoveAgain(t *testing.T) {
 				if !errors.Is(err, errInjected) {
 					t.Fatalf("step %d (%s): %v", n, *name, err)
 				}
-				check(t, r.k.Remove(plan, r.podNS, shared))
+				cell.Must(t, r.k.Remove(plan, r.podNS, shared))
 				r.becomes(fmt.Sprintf("removed after a failure at step %d (%s)", n, *name), before)
 			}
 			r.clean(s.netPlan)
-			check(t, r.k.Remove(plan, nil, shared))
-			check(t, r.k.Remove(s.netPlan, nil, nil))
-			check(t, r.k.Remove(s.netPlan, nil, nil))
+			cell.Must(t, r.k.Remove(plan, nil, shared))
+			cell.Must(t, r.k.Remove(s.netPlan, nil, nil))
+			cell.Must(t, r.k.Remove(s.netPlan, nil, nil))
 			r.nothingOwned()
 		})
 	}
@@ -48,7 +49,7 @@ func TestRemoveAgain(t *testing.T) {
 func (r *room) nothingOwned() {
 	r.t.Helper()
 	o, err := r.k.Ours()
-	check(r.t, err)
+	cell.Must(r.t, err)
 	if len(o.Keys()) != 0 {
 		r.t.Fatalf("left: %v", o.Keys())
 	}
@@ -75,13 +76,13 @@ func TestRemoveAbsent(t *testing.T) {
 					port = one.Host.Links[n-1].Name
 				}
 				r.sh(strings.NewReplacer("POD", r.pod, "PORT", port).Replace(loss))
-				check(t, r.k.Remove(one, nil, func(key string) bool { return contains(s.netPlan, key) || contains(two, key) }))
+				cell.Must(t, r.k.Remove(one, nil, func(key string) bool { return contains(s.netPlan, key) || contains(two, key) }))
 				if loss == "" {
 					second.clean(two)
 					r.clean(s.netPlan)
 				}
-				check(t, r.k.Remove(two, second.podNS, nil))
-				check(t, r.k.Remove(s.netPlan, nil, nil))
+				cell.Must(t, r.k.Remove(two, second.podNS, nil))
+				cell.Must(t, r.k.Remove(s.netPlan, nil, nil))
 				r.nothingOwned()
 			})
 		}
@@ -110,7 +111,7 @@ func TestOursAndPrune(t *testing.T) {
 			before := r.steady()
 			keep := func(key string) bool { return contains(s.netPlan, key) || contains(one, key) }
 			owned, err := r.k.Ours()
-			check(t, err)
+			cell.Must(t, err)
 			for _, key := range owned.Keys() {
 				if !keep(key) {
 					t.Errorf("ours has %s, which no plan names", key)
@@ -127,12 +128,12 @@ func TestOursAndPrune(t *testing.T) {
 			}
 			newRoomOn(r).apply(two)
 			removed, err := r.k.Prune(keep)
-			check(t, err)
+			cell.Must(t, err)
 			if len(removed) == 0 && len(two.Host.Objects()) > 0 {
 				t.Error("nothing pruned")
 			}
 			again, err := r.k.Prune(keep)
-			check(t, err)
+			cell.Must(t, err)
 			if len(again) != 0 {
 				t.Errorf("pruned again %v", again)
 			}
@@ -142,7 +143,7 @@ func TestOursAndPrune(t *testing.T) {
 				r.becomes("pruned", before)
 			}
 			_, err = r.k.Prune(func(string) bool { return false })
-			check(t, err)
+			cell.Must(t, err)
 			r.nothingOwned()
 			r.sh("ip link show dummyish; ip route show 203.0.113.0/24 | grep -q dummyish; nft list table inet stranger; nft list set inet stranger macs; ip rule | grep -q 4711; ip link show hdstranger")
 		})
@@ -189,7 +190,7 @@ func TestStrangersInterfaces(t *testing.T) {
 		t.Log(err)
 		r.becomes(script, before)
 		if !strings.Contains(script, "endpoint=c0") {
-			check(t, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) }))
+			cell.Must(t, r.k.Remove(plan, r.podNS, func(key string) bool { return contains(s.netPlan, key) }))
 			r.becomes("removed beside "+script, before)
 		}
 	}

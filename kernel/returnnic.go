@@ -61,6 +61,13 @@ func (h *homecoming) run() (err error, tripped bool) {
 	return err, false
 }
 
+// tellLost tells what cannot be put back.
+func (h *homecoming) tellLost(what string, args ...any) {
+	if h.k.Lost != nil {
+		h.k.Lost(h.n.Name, fmt.Sprintf(what, args...))
+	}
+}
+
 func (h *homecoming) ask(what string) error {
 	if h.trip == nil {
 		return nil

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -56,62 +55,17 @@ func plain(r heddle.Route) heddle.Route {
 // routeRequest is RTM_NEWROUTE or RTM_DELROUTE about a route of ours.
 func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
 	r.Route = filled(r.Route)
-	head := &nl.RtMsg{RtMsg: unix.RtMsg{
-		Family: uint8(familyOf(r.Dst.Addr())), Dst_len: uint8(r.Dst.Bits()),
-		Protocol: heddle.RouteProtocol, Type: unix.RTN_UNICAST, Scope: unix.RT_SCOPE_UNIVERSE,
-	}}
-	if r.Table < 256 {
-		head.Table = uint8(r.Table)
-	}
-	if r.OnLink {
-		head.Flags = unix.RTNH_F_ONLINK
-	}
+	raw := heddle.NICRoute{Dst: r.Dst, Type: unix.RTN_UNICAST, Table: uint32(r.Table), Protocol: heddle.RouteProtocol,
+		Scope: unix.RT_SCOPE_UNIVERSE, Via: r.Via, OnLink: r.OnLink, Src: r.Src, Metric: r.Metric}
 	if r.Type == "unreachable" {
-		head.Type = unix.RTN_UNREACHABLE
+		raw.Type = unix.RTN_UNREACHABLE
 	} else if r.Dst.Addr().Is4() && !r.Via.IsValid() {
-		head.Scope = unix.RT_SCOPE_LINK
-	}
-	req := request(kind, flags, head)
-	req.AddData(nl.NewRtAttr(unix.RTA_DST, r.Dst.Addr().AsSlice()))
-	req.AddData(numberAttr(unix.RTA_TABLE, uint32(r.Table)))
-	if r.Metric != 0 {
-		req.AddData(numberAttr(unix.RTA_PRIORITY, r.Metric))
-	}
-	if r.Via.IsValid() {
-		req.AddData(viaAttr(r.Dst, r.Via))
-	}
-	if r.Src.IsValid() {
-		req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, r.Src.AsSlice()))
+		raw.Scope = unix.RT_SCOPE_LINK
 	}
 	if r.MTU != 0 {
-		metrics := nl.NewRtAttr(unix.RTA_METRICS|unix.NLA_F_NESTED, nil)
-		metrics.AddRtAttr(unix.RTAX_MTU, nl.Uint32Attr(uint32(r.MTU)))
-		req.AddData(metrics)
+		raw.Metrics = map[uint16]uint32{unix.RTAX_MTU: uint32(r.MTU)}
 	}
-	if r.index != 0 {
-		req.AddData(numberAttr(unix.RTA_OIF, uint32(r.index)))
-	}
-	return req
-}
-
-// viaAttr is the next hop, which for an IPv4 route may be an IPv6 address (struct
-// rtvia of linux/rtnetlink.h).
-func viaAttr(dst netip.Prefix, via netip.Addr) *nl.RtAttr {
-	if via.Is4() == dst.Addr().Is4() {
-		return nl.NewRtAttr(unix.RTA_GATEWAY, via.AsSlice())
-	}
-	family := make([]byte, 2)
-	nl.NativeEndian().PutUint16(family, uint16(familyOf(via)))
-	return nl.NewRtAttr(unix.RTA_VIA, append(family, via.AsSlice()...))
-}
-
-// decodeVia reads the next hop of a route.
-func decodeVia(at map[uint16][]byte) netip.Addr {
-	via, ok := netip.AddrFromSlice(at[unix.RTA_GATEWAY])
-	if other := at[unix.RTA_VIA]; !ok && len(other) > 2 {
-		via, _ = netip.AddrFromSlice(other[2:])
-	}
-	return via
+	return encodeRoute(kind, flags, r.index, raw)
 }
 
 // routeAt is a route with its interface's index in place of the name.
@@ -139,20 +93,9 @@ func (r routeAt) same(o routeAt) bool {
 // routes lists our routes in all tables; the kernel leaves out those of other
 // protocols, of which a router may have a million.
 func (s *site) routes() ([]routeAt, error) {
-	var all []routeAt
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		some, err := list(s.rt, func() *nl.NetlinkRequest {
-			return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})
-		}, decodeRoute)
-		if errors.Is(err, unix.EAFNOSUPPORT) {
-			continue // a kernel started without IPv6
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
+		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})
+	}, decodeRoute)
 }
 
 func decodeRoute(b []byte) (routeAt, bool) {
@@ -163,15 +106,8 @@ func decodeRoute(b []byte) (routeAt, bool) {
 	if head.Protocol != heddle.RouteProtocol || head.Flags&unix.RTM_F_CLONED != 0 {
 		return routeAt{}, false
 	}
-	dst, ok := netip.AddrFromSlice(at[unix.RTA_DST])
-	if !ok {
-		dst = netip.IPv4Unspecified()
-		if head.Family == unix.AF_INET6 {
-			dst = netip.IPv6Unspecified()
-		}
-	}
 	r := routeAt{index: int(number(at[unix.RTA_OIF]))}
-	r.Dst = netip.PrefixFrom(dst, int(head.Dst_len))
+	r.Dst = decodeDestination(head, at)
 	r.Table, r.Metric = int(number(at[unix.RTA_TABLE])), number(at[unix.RTA_PRIORITY])
 	r.Via = decodeVia(at)
 	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])

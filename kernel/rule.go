@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
@@ -42,20 +41,9 @@ func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 
 // rules lists our rules of both families.
 func (s *site) rules() ([]heddle.Rule, error) {
-	var all []heddle.Rule
-	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-		some, err := list(s.rt, func() *nl.NetlinkRequest {
-			return request(unix.RTM_GETRULE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
-		}, decodeRule)
-		if errors.Is(err, unix.EAFNOSUPPORT) {
-			continue // a kernel started without IPv6
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
+		return request(unix.RTM_GETRULE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
+	}, decodeRule)
 }
 
 func decodeRule(b []byte) (heddle.Rule, bool) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -96,7 +95,7 @@ func unshareHere() (*Netns, error) {
 // Wire gives the stage's host an interface, up, with the addresses and with a
 // default route via each next hop.
 func (s *Stage) Wire(name string, addrs, hops []string) error {
-	h, err := netlink.NewHandleAt(netns.NsHandle(s.host.fd), unix.NETLINK_ROUTE)
+	h, err := s.host.handle()
 	if err != nil {
 		return refused("wire", name, err)
 	}

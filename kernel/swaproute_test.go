@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,7 @@ func TestRouteSwap(t *testing.T) {
 		if to.Is6() {
 			level, option = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
 		}
-		check(t, unix.SetsockoptInt(fd, level, option, 1))
+		cell.Must(t, unix.SetsockoptInt(fd, level, option, 1))
 		senders.Go(func() {
 			defer unix.Close(fd)
 			for sent := 0; ; sent++ {

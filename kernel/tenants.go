@@ -54,7 +54,7 @@ func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func
 	}
 	among = slices.DeleteFunc(slices.Clone(among), func(mac heddle.MAC) bool {
 		return slices.ContainsFunc(live, func(l linkState) bool {
-			return l.peer == live[at].index && !l.elsewhere && l.mac == mac
+			return l.peer == live[at].index && !l.elsewhere && !l.paired() && l.mac == mac
 		})
 	})
 	if len(among) == 0 {

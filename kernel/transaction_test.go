@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestTransactions: however many elements a plan has, also the same ones again and
@@ -17,15 +18,15 @@ import (
 func TestTransactions(t *testing.T) {
 	r := newRoom(t)
 	ns, err := os.Open(filepath.Join(netnsDir, r.host))
-	check(t, err)
+	cell.Must(t, err)
 	defer ns.Close()
 	s, err := openGeneration(ns)
-	check(t, err)
+	cell.Must(t, err)
 	defer s.Close()
 	gen := func() uint32 {
 		t.Helper()
 		g, err := generation(s)
-		check(t, err)
+		cell.Must(t, err)
 		return g
 	}
 	few := func(what string, do func()) {
@@ -64,7 +65,7 @@ func TestTransactions(t *testing.T) {
 		}
 	})
 	r.sh("nft delete element inet heddle allowed '{ 0x68000001 . 0x68000007, 0x68000001 . 0x68000107 }'")
-	few("removed, of which some are gone", func() { check(t, r.k.Remove(plan, nil, nil)) })
+	few("removed, of which some are gone", func() { cell.Must(t, r.k.Remove(plan, nil, nil)) })
 	r.nothingOwned()
 }
 
@@ -118,12 +119,12 @@ func TestRemoveKeepsWhatOthersMake(t *testing.T) {
 		}
 		return nil
 	}
-	check(t, r.k.Remove(plan, nil, func(key string) bool { return made && contains(others, key) }))
+	cell.Must(t, r.k.Remove(plan, nil, func(key string) bool { return made && contains(others, key) }))
 	r.k.Tripwire = nil
 	if !made {
 		t.Fatal("nothing was made meanwhile")
 	}
 	r.clean(others)
-	check(t, r.k.Remove(others, nil, nil))
+	cell.Must(t, r.k.Remove(others, nil, nil))
 	r.nothingOwned()
 }

@@ -83,16 +83,11 @@ func createTunnel(l heddle.Link, t tunnelState, index int) *nl.NetlinkRequest {
 	for _, a := range birthAttrs(l) {
 		r.AddData(a)
 	}
-	r.AddData(tunnelInfo(func(data *nl.RtAttr) { lastingAttrs(data, t); liveAttrs(data, t) }))
+	info, data := linkInfo("vxlan")
+	lastingAttrs(data, t)
+	liveAttrs(data, t)
+	r.AddData(info)
 	return r
-}
-
-// tunnelInfo is IFLA_LINKINFO with the settings that fill writes.
-func tunnelInfo(fill func(data *nl.RtAttr)) *nl.RtAttr {
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO|unix.NLA_F_NESTED, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated("vxlan"))
-	fill(info.AddRtAttr(nl.IFLA_INFO_DATA|unix.NLA_F_NESTED, nil))
-	return info
 }
 
 // lastingAttrs are those that only a new device is given.
@@ -147,13 +142,13 @@ func liveAttrs(data *nl.RtAttr, t tunnelState) {
 // changeTunnel turns the settings of a device that lives into others.
 func changeTunnel(index int, from, to tunnelState) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	r.AddData(tunnelInfo(func(data *nl.RtAttr) {
-		data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without one, the kernel would think of 0
-		liveAttrs(data, to)
-		if from.df != 0 && to.df == 0 {
-			data.AddRtAttr(vxlanDF, []byte{0})
-		}
-	}))
+	info, data := linkInfo("vxlan")
+	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(to.vni)) // without one, the kernel would think of 0
+	liveAttrs(data, to)
+	if from.df != 0 && to.df == 0 {
+		data.AddRtAttr(vxlanDF, []byte{0})
+	}
+	r.AddData(info)
 	return r
 }
 

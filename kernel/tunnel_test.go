@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -140,7 +141,7 @@ func TestTunnelCost(t *testing.T) {
 			t.Errorf("made %v", made)
 		}
 	})
-	timed("removed", func() { check(t, r.k.Remove(p, nil, nil)) })
+	timed("removed", func() { cell.Must(t, r.k.Remove(p, nil, nil)) })
 	r.nothingOwned()
 }
 

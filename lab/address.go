@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+
+	"github.com/heddle-network/heddle"
 )
 
 const (
@@ -43,9 +45,9 @@ func (sw *Switch) addresses(number int) (all []netip.Prefix) {
 }
 
 // ofFamily returns the first address of the family; none is the zero value.
-func ofFamily(all []netip.Prefix, four bool) netip.Addr {
+func ofFamily(all []netip.Prefix, f heddle.Family) netip.Addr {
 	for _, p := range all {
-		if p.Addr().Is4() == four {
+		if f.Has(p.Addr()) {
 			return p.Addr()
 		}
 	}

@@ -123,7 +123,7 @@ func pairRules(from, to *Node, sw string) (rules []string) {
 		}
 		for _, nic := range to.NICs {
 			for _, a := range nic.Addresses {
-				rules = append(rules, fmt.Sprintf("iifname %q %s daddr %s drop", in, map[bool]string{true: "ip", false: "ip6"}[a.Addr().Is4()], a.Addr()))
+				rules = append(rules, fmt.Sprintf("iifname %q %s daddr %s drop", in, heddle.FamilyOf(a.Addr()).Word(), a.Addr()))
 			}
 		}
 	}

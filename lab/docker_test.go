@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // A container daemon runs in each of two hosts at once, without knowing of the
@@ -44,12 +45,13 @@ const startDocker = `setsid dockerd --data-root /var/lib/docker --exec-root /run
 
 func awaitDocker(t *testing.T, l *lab.Lab, host string) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if _, err := try(t, l, host, "docker", "version"); err == nil {
-			return
-		}
+	_, err := poll.Until(3*time.Minute, 100*time.Millisecond, func() error {
+		_, err := try(t, l, host, "docker", "version")
+		return err
+	})
+	if err != nil {
+		t.Fatalf("dockerd of %s does not answer: %v\n%s", host, err, in(t, l, host, "tail", "-n", "30", "/run/dockerd.log"))
 	}
-	t.Fatalf("dockerd of %s does not answer:\n%s", host, in(t, l, host, "tail", "-n", "30", "/run/dockerd.log"))
 }
 
 // rootfs packs a file system with nothing but busybox.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // The ports of etcd.
@@ -66,7 +68,7 @@ func url(a netip.Addr, port uint16) string {
 
 // address is the node's first one, of IPv4 if it has one.
 func (n *Node) address() netip.Addr {
-	if a := ofFamily(n.NICs[0].Addresses, true); a.IsValid() {
+	if a := ofFamily(n.NICs[0].Addresses, heddle.IPv4); a.IsValid() {
 		return a
 	}
 	return n.NICs[0].Addresses[0].Addr()

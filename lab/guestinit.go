@@ -179,14 +179,7 @@ func (g *guestInit) pid(program string) int {
 
 // signalProgram signals a program; one that does not run is no error.
 func (g *guestInit) signalProgram(name string, s unix.Signal) error {
-	pid := g.pid(name)
-	if pid == 0 {
-		return nil
-	}
-	if err := unix.Kill(pid, s); err != nil && err != unix.ESRCH {
-		return err
-	}
-	return nil
+	return signalProcess(g.pid(name), s)
 }
 
 // dialInside makes the connection one to a unix socket.

@@ -112,7 +112,11 @@ func (h *Host) signalProgram(ctx context.Context, name string, s syscall.Signal)
 	if h.Machine != "" {
 		return h.tell(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
 	}
-	pid := h.machinePid(name)
+	return signalProcess(h.machinePid(name), s)
+}
+
+// signalProcess signals a process; one that is gone, or was never there (0), is no error.
+func signalProcess(pid int, s syscall.Signal) error {
 	if pid == 0 {
 		return nil
 	}

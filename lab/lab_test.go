@@ -17,6 +17,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func TestHosts(t *testing.T) {
@@ -119,11 +120,7 @@ func runs(t *testing.T, l *lab.Lab, arg string) bool {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	poll.For(t, time.Minute, 20*time.Millisecond, what, ok)
 }
 
 func TestWires(t *testing.T) {

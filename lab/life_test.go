@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func TestTwoLabs(t *testing.T) {
@@ -143,9 +144,7 @@ func TestGroupsLeft(t *testing.T) {
 	for _, sw := range l.Switches {
 		syscall.Kill(sw.Pid, syscall.SIGKILL)
 	}
-	for l.Hosts[0].Alive() || l.Switches[0].Alive() {
-		time.Sleep(time.Millisecond)
-	}
+	poll.For(t, time.Minute, time.Millisecond, "host and switch are dead", func() bool { return !l.Hosts[0].Alive() && !l.Switches[0].Alive() })
 	if err := os.Rename(filepath.Join(dir, "lab"), filepath.Join(t.TempDir(), "gone")); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -149,11 +150,7 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 // soon is eventually for an emulated processor.
 func soon(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not so: %s", what)
-		}
-	}
+	poll.For(t, 2*time.Minute, 100*time.Millisecond, what, ok)
 }
 
 // machineFiles: a machine sees this one's files, and what it writes stays there.

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"unsafe"
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/ethtool"
 )
 
 // segment turns segmentation offload at one end of a wire on or off. While it
 // is off, what leaves are frames of the MTU, each by itself, as on a cable: a
 // veth hands TCP's 64 KiB segments on uncut otherwise. Checksums stay uncomputed
-// either way. (SIOCETHTOOL, linux/ethtool.h; netlink has no request for a link
-// in another namespace that older kernels know.)
+// either way. (Netlink has no request for a link in another namespace that older
+// kernels know.)
 func (s *stack) segment(name string, on bool) error {
 	set := map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}
 	if on {
@@ -43,7 +43,7 @@ func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, t
 		}
 		defer unix.Close(fd)
 		for what, command := range requests {
-			value, err := ethtoolRequest(fd, name, command, value)
+			value, err := ethtool.Request(fd, name, command, value)
 			if err != nil {
 				return fmt.Errorf("%s: %w", what, err)
 			}
@@ -67,27 +67,6 @@ func (h *Host) Offloads() (map[string]bool, error) {
 		return nil, heddle.Wrap(heddle.LabFailed, "read the offloads of", h.Name, err, "")
 	}
 	return all, nil
-}
-
-// ethtoolValue is struct ethtool_value.
-type ethtoolValue struct{ command, value uint32 }
-
-func ethtoolRequest(fd int, name string, command, value uint32) (uint32, error) {
-	v := ethtoolValue{command, value}
-	var pin runtime.Pinner
-	pin.Pin(&v)
-	defer pin.Unpin()
-	// struct ifreq is the name, and then a pointer to the value.
-	request := struct {
-		name [unix.IFNAMSIZ]byte
-		data unsafe.Pointer
-		_    [24 - unsafe.Sizeof(uintptr(0))]byte
-	}{data: unsafe.Pointer(&v)}
-	copy(request.name[:unix.IFNAMSIZ-1], name)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
-		return 0, errno
-	}
-	return v.value, nil
 }
 
 // within runs a function in the namespace, and brings its thread back. A thread

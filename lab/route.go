@@ -1,6 +1,10 @@
 package lab
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
 
 // hop is a way to a subnet: out of a NIC, by a router.
 type hop struct {
@@ -21,7 +25,7 @@ func (t Topology) routes(n *Node) (all []hop) {
 			continue
 		}
 		for _, p := range sw.Subnets {
-			if via := ofFamily(h.router.Addresses, p.Addr().Is4()); via.IsValid() {
+			if via := ofFamily(h.router.Addresses, heddle.FamilyOf(p.Addr())); via.IsValid() {
 				all = append(all, hop{p, via, h.nic})
 			}
 		}
@@ -34,19 +38,12 @@ func (t Topology) routes(n *Node) (all []hop) {
 	if r := t.firstRouter(home); r != nil {
 		gateways = r.Addresses
 	}
-	for _, four := range []bool{true, false} {
-		if via := ofFamily(gateways, four); via.IsValid() {
-			all = append(all, hop{netip.PrefixFrom(zero(four), 0), via, 0})
+	for _, f := range heddle.Families() {
+		if via := ofFamily(gateways, f); via.IsValid() {
+			all = append(all, hop{f.Any(), via, 0})
 		}
 	}
 	return all
-}
-
-func zero(four bool) netip.Addr {
-	if four {
-		return netip.IPv4Unspecified()
-	}
-	return netip.IPv6Unspecified()
 }
 
 // firstHop is the NIC to leave by and the router's NIC there; no router where

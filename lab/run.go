@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,8 +66,5 @@ func run(argv []string) int {
 		err = syscall.Exec(file, argv, os.Environ())
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", argv[0], err)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-		return notFound
-	}
-	return notExecutable
+	return int(exitCodeOf(err))
 }

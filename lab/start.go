@@ -84,7 +84,7 @@ func (l *Lab) start(h *Host, s spec) (*beginning, error) {
 
 // describe says what the init of a host needs to know.
 func (t Topology) describe(n *Node) (*Host, spec) {
-	h := &Host{Name: n.Name, Addr4: ofFamily(n.NICs[0].Addresses, true), Addr6: ofFamily(n.NICs[0].Addresses, false)}
+	h := &Host{Name: n.Name, Addr4: ofFamily(n.NICs[0].Addresses, heddle.IPv4), Addr6: ofFamily(n.NICs[0].Addresses, heddle.IPv6)}
 	s := spec{Sysctls: map[string]string{}}
 	for _, set := range []map[string]string{routerSysctls(n.Router), t.Sysctls, n.Sysctls} {
 		maps.Copy(s.Sysctls, set)

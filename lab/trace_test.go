@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // survey lists what a lab could leave on the machine: mounts, links, routes,
@@ -82,21 +84,19 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // namespace is taken apart a little after its last process, hence the wait.
 func noTrace(t testing.TB, before []string, dir string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		left := difference(survey(t), before)
+	var left []string
+	poll.Until(time.Minute, 50*time.Millisecond, poll.True(func() bool {
+		left = difference(survey(t), before)
 		left = append(left, prefixed("missing: ", difference(before, survey(t)))...)
 		left = append(left, processesOf(dir)...)
 		left = append(left, cgroups(dir)...)
 		if names, _ := filepath.Glob(dir + "/*"); len(names) > 0 {
 			left = append(left, names...)
 		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
-			return
-		}
+		return len(left) == 0
+	}))
+	if len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }
 

@@ -115,7 +115,7 @@ func (l *Lab) startAll() (all crew, err error) {
 	}
 	for _, sw := range l.Topology.Switches {
 		gate := sw.addresses(routerNumber)
-		add(&l.Switches, &Host{Name: sw.Name, Addr4: ofFamily(gate, true), Addr6: ofFamily(gate, false)}, spec{Sysctls: switchSysctls()})
+		add(&l.Switches, &Host{Name: sw.Name, Addr4: ofFamily(gate, heddle.IPv4), Addr6: ofFamily(gate, heddle.IPv6)}, spec{Sysctls: switchSysctls()})
 	}
 	for i := range l.Topology.Hosts {
 		n := &l.Topology.Hosts[i]

@@ -9,22 +9,16 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 var demo = heddle.NIC{Name: "eth1", MAC: "02:00:00:00:01:0a"}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // files reads a folder.
 func files(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	cell.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			b, _ := os.ReadFile(path)
 			all[strings.TrimPrefix(path, root+"/")] = string(b)
@@ -39,7 +33,7 @@ func host(t *testing.T, folders ...string) Managers {
 	t.Helper()
 	m := Managers{Root: t.TempDir()}
 	for _, f := range folders {
-		must(t, os.MkdirAll(m.path(f), 0o755))
+		cell.Must(t, os.MkdirAll(m.path(f), 0o755))
 	}
 	return m
 }
@@ -57,7 +51,7 @@ func TestKeepAndFree(t *testing.T) {
 	for folder, want := range map[string]map[string]string{"run/systemd/netif": networkd, "run/NetworkManager": manager, "run/udev": udev, "run": {}} {
 		m := host(t, folder)
 		for range 2 {
-			must(t, m.Keep(demo))
+			cell.Must(t, m.Keep(demo))
 			have := files(t, m.Root)
 			if len(have) != len(want) {
 				t.Errorf("%s: %v", folder, have)
@@ -72,7 +66,7 @@ func TestKeepAndFree(t *testing.T) {
 			t.Errorf("%s: kept %v", folder, kept)
 		}
 		for range 2 {
-			must(t, m.Free(demo.MAC))
+			cell.Must(t, m.Free(demo.MAC))
 			if left := files(t, m.Root); len(left) > 0 {
 				t.Errorf("%s: left %v", folder, left)
 			}
@@ -84,9 +78,9 @@ func TestKeepAndFree(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	m := host(t, "run/udev", "run/NetworkManager", "run/systemd/netif")
 	other := heddle.NIC{Name: "eth2", MAC: "02:00:00:00:01:0b"}
-	must(t, m.Keep(demo))
-	must(t, m.Keep(other))
-	must(t, m.Free(demo.MAC))
+	cell.Must(t, m.Keep(demo))
+	cell.Must(t, m.Keep(other))
+	cell.Must(t, m.Free(demo.MAC))
 	if kept := m.Kept(); !slices.Equal(kept, []heddle.MAC{other.MAC}) {
 		t.Errorf("kept %v", kept)
 	}
@@ -98,15 +92,15 @@ func TestSeveral(t *testing.T) {
 // TestReload asks a manager that runs, and no other, to read its files again.
 func TestReload(t *testing.T) {
 	m := host(t, "run/udev", "run/NetworkManager", "run/systemd/netif", "bin")
-	must(t, os.Mkdir(m.path("run/NetworkManager/devices"), 0o755))
+	cell.Must(t, os.Mkdir(m.path("run/NetworkManager/devices"), 0o755))
 	asked := m.path("asked")
 	for _, tool := range []string{"nmcli", "networkctl", "udevadm"} {
-		must(t, os.WriteFile(m.path("bin/"+tool), []byte("#!/bin/sh\necho "+tool+" $* >> "+asked+"\n"), 0o755))
+		cell.Must(t, os.WriteFile(m.path("bin/"+tool), []byte("#!/bin/sh\necho "+tool+" $* >> "+asked+"\n"), 0o755))
 	}
 	t.Setenv("PATH", m.path("bin")+":"+os.Getenv("PATH"))
-	must(t, m.Keep(demo))
-	must(t, m.Keep(demo)) // nothing changes
-	must(t, m.Free(demo.MAC))
+	cell.Must(t, m.Keep(demo))
+	cell.Must(t, m.Keep(demo)) // nothing changes
+	cell.Must(t, m.Free(demo.MAC))
 	const reload = "nmcli general reload conf\n"
 	if b, _ := os.ReadFile(asked); string(b) != reload+reload {
 		t.Errorf("asked %q", b)

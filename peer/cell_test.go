@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/peer"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
@@ -51,14 +52,7 @@ side two second 2`)
 
 func wait(t *testing.T, what string, ok func() bool) time.Duration {
 	t.Helper()
-	start := time.Now()
-	for !ok() {
-		if time.Since(start) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return time.Since(start)
+	return poll.For(t, patience, 20*time.Millisecond, what, ok)
 }
 
 func hostAt(name string, mtu int, addrs ...string) heddle.Host {
@@ -91,10 +85,10 @@ func from(t *testing.T, netns string, do func()) {
 }
 
 // probing has host one look at host two.
-func probing(t *testing.T, v4 bool) *look {
+func probing(t *testing.T, f heddle.Family) *look {
 	t.Helper()
 	a, b := "fd09:1::2", "fd09:2::2"
-	if v4 {
+	if f == heddle.IPv4 {
 		a, b = "10.9.1.2", "10.9.2.2"
 	}
 	l := &look{t: t}
@@ -121,9 +115,9 @@ func (l *look) until(state peer.State, mtu int) time.Duration {
 	})
 }
 
-func each(t *testing.T, do func(t *testing.T, v4 bool)) {
-	for _, v4 := range []bool{true, false} {
-		t.Run(map[bool]string{true: "IPv4", false: "IPv6"}[v4], func(t *testing.T) { do(t, v4) })
+func each(t *testing.T, do func(t *testing.T, f heddle.Family)) {
+	for _, f := range heddle.Families() {
+		t.Run(f.String(), func(t *testing.T) { do(t, f) })
 	}
 }
 
@@ -148,9 +142,9 @@ END`)
 }
 
 func TestPath(t *testing.T) {
-	each(t, func(t *testing.T, v4 bool) {
+	each(t, func(t *testing.T, f heddle.Family) {
 		lay(t)
-		l := probing(t, v4)
+		l := probing(t, f)
 		l.until(peer.Up, 9000)
 		narrow(t, 1400)
 		t.Logf("a router with 1400 bytes: after %v", l.until(peer.Up, 1400))
@@ -161,10 +155,10 @@ func TestPath(t *testing.T) {
 }
 
 func TestBlackHole(t *testing.T) {
-	each(t, func(t *testing.T, v4 bool) {
+	each(t, func(t *testing.T, f heddle.Family) {
 		lay(t)
 		deafen(t)
-		l := probing(t, v4)
+		l := probing(t, f)
 		l.until(peer.Up, 9000)
 		narrow(t, 1437)
 		t.Logf("a router with 1437 bytes that says nothing: after %v", l.until(peer.Up, 1437))
@@ -173,9 +167,9 @@ func TestBlackHole(t *testing.T) {
 
 // TestOwnInterface follows the MTU of the host's own interface, down and up.
 func TestOwnInterface(t *testing.T) {
-	each(t, func(t *testing.T, v4 bool) {
+	each(t, func(t *testing.T, f heddle.Family) {
 		lay(t)
-		l := probing(t, v4)
+		l := probing(t, f)
 		l.until(peer.Up, 9000)
 		cell.Sh(t, "ip -n one link set wire mtu 1300")
 		t.Logf("smaller: after %v", l.until(peer.Up, 1300))
@@ -186,7 +180,7 @@ func TestOwnInterface(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	lay(t)
-	l := probing(t, true)
+	l := probing(t, heddle.IPv4)
 	l.until(peer.Up, 9000)
 	cell.Sh(t, "ip -n two link set wire down")
 	l.until(peer.Silent, 9000)
@@ -209,7 +203,7 @@ table inet lossy {
 	}
 }
 END`)
-	l := probing(t, true)
+	l := probing(t, heddle.IPv4)
 	l.until(peer.Up, 9000)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if p := l.Paths()["id-two"]; p.MTU != 9000 {
@@ -222,7 +216,7 @@ END`)
 func TestAddressComes(t *testing.T) {
 	lay(t)
 	cell.Sh(t, "ip -n two addr del 10.9.2.2/24 dev wire")
-	l := probing(t, true)
+	l := probing(t, heddle.IPv4)
 	l.until(peer.Silent, 0)
 	cell.Sh(t, "ip -n two addr add 10.9.2.2/24 dev wire; ip -n two route replace default via 10.9.2.1")
 	l.until(peer.Up, 9000)

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
 )
 
 // end is what probes of one IP version are sent from.
@@ -31,13 +33,6 @@ type end struct {
 	mtu  int
 }
 
-func index(v4 bool) int {
-	if v4 {
-		return 1
-	}
-	return 0
-}
-
 // openEnds opens what is not open; the caller holds mu.
 func (p *Peers) openEnds() {
 	select {
@@ -45,9 +40,9 @@ func (p *Peers) openEnds() {
 		return
 	default:
 	}
-	for _, v4 := range []bool{true, false} {
-		local, ok := p.self.UnderlayFor(v4)
-		if !ok || p.ends[index(v4)] != nil {
+	for _, f := range heddle.Families() {
+		local, ok := p.self.UnderlayFor(f)
+		if !ok || p.ends[f] != nil {
 			continue
 		}
 		e, err := openEnd(local)
@@ -55,8 +50,8 @@ func (p *Peers) openEnds() {
 			p.log.Debug("cannot probe yet", "from", local, "error", err)
 			continue
 		}
-		p.ends[index(v4)] = e
-		p.readInterface(index(v4))
+		p.ends[f] = e
+		p.readInterface(f)
 		p.all.Go(func() { p.receive(e) })
 	}
 }
@@ -72,7 +67,7 @@ func openEnd(local netip.Addr) (*end, error) {
 		network = "ip4:icmp"
 	}
 	listen := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-		return errors.Join(c.Control(func(fd uintptr) { err = configure(int(fd), local.Is4()) }), err)
+		return errors.Join(c.Control(func(fd uintptr) { err = configure(int(fd), heddle.FamilyOf(local)) }), err)
 	}}
 	conn, err := listen.ListenPacket(context.Background(), network, local.String())
 	if err != nil {
@@ -91,8 +86,8 @@ func openEnd(local netip.Addr) (*end, error) {
 
 // configure has packets sent unfragmented whatever the kernel believes of the
 // path (ip(7), ipv6(7)), and lets in answers only.
-func configure(fd int, v4 bool) error {
-	if v4 {
+func configure(fd int, f heddle.Family) error {
+	if f == heddle.IPv4 {
 		keep := ^uint32(1<<uint(ipv4.ICMPTypeEchoReply) | 1<<uint(ipv4.ICMPTypeDestinationUnreachable))
 		const icmpFilter = 1 // ICMP_FILTER (linux/icmp.h)
 		return errors.Join(
@@ -113,36 +108,31 @@ func configure(fd int, v4 bool) error {
 }
 
 // closeEnd closes the sockets; the caller holds mu.
-func (p *Peers) closeEnd(i int) {
-	if e := p.ends[i]; e != nil {
+func (p *Peers) closeEnd(f heddle.Family) {
+	if e := p.ends[f]; e != nil {
 		e.conn.Close()
 		unix.Close(e.route)
-		p.ends[i] = nil
+		delete(p.ends, f)
 	}
 }
 
 // headers is the size of IP and ICMP headers, in bytes.
-func headers(v4 bool) int {
-	if v4 {
-		return 28
-	}
-	return 48
-}
+func headers(f heddle.Family) int { return f.Header() + 8 }
 
 // send sends a probe, as large as size with the IP header. One that cannot be sent
 // is as one that is lost; one that the interface does not take says so.
 func (p *Peers) send(to *entry, size int) {
-	v4 := to.addr.Is4()
-	e := p.ends[index(v4)]
+	f := heddle.FamilyOf(to.addr)
+	e := p.ends[f]
 	if e == nil {
 		return
 	}
 	p.seq++
 	p.sent[int(p.seq)%len(p.sent)] = probe{to: to, seq: p.seq, size: size, at: p.now()}
-	body := make([]byte, size-headers(v4))
+	body := make([]byte, size-headers(f))
 	copy(body, e.mark[:])
 	var kind icmp.Type = ipv6.ICMPTypeEchoRequest
-	if v4 {
+	if f == heddle.IPv4 {
 		kind = ipv4.ICMPTypeEcho
 	}
 	text, err := (&icmp.Message{Type: kind, Body: &icmp.Echo{ID: int(e.id), Seq: int(p.seq), Data: body}}).Marshal(nil)
@@ -153,8 +143,8 @@ func (p *Peers) send(to *entry, size int) {
 	var failed error
 	err = e.raw.Control(func(fd uintptr) { failed = unix.Sendto(int(fd), text, unix.MSG_DONTWAIT, sockaddr(to.addr, 0)) })
 	if errors.Is(failed, unix.EMSGSIZE) {
-		p.readInterface(index(v4))
-		if mtu := p.interfaceMTU(v4); mtu > 0 && mtu < size {
+		p.readInterface(f)
+		if mtu := p.interfaceMTU(f); mtu > 0 && mtu < size {
 			to.fit(p.now(), mtu)
 		}
 	} else if failed = errors.Join(err, failed); failed != nil {

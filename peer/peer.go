@@ -61,7 +61,7 @@ type Peers struct {
 
 	mu    sync.Mutex
 	self  heddle.Host
-	ends  [2]*end // of IPv6, IPv4
+	ends  map[heddle.Family]*end
 	peers map[string]*entry
 	// sent are the latest probes, by sequence number.
 	sent [4096]probe
@@ -87,7 +87,7 @@ type probe struct {
 // the network namespace of the caller's thread. An underlay address that is not
 // there yet is waited for.
 func New(o Options) *Peers {
-	p := &Peers{log: o.Log, now: o.Now, self: o.Self, peers: map[string]*entry{},
+	p := &Peers{log: o.Log, now: o.Now, self: o.Self, ends: map[heddle.Family]*end{}, peers: map[string]*entry{},
 		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -106,8 +106,8 @@ func New(o Options) *Peers {
 func (p *Peers) Close() {
 	close(p.done)
 	p.mu.Lock()
-	for i := range p.ends {
-		p.closeEnd(i)
+	for f := range p.ends {
+		p.closeEnd(f)
 	}
 	p.mu.Unlock()
 	p.all.Wait()
@@ -124,17 +124,17 @@ func (p *Peers) Set(hosts []heddle.Host) {
 	defer p.mu.Unlock()
 	next := map[string]*entry{}
 	for _, h := range hosts {
-		v4, ok := heddle.Path(p.self, h)
+		f, ok := heddle.Path(p.self, h)
 		if !ok {
 			continue
 		}
-		addr, _ := h.UnderlayFor(v4)
+		addr, _ := h.UnderlayFor(f)
 		e := p.peers[h.ID]
 		if e == nil || e.addr != addr {
-			e = &entry{addr: addr, track: newTrack(now, floor(v4), p.most(v4, h), rand.Float64())}
+			e = &entry{addr: addr, track: newTrack(now, f.LeastMTU(), p.most(f, h), rand.Float64())}
 		}
 		e.host = h
-		e.fit(now, p.most(v4, h))
+		e.fit(now, p.most(f, h))
 		next[h.ID] = e
 	}
 	for _, e := range next {
@@ -155,19 +155,10 @@ func (p *Peers) Paths() map[string]Path {
 	return paths
 }
 
-// floor is the least MTU of an IP version: what every IPv4 host takes, and every
-// IPv6 link carries (RFC 1122, RFC 8200).
-func floor(v4 bool) int {
-	if v4 {
-		return 576
-	}
-	return 1280
-}
-
 // most is what both ends' interfaces carry.
-func (p *Peers) most(v4 bool, h heddle.Host) int {
+func (p *Peers) most(f heddle.Family, h heddle.Host) int {
 	most := 65535
-	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(v4)} {
+	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(f)} {
 		if mtu > 0 {
 			most = min(most, mtu)
 		}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle"
 )
 
 // routeSocket opens a socket that sends nothing: connected, it knows the path MTU
@@ -28,7 +30,7 @@ func routeSocket(local netip.Addr) (int, error) {
 // cached is the path MTU that the kernel has for an address, 0 if it has no way
 // there (IP_MTU in ip(7), IPV6_MTU in ipv6(7)).
 func (p *Peers) cached(to netip.Addr) int {
-	e := p.ends[index(to.Is4())]
+	e := p.ends[heddle.FamilyOf(to)]
 	if e == nil {
 		return 0
 	}
@@ -49,16 +51,16 @@ func (p *Peers) cached(to netip.Addr) int {
 
 // interfaceMTU is the MTU of the interface with the underlay address, 0 while it
 // is not known; the caller holds mu.
-func (p *Peers) interfaceMTU(v4 bool) int {
-	if e := p.ends[index(v4)]; e != nil {
+func (p *Peers) interfaceMTU(f heddle.Family) int {
+	if e := p.ends[f]; e != nil {
 		return e.mtu
 	}
 	return 0
 }
 
 // readInterface reads the MTU; the caller holds mu.
-func (p *Peers) readInterface(i int) {
-	e := p.ends[i]
+func (p *Peers) readInterface(f heddle.Family) {
+	e := p.ends[f]
 	if e == nil {
 		return
 	}

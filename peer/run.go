@@ -1,6 +1,10 @@
 package peer
 
-import "time"
+import (
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
 
 const (
 	// lookEvery is how often interfaces and the kernel's own path MTUs are read.
@@ -77,14 +81,14 @@ func (p *Peers) look(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.openEnds()
-	for i := range p.ends {
-		p.readInterface(i)
+	for f := range p.ends {
+		p.readInterface(f)
 	}
 	for _, e := range p.peers {
-		v4 := e.addr.Is4()
+		f := heddle.FamilyOf(e.addr)
 		cached := p.cached(e.addr)
 		p.watched(e, func() {
-			e.fit(now, p.most(v4, e.host))
+			e.fit(now, p.most(f, e.host))
 			if cached != e.cached && cached > 0 && cached < e.size() {
 				e.doubt(now)
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle"
 )
 
 // road is a path on which a track is tried with a clock of its own.
@@ -103,14 +105,14 @@ func is(mtu int) func(Path) bool {
 
 func TestTrackFinds(t *testing.T) {
 	for _, tells := range []bool{true, false} {
-		for _, v4 := range []bool{true, false} {
+		for _, f := range heddle.Families() {
 			for _, most := range []int{1500, 9000} {
 				for _, carries := range []int{576, 1280, 1281, 1333, 1400, 1437, 1499, 1500, 8950, 8999, 9000} {
-					if carries > most || carries < floor(v4) {
+					if carries > most || carries < f.LeastMTU() {
 						continue
 					}
-					name := fmt.Sprintf("told %v v4 %v most %d carries %d", tells, v4, most, carries)
-					d := newDrive(floor(v4), most, road{carries: carries, tells: tells, rtt: time.Millisecond})
+					name := fmt.Sprintf("told %v %v most %d carries %d", tells, f, most, carries)
+					d := newDrive(f.LeastMTU(), most, road{carries: carries, tells: tells, rtt: time.Millisecond})
 					if took := d.run(10*time.Second, is(carries)); took < 0 || took > 8*time.Second {
 						t.Errorf("%s: %v, %+v", name, took, d.changes)
 					}

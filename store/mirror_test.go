@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // patience is how long what must come may take.
@@ -163,15 +164,14 @@ func health(t *testing.T, s store.Store, state string) time.Duration {
 
 func until(t *testing.T, what string, ok func() (bool, any)) time.Duration {
 	t.Helper()
-	began := time.Now()
-	for {
-		now, seen := ok()
-		if now {
-			return time.Since(began)
+	took, err := poll.Until(patience, 20*time.Millisecond, func() error {
+		if now, seen := ok(); !now {
+			return fmt.Errorf("%+v", seen)
 		}
-		if time.Since(began) > patience {
-			t.Fatalf("%s: not so after %v: %+v", what, patience, seen)
-		}
-		time.Sleep(20 * time.Millisecond)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: not so after %v: %v", what, patience, err)
 	}
+	return took
 }

@@ -12,8 +12,8 @@ import (
 // a cluster, and their containers talk through it, once over each IP version that
 // the kernel has for the wire.
 func span(m heddle.Mode, r heddle.Reacher, c Case) error {
-	for _, v4 := range []bool{true, false} {
-		if tried, err := crossing(m, r, c, v4); err != nil || !tried {
+	for _, f := range heddle.Families() {
+		if tried, err := crossing(m, r, c, f); err != nil || !tried {
 			return err
 		}
 	}
@@ -25,7 +25,7 @@ var wires = [2][]string{{"198.51.100.2/24", "2001:db8:1::2/64"}, {"198.51.100.3/
 
 // crossing tries it over one version; false without an error says that the kernel
 // has not got it.
-func crossing(m heddle.Mode, r heddle.Reacher, c Case, v4 bool) (tried bool, err error) {
+func crossing(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried bool, err error) {
 	var stages [2]*kernel.Stage
 	for i := range stages {
 		if stages[i], err = kernel.NewStage(); err != nil {
@@ -42,30 +42,23 @@ func crossing(m heddle.Mode, r heddle.Reacher, c Case, v4 bool) (tried bool, err
 		if err != nil {
 			return false, err
 		}
-		if !v4 && !hasIPv6(facts) {
+		if f == heddle.IPv6 && !hasIPv6(facts) {
 			return false, nil
 		}
-		if plans[i], err = spanning(m, r, c, facts, i, v4); err != nil {
+		if plans[i], err = spanning(m, r, c, facts, i, f); err != nil {
 			return false, err
 		}
 		if err := stage.Make(plans[i]...); err != nil {
-			return false, fmt.Errorf("over %s: %w", version(v4), err)
+			return false, fmt.Errorf("over %s: %w", f, err)
 		}
 	}
 	for _, to := range residents(c, 1) {
 		if err := stages[0].Reaches(stages[1], to.Addr()); err != nil {
-			return false, fmt.Errorf("over %s: %w", version(v4), err)
+			return false, fmt.Errorf("over %s: %w", f, err)
 		}
 	}
 	// the other is made of the same, and goes with its stage
 	return true, stages[0].Strike(plans[0]...)
-}
-
-func version(v4 bool) string {
-	if v4 {
-		return "IPv4"
-	}
-	return "IPv6"
 }
 
 func hasIPv6(h heddle.HostFacts) bool {
@@ -79,9 +72,9 @@ func hasIPv6(h heddle.HostFacts) bool {
 }
 
 // spanning plans what one of the two hosts wants.
-func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, v4 bool) ([]heddle.Plan, error) {
+func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, f heddle.Family) ([]heddle.Plan, error) {
 	s := sampleFor(c)
-	facts.Fabric = fabric(c, s.network, i, v4)
+	facts.Fabric = fabric(c, s.network, i, f)
 	n, e := s.network, s.endpoint
 	e.ID.Container = fmt.Sprintf("trial%d", i)
 	e.Addrs = residents(c, i)
@@ -129,12 +122,12 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 }
 
 // fabric is the cluster of the two hosts as one of them sees it.
-func fabric(c Case, n heddle.Network, self int, v4 bool) *heddle.Fabric {
+func fabric(c Case, n heddle.Network, self int, over heddle.Family) *heddle.Fabric {
 	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: heddle.DefaultTunnelPort, Networks: []heddle.Network{n}}
 	for i := range wires {
 		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: heddle.DefaultMTU, PrivilegedPorts: true}
 		for _, text := range wires[i] {
-			if a := netip.MustParsePrefix(text).Addr(); a.Is4() == v4 {
+			if a := netip.MustParsePrefix(text).Addr(); over.Has(a) {
 				h.Underlay = append(h.Underlay, a)
 			}
 		}

@@ -21,7 +21,9 @@ type Case struct {
 }
 
 // CaseOf is the case that a network belongs to.
-func CaseOf(n heddle.Network) Case { return Case{n.Mode, n.HasFamily(true), n.HasFamily(false)} }
+func CaseOf(n heddle.Network) Case {
+	return Case{n.Mode, n.HasFamily(heddle.IPv4), n.HasFamily(heddle.IPv6)}
+}
 
 // Families says it as a person would.
 func (c Case) Families() string {

@@ -8,13 +8,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/mode/bridge"
-	"github.com/heddle-network/heddle/mode/direct"
-	"github.com/heddle-network/heddle/mode/host"
-	"github.com/heddle-network/heddle/mode/ipvlan"
-	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/mode/overlay"
-	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -26,7 +21,7 @@ func TestRun(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")
 	}
-	for _, m := range []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}} {
+	for _, m := range mode.All() {
 		for _, c := range []Case{{m.Name(), true, true}, {m.Name(), true, false}, {m.Name(), false, true}} {
 			start := time.Now()
 			err := Run(m, c)

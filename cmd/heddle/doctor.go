@@ -14,17 +14,8 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/lab"
-	"github.com/heddle-network/heddle/mode/bridge"
-	"github.com/heddle-network/heddle/mode/direct"
-	"github.com/heddle-network/heddle/mode/host"
-	"github.com/heddle-network/heddle/mode/ipvlan"
-	"github.com/heddle-network/heddle/mode/macvlan"
-	"github.com/heddle-network/heddle/mode/overlay"
-	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/mode"
 )
-
-// modes are those that the doctor tries: all that heddled has.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
 
 // doctorFlags are what the doctor is told.
 type doctorFlags struct {
@@ -70,7 +61,7 @@ func newDoctorList(s *session) *cobra.Command {
 		Long:    "list shows each check's id, its family, what a finding amounts to, and whether\n--fix puts it right.",
 		Example: "  heddle doctor list",
 		RunE: func(*cobra.Command, []string) error {
-			all := doctor.Checks(modes)
+			all := doctor.Checks(mode.All())
 			return s.emit("CheckList", listOf(all), func(w io.Writer) error {
 				var rows [][]string
 				for _, c := range all {
@@ -97,7 +88,7 @@ type diagnosis struct {
 }
 
 func (s *session) examine(ctx context.Context, f doctorFlags) error {
-	checks, err := doctor.Choose(doctor.Checks(modes), f.only)
+	checks, err := doctor.Choose(doctor.Checks(mode.All()), f.only)
 	if err != nil {
 		return err
 	}
@@ -110,7 +101,7 @@ func (s *session) examine(ctx context.Context, f doctorFlags) error {
 	}
 	defer s.working(fmt.Sprintf("looking at the host, %d checks", len(checks)))()
 	start := time.Now()
-	h := doctor.NewHost(f.places, modes, heddle.Version)
+	h := doctor.NewHost(f.places, mode.All(), heddle.Version)
 	d := diagnosis{Items: doctor.Run(ctx, h, checks), Counts: map[doctor.State]int{}}
 	if f.fix {
 		d.Items = doctor.Mend(ctx, h, checks, d.Items)
@@ -154,7 +145,7 @@ func (s *session) diagnosisScreen(w io.Writer, d diagnosis, all bool) error {
 }
 
 func checkIDs() (ids []string) {
-	for _, c := range doctor.Checks(modes) {
+	for _, c := range doctor.Checks(mode.All()) {
 		ids = append(ids, cobra.CompletionWithDesc(c.ID, c.Title))
 	}
 	return ids

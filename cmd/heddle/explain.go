@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/doctor"
+	"github.com/heddle-network/heddle/mode"
 )
 
 func newExplain(s *session) *cobra.Command {
@@ -26,7 +27,7 @@ with the name of a check is explained as ID/IF.`,
 			if code := strings.ToUpper(args[0]); strings.HasPrefix(code, "HDL-") {
 				return s.explainError(heddle.Code(code))
 			}
-			if c, known := doctor.Find(doctor.Checks(modes), args[0]); known {
+			if c, known := doctor.Find(doctor.Checks(mode.All()), args[0]); known {
 				return s.explainedCheck(c)
 			}
 			id, err := heddle.ParseEndpointID(args[0])

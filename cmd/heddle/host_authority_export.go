@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/durable"
 )
 
 func newAuthorityExport(s *session) *cobra.Command {
@@ -71,11 +72,7 @@ func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 	if err := unix.Renameat2(unix.AT_FDCWD, file.Name(), unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); err != nil {
 		return heddle.Wrap(heddle.BadArgument, "write", path, err, "name a new file: none is replaced")
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.Folder(filepath.Dir(path))
 }
 
 // writeSecretTo writes a secret to an open file and closes that; not to one that others

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode"
 )
 
 // TestOptionsTold: 'network create --help' and the mode's page name each mode and each
@@ -16,7 +17,7 @@ import (
 func TestOptionsTold(t *testing.T) {
 	help := call(t, "network", "create", "--help").stdout
 	missing := call(t, "network", "create", "n").stderr
-	for _, m := range modes {
+	for _, m := range mode.All() {
 		name := m.Name()
 		page, err := os.ReadFile("../../docs/modes/" + name + ".md")
 		if err != nil {

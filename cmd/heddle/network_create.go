@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode"
 )
 
 // networkFlags are the words of network create, before they are understood.
@@ -148,7 +149,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 // modeNames lists the modes for a sentence: "host, bridge or routed".
 func modeNames() string {
 	var names []string
-	for _, m := range modes {
+	for _, m := range mode.All() {
 		names = append(names, m.Name())
 	}
 	last := len(names) - 1

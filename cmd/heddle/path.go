@@ -41,7 +41,7 @@ func (s *session) pathTable(w io.Writer, all []heddle.PeerStatus) error {
 	for _, p := range all {
 		room := 0
 		if p.PathMTU > 0 {
-			room = p.PathMTU - heddle.TunnelOverhead(p.Underlay.Is4())
+			room = p.PathMTU - heddle.TunnelOverhead(heddle.FamilyOf(p.Underlay))
 		}
 		rows = append(rows, []string{p.Name, p.Path, s.pathState(w, p), size(p.PathMTU), size(room), roundTrip(p), p.Checksums})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle/door/api"
 	"github.com/heddle-network/heddle/join"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -67,7 +68,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}
-	o := cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Ranges: ranges, Fits: heddle.FitsSpan(modes), Wait: wait, Log: log, Now: now}
+	o := cluster.Options{Store: m.store, Self: self, StateDir: c.clusterDir(), Port: c.TunnelPort, Ranges: ranges, Fits: heddle.FitsSpan(mode.All()), Wait: wait, Log: log, Now: now}
 	if m.node != nil { // the rights in an external store are its operator's
 		o.MayWriteNetworks = m.node.MayWriteNetworks
 	}

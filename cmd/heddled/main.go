@@ -22,17 +22,8 @@ import (
 	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/door/api"
 	"github.com/heddle-network/heddle/door/cni"
-	"github.com/heddle-network/heddle/mode/bridge"
-	"github.com/heddle-network/heddle/mode/direct"
-	"github.com/heddle-network/heddle/mode/host"
-	"github.com/heddle-network/heddle/mode/ipvlan"
-	"github.com/heddle-network/heddle/mode/macvlan"
-	"github.com/heddle-network/heddle/mode/overlay"
-	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/mode"
 )
-
-// modes are all the modes of this agent.
-var modes = []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -69,7 +60,7 @@ func run(ctx context.Context, c config) error {
 
 // serve is the agent's life beside its company.
 func serve(ctx context.Context, c config, company *company, log *slog.Logger) error {
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: modes, Cluster: company.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: company.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func underlay(text string, host heddle.HostFacts) ([]netip.Addr, int, error) {
 			mtu = on.MTU
 		}
 	}
-	if len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
+	if len(all) > 2 || len(all) == 2 && heddle.FamilyOf(all[0]) == heddle.FamilyOf(all[1]) {
 		return nil, 0, heddle.Errorf(heddle.BadArgument, "--underlay", fmt.Sprint(all), "give one address of each family at most")
 	}
 	slices.SortFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })

@@ -74,18 +74,11 @@ func errorReply(version string, err error) failure {
 	if !errors.As(err, &known) {
 		return failure{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
 	}
-	msg := known.Op
-	if known.Object != "" {
-		msg += " " + known.Object
-	}
-	if known.Cause != "" {
-		msg += ": " + known.Cause
-	}
 	remedy := known.Remedy
 	if x, ok := heddle.Explain(known.Code); ok && remedy == "" {
 		remedy = x.Remedy
 	}
-	return failure{version, codeOf(err), heddle.Visible(msg, true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
+	return failure{version, codeOf(err), heddle.Visible(known.Sentence(), true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
 }
 
 func codeOf(err error) int {

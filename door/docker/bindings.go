@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/durable"
 )
 
 // Binding says which of our networks one of the engine's is. The engine's ids
@@ -110,7 +111,10 @@ func (b *bindings) change(f func(map[string]Binding)) error {
 	}
 	text, err := json.MarshalIndent(after, "", "\t")
 	if err == nil {
-		err = replace(b.path, text)
+		err = os.MkdirAll(filepath.Dir(b.path), 0o700)
+	}
+	if err == nil {
+		err = durable.Replace(b.path, text)
 	}
 	if err == nil {
 		b.all = after
@@ -123,31 +127,4 @@ func (b *bindings) change(f func(map[string]Binding)) error {
 		b.changed()
 	}
 	return nil
-}
-
-// replace writes a file so that it is there whole, before and after a crash.
-func replace(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	aside := path + ".new"
-	f, err := os.OpenFile(aside, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(aside, path); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

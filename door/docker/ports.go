@@ -135,7 +135,7 @@ func hasTwin(all []portBinding, b portBinding) bool {
 	}
 	return slices.ContainsFunc(all, func(other portBinding) bool {
 		o, err := netip.ParseAddr(other.HostIP)
-		both := other.HostIP == "" || err == nil && o.IsUnspecified() && o.Is4() != a.Is4()
+		both := other.HostIP == "" || err == nil && o.IsUnspecified() && heddle.FamilyOf(o) != heddle.FamilyOf(a)
 		other.HostIP, other.IP = b.HostIP, ""
 		return both && other == b
 	})

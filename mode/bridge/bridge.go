@@ -47,10 +47,8 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range options {
-		if _, err := heddle.BoolOption(n, key); err != nil {
-			return err
-		}
+	if err := heddle.CheckBoolOptions(n, options...); err != nil {
+		return err
 	}
 	if err := heddle.CheckParent(h, n); err != nil {
 		return err
@@ -75,11 +73,11 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Surroundings(h)),
 		Routes:   heddle.Floor(n),
 	}
-	if n.HasFamily(true) {
+	if n.HasFamily(heddle.IPv4) {
 		s.Sysctls = append(s.Sysctls,
 			heddle.Sysctl{Name: "net/ipv4/conf/" + bridge + "/rp_filter", Value: "2"})
 	}
-	if n.HasFamily(false) {
+	if n.HasFamily(heddle.IPv6) {
 		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + bridge + "/accept_ra", Value: "0"})
 		s.Addresses = append(s.Addresses, heddle.Address{Link: bridge, Prefix: netip.PrefixFrom(n.GatewayMAC().LinkLocal(), 64)})
 	}
@@ -115,7 +113,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	host.Sysctls = append(host.Sysctls,
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
 		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
-	if n.HasFamily(true) {
+	if n.HasFamily(heddle.IPv4) {
 		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(n.BridgeName(0), e.Ports)...)
 	}
 	for _, a := range e.Sources() {
@@ -170,13 +168,5 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 }
 
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	s := heddle.PodBasics(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
-	for _, a := range e.Addrs {
-		s.Addresses = append(s.Addresses, heddle.Address{Link: e.Interface(), Prefix: a})
-		gw, ok := n.GatewayFor(a.Addr())
-		if ok && e.DefaultRoute && !n.Internal {
-			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(a.Addr()), Link: e.Interface(), Via: gw})
-		}
-	}
-	return s
+	return heddle.PodOnSubnet(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
 }

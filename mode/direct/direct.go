@@ -90,7 +90,7 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 	n.Reserved = slices.Clone(n.Reserved)
 	asked := len(n.Reserved)
 	for _, subnet := range n.Subnets {
-		given := slices.ContainsFunc(n.Gateways, func(g netip.Addr) bool { return g.Is4() == subnet.Addr().Is4() })
+		given := slices.ContainsFunc(n.Gateways, heddle.FamilyOf(subnet.Addr()).Has)
 		for _, member := range m.Pool(n) {
 			l, _ := find(h, member)
 			for _, a := range l.Addrs {
@@ -136,15 +136,9 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 // addressed gives the NIC the endpoint's addresses.
 func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := e.Interface()
-	s := heddle.PodBasics(n, e, heddle.Link{Name: link})
-	if n.HasFamily(false) {
+	s := heddle.PodOnSubnet(n, e, heddle.Link{Name: link})
+	if n.HasFamily(heddle.IPv6) {
 		s.Sysctls = append(s.Sysctls, noAutoAddress(link))
-	}
-	for _, a := range e.Addrs {
-		s.Addresses = append(s.Addresses, heddle.Address{Link: link, Prefix: a})
-		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute {
-			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link, Via: gw})
-		}
 	}
 	return s
 }

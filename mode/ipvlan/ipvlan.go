@@ -58,6 +58,12 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
+var lan = heddle.LANWords{
+	Container: "an ipvlan container", Network: "the parent's network",
+	NoSubnet: "no address to take a subnet from; name it with --subnet, and the router with --gateway",
+	NoMAC:    "it has no MAC address that containers could share; name an Ethernet interface",
+}
+
 // Check refuses what the parent or the sub-mode cannot give.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckParent(h, n); err != nil {
@@ -66,19 +72,11 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := checkOptions(n); err != nil {
 		return err
 	}
-	parent, _ := h.Link(n.Parent)
-	on := "network " + n.Name + " on interface"
-	switch {
-	case len(n.Subnets) == 0:
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has no address to take a subnet from; name it with --subnet, and the router with --gateway")
-	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on the parent's network, and nothing on this host can keep them from it; for an internal network use mode bridge")
-	case parent.MAC == "":
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it has no MAC address that containers could share; name an Ethernet interface")
-	case !parent.Up:
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
-	case subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0:
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
+	if err := lan.Check(h, n); err != nil {
+		return err
+	}
+	if parent, _ := h.Link(n.Parent); subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0 {
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
 	}
 	if err := checkServices(h, n); err != nil {
 		return err

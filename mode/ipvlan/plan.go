@@ -37,7 +37,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	}
 	for _, p := range all {
 		// what no rule has taken further would leave by the parent, and be taken again
-		nowhere := heddle.Route{Dst: heddle.AnyPrefix(p.Addr()), Type: "unreachable", Table: serviceTable}
+		nowhere := heddle.Route{Dst: heddle.FamilyOf(p.Addr()).Any(), Type: "unreachable", Table: serviceTable}
 		if !slices.Contains(s.Routes, nowhere) {
 			s.Routes = append(s.Routes, nowhere)
 		}
@@ -63,10 +63,10 @@ func beside(n heddle.Network, parent heddle.LinkFact) []heddle.Element {
 func sysctls(h heddle.HostFacts, n heddle.Network, slave string) []heddle.Sysctl {
 	conf := "net/ipv4/conf/" + slave + "/"
 	all := []heddle.Sysctl{{Name: conf + "rp_filter", Value: "2"}, {Name: conf + "arp_ignore", Value: "8"}, {Name: conf + "arp_announce", Value: "2"}}
-	if heddle.OfFamily(ownAddresses(h, n), netip.IPv4Unspecified()).IsValid() {
+	if heddle.OfFamily(ownAddresses(h, n), heddle.IPv4).IsValid() {
 		all = append(all, heddle.Sysctl{Name: "net/ipv4/conf/" + n.Parent + "/rp_filter", Value: "2"})
 	}
-	if n.HasFamily(false) {
+	if n.HasFamily(heddle.IPv6) {
 		all = append(all, heddle.Sysctl{Name: "net/ipv6/conf/" + slave + "/accept_ra", Value: "0"})
 	}
 	return all
@@ -83,7 +83,7 @@ func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	var all []netip.Addr
 	for _, p := range up.Addrs {
 		a := p.Addr()
-		if n.HasFamily(a.Is4()) && !a.IsLinkLocalUnicast() && !heddle.OfFamily(all, a).IsValid() {
+		if n.HasFamily(heddle.FamilyOf(a)) && !a.IsLinkLocalUnicast() && !heddle.OfFamily(all, heddle.FamilyOf(a)).IsValid() {
 			all = append(all, a)
 		}
 	}
@@ -99,8 +99,8 @@ func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 // Endpoint plans the container's device, and the ways between it and the host. In
 // sub-mode l2 both know each other's MAC address, the parent's: nobody has to ask.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	if len(e.Ports) > 0 {
-		return heddle.Plan{}, heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "an ipvlan container is on the parent's network at its own address and has all its ports there; leave the published ports out")
+	if err := lan.CheckPorts(e); err != nil {
+		return heddle.Plan{}, err
 	}
 	parent, ok := h.Link(n.Parent)
 	if !ok {
@@ -115,7 +115,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 		if subMode(n) == subL2 {
 			plan.Host.Neighbours = append(plan.Host.Neighbours, heddle.Neighbour{Link: slave, Addr: a, MAC: parent.MAC})
 		}
-		plan.Host.Routes = append(plan.Host.Routes, heddle.Route{Dst: heddle.Single(a), Link: slave, Src: heddle.OfFamily(hosts, a)})
+		plan.Host.Routes = append(plan.Host.Routes, heddle.Route{Dst: heddle.Single(a), Link: slave, Src: heddle.OfFamily(hosts, heddle.FamilyOf(a))})
 	}
 	for _, a := range hosts {
 		plan.Pod = meet(plan.Pod, n, e, a, parent.MAC)
@@ -126,7 +126,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 // meet leads the container to one of the host's addresses without the network's
 // router: that would bring it to the host by another interface.
 func meet(s heddle.State, n heddle.Network, e heddle.Endpoint, host netip.Addr, mac heddle.MAC) heddle.State {
-	subnet := heddle.OfFamily(addresses(e), host)
+	subnet := heddle.OfFamily(addresses(e), heddle.FamilyOf(host))
 	if !subnet.IsValid() {
 		return s
 	}
@@ -152,18 +152,11 @@ func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	// the link-local address comes from one that is the container's alone: two of
 	// one parent may not have the same
 	e.MAC = e.ID.DefaultMAC(n.ID, 0)
-	s := heddle.PodBasics(n, e, link)
-	for _, a := range e.Addrs {
-		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: a})
-		gw, ok := n.GatewayFor(a.Addr())
-		if !ok || !e.DefaultRoute {
-			continue
+	s := heddle.PodOnSubnet(n, e, link)
+	if subMode(n) != subL2 { // the host routes, and nobody answers ARP
+		for i := range s.Routes {
+			s.Routes[i].Via = netip.Addr{}
 		}
-		way := heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link.Name}
-		if subMode(n) == subL2 {
-			way.Via = gw // in the others the host routes, and nobody answers ARP
-		}
-		s.Routes = append(s.Routes, way)
 	}
 	return s
 }

@@ -41,7 +41,7 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 			return bad("services are reached in sub-mode l2 only: in " + subMode(n) + " replies would not pass the rules that made the requests; use ipvlan_mode=l2")
 		case p.Bits() == 0:
 			return bad("that is everything; name the prefixes of the services")
-		case !n.HasFamily(p.Addr().Is4()):
+		case !n.HasFamily(heddle.FamilyOf(p.Addr())):
 			return bad("no container has an address of that family; leave it out, or give the network a subnet of that family")
 		case slices.ContainsFunc(n.Subnets, p.Overlaps):
 			return bad("it overlaps with the network's own subnet; services have addresses of their own")
@@ -49,7 +49,7 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 			return bad("it covers addresses or routers of the host's own interfaces, which would be cut off; services have addresses of their own")
 		case slices.ContainsFunc(all[:i], p.Overlaps):
 			return bad("it overlaps with another one; name the larger one only")
-		case !heddle.OfFamily(append(nodeAddresses(h, n), ownAddresses(h, n)...), p.Addr()).IsValid():
+		case !heddle.OfFamily(append(nodeAddresses(h, n), ownAddresses(h, n)...), heddle.FamilyOf(p.Addr())).IsValid():
 			return bad("the host has no address of that family, to which replies could come back; give it one")
 		}
 	}

@@ -59,6 +59,12 @@ func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, erro
 	return heddle.OnLAN(h, n)
 }
 
+var lan = heddle.LANWords{
+	Container: "a macvlan container", Network: "the LAN",
+	NoSubnet: "no address to take the LAN's subnet from; name it with --subnet",
+	NoMAC:    "it has no MAC address, so nothing can have one beside it; name an Ethernet interface",
+}
+
 // Check refuses what the LAN or the sub-mode cannot give.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckParent(h, n); err != nil {
@@ -75,20 +81,14 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err != nil {
 		return err
 	}
-	parent, _ := h.Link(n.Parent)
-	switch {
-	case host && noHostAccess[sub] != "":
+	if host && noHostAccess[sub] != "" {
 		return heddle.Errorf(heddle.BadOption, "network "+n.Name, "host access in sub-mode "+sub, noHostAccess[sub]+"; leave host-access out, or use macvlan_mode=bridge")
-	case len(n.Subnets) == 0:
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has no address to take the LAN's subnet from; name it with --subnet")
-	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on the LAN, and nothing on this host can keep them from it; for an internal network use mode bridge")
-	case parent.MAC == "":
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it has no MAC address, so nothing can have one beside it; name an Ethernet interface")
-	case sub == subPassthru && len(parent.Gateways) > 0:
+	}
+	if err := lan.Check(h, n); err != nil {
+		return err
+	}
+	if parent, _ := h.Link(n.Parent); sub == subPassthru && len(parent.Gateways) > 0 {
 		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "a passthru device takes all that arrives there, and the host's own default route leads through it; name another interface with --parent")
-	case !parent.Up:
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
 	}
 	return heddle.CheckMTU(h, n)
 }

@@ -15,7 +15,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		{Name: "net/ipv4/conf/" + shim.Name + "/arp_filter", Value: "1"},
 		{Name: "net/ipv4/conf/" + shim.Name + "/rp_filter", Value: "2"},
 	}}
-	if n.HasFamily(false) {
+	if n.HasFamily(heddle.IPv6) {
 		s.Sysctls = append(s.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + shim.Name + "/accept_ra", Value: "0"})
 	}
 	return heddle.Plan{Host: s}, nil
@@ -23,8 +23,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the container's device, and the host's way to it.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	if len(e.Ports) > 0 {
-		return heddle.Plan{}, heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "a macvlan container is on the LAN at its own address and has all its ports there; leave the published ports out")
+	if err := lan.CheckPorts(e); err != nil {
+		return heddle.Plan{}, err
 	}
 	if subMode(n) == subPassthru && e.Slot > 0 {
 		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "endpoint "+e.ID.String(), "on network "+n.Name, "a passthru network holds one container; detach that one first")
@@ -39,7 +39,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	plan.Host.Elements = heddle.ErrorGuard(shim.Name, e)
 	for _, a := range e.Addrs {
 		ip := a.Addr()
-		src := heddle.OfFamily(hostAddrs, ip)
+		src := heddle.OfFamily(hostAddrs, heddle.FamilyOf(ip))
 		if !src.IsValid() {
 			continue
 		}
@@ -59,12 +59,5 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := heddle.Link{Name: e.Interface(), Kind: "macvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU, MAC: e.MAC,
 		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
-	s := heddle.PodBasics(n, e, link)
-	for _, a := range e.Addrs {
-		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: a})
-		if gw, ok := n.GatewayFor(a.Addr()); ok && e.DefaultRoute {
-			s.Routes = append(s.Routes, heddle.Route{Dst: heddle.AnyPrefix(gw), Link: link.Name, Via: gw})
-		}
-	}
-	return s
+	return heddle.PodOnSubnet(n, e, link)
 }

@@ -19,12 +19,12 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 	f := h.Fabric
 	all := heddle.Wire{VNI: f.VNI, Port: f.Port, MAC: f.Self.TunnelMAC()}
 	var links []string
-	for _, v4 := range []bool{true, false} {
-		local, link, ok := underlay(h, v4)
+	for _, family := range heddle.Families() {
+		local, link, ok := underlay(h, family)
 		if !ok {
 			continue
 		}
-		if v4 {
+		if family == heddle.IPv4 {
 			all.Local = local
 		} else {
 			all.Local6 = local
@@ -37,10 +37,10 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 		s.Programs = append(s.Programs, heddle.Program{Link: link, Wire: &all})
 	}
 	for _, p := range f.Peers {
-		if v4, ok := carried(h, p); ok {
-			local, link, _ := underlay(h, v4)
-			s.Remotes = append(s.Remotes, heddle.Remote{Addr: outerOf(p, v4), Local: local, Link: link, VNI: f.VNI, Port: f.Port,
-				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: pathMTU(f, p, v4)})
+		if family, ok := carried(h, p); ok {
+			local, link, _ := underlay(h, family)
+			s.Remotes = append(s.Remotes, heddle.Remote{Addr: outerOf(p, family), Local: local, Link: link, VNI: f.VNI, Port: f.Port,
+				MAC: p.TunnelMAC(), OwnMAC: f.Self.TunnelMAC(), MTU: pathMTU(f, p, family)})
 		}
 	}
 }
@@ -48,16 +48,16 @@ func wire(h heddle.HostFacts, s *heddle.State) {
 // carried reports whether the fast path reaches a peer, and by which family: without
 // fragments underneath, by a NIC that completes checksums in tunnels, which the
 // programs leave to it, and without IPsec, which they would pass by.
-func carried(h heddle.HostFacts, p heddle.Host) (v4, ok bool) {
+func carried(h heddle.HostFacts, p heddle.Host) (family heddle.Family, ok bool) {
 	f := h.Fabric
-	v4, ok = heddle.Path(f.Self, p)
-	_, _, here := underlay(h, v4)
-	return v4, ok && here && !f.SoftChecksums && !h.Secures(p) && pathRoom(f, p, v4) >= leastMTU
+	family, ok = heddle.Path(f.Self, p)
+	_, _, here := underlay(h, family)
+	return family, ok && here && !f.SoftChecksums && !h.Secures(p) && pathRoom(f, p, family) >= heddle.IPv6.LeastMTU()
 }
 
 // underlay is the host's underlay address of a family, and the interface that has it.
-func underlay(h heddle.HostFacts, v4 bool) (addr netip.Addr, link string, ok bool) {
-	addr, used := h.Fabric.Self.UnderlayFor(v4)
+func underlay(h heddle.HostFacts, family heddle.Family) (addr netip.Addr, link string, ok bool) {
+	addr, used := h.Fabric.Self.UnderlayFor(family)
 	for _, l := range h.Links {
 		if used && slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return p.Addr() == addr }) {
 			return addr, l.Name, true
@@ -73,15 +73,15 @@ func underlay(h heddle.HostFacts, v4 bool) (addr netip.Addr, link string, ok boo
 // may have the block.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
 	f := h.Fabric
-	if _, own := f.Source(n.ID, to.Addr().Is4()); !own || !n.Fast() {
+	if _, own := f.Source(n.ID, heddle.FamilyOf(to.Addr())); !own || !n.Fast() {
 		return nil
 	}
 	for _, p := range f.Peers {
 		if p.ID != host {
 			continue
 		}
-		if v4, ok := carried(h, p); ok {
-			return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(p, v4)}}
+		if family, ok := carried(h, p); ok {
+			return []heddle.Shortcut{{Prefix: to, Group: n.Group(), Peer: outerOf(p, family)}}
 		}
 		if to.IsSingleIP() {
 			return []heddle.Shortcut{{Prefix: to, Group: n.Group()}}

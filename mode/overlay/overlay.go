@@ -52,18 +52,13 @@ func (Mode) Fits(n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range options {
-		if _, err := heddle.BoolOption(n, key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return heddle.CheckBoolOptions(n, options...)
 }
 
 func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
-	least := 576
-	if n.HasFamily(false) {
-		least = 1280
+	least := heddle.IPv4.LeastMTU()
+	if n.HasFamily(heddle.IPv6) {
+		least = heddle.IPv6.LeastMTU()
 	}
 	most := room(h)
 	switch {
@@ -98,10 +93,12 @@ func room(h heddle.HostFacts) int {
 
 func overhead(h heddle.HostFacts) int {
 	if h.Fabric == nil {
-		return heddle.TunnelOverhead(true)
+		return heddle.TunnelOverhead(heddle.IPv4)
 	}
-	_, v4 := h.Fabric.Self.UnderlayFor(true)
-	return heddle.TunnelOverhead(v4)
+	if _, used := h.Fabric.Self.UnderlayFor(heddle.IPv4); used {
+		return heddle.TunnelOverhead(heddle.IPv4)
+	}
+	return heddle.TunnelOverhead(heddle.IPv6)
 }
 
 // masquerades reports whether the containers leave with the host's address.

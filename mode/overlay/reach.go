@@ -12,14 +12,14 @@ import (
 func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	f := h.Fabric
 	s := heddle.State{Firewall: heddle.TunnelChains(f), Elements: heddle.TunnelWays(f)}
-	for _, v4 := range []bool{true, false} {
-		if _, used := f.Self.UnderlayFor(v4); used {
-			device(h, v4, &s)
+	for _, family := range heddle.Families() {
+		if _, used := f.Self.UnderlayFor(family); used {
+			device(h, family, &s)
 		}
 	}
 	for _, p := range f.Peers {
-		if v4, ok := heddle.Path(f.Self, p); ok {
-			peer(f, p, v4, &s)
+		if family, ok := heddle.Path(f.Self, p); ok {
+			peer(f, p, family, &s)
 		}
 	}
 	if anyFast(f) {
@@ -28,11 +28,11 @@ func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	return heddle.Plan{Host: s}
 }
 
-func device(h heddle.HostFacts, v4 bool, s *heddle.State) {
+func device(h heddle.HostFacts, family heddle.Family, s *heddle.State) {
 	f := h.Fabric
-	name := f.TunnelName(v4)
-	local, _ := f.Self.UnderlayFor(v4)
-	s.Links = append(s.Links, heddle.Link{Name: name, Kind: "vxlan", MTU: f.Self.MTU - heddle.TunnelOverhead(v4), MAC: f.Self.TunnelMAC(),
+	name := f.TunnelName(family)
+	local, _ := f.Self.UnderlayFor(family)
+	s.Links = append(s.Links, heddle.Link{Name: name, Kind: "vxlan", MTU: f.Self.MTU - heddle.TunnelOverhead(family), MAC: f.Self.TunnelMAC(),
 		Group: f.TunnelGroup(), Alias: f.TunnelAlias(), NoAutoAddress: true,
 		Tunnel: &heddle.Tunnel{VNI: f.VNI, Local: local, Port: f.Port, SoftChecksums: f.SoftChecksums}})
 	s.Sysctls = append(s.Sysctls,
@@ -44,22 +44,22 @@ func device(h heddle.HostFacts, v4 bool, s *heddle.State) {
 
 // peer plans the way to a peer, and what it may send: out of its blocks, from
 // single addresses of others' blocks, and from its tunnel's own.
-func peer(f *heddle.Fabric, p heddle.Host, v4 bool, s *heddle.State) {
-	name, outer := f.TunnelName(v4), outerOf(p, v4)
+func peer(f *heddle.Fabric, p heddle.Host, family heddle.Family, s *heddle.State) {
+	name, outer := f.TunnelName(family), outerOf(p, family)
 	s.Forwards = append(s.Forwards, heddle.Forward{Link: name, MAC: p.TunnelMAC(), Dst: outer})
-	if v4 {
+	if family == heddle.IPv4 {
 		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: name, Addr: outer, MAC: p.TunnelMAC()})
 	}
 	s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: name, Addr: p.TunnelMAC().LinkLocal(), MAC: p.TunnelMAC()})
-	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "peers" + digit(v4), Match: []string{outer.String()}})
+	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "peers" + family.Digit(), Match: []string{outer.String()}})
 	if p.PrivilegedPorts {
-		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "privileged" + digit(v4), Match: []string{outer.String()}})
+		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "privileged" + family.Digit(), Match: []string{outer.String()}})
 	}
 	for _, a := range p.Underlay {
-		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "hosts" + digit(a.Is4()), Match: []string{a.String()}})
+		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "hosts" + heddle.FamilyOf(a).Digit(), Match: []string{a.String()}})
 	}
 	admit := func(set string, from netip.Prefix, text string) {
-		set += digit(v4) + digit(from.Addr().Is4())
+		set += family.Digit() + heddle.FamilyOf(from.Addr()).Digit()
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: set, Match: []string{outer.String(), text}})
 	}
 	for _, b := range f.Blocks {
@@ -78,16 +78,9 @@ func peer(f *heddle.Fabric, p heddle.Host, v4 bool, s *heddle.State) {
 	}
 }
 
-func outerOf(p heddle.Host, v4 bool) netip.Addr {
-	a, _ := p.UnderlayFor(v4)
+func outerOf(p heddle.Host, family heddle.Family) netip.Addr {
+	a, _ := p.UnderlayFor(family)
 	return a
-}
-
-func digit(v4 bool) string {
-	if v4 {
-		return "4"
-	}
-	return "6"
 }
 
 // ways adds a network's routes to the blocks and addresses of other hosts, and the
@@ -95,19 +88,19 @@ func digit(v4 bool) string {
 func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	f := h.Fabric
 	device := ""
-	for _, v4 := range []bool{false, true} {
-		if _, used := f.Self.UnderlayFor(v4); used {
-			device = f.TunnelName(v4)
+	for _, family := range heddle.Families() {
+		if _, used := f.Self.UnderlayFor(family); used && device == "" {
+			device = f.TunnelName(family)
 		}
 	}
 	if device == "" {
 		return
 	}
 	s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "spans", Match: []string{fmt.Sprintf("%#x", n.Group())}})
-	for _, v4 := range []bool{true, false} {
-		if source, ok := f.Source(n.ID, v4); ok {
+	for _, family := range heddle.Families() {
+		if source, ok := f.Source(n.ID, family); ok {
 			s.Addresses = append(s.Addresses, heddle.Address{Link: device, Prefix: heddle.Single(source)})
-			s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "gate" + digit(v4), Match: []string{source.String()}, Value: []string{"jump " + n.ChainName("gate")}})
+			s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "gate" + family.Digit(), Match: []string{source.String()}, Value: []string{"jump " + n.ChainName("gate")}})
 		}
 	}
 	for _, b := range f.Blocks {
@@ -134,33 +127,30 @@ func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 // those of a host that is no more.
 func way(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []heddle.Route {
 	for _, p := range f.Peers {
-		v4, ok := heddle.Path(f.Self, p)
+		family, ok := heddle.Path(f.Self, p)
 		if p.ID != host || !ok {
 			continue
 		}
 		hop := p.TunnelMAC().LinkLocal()
-		if v4 && to.Addr().Is4() {
-			hop = outerOf(p, v4)
+		if family == heddle.IPv4 && heddle.IPv4.Has(to.Addr()) {
+			hop = outerOf(p, family)
 		}
-		source, _ := f.Source(n.ID, to.Addr().Is4())
-		return []heddle.Route{{Dst: to, Link: f.TunnelName(v4), Via: hop, OnLink: true, Src: source, MTU: pathMTU(f, p, v4)}}
+		source, _ := f.Source(n.ID, heddle.FamilyOf(to.Addr()))
+		return []heddle.Route{{Dst: to, Link: f.TunnelName(family), Via: hop, OnLink: true, Src: source, MTU: pathMTU(f, p, family)}}
 	}
 	return nil
 }
 
-// leastMTU is what IPv6 needs (RFC 8200, section 5).
-const leastMTU = 1280
-
 // pathMTU is what a path carries besides the tunnel's headers, at least what IPv6
 // needs: what is larger than the underlay's path is fragmented there.
-func pathMTU(f *heddle.Fabric, p heddle.Host, v4 bool) int {
-	return max(leastMTU, pathRoom(f, p, v4))
+func pathMTU(f *heddle.Fabric, p heddle.Host, family heddle.Family) int {
+	return max(heddle.IPv6.LeastMTU(), pathRoom(f, p, family))
 }
 
-func pathRoom(f *heddle.Fabric, p heddle.Host, v4 bool) int {
+func pathRoom(f *heddle.Fabric, p heddle.Host, family heddle.Family) int {
 	mtu := min(f.Self.MTU, p.MTU)
 	if found, ok := f.PathMTU[p.ID]; ok {
 		mtu = min(mtu, found)
 	}
-	return mtu - heddle.TunnelOverhead(v4)
+	return mtu - heddle.TunnelOverhead(family)
 }

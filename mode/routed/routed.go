@@ -56,10 +56,8 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := heddle.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	for _, key := range []string{"masquerade", "fast-path", "big-tcp", heddle.OptionEngines} {
-		if _, err := heddle.BoolOption(n, key); err != nil {
-			return err
-		}
+	if err := heddle.CheckBoolOptions(n, "masquerade", "fast-path", "big-tcp", heddle.OptionEngines); err != nil {
+		return err
 	}
 	if err := heddle.CheckParent(h, n); err != nil {
 		return err
@@ -97,11 +95,11 @@ func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
 	}
 	var routes []heddle.Route
 	for _, subnet := range n.Subnets {
-		i := slices.IndexFunc(hops, func(hop netip.Addr) bool { return hop.Is4() == subnet.Addr().Is4() })
+		i := slices.IndexFunc(hops, heddle.FamilyOf(subnet.Addr()).Has)
 		if i < 0 {
 			return 0, nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "no next hop through "+parent.Name+" for "+subnet.String()+"; name one with --opt next-hop=A+B")
 		}
-		routes = append(routes, heddle.Route{Dst: heddle.AnyPrefix(hops[i]), Link: parent.Name, Via: hops[i], OnLink: true, Table: number})
+		routes = append(routes, heddle.Route{Dst: heddle.FamilyOf(hops[i]).Any(), Link: parent.Name, Via: hops[i], OnLink: true, Table: number})
 	}
 	return number, routes, nil
 }
@@ -128,7 +126,7 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 		if err != nil {
 			return nil, heddle.Wrap(heddle.BadOption, "read next-hop of network", n.Name, err, "give one address, or two joined by '+'")
 		}
-		if slices.ContainsFunc(hops, func(hop netip.Addr) bool { return hop.Is4() == a.Is4() }) {
+		if slices.ContainsFunc(hops, heddle.FamilyOf(a).Has) {
 			return nil, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "next-hop="+option, "give one address of each family")
 		}
 		hops = append(hops, a)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // seed is HEDDLE_SEED, or another one each time.
@@ -25,7 +27,7 @@ func seed(t *testing.T) uint64 {
 	if text := os.Getenv("HEDDLE_SEED"); text != "" {
 		var err error
 		s, err = strconv.ParseUint(text, 10, 64)
-		check(t, err)
+		cell.Must(t, err)
 	}
 	t.Logf("HEDDLE_SEED=%d", s)
 	return s
@@ -37,7 +39,7 @@ func TestAllocation(t *testing.T) {
 	if text := os.Getenv("HEDDLE_ALLOCATION"); text != "" {
 		var err error
 		long, err = time.ParseDuration(text)
-		check(t, err)
+		cell.Must(t, err)
 	}
 	w := newWorld(t, seed(t), 5, flaws{})
 	end := time.Now().Add(long)
@@ -114,26 +116,27 @@ func (w *world) histories() map[string]bool {
 // empty gives everything back and waits until the store has nothing of it.
 func (w *world) empty(when string) {
 	var left []string
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	poll.Until(5*time.Minute, 100*time.Millisecond, poll.True(func() bool {
 		for _, h := range w.hosts {
 			a := h.current()
 			for id, have := h.any(); have > 0; id, have = h.any() {
 				_, err := a.give(id, false)
-				check(w.t, err)
+				cell.Must(w.t, err)
 			}
 			a.tidy(soon(w.t), true)
 		}
-		if left = w.left(); len(left) == 0 {
-			return
-		}
+		left = w.left()
+		return len(left) == 0
+	}))
+	if len(left) > 0 {
+		w.t.Errorf("%s these are left: %v", when, left)
 	}
-	w.t.Errorf("%s these are left: %v", when, left)
 }
 
 // left lists the keys of addresses in the store.
 func (w *world) left() (keys []string) {
 	s, err := w.operator.Read(soon(w.t), cluster.Prefix)
-	check(w.t, err)
+	cell.Must(w.t, err)
 	for _, e := range s.Entries {
 		if strings.Contains(e.Key, "/blocks/") || strings.Contains(e.Key, "/pins/") || strings.Contains(e.Key, "/wants/") || strings.Contains(e.Key, "/answers/") {
 			keys = append(keys, e.Key)
@@ -144,12 +147,14 @@ func (w *world) left() (keys []string) {
 
 // patiently does it again while the store is away: its members may be electing on a
 // busy machine.
-func (w *world) patiently(do func() error) (err error) {
-	for ctx := soon(w.t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
-		if err = do(); !errors.Is(err, heddle.StoreDown.Sentinel()) {
-			break
+func (w *world) patiently(do func() error) error {
+	_, err := poll.Until(5*time.Minute, 100*time.Millisecond, func() error {
+		err := do()
+		if errors.Is(err, heddle.StoreDown.Sentinel()) {
+			return err
 		}
-	}
+		return poll.Final(err)
+	})
 	return err
 }
 
@@ -168,7 +173,7 @@ func (w *world) exhaust(n heddle.Network) {
 				full[h] = true
 				continue
 			}
-			check(w.t, err)
+			cell.Must(w.t, err)
 			h.mu.Lock()
 			got[h.leases[id].addr] = true
 			h.mu.Unlock()

@@ -11,6 +11,8 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestBrokenAgents runs agents that each lack one rule. If the checker accepts
@@ -58,7 +60,7 @@ func lateSend(t *testing.T, f flaws) *world {
 	w := newWorld(t, 1, 2, f)
 	a, b, n := w.hosts[0], w.hosts[1], w.networks[0]
 	id := a.newID()
-	check(t, a.current().take(soon(t), n, netip.Addr{}, id))
+	cell.Must(t, a.current().take(soon(t), n, netip.Addr{}, id))
 	addr := a.leases[id].addr
 	a.kill()
 
@@ -94,25 +96,21 @@ func lateSend(t *testing.T, f flaws) *world {
 		v := a.current().cluster.View()
 		return v.Revision > 0 && len(v.Lent) == 0
 	})
-	check(t, a.current().take(soon(t), n, addr, a.newID()))
+	cell.Must(t, a.current().take(soon(t), n, addr, a.newID()))
 
 	done, revision, err := w.operator.Commit(soon(t), held[0])
-	check(t, err)
+	cell.Must(t, err)
 	t.Logf("the late change is made: %v", done)
 	until(t, "the other host has seen it", func() bool { return b.current().cluster.View().Revision >= revision || !done })
 	for _, m := range b.current().cluster.View().Moves {
-		check(t, b.current().take(soon(t), n, m.Addr, m.Endpoint))
+		cell.Must(t, b.current().take(soon(t), n, m.Addr, m.Endpoint))
 	}
 	return w
 }
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	poll.For(t, 5*time.Minute, 5*time.Millisecond, what, ok)
 }
 
 // TestRemovedWhileAsleep removes a host between its decision to claim a block and
@@ -127,13 +125,13 @@ func TestRemovedWhileAsleep(t *testing.T) {
 		_, err := a.cluster.ClaimBlock(soon(t), n, n.Subnets[0], netip.Addr{})
 		result <- err
 	}()
-	check(t, b.cluster.RemoveHost(soon(t), w.operator, "h0", true))
+	cell.Must(t, b.cluster.RemoveHost(soon(t), w.operator, "h0", true))
 	a.gate.resume()
 	if err := <-result; !errors.Is(err, heddle.HostRemoved.Sentinel()) {
 		t.Fatalf("its claim gives %v", err)
 	}
 	s, err := w.operator.Read(soon(t), cluster.Prefix+"blocks/")
-	check(t, err)
+	cell.Must(t, err)
 	if len(s.Entries) > 0 {
 		t.Errorf("it has claimed %v", s.Entries)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // work has a host's agent take, give, move and yield, until ctx ends.
@@ -160,10 +161,7 @@ func (w *world) remove(ctx context.Context, h *host) {
 	h.mu.Unlock()
 	limit, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	err := other.cluster.RemoveHost(limit, w.operator, h.name, true)
-	for ; err != nil && limit.Err() == nil; err = other.cluster.RemoveHost(limit, w.operator, h.name, true) {
-		time.Sleep(20 * time.Millisecond)
-	}
+	_, err := poll.Until(3*time.Minute, 20*time.Millisecond, func() error { return other.cluster.RemoveHost(limit, w.operator, h.name, true) })
 	if err != nil {
 		w.t.Errorf("host %s is not removed: %v", h.name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
 )
 
 // TestIdleAgents prints what the agents of 200 hosts cost, with the store that
@@ -24,7 +25,7 @@ func TestIdleAgents(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range agents {
 		s, err := store.Dial(store.Options{Endpoints: w.clients()})
-		check(t, err)
+		cell.Must(t, err)
 		t.Cleanup(func() { s.Close() })
 		group.Go(func() {
 			all[i], errs[i] = cluster.Open(soon(t), cluster.Options{Store: s, StateDir: filepath.Join(w.dir, fmt.Sprint(i)), Wait: 5 * time.Minute,
@@ -33,7 +34,7 @@ func TestIdleAgents(t *testing.T) {
 	}
 	group.Wait()
 	for i, c := range all {
-		check(t, errs[i])
+		cell.Must(t, errs[i])
 		t.Cleanup(func() { c.Close() })
 	}
 	for _, c := range all {
@@ -50,6 +51,6 @@ func TestIdleAgents(t *testing.T) {
 // used is the CPU time of this process.
 func used(t *testing.T) time.Duration {
 	var u syscall.Rusage
-	check(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	cell.Must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/port"
 )
 
@@ -52,18 +54,18 @@ func newWorld(t *testing.T, seed uint64, hosts int, f flaws) *world {
 	w.startMembers(3)
 	var err error
 	w.operator, err = store.Dial(store.Options{Endpoints: w.clients()})
-	check(t, err)
+	cell.Must(t, err)
 	t.Cleanup(w.close)
 	for i, subnet := range []string{"10.77.0.0/24", "fd77::/120"} {
 		n, err := ipam.Check(heddle.Network{ID: fmt.Sprintf("%016x", i+1), Name: fmt.Sprintf("net%d", i), Mode: "overlay", Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}})
-		check(t, err)
+		cell.Must(t, err)
 		w.networks = append(w.networks, n)
 	}
 	for i := range hosts {
 		h := &host{name: fmt.Sprintf("h%d", i), number: i, world: w, dir: filepath.Join(w.dir, fmt.Sprintf("h%d", i)), leases: map[heddle.EndpointID]lease{}}
 		for _, m := range w.members {
 			r, err := newRelay(m.options.Client[0].String())
-			check(t, err)
+			cell.Must(t, err)
 			h.relays = append(h.relays, r)
 		}
 		w.hosts = append(w.hosts, h)
@@ -71,7 +73,7 @@ func newWorld(t *testing.T, seed uint64, hosts int, f flaws) *world {
 	}
 	for _, n := range w.networks {
 		_, err := w.hosts[0].agent.cluster.CreateNetwork(soon(t), n, nil)
-		check(t, err)
+		cell.Must(t, err)
 	}
 	return w
 }
@@ -85,7 +87,7 @@ func (w *world) startMembers(count int) {
 	}
 	for _, m := range w.members {
 		m.options.Initial = initial
-		check(w.t, m.start())
+		cell.Must(w.t, m.start())
 	}
 	for _, m := range w.members {
 		select {
@@ -115,14 +117,8 @@ func (w *world) network(id string) heddle.Network {
 // revive starts a host's agent, however long it takes.
 func (w *world) revive(h *host) {
 	w.t.Helper()
-	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		err := h.start(w.flaws)
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			w.t.Fatalf("the agent of %s does not start: %v", h.name, err)
-		}
+	if _, err := poll.Until(5*time.Minute, 50*time.Millisecond, func() error { return h.start(w.flaws) }); err != nil {
+		w.t.Fatalf("the agent of %s does not start: %v", h.name, err)
 	}
 }
 
@@ -142,13 +138,6 @@ func (w *world) close() {
 	}
 	for _, m := range w.members {
 		m.server.Close()
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -59,9 +59,9 @@ func (b beside) mount(t *testing.T, mode string, open bool) bool {
 		t.Skipf("no %s here", mode)
 	}
 	came, ways := 0, 0
-	for family, v4 := range map[string]bool{"over IPv4": true, "over IPv6": false} {
-		t.Run(family, func(t *testing.T) {
-			s, intruder := b.scene(t, mode, v4)
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) {
+			s, intruder := b.scene(t, mode, f)
 			s.wanted = open || b.admitted
 			if open {
 				s.first.Sh(t, "%s", b.unguard)
@@ -91,9 +91,9 @@ func (b beside) mount(t *testing.T, mode string, open bool) bool {
 
 // scene is two hosts that share a network, and the attacker on the first one's NIC. Its
 // own rules give what it sends the mark of what goes into a tunnel.
-func (b beside) scene(t *testing.T, mode string, v4 bool) (*spanScene, *span.Pod) {
+func (b beside) scene(t *testing.T, mode string, f heddle.Family) (*spanScene, *span.Pod) {
 	t.Helper()
-	s := &spanScene{Cluster: span.New(t, v4)}
+	s := &spanScene{Cluster: span.New(t, f)}
 	s.first, s.second = s.Hosts[0], s.Hosts[1]
 	s.net = s.Network(t, 1, nil)
 	s.victim = s.Pod(t, "victim", 0, s.net, func(p netip.Prefix) netip.Addr { return span.Addr(p, 0, 1) })

@@ -127,7 +127,7 @@ func (h *hall) inherits(t *testing.T, asks bool) bool {
 			req.IPs = []netip.Addr{old}
 		}
 		r, err := h.Attach(ctx, req)
-		must(t, err)
+		cell.Must(t, err)
 		defer h.detach(t, pod)
 		if r.Endpoint.Addrs[0].Addr() == old {
 			return true

@@ -88,7 +88,7 @@ func TestDoors(t *testing.T) {
 	networks := hallNetworks()
 	for _, n := range networks {
 		_, _, err := h.CreateNetwork(ctx, n, false)
-		must(t, err)
+		cell.Must(t, err)
 		h.mode = n.Name
 		if n.Mode != "host" {
 			h.pairs[n.Name] = [2]heddle.Endpoint{h.attach(t, "one-"+n.Name), h.attach(t, "two-"+n.Name)}

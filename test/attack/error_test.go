@@ -15,6 +15,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"golang.org/x/sys/unix"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -129,7 +130,7 @@ func icmpError(e *layers.Ethernet, src, dst netip.Addr, head, quoted []byte) []b
 func connected(t *testing.T, p world.Place, from, to netip.Addr, port uint16) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
-	must(t, p.Do(func() (err error) {
+	cell.Must(t, p.Do(func() (err error) {
 		c, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, port)), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, port)))
 		return err
 	}))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -57,10 +58,6 @@ func (e *eye) arrives(t *testing.T, at world.Place, link string) func() bool {
 
 // within looks again and again for as long as that.
 func within(limit time.Duration, look func() bool) bool {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if look() {
-			return true
-		}
-	}
-	return false
+	_, err := poll.Until(limit, 20*time.Millisecond, poll.True(look))
+	return err == nil
 }

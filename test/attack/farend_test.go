@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -38,7 +39,7 @@ func newWired(t *testing.T) *wired {
 	w.Host.Sh(t, "ip link add nic1 address 02:00:00:0a:01:01 type veth peer name nic2 address 02:00:00:0a:02:01; ip link set nic1 up; ip link set nic2 up")
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1 || ip link del nic2") })
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Options: map[string]string{"nics": "nic1,nic2"}}, false)
-	must(t, err)
+	cell.Must(t, err)
 	place := world.Namespace(t, "captive")
 	return &wired{w: w, outer: start(t, w.Host, 0), Pod: w.PodIn(t, place, "net", withNIC("nic1"))}
 }

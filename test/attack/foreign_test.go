@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -85,7 +86,7 @@ func guideRules(mode string) string {
 // TestGuideRules keeps the guide in step.
 func TestGuideRules(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/other-firewalls.md")
-	must(t, err)
+	cell.Must(t, err)
 	for _, rules := range []string{stackRules, parentRules} {
 		if !strings.Contains(string(text), "\n```sh\n"+rules+"\n```\n") {
 			t.Errorf("the guide does not have\n%s", rules)

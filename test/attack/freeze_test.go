@@ -42,10 +42,10 @@ func freezeAttacks() []ownAttack {
 	}
 	return []ownAttack{
 		record("a network that allows one other 50,000 times, for 0.3 s", "bridge routed overlay", func(t *testing.T, s *freezer) {
-			must(t, s.flash(s.allowing(50_000, true), 300*time.Millisecond))
+			cell.Must(t, s.flash(s.allowing(50_000, true), 300*time.Millisecond))
 		}),
 		record("a network that allows 500 others, for 0.3 s", "bridge", func(t *testing.T, s *freezer) {
-			must(t, s.flash(s.allowing(500, false), 300*time.Millisecond))
+			cell.Must(t, s.flash(s.allowing(500, false), 300*time.Millisecond))
 		}),
 		record("a network that comes and goes 50 times a second", "overlay", func(t *testing.T, s *freezer) {
 			s.flap(t, s.allowing(heddle.MaxAllow, false))
@@ -238,9 +238,9 @@ func (s *freezer) stick(t *testing.T, n heddle.Network, allWait bool) {
 		}
 		close(release)
 		s.TripAt(nil)
-		must(t, s.drop(n))
+		cell.Must(t, s.drop(n))
 	}
-	must(t, s.put(n))
+	cell.Must(t, s.put(n))
 	select {
 	case <-begun:
 	case <-time.After(world.RepairTime):

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -36,12 +37,14 @@ func keepAttacks() []ownAttack {
 		{class: "keep", name: "device hidden in a namespace that nobody finds", modes: "macvlan direct", mount: tuckedAway},
 		{class: "keep", name: "macvlan device with MAC and IP addresses of its own, in a namespace within the container", modes: isMacvlan, mount: ledAway},
 		{class: "keep", name: "hidden device with the MAC address of an accomplice's that is down", modes: isMacvlan, mount: behindAccomplice},
+		{class: "keep", name: "hidden device with the MAC address of another container's and of the parent's far end", modes: isMacvlan, mount: behindFarEnd},
 		{class: "keep", name: "hidden device with the MAC address of one that another container had made before", modes: isMacvlan, mount: heardBefore},
 		{class: "keep", name: "hidden device with the MAC address of one that another container had put into a namespace of its making", modes: isMacvlan, mount: heardNested},
 		{class: "keep", name: "device of the container's own making, on a parent that was renamed", modes: "macvlan ipvlan", mount: underRenamed},
 		{class: "keep", name: "device of the container's own making, made while its attach fails", modes: "macvlan ipvlan", mount: whileItFails},
 		{class: "keep", name: "device with the number of another endpoint's, on another parent", modes: isMacvlan, mount: numberOfAnother},
 		{class: "keep", name: "impostor with the NIC's name, number, MAC and alias", modes: isDirect, mount: impostor},
+		{class: "keep", name: "tcx program left on a NIC (Linux 6.6 and later)", modes: isDirect, mount: leavesProgram, need: needTCX},
 		{class: "own-end", name: "link renamed, so that heddle gc takes the living container for gone", modes: "bridge routed macvlan ipvlan direct", mount: renamed},
 	}
 }
@@ -56,6 +59,8 @@ type captive struct {
 	nest         world.Place
 	// to is an address that everybody on the network reaches.
 	to netip.Addr
+	// ear is a device of the host that hears the container where no answer can come; "" if none.
+	ear string
 }
 
 func newCaptive(t *testing.T, mode string) *captive {
@@ -105,18 +110,23 @@ func newNIC(t *testing.T, w *world.World) netip.Addr {
 		ip -n wire address add 10.60.0.1/24 dev lan0; ip -n wire link set lan0 up`)
 	t.Cleanup(func() { w.Host.TrySh("ip link del nic1") })
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "net", Mode: isDirect, Parent: "nic1"}, false)
-	must(t, err)
+	cell.Must(t, err)
 	return netip.MustParseAddr("10.60.0.1")
 }
 
-// reached reports whether anything in the container, or within, reaches the LAN.
+// reached reports whether anything in the container, or within, reaches the LAN: it is
+// answered, or has been heard under the stranger's MAC address.
 func (c *captive) reached() bool {
 	for _, p := range []world.Place{c.Place, c.nest} {
 		if p.Ping(c.to, fmt.Sprintf("-W%.1f", world.Refusal.Seconds())) == nil {
 			return true
 		}
 	}
-	return false
+	if c.ear == "" {
+		return false
+	}
+	out, err := c.w.Host.TrySh("ip neigh show %s dev %s", c.V4(), c.ear)
+	return err == nil && strings.Contains(out, string(strangerMAC))
 }
 
 // byName takes away what the container was given as if names told: a NIC comes to the
@@ -188,6 +198,13 @@ func underRenamed(t *testing.T, mode string, open bool) bool {
 // onAnother gives the container a second device eth1, on another parent up9.
 func (c *captive) onAnother(t *testing.T, mode string) {
 	t.Helper()
+	c.another(t, mode)
+	c.Join(t, "other", world.As("eth1"))
+}
+
+// another makes a network of the mode on another parent up9, whose far end is on the host.
+func (c *captive) another(t *testing.T, mode string) {
+	t.Helper()
 	c.w.Host.Sh(t, "ip link add up9 type veth peer name up9far; ip link set up9 up; ip link set up9far up")
 	t.Cleanup(func() { c.w.Host.TrySh("ip link del up9") })
 	n := c.w.Plan("other", mode, func(n *heddle.Network) {
@@ -195,8 +212,7 @@ func (c *captive) onAnother(t *testing.T, mode string) {
 	})
 	n.Gateways = nil
 	_, _, err := c.w.CreateNetwork(n, false)
-	must(t, err)
-	c.Join(t, "other", world.As("eth1"))
+	cell.Must(t, err)
 }
 
 // whileItFails has the container put a device of its own in the place of the one that it
@@ -221,7 +237,7 @@ func whileItFails(t *testing.T, mode string, open bool) bool {
 	_, err := c.w.Attach(t.Context(), c.w.Request(c.Place, "net"))
 	t.Logf("attach: %v", err)
 	if open {
-		must(t, err)
+		cell.Must(t, err)
 		c.Sh(t, "%s", replace)
 		c.byName(mode)
 		return within(world.Patience, c.reached)
@@ -293,9 +309,9 @@ func renamed(t *testing.T, mode string, open bool) bool {
 func (c *captive) takenForGone(t *testing.T) bool {
 	t.Helper()
 	found, err := c.w.Audit()
-	must(t, err)
+	cell.Must(t, err)
 	removed, err := c.w.GC(t.Context(), "", nil)
-	must(t, err)
+	cell.Must(t, err)
 	t.Logf("audit: %+v; gc: %v", found, removed)
 	return len(removed) > 0 || slices.ContainsFunc(found, func(f heddle.Finding) bool { return f.Kind == "gone" })
 }

@@ -30,10 +30,10 @@ func TestQuarantineKilled(t *testing.T) {
 	there := map[string]string{"whole": "ip link show dev farnic1"}
 	for container, n := range map[string]heddle.Network{"whole": {Name: "wire", Mode: isDirect, Parent: "nic1"}, "part": plan} {
 		_, _, err := a.CreateNetwork(ctx, n, false)
-		must(t, err)
+		cell.Must(t, err)
 		id := heddle.EndpointID{Container: container, IfName: "eth0"}
 		reply, err := a.Attach(ctx, heddle.AttachRequest{Network: n.Name, ID: id, Netns: cell.Netns(t, container), Force: true})
-		must(t, err)
+		cell.Must(t, err)
 		place := world.Namespace(t, "secret-"+container)
 		cell.Sh(t, "ip -n %s link set eth0 netns %s name own0 && ip -n %s link set own0 up", container, place.Name, place.Name)
 		finds[container] = hide(t, place)
@@ -46,9 +46,9 @@ func TestQuarantineKilled(t *testing.T) {
 	}
 	held := func(want int) error {
 		found, err := a.Audit(ctx)
-		must(t, err)
+		cell.Must(t, err)
 		s, err := a.Status(ctx)
-		must(t, err)
+		cell.Must(t, err)
 		told, part := 0, s.Part("quarantine").Detail
 		for _, f := range found {
 			if f.Kind == "quarantine" {
@@ -60,25 +60,25 @@ func TestQuarantineKilled(t *testing.T) {
 		}
 		return nil
 	}
-	must(t, held(2))
+	cell.Must(t, held(2))
 	for range 2 {
 		a.Kill()
 		a = cell.Start(t, dir)
-		must(t, held(2))
+		cell.Must(t, held(2))
 	}
 	for container, find := range finds {
-		must(t, find().Close())
+		cell.Must(t, find().Close())
 		delete(finds, container)
 		ended(t, container, there[container])
 		world.Within(t, world.RepairTime, "the end of the quarantine of "+container, func() error { return held(len(finds)) })
 	}
 	all, err := a.Endpoints(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	if len(all) > 0 {
 		t.Errorf("left: %+v", all)
 	}
 	for _, name := range []string{"wire", "lan"} {
-		must(t, a.DeleteNetwork(ctx, name))
+		cell.Must(t, a.DeleteNetwork(ctx, name))
 	}
 	a.AuditEmpty(t)
 }

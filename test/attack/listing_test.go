@@ -139,5 +139,5 @@ func made(t *testing.T, mode string, err error) {
 	if errors.Is(err, heddle.NotOnKernel.Sentinel()) {
 		lacks(t, mode+": "+err.Error())
 	}
-	must(t, err)
+	cell.Must(t, err)
 }

@@ -89,7 +89,7 @@ func newLAN(t *testing.T, mode string) *scene {
 	}
 	s := &scene{w: world.New(t), mode: mode}
 	n, _, err := s.w.CreateNetwork(s.w.Plan("net", mode, onLAN), false)
-	must(t, err)
+	cell.Must(t, err)
 	s.net, s.far = n, s.w.Network(t, "far", "bridge")
 	s.attacker, s.victim = s.w.Pod(t, "attacker", "net"), s.w.Pod(t, "victim", "net")
 	s.witness, s.rogue = s.w.Pod(t, "witness", "net"), s.w.Pod(t, "rogue", "net")

@@ -23,7 +23,7 @@ func pathAttacks() []doorAttack {
 			// the names do lead to namespaces: to a container's, one is taken
 			link := filepath.Join(t.TempDir(), "to-pod")
 			cell.Netns(t, "linked")
-			must(t, os.Symlink("/run/netns/linked", link))
+			cell.Must(t, os.Symlink("/run/netns/linked", link))
 			defer h.Detach(ctx, idOf("linked"))
 			return h.ask(idOf("linked"), link) == nil
 		}},
@@ -71,21 +71,14 @@ func pathAttacks() []doorAttack {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func hostByOtherNames(t *testing.T, h *hall) bool {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "to-host")
 	own := fmt.Sprintf("/proc/%d/ns/net", h.Pid())
-	must(t, os.Symlink(own, link))
+	cell.Must(t, os.Symlink(own, link))
 	bound := filepath.Join(dir, "bound")
-	must(t, os.WriteFile(bound, nil, 0o644))
-	must(t, unix.Mount(own, bound, "", unix.MS_BIND, ""))
+	cell.Must(t, os.WriteFile(bound, nil, 0o644))
+	cell.Must(t, unix.Mount(own, bound, "", unix.MS_BIND, ""))
 	defer unix.Unmount(bound, unix.MNT_DETACH)
 	for _, path := range []string{"/proc/self/ns/net", "/proc/thread-self/ns/net", "/run/netns/../../proc/self/ns/net", own, link, bound, "/proc/self/task/../ns/net"} {
 		if err := h.ask(idOf("host"), path); !refusedAs(err, heddle.BadNamespace) {
@@ -99,9 +92,9 @@ func hostByOtherNames(t *testing.T, h *hall) bool {
 func noNamespace(t *testing.T, h *hall) bool {
 	dir := t.TempDir()
 	fifo, huge := filepath.Join(dir, "fifo"), filepath.Join(dir, "huge")
-	must(t, unix.Mkfifo(fifo, 0o666))
-	must(t, os.WriteFile(huge, nil, 0o644))
-	must(t, os.Truncate(huge, 1<<40))
+	cell.Must(t, unix.Mkfifo(fifo, 0o666))
+	cell.Must(t, os.WriteFile(huge, nil, 0o644))
+	cell.Must(t, os.Truncate(huge, 1<<40))
 	for _, path := range []string{"", "/", ".", "ns/net", "/dev/null", "/dev/zero", "/proc/self/ns/mnt", "/proc/self/ns/user", "/proc/self/ns/pid",
 		"/proc/self/mem", fifo, huge, h.Socket, "/run/netns/\x00one", "/" + strings.Repeat("x", 1<<19), "/proc/self/ns/net/../net"} {
 		if err := h.ask(idOf("none"), path); !refusedAs(err, heddle.BadNamespace) {
@@ -117,7 +110,7 @@ func noNamespace(t *testing.T, h *hall) bool {
 func wakes(t *testing.T, h *hall, deed func(path string)) bool {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fifo")
-	must(t, unix.Mkfifo(path, 0o666))
+	cell.Must(t, unix.Mkfifo(path, 0o666))
 	woken := make(chan struct{})
 	go func() {
 		if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
@@ -160,7 +153,7 @@ func badIDs(t *testing.T, h *hall) bool {
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
-	must(t, filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
+	cell.Must(t, filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
 		all = append(all, path)
 		return err
 	}))
@@ -187,12 +180,12 @@ func addCNI(t *testing.T, h *hall, variable string) bool {
 	runCNI(t, h, `{"cniVersion":"1.0.0","name":"`+h.mode+`","type":"heddle-cni"}`, variable)
 	evil := false
 	all, err := h.Endpoints(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	for _, e := range all {
 		if strings.HasPrefix(e.ID.Container, "cni") {
 			evil = evil || strings.HasPrefix(e.ID.IfName, "evil")
 			_, err := h.Detach(ctx, e.ID)
-			must(t, err)
+			cell.Must(t, err)
 		}
 	}
 	return evil

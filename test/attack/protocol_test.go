@@ -13,6 +13,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -129,7 +130,7 @@ func listenRaw(t *testing.T, p world.Place, network string) ear {
 		network, address = protocol, ":"+port
 	}
 	var c net.PacketConn
-	must(t, p.Do(func() (err error) {
+	cell.Must(t, p.Do(func() (err error) {
 		c, err = net.ListenPacket(network, address)
 		return err
 	}))

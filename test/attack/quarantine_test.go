@@ -3,6 +3,7 @@ package attack_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -18,22 +20,22 @@ import (
 func hide(t *testing.T, p world.Place) (find func() *os.File) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	must(t, err)
+	cell.Must(t, err)
 	t.Cleanup(func() { unix.Close(pair[1]) })
 	ns, err := os.Open(p.Path)
-	must(t, err)
-	must(t, unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(int(ns.Fd())), nil, 0))
-	must(t, ns.Close())
+	cell.Must(t, err)
+	cell.Must(t, unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(int(ns.Fd())), nil, 0))
+	cell.Must(t, ns.Close())
 	unix.Close(pair[0])
 	p.Delete()
 	return func() *os.File {
 		rights := make([]byte, unix.CmsgSpace(4))
 		_, n, _, _, err := unix.Recvmsg(pair[1], make([]byte, 1), rights, unix.MSG_CMSG_CLOEXEC)
-		must(t, err)
+		cell.Must(t, err)
 		said, err := unix.ParseSocketControlMessage(rights[:n])
-		must(t, err)
+		cell.Must(t, err)
 		fds, err := unix.ParseUnixRights(&said[0])
-		must(t, err)
+		cell.Must(t, err)
 		file := os.NewFile(uintptr(fds[0]), p.Name)
 		t.Cleanup(func() { file.Close() })
 		return file
@@ -66,20 +68,32 @@ func behindAccomplice(t *testing.T, mode string, open bool) bool {
 // heardBefore is tuckedAway with a MAC address that another container had made a device
 // with before the endpoint came.
 func heardBefore(t *testing.T, mode string, open bool) bool {
-	return heard(t, mode, open, "true", "ip link del own0")
+	return newCaptive(t, mode).heard(t, mode, open, "net", "true", "ip link del own0")
 }
 
 // heardNested is that with the accomplice's device in a namespace of its own making.
 func heardNested(t *testing.T, mode string, open bool) bool {
-	return heard(t, mode, open, "ip link set own0 down; ip link set own0 netns %d; nsenter -t %[1]d -n ip link set own0 up", "nsenter -t %d -n ip link del own0")
+	return newCaptive(t, mode).heard(t, mode, open, "net",
+		"ip link set own0 down; ip link set own0 netns %d; nsenter -t %[1]d -n ip link set own0 up", "nsenter -t %d -n ip link del own0")
 }
 
-// heard has the accomplice hide its device and delete it, in a process's namespace.
-func heard(t *testing.T, mode string, open bool, hide, del string) bool {
-	t.Helper()
+// behindFarEnd is heardBefore with the MAC address of the parent's far end, which is on
+// the host, too. The kernel brings what is sent to that address back to the device, so the
+// LAN hears it, and nobody can answer.
+func behindFarEnd(t *testing.T, mode string, open bool) bool {
 	c := newCaptive(t, mode)
+	c.another(t, mode)
+	c.w.Host.Sh(t, "ip link set up9far address %s; ip address add 10.99.0.250/24 dev up9far", strangerMAC)
+	c.to, c.ear = netip.MustParseAddr("10.99.0.250"), "up9far"
+	return c.heard(t, mode, open, "other", "true", "ip link del own0")
+}
+
+// heard has an accomplice on the network hide its device and delete it, in a process's
+// namespace.
+func (c *captive) heard(t *testing.T, mode string, open bool, network, hide, del string) bool {
+	t.Helper()
 	c.Leave(t)
-	accomplice := c.w.Pod(t, "accomplice", "net")
+	accomplice := c.w.Pod(t, "accomplice", network)
 	inner := start(t, accomplice.Place, unix.CLONE_NEWNET)
 	script := func(s string) string {
 		if strings.Contains(s, "%") {
@@ -88,7 +102,7 @@ func heard(t *testing.T, mode string, open bool, hide, del string) bool {
 		return s
 	}
 	accomplice.Sh(t, "ip link add link eth0 name own0 address %s type macvlan mode bridge; ip link set own0 up\n"+script(hide), strangerMAC)
-	c.Join(t, "net")
+	c.Join(t, network)
 	accomplice.Sh(t, "%s", script(del))
 	return c.tuckAway(t, mode, open, strangerMAC)
 }
@@ -166,7 +180,7 @@ func TestWayToUsers(t *testing.T) {
 	attach := func() heddle.EndpointID {
 		t.Helper()
 		reply, err := c.w.Attach(ctx, c.w.Request(c.Place, "net"))
-		must(t, err)
+		cell.Must(t, err)
 		return reply.Endpoint.ID
 	}
 	device("users0")
@@ -207,7 +221,7 @@ func TestQuarantine(t *testing.T) {
 					t.Errorf("%s: detach: %v", when, err)
 				}
 				found, err := c.w.Audit()
-				must(t, err)
+				cell.Must(t, err)
 				if len(found) != 1 || found[0].Kind != "quarantine" || found[0].Owner != id.String() || found[0].Detail == "" {
 					t.Errorf("%s: audit: %+v", when, found)
 				}
@@ -232,7 +246,7 @@ func TestQuarantine(t *testing.T) {
 			if mode == isMacvlan { // the container shows it
 				c.nest = through(find())
 			} else { // the hidden namespace ends, and the NIC with it
-				must(t, find().Close())
+				cell.Must(t, find().Close())
 			}
 			world.Within(t, world.RepairTime, "the end of the quarantine", func() error {
 				if all := c.w.Endpoints(); len(all) > 0 {
@@ -257,7 +271,7 @@ func TestOthersOnParent(t *testing.T) {
 	c.w.AuditEmpty(t)
 	c.Sh(t, "ip link add link eth0 name own0 type macvlan mode bridge && ip link set own0 up")
 	found, err := c.w.Audit()
-	must(t, err)
+	cell.Must(t, err)
 	if len(found) != 1 || found[0].Kind != "stranger" || found[0].Object != "link/own0" || found[0].Owner != c.Endpoint.ID.String() {
 		t.Errorf("audit: %+v", found)
 	}

@@ -21,12 +21,12 @@ func socketAttacks() []doorAttack {
 	return []doorAttack{
 		{class: "socket", name: "sockets without a file", try: func(t *testing.T, h *hall) bool { return listens(t, h.Pid()) }, control: func(t *testing.T, _ *hall) bool {
 			l, err := net.Listen("unix", "@somebody")
-			must(t, err)
+			cell.Must(t, err)
 			defer l.Close()
 			return listens(t, os.Getpid())
 		}},
 		{class: "socket", name: "root of a user namespace of its own", try: func(t *testing.T, h *hall) bool {
-			must(t, os.Chmod(h.Socket, 0o666)) // the mode of a socket that was mounted into a container is not the point
+			cell.Must(t, os.Chmod(h.Socket, 0o666)) // the mode of a socket that was mounted into a container is not the point
 			defer os.Chmod(h.Socket, 0o660)
 			nobody := []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "unshare", "--user", "--map-root-user"}
 			if out, err := exec.Command(nobody[0], append(nobody[1:], "true")...).CombinedOutput(); err != nil {
@@ -37,7 +37,7 @@ func socketAttacks() []doorAttack {
 		{class: "parser", name: "200 requests that never end", try: func(t *testing.T, h *hall) bool {
 			for range 200 {
 				c, err := net.Dial("unix", h.Socket)
-				must(t, err)
+				cell.Must(t, err)
 				defer c.Close()
 				io.WriteString(c, "POST /v1/attach HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
 			}
@@ -58,7 +58,7 @@ func listens(t *testing.T, pid int) bool {
 	t.Helper()
 	inodes := map[string]bool{}
 	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	must(t, err)
+	cell.Must(t, err)
 	for _, fd := range fds {
 		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:[") {
 			inodes[strings.Trim(to, "socket:[]")] = true
@@ -88,7 +88,7 @@ func listens(t *testing.T, pid int) bool {
 func calls(t *testing.T, h *hall, by ...string) string {
 	t.Helper()
 	program := cell.Build(t, "heddle")
-	must(t, os.Chmod(filepath.Dir(program), 0o755))
+	cell.Must(t, os.Chmod(filepath.Dir(program), 0o755))
 	cmd := exec.Command(by[0], append(by[1:], program, "--socket", h.Socket, "status")...)
 	out, _ := cmd.CombinedOutput()
 	return string(out)
@@ -98,7 +98,7 @@ func calls(t *testing.T, h *hall, by ...string) string {
 func takesAll(t *testing.T, h *hall, head, line string) bool {
 	t.Helper()
 	c, err := net.Dial("unix", h.Socket)
-	must(t, err)
+	cell.Must(t, err)
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(c, head); err != nil {
@@ -133,10 +133,10 @@ func portAttacks() []doorAttack {
 	return []doorAttack{
 		{class: "port", name: "port of a service of the host", try: func(t *testing.T, h *hall) bool {
 			l, err := net.Listen("tcp", "0.0.0.0:2222")
-			must(t, err)
+			cell.Must(t, err)
 			defer l.Close()
 			u, err := net.ListenPacket("udp", "127.0.0.1:2222")
-			must(t, err)
+			cell.Must(t, err)
 			defer u.Close()
 			for _, m := range []heddle.PortMapping{wish("", 2222, "tcp"), wish("127.0.0.1", 2222, "tcp"), wish("", 2222, "udp"), wish("127.0.0.1", 2222, "udp")} {
 				if err := publish(t, h, m); !refusedAs(err, heddle.PortTaken) {
@@ -147,7 +147,7 @@ func portAttacks() []doorAttack {
 			return false
 		}, control: func(t *testing.T, h *hall) bool { return publish(t, h, wish("", 2222, "tcp")) == nil }},
 		{class: "port", name: "port of another container", try: func(t *testing.T, h *hall) bool {
-			must(t, h.ask(idOf("owner"), cell.Netns(t, "owner"), wish("", 8080, "tcp")))
+			cell.Must(t, h.ask(idOf("owner"), cell.Netns(t, "owner"), wish("", 8080, "tcp")))
 			defer h.detach(t, "owner")
 			for _, m := range []heddle.PortMapping{wish("", 8080, "tcp"), wish("127.0.0.1", 8080, "tcp")} {
 				if err := publish(t, h, m); !refusedAs(err, heddle.PortTaken) {

@@ -34,9 +34,9 @@ type spanScene struct {
 	heard atomic.Int64
 }
 
-func newSpanScene(t *testing.T, v4 bool) *spanScene {
+func newSpanScene(t *testing.T, f heddle.Family) *spanScene {
 	t.Helper()
-	s := &spanScene{Cluster: span.New(t, v4)}
+	s := &spanScene{Cluster: span.New(t, f)}
 	s.first, s.second = s.Hosts[0], s.Hosts[1]
 	s.third = s.ThirdHost().Underlay[0]
 	s.net, s.other = s.Network(t, 1, nil), s.Network(t, 2, nil)
@@ -198,9 +198,9 @@ const unguardedSpan = `for c in tunnel-in tunnel-forward tunnel-leaving guard-tu
 // with both families inside, first against the guard, then without it.
 func TestSpanAttacks(t *testing.T) {
 	cell.Need(t)
-	for name, v4 := range map[string]bool{"over IPv4": true, "over IPv6": false} {
-		t.Run(name, func(t *testing.T) {
-			s := newSpanScene(t, v4)
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) {
+			s := newSpanScene(t, f)
 			ran := tally{}
 			counted := func(t *testing.T, a spanAttack) {
 				s.guarded(t, a)

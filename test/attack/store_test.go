@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -81,10 +82,10 @@ func joined(t *testing.T) {
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "hosts" + family, Match: []string{a.String()}})
 	}
 	k, err := kernel.Open()
-	must(t, err)
+	cell.Must(t, err)
 	defer k.Close()
 	_, err = k.Apply(heddle.Plan{Host: s}, nil)
-	must(t, err)
+	cell.Must(t, err)
 }
 
 // onLAN has containers be neighbours of the host on its LAN.

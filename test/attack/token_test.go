@@ -28,6 +28,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/join"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -225,12 +226,10 @@ func (h *thief) authority(must bool) (key []byte, err error) {
 		patience = time.Minute
 	}
 	var got struct{ AuthorityKey []byte }
-	for end := time.Now().Add(patience); ; time.Sleep(300 * time.Millisecond) {
-		err = h.call("/v1/member", map[string]any{"underlay": []string{h.underlay}, "clock": time.Now()}, &got)
-		if err == nil || time.Now().After(end) {
-			return got.AuthorityKey, err
-		}
-	}
+	_, err = poll.Until(patience, 300*time.Millisecond, func() error {
+		return h.call("/v1/member", map[string]any{"underlay": []string{h.underlay}, "clock": time.Now()}, &got)
+	})
+	return got.AuthorityKey, err
 }
 
 // tokenAttacks are those of who has a token, or a host's certificate. What prevents

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -60,8 +61,8 @@ func TestErrorsAfterUpgrade(t *testing.T) {
 func forgetQuoted(t *testing.T, path string) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, nil)
-	must(t, err)
-	must(t, db.Update(func(tx *bbolt.Tx) error {
+	cell.Must(t, err)
+	cell.Must(t, db.Update(func(tx *bbolt.Tx) error {
 		all, changed := tx.Bucket([]byte("endpoints")), map[string][]byte{}
 		err := all.ForEach(func(key, text []byte) error {
 			var r map[string]json.RawMessage
@@ -88,9 +89,9 @@ func forgetQuoted(t *testing.T, path string) {
 			return err
 		})
 		for key, text := range changed {
-			must(t, all.Put([]byte(key), text))
+			cell.Must(t, all.Put([]byte(key), text))
 		}
 		return err
 	}))
-	must(t, db.Close())
+	cell.Must(t, db.Close())
 }

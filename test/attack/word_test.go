@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/join"
 	"github.com/heddle-network/heddle/store"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // wordAttacks are those of who has a host's certificate, on the networks that hosts
@@ -98,12 +99,12 @@ func afterUpgrade(t *testing.T, _ string, open bool) bool {
 	if open {
 		patience = 10 * time.Second
 	}
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
-		if err := makeNetwork(r.hosts[2].Store()); store.Denied(err) {
-			return r.succeeds(err)
-		}
-	}
-	return true
+	var denied error
+	_, err := poll.Until(patience, 300*time.Millisecond, poll.True(func() bool {
+		denied = makeNetwork(r.hosts[2].Store())
+		return store.Denied(denied)
+	}))
+	return err != nil || r.succeeds(denied)
 }
 
 // afterDemotion had the right as a keeper of the store; opened, it is one still.
@@ -120,12 +121,14 @@ func afterDemotion(do func(store.Store) error) func(*testing.T, string, bool) bo
 				t.Fatal(err)
 			}
 		}
-		for end := time.Now().Add(time.Minute); ; time.Sleep(300 * time.Millisecond) {
+		_, err := poll.Until(time.Minute, 300*time.Millisecond, func() error {
 			err := do(r.hosts[1].Store())
-			if err == nil || store.Denied(err) || time.Now().After(end) {
-				return r.succeeds(err)
+			if store.Denied(err) {
+				return poll.Final(err)
 			}
-		}
+			return err
+		})
+		return r.succeeds(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -90,17 +92,24 @@ func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 const patience = time.Minute
 
 func (a *Agent) wait() error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if s, err := a.Status(context.Background()); err == nil && s.Ready {
+	_, err := poll.Until(patience, 5*time.Millisecond, func() error {
+		s, err := a.Status(context.Background())
+		switch {
+		case err == nil && s.Ready:
 			return nil
+		case a.Dead():
+			return poll.Final(errors.New("it has ended"))
+		case err == nil:
+			return errors.New("it is not ready")
 		}
-		if a.Dead() {
-			break
-		}
+		return err
+	})
+	if err == nil {
+		return nil
 	}
 	text, _ := os.ReadFile(a.Log)
 	a.Kill()
-	return fmt.Errorf("heddled does not answer (exit %d):\n%s", a.cmd.ProcessState.ExitCode(), text)
+	return fmt.Errorf("heddled does not answer (%v; exit %d):\n%s", err, a.cmd.ProcessState.ExitCode(), text)
 }
 
 // Dead reports whether the process has ended.

@@ -107,6 +107,14 @@ func keepMounts() error {
 	return nil
 }
 
+// Must ends the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Sh runs a shell script and fails the test with its output if it fails.
 func Sh(t testing.TB, script string, args ...any) string {
 	t.Helper()

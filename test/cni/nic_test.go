@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestNIC adds, checks and deletes on a network of NICs: by name, by MAC
@@ -22,12 +23,13 @@ func TestNIC(t *testing.T) {
 	look := func() string {
 		return cell.Sh(t, `for i in 1 2; do ip -o address show dev nic$i | sed 's/valid_lft.*//'; ip route show table all dev nic$i | sed 's/ linkdown//'; ip -6 route show dev nic$i; done`)
 	}
-	before, end := "", time.Now().Add(3*time.Minute)
+	before := ""
 	// a carrier is noticed within a second, and the link-local routes come
-	for now := look(); now != before && time.Now().Before(end); now = look() {
-		before = now
-		time.Sleep(1500 * time.Millisecond)
-	}
+	poll.Until(3*time.Minute, 1500*time.Millisecond, poll.True(func() bool {
+		last := before
+		before = look()
+		return before == last
+	}))
 	plugin := `"mode":"direct","options":{"nics":"nic1,nic2"}`
 	l := chain(t, "1.1.0", plugin+`,"args":{"cni":{"nic":"nic2"}}`)
 	c := container(t, "c1")
@@ -61,9 +63,12 @@ func TestNIC(t *testing.T) {
 	cell.Sh(t, "ip netns del c2") // and only then its DEL
 	h.mustDel(both, second)
 	h.mustDel(both, second)
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && look() != before; time.Sleep(100 * time.Millisecond) {
-	}
-	if after := look(); after != before {
+	after := ""
+	poll.Until(3*time.Minute, 100*time.Millisecond, poll.True(func() bool {
+		after = look()
+		return after == before
+	}))
+	if after != before {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 }

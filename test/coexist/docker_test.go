@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestDocker meets a real dockerd, on either back end of iptables: it sets
@@ -104,16 +106,15 @@ func (r *room) dockerd(t *testing.T) *daemon {
 			}
 		}
 	})
-	for range 1800 {
+	_, err := poll.Until(5*time.Minute, 100*time.Millisecond, func() error {
 		probe := r.args("docker", "info")
-		if exec.Command(probe[0], probe[1:]...).Run() == nil {
-			return d
-		}
-		time.Sleep(100 * time.Millisecond)
+		return exec.Command(probe[0], probe[1:]...).Run()
+	})
+	if err != nil {
+		d.stop(t)
+		t.Fatalf("dockerd did not come up: %v\n%s", err, d.log.String())
 	}
-	d.stop(t)
-	t.Fatalf("dockerd did not come up:\n%s", d.log.String())
-	return nil
+	return d
 }
 
 func (d *daemon) stop(t *testing.T) {

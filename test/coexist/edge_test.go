@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestLeavesAlone meets chains that stop nobody, our own tables, and hooks that
@@ -99,13 +101,7 @@ func (l *lab) own(t *testing.T, command string) {
 	}
 	t.Cleanup(func() { stdin.Close(); cmd.Wait() })
 	fmt.Fprintln(stdin, command)
-	for range 3000 {
-		if strings.Contains(l.dump(t), "table inet owned") {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("nft -i made no table")
+	poll.For(t, 2*time.Minute, 20*time.Millisecond, "nft -i makes a table", func() bool { return strings.Contains(l.dump(t), "table inet owned") })
 }
 
 func find(t *testing.T, pattern, in string) string {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 const (
@@ -105,10 +107,11 @@ func (l *lab) ping(from, address string, patience time.Duration) bool {
 
 func (l *lab) mustPass(t *testing.T, when string) {
 	t.Helper()
-	_, blocked := l.outcomes(t, both, 3*time.Second)
-	for end := time.Now().Add(time.Minute); len(blocked) > 0 && time.Now().Before(end); {
+	var blocked []string
+	poll.Until(time.Minute, 0, poll.True(func() bool {
 		_, blocked = l.outcomes(t, both, 3*time.Second)
-	}
+		return len(blocked) == 0
+	}))
 	if len(blocked) > 0 {
 		t.Fatalf("%s: blocked: %v\n%s", when, blocked, l.theirs(t))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // A room is a mount namespace on the host's network: /run, /etc, /tmp and
@@ -33,14 +35,10 @@ func (l *lab) room(t *testing.T) *room {
 	}
 	r := &room{holder: strconv.Itoa(holder.Process.Pid)}
 	t.Cleanup(func() { holder.Process.Kill(); holder.Wait() })
-	for range 3000 {
-		if exec.Command("test", "-e", "/proc/"+r.holder+"/root/run/ready").Run() == nil {
-			return r
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the mount namespace did not come up")
-	return nil
+	poll.For(t, 2*time.Minute, 20*time.Millisecond, "the mount namespace comes up", func() bool {
+		return exec.Command("test", "-e", "/proc/"+r.holder+"/root/run/ready").Run() == nil
+	})
+	return r
 }
 
 // args is a command line that enters the room. /run/bin comes first in PATH,

@@ -58,17 +58,10 @@ type operation struct {
 	fewest int
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func operations(mode string) []operation {
 	create := func(t *testing.T, a *cell.Agent, _ string) {
 		_, _, err := a.CreateNetwork(ctx, network(mode), false)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	attach := func(a *cell.Agent, pod string) error {
 		_, err := a.Attach(ctx, request(mode, pod))
@@ -79,9 +72,9 @@ func operations(mode string) []operation {
 		return err
 	}
 	clearAll := func(t *testing.T, a *cell.Agent) {
-		must(t, detach(a))
+		cell.Must(t, detach(a))
 		if all, err := a.Networks(ctx); err == nil && len(all) > 0 {
-			must(t, a.DeleteNetwork(ctx, "net"))
+			cell.Must(t, a.DeleteNetwork(ctx, "net"))
 		}
 	}
 	fewest := 0
@@ -97,7 +90,7 @@ func operations(mode string) []operation {
 		{"attach", create, attach, clearAll, nil, 0},
 		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
 			create(t, a, pod)
-			must(t, attach(a, pod))
+			cell.Must(t, attach(a, pod))
 		}, func(a *cell.Agent, _ string) error { return detach(a) }, clearAll, nil, 0},
 	}
 }
@@ -123,7 +116,7 @@ func killAtEveryStep(t *testing.T, op operation) {
 	a := start(1)
 	for step := 1; ; step++ {
 		op.prepare(t, a, pod)
-		must(t, os.WriteFile(armed, nil, 0o600))
+		cell.Must(t, os.WriteFile(armed, nil, 0o600))
 		err := op.run(a, pod)
 		if err == nil && !a.Dead() {
 			os.Remove(armed)

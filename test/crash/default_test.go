@@ -23,20 +23,20 @@ func TestKillWhileDefaultRouteMoves(t *testing.T) {
 	both := func(t *testing.T, a *cell.Agent, pod string) {
 		for name, subnet := range map[string]string{"net": "10.20.0.0/24", "more": "10.21.0.0/24"} {
 			_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: name, Mode: "routed", Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}}, false)
-			must(t, err)
+			cell.Must(t, err)
 		}
 		_, err := a.Attach(ctx, request("routed", pod))
-		must(t, err)
+		cell.Must(t, err)
 	}
 	clear := func(t *testing.T, a *cell.Agent) {
 		oneDefault(t, a)
 		_, err := a.Detach(ctx, second("").ID)
-		must(t, err)
+		cell.Must(t, err)
 		oneDefault(t, a)
 		_, err = a.Detach(ctx, request("routed", "").ID)
-		must(t, err)
-		must(t, a.DeleteNetwork(ctx, "net"))
-		must(t, a.DeleteNetwork(ctx, "more"))
+		cell.Must(t, err)
+		cell.Must(t, a.DeleteNetwork(ctx, "net"))
+		cell.Must(t, a.DeleteNetwork(ctx, "more"))
 	}
 	attach := func(a *cell.Agent, pod string) error {
 		_, err := a.Attach(ctx, second(pod))
@@ -48,7 +48,7 @@ func TestKillWhileDefaultRouteMoves(t *testing.T) {
 	t.Run("detach", func(t *testing.T) {
 		prepare := func(t *testing.T, a *cell.Agent, pod string) {
 			both(t, a, pod)
-			must(t, attach(a, pod))
+			cell.Must(t, attach(a, pod))
 		}
 		killAtEveryStep(t, operation{name: "detach", prepare: prepare, run: func(a *cell.Agent, _ string) error {
 			_, err := a.Detach(ctx, second("").ID)
@@ -62,7 +62,7 @@ func oneDefault(t *testing.T, a *cell.Agent) {
 	t.Helper()
 	holder := ""
 	all, err := a.Endpoints(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	for _, e := range all {
 		if e.DefaultRoute {
 			holder += e.ID.IfName

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestKillWithEngine kills the agent before every step of the life of an endpoint
@@ -30,7 +31,7 @@ func handovers(mode string) []operation {
 	id := heddle.EndpointID{Container: "c1", IfName: "eth"}
 	create := func(t *testing.T, a *cell.Agent, _ string) {
 		_, _, err := a.CreateNetwork(ctx, network(mode), false)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	attach := func(a *cell.Agent, pod string) error {
 		_, err := a.Attach(ctx, heddle.AttachRequest{Network: "net", ID: id, Netns: pod, Handover: true})
@@ -38,7 +39,7 @@ func handovers(mode string) []operation {
 	}
 	offer := func(t *testing.T, a *cell.Agent, pod string) {
 		create(t, a, pod)
-		must(t, attach(a, pod))
+		cell.Must(t, attach(a, pod))
 	}
 	take := func(a *cell.Agent) error {
 		if out, err := cell.TrySh(`ip link set %[1]s netns pod && ip -n pod link set %[1]s name eth0 && ip -n pod link set eth0 up`, id.HandName()); err != nil {
@@ -48,12 +49,12 @@ func handovers(mode string) []operation {
 	}
 	clearAll := func(t *testing.T, a *cell.Agent) {
 		_, err := a.Detach(ctx, id)
-		must(t, err)
-		must(t, a.DeleteNetwork(ctx, "net"))
+		cell.Must(t, err)
+		cell.Must(t, a.DeleteNetwork(ctx, "net"))
 	}
 	taken := func(t *testing.T, a *cell.Agent, pod string) {
 		offer(t, a, pod)
-		must(t, take(a))
+		cell.Must(t, take(a))
 	}
 	return []operation{
 		{"offer", create, attach, clearAll, nil, 0},
@@ -66,18 +67,19 @@ func handovers(mode string) []operation {
 
 // noticed waits until the agent knows where the link is, or is dead.
 func noticed(a *cell.Agent, id heddle.EndpointID) error {
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	_, err := poll.Until(3*time.Minute, 20*time.Millisecond, func() error {
 		all, err := a.Endpoints(ctx)
 		if err != nil {
-			return err
+			return poll.Final(err)
 		}
 		for _, e := range all {
 			if e.ID == id && e.Inside == "eth0" {
 				return nil
 			}
 		}
-	}
-	return fmt.Errorf("%s is not known to be taken", id)
+		return fmt.Errorf("%s is not known to be taken", id)
+	})
+	return err
 }
 
 // leave is what Docker says when a container goes: it is answered before the link is
@@ -94,10 +96,11 @@ func leave(a *cell.Agent, id heddle.EndpointID, calls ...string) error {
 		}
 		answer.Body.Close()
 	}
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	_, err := poll.Until(3*time.Minute, 20*time.Millisecond, func() error {
 		if all, err := a.Endpoints(ctx); err != nil || len(all) == 0 {
-			return err
+			return poll.Final(err)
 		}
-	}
-	return fmt.Errorf("%s does not go", id)
+		return fmt.Errorf("%s does not go", id)
+	})
+	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestKillWithNIC kills the agent before every step of giving a container a NIC
@@ -30,22 +31,21 @@ func TestKillWithNIC(t *testing.T) {
 	}
 	var before string
 	// a carrier is noticed within a second, and multicast joined
-	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(1500 * time.Millisecond) {
-		if now := look(t); now == before {
-			break
-		} else {
-			before = now
-		}
-	}
+	poll.Until(3*time.Minute, 1500*time.Millisecond, poll.True(func() bool {
+		last := before
+		before = look(t)
+		return before == last
+	}))
 	for _, op := range nicOperations(func(t *testing.T) {
 		t.Helper()
 		var diff string
-		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			if diff = cmp.Diff(before, look(t)); diff == "" {
-				return
-			}
+		poll.Until(3*time.Minute, 100*time.Millisecond, poll.True(func() bool {
+			diff = cmp.Diff(before, look(t))
+			return diff == ""
+		}))
+		if diff != "" {
+			t.Errorf("the NIC is another (-before +after):\n%s", diff)
 		}
-		t.Errorf("the NIC is another (-before +after):\n%s", diff)
 	}) {
 		t.Run(op.name, func(t *testing.T) { killAtEveryStep(t, op) })
 	}
@@ -61,29 +61,30 @@ func nicOperations(unchanged func(t *testing.T)) []operation {
 	}
 	create := func(t *testing.T, a *cell.Agent, _ string) {
 		_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: "net", Mode: "direct", Parent: "nic1"}, false)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	gone := func(a *cell.Agent) error {
-		for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_, err := poll.Until(3*time.Minute, 20*time.Millisecond, func() error {
 			all, err := a.Endpoints(ctx)
 			if err != nil || len(all) == 0 {
-				return err
+				return poll.Final(err)
 			}
-		}
-		return errors.New("the NIC does not come back")
+			return errors.New("the NIC does not come back")
+		})
+		return err
 	}
 	clear := func(t *testing.T, a *cell.Agent) {
 		_, err := a.Detach(ctx, req.ID)
-		must(t, err)
+		cell.Must(t, err)
 		unchanged(t)
-		must(t, a.DeleteNetwork(ctx, "net"))
+		cell.Must(t, a.DeleteNetwork(ctx, "net"))
 	}
 	dying := 0
 	return []operation{
 		{"attach", create, attachTo, clear, nil, 0},
 		{"detach", func(t *testing.T, a *cell.Agent, pod string) {
 			create(t, a, pod)
-			must(t, attachTo(a, pod))
+			cell.Must(t, attachTo(a, pod))
 		}, func(a *cell.Agent, _ string) error {
 			_, err := a.Detach(ctx, req.ID)
 			return err
@@ -91,12 +92,12 @@ func nicOperations(unchanged func(t *testing.T)) []operation {
 		{"death", func(t *testing.T, a *cell.Agent, _ string) {
 			create(t, a, "")
 			dying++
-			must(t, attachTo(a, cell.Netns(t, fmt.Sprintf("dying%d", dying))))
+			cell.Must(t, attachTo(a, cell.Netns(t, fmt.Sprintf("dying%d", dying))))
 		}, func(a *cell.Agent, _ string) error {
 			if out, err := cell.TrySh("ip netns del dying%d", dying); err != nil {
 				return errors.New(out)
 			}
 			return gone(a)
-		}, clear, func(t *testing.T, a *cell.Agent) { must(t, gone(a)) }, 0},
+		}, clear, func(t *testing.T, a *cell.Agent) { cell.Must(t, gone(a)) }, 0},
 	}
 }

@@ -43,14 +43,14 @@ func TestHandedOver(t *testing.T) {
 				take()
 			}
 			if c.move {
-				must(t, w.Noticed(reply.Endpoint.ID, "eth0"))
+				cell.Must(t, w.Noticed(reply.Endpoint.ID, "eth0"))
 			}
 			w.AuditEmpty(t)
 			_, err := w.Detach(ctx, reply.Endpoint.ID)
-			must(t, err)
+			cell.Must(t, err)
 			same(t, c.name, before, look)
 			for _, l := range w.Leases() {
-				must(t, w.Unlease(l.Pool, l.Addr.Addr()))
+				cell.Must(t, w.Unlease(l.Pool, l.Addr.Addr()))
 			}
 			w.AuditEmpty(t)
 			cell.Sh(t, "ip link show lan1")

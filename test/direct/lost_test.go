@@ -22,22 +22,22 @@ func TestLostLedger(t *testing.T) {
 	a := cell.Start(t, dir)
 	n := heddle.Network{Name: "lan", Mode: "direct", Parent: "nic1"}
 	_, _, err := a.CreateNetwork(ctx, n, false)
-	must(t, err)
+	cell.Must(t, err)
 	pod := cell.Netns(t, "c1")
 	req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}, Netns: pod, Force: true}
 	_, err = a.Attach(ctx, req)
-	must(t, err)
+	cell.Must(t, err)
 	a.Kill()
-	must(t, os.Remove(filepath.Join(dir, "run", "ledger.db")))
+	cell.Must(t, os.Remove(filepath.Join(dir, "run", "ledger.db")))
 	a = cell.Start(t, dir)
 	cell.Sh(t, "ip -n c1 address show eth0 | grep 10.51.0.2") // it lives on
 	found, err := a.Audit(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	if len(found) == 0 || !strings.HasPrefix(found[0].Object, "hold/") {
 		t.Errorf("audit: %+v", found)
 	}
 	removed, err := a.GC(ctx, "", nil)
-	must(t, err)
+	cell.Must(t, err)
 	if len(removed) == 0 || !strings.HasPrefix(removed[0], "hold/") {
 		t.Errorf("removed %v", removed)
 	}
@@ -49,9 +49,9 @@ func TestLostLedger(t *testing.T) {
 		t.Errorf("audit: %+v %v", found, err)
 	}
 	_, err = a.GC(ctx, "", nil)
-	must(t, err)
+	cell.Must(t, err)
 	cell.Sh(t, "ip link show nic1 | grep 02:00:00:00:01:01")
-	must(t, a.DeleteNetwork(ctx, "lan"))
+	cell.Must(t, a.DeleteNetwork(ctx, "lan"))
 	a.AuditEmpty(t)
 	if out := cell.Sh(t, "grep netns/ /proc/mounts | grep %s || true", dir); out != "" {
 		t.Errorf("still mounted: %s", out)
@@ -69,10 +69,10 @@ func TestManagersKeptOff(t *testing.T) {
 	dir := t.TempDir()
 	a := cell.Start(t, dir)
 	_, _, err := a.CreateNetwork(ctx, heddle.Network{Name: "lan", Mode: "direct", Parent: "nic1"}, false)
-	must(t, err)
+	cell.Must(t, err)
 	req := heddle.AttachRequest{Network: "lan", ID: heddle.EndpointID{Container: "c1", IfName: "eth0"}, Netns: cell.Netns(t, "c1"), Force: true}
 	_, err = a.Attach(ctx, req)
-	must(t, err)
+	cell.Must(t, err)
 	if have := look(); strings.Count(have, "\n") != 3 {
 		t.Errorf("files: %s", have)
 	}
@@ -82,7 +82,7 @@ func TestManagersKeptOff(t *testing.T) {
 		t.Errorf("files after a crash: %s", have)
 	}
 	_, err = a.Detach(ctx, req.ID)
-	must(t, err)
+	cell.Must(t, err)
 	if have := look(); have != "" {
 		t.Errorf("left: %s", have)
 	}
@@ -91,8 +91,8 @@ func TestManagersKeptOff(t *testing.T) {
 		t.Errorf("audit: %+v %v", found, err)
 	}
 	_, err = a.GC(ctx, "", nil)
-	must(t, err)
-	must(t, a.DeleteNetwork(ctx, "lan"))
+	cell.Must(t, err)
+	cell.Must(t, a.DeleteNetwork(ctx, "lan"))
 	a.AuditEmpty(t)
 }
 
@@ -109,7 +109,7 @@ func TestHoldUndone(t *testing.T) {
 		held := func() string {
 			return strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/heddle-[0-9a-f]* ' /proc/mounts || true"))
 		}
-		must(t, kernel.Release(held()))
+		cell.Must(t, kernel.Release(held()))
 		if wait {
 			world.Within(t, slowly, "another hold", func() error {
 				if held() == "" {

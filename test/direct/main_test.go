@@ -20,6 +20,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -35,13 +36,6 @@ var ctx = context.Background()
 // slowly is how long what is waited for may take, on a busy machine or where the
 // processor is emulated.
 var slowly = time.Minute * min(world.Slowness, 5)
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // wantRefused fails the test unless the error has the code and says the words.
 func wantRefused(t *testing.T, err error, code heddle.Code, words string) {
@@ -126,7 +120,7 @@ func dump(t testing.TB, name string) string {
 	out := sh(t, name, 0, `
 		ip -j -d -p link show dev NAME; ip -j -p address show dev NAME
 		ip -j -p -d route show table all dev NAME; ip -j -p -d -6 route show table all dev NAME
-		ip -j -p neigh show dev NAME nud permanent; ip -j -p neigh show proxy dev NAME; ip -j -p -6 neigh show proxy dev NAME
+		for kind in "nud permanent" proxy; do ip -4 neigh show $kind dev NAME | sort; ip -6 neigh show $kind dev NAME | sort; done
 		tc -j -p qdisc show dev NAME; ethtool -k NAME
 		cd /proc/sys/net; grep -s '' ipv[46]/*/NAME/* || true`)
 	return moving.ReplaceAllString(out, "")
@@ -141,12 +135,13 @@ var moving = regexp.MustCompile(`(?m)^ *"(valid_life_time|preferred_life_time|li
 func same(t testing.TB, when, before string, look func() string) {
 	t.Helper()
 	diff := ""
-	for end := time.Now().Add(slowly); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if diff = cmp.Diff(strings.Split(before, "\n"), strings.Split(look(), "\n")); diff == "" {
-			return
-		}
+	poll.Until(slowly, 100*time.Millisecond, poll.True(func() bool {
+		diff = cmp.Diff(strings.Split(before, "\n"), strings.Split(look(), "\n"))
+		return diff == ""
+	}))
+	if diff != "" {
+		t.Errorf("%s the NIC is another (-before +after):\n%s", when, diff)
 	}
-	t.Errorf("%s the NIC is another (-before +after):\n%s", when, diff)
 }
 
 // lifetime returns an address's lifetime in seconds.
@@ -158,7 +153,7 @@ func lifetime(t testing.TB, name, address string) int {
 			Valid int `json:"valid_life_time"`
 		} `json:"addr_info"`
 	}
-	must(t, json.Unmarshal([]byte(cell.Sh(t, "ip -j address show dev %s", name)), &all))
+	cell.Must(t, json.Unmarshal([]byte(cell.Sh(t, "ip -j address show dev %s", name)), &all))
 	for _, a := range all[0].Info {
 		if a.Local == address {
 			return a.Valid
@@ -175,7 +170,7 @@ func network(t testing.TB, w *world.World, name string, change func(*heddle.Netw
 		change(&n)
 	}
 	made, _, err := w.CreateNetwork(n, false)
-	must(t, err)
+	cell.Must(t, err)
 	return made
 }
 

@@ -43,7 +43,7 @@ func TestNetworkManager(t *testing.T) {
 
 	m := nic.Managers{Root: "/"}
 	n := heddle.NIC{Name: "nic1", MAC: "02:00:00:00:01:01"}
-	must(t, m.Keep(n))
+	cell.Must(t, m.Keep(n))
 	world.Within(t, slowly, "NetworkManager's retreat", func() error { return managed("nic1", false) })
 	for range 2 { // gone and back, as a NIC comes back, beside one that is not ours
 		cell.Sh(t, `ip link set nic1 netns c1 name eth0; ip link set nic2 netns c1 name eth2`)
@@ -52,11 +52,11 @@ func TestNetworkManager(t *testing.T) {
 		cell.Sh(t, "ip address add 10.51.0.2/24 dev nic1; ip link set nic1 up")
 		world.Within(t, slowly, "NetworkManager's interest in the other", func() error { return managed("nic2", true) })
 		for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			must(t, managed("nic1", false))
+			cell.Must(t, managed("nic1", false))
 		}
 		cell.Sh(t, "ip -4 address show nic1 | grep 10.51.0.2")
 	}
-	must(t, m.Free(n.MAC))
+	cell.Must(t, m.Free(n.MAC))
 	world.Within(t, slowly, "NetworkManager's interest again", func() error { return managed("nic1", true) })
 }
 
@@ -86,7 +86,7 @@ func startNetworkManager(t *testing.T) {
 	for _, command := range [][]string{{"dbus-daemon", "--system", "--nofork", "--nopidfile"}, {"NetworkManager", "--no-daemon"}} {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		must(t, cmd.Start())
+		cell.Must(t, cmd.Start())
 		t.Cleanup(func() {
 			cmd.Process.Kill()
 			cmd.Wait()

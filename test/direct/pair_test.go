@@ -23,7 +23,7 @@ func TestPair(t *testing.T) {
 		nic := "nic" + string(end)
 		if id, is := away[nic]; is {
 			_, err := w.Detach(ctx, id)
-			must(t, err)
+			cell.Must(t, err)
 			delete(away, nic)
 			cell.Sh(t, "ip link show dev %s", nic)
 			continue
@@ -31,7 +31,7 @@ func TestPair(t *testing.T) {
 		req := w.Request(place[nic], "pair")
 		req.NIC = nic
 		reply, err := w.Attach(ctx, req)
-		must(t, err)
+		cell.Must(t, err)
 		away[nic] = reply.Endpoint.ID
 	}
 	for nic, text := range before {

@@ -16,7 +16,7 @@ import (
 // they outlive their namespace. With them go the devices that not every host's kernel has.
 func TestPhysicalInGuests(t *testing.T) {
 	modules := append(vm.DefaultModules(), "virtio_pci", "virtio_net", "8021q") // the cloud kernels have no other
-	vm.Guest{Modules: modules, NICs: []string{"virtio-net-pci", "virtio-net-pci"}}.RunEverywhere(t, "^Test(Physical|Tagged)$")
+	vm.Guest{Modules: modules, NICs: []string{"virtio-net-pci", "virtio-net-pci"}}.RunEverywhere(t, "^Test(Physical|Tagged|TCX|XDPTakenOff)$")
 }
 
 // TestPhysical gives away a NIC of the guest, with the other one at the end of
@@ -27,7 +27,7 @@ func TestPhysical(t *testing.T) {
 	}
 	const nic, far, number = "eth0", "eth1", 3
 	driver, err := os.Readlink("/sys/class/net/" + nic + "/device/driver")
-	must(t, err)
+	cell.Must(t, err)
 	t.Logf("%s is driven by %s", nic, filepath.Base(driver))
 	w := world.New(t)
 	lan := world.Namespace(t, "lan-"+nic)
@@ -51,7 +51,7 @@ func TestPhysical(t *testing.T) {
 	// the container dies, the agent holds its namespace
 	req := w.Request(world.Place{Name: "c2", Path: cell.Netns(t, "c2")}, "lan")
 	_, err = w.Attach(ctx, req)
-	must(t, err)
+	cell.Must(t, err)
 	cell.Sh(t, "ip netns del c2")
 	back(t, w)
 	same(t, "after the container's death", before, func() string { return dump(t, nic) })
@@ -62,13 +62,13 @@ func TestPhysical(t *testing.T) {
 		req = w.Request(world.Place{Name: "c3", Path: cell.Netns(t, "c3")}, "lan")
 		req.ID.IfName = "inner0"
 		_, err = w.Attach(ctx, req)
-		must(t, err)
+		cell.Must(t, err)
 		w.Restart(t, func() {
 			if taken {
 				cell.Sh(t, "ip link add inner0 type veth peer name inner1")
 			}
 			hold := strings.TrimSpace(cell.Sh(t, "grep -o '[^ ]*/netns/heddle-[0-9a-f]* ' /proc/mounts"))
-			must(t, kernel.Release(hold))
+			cell.Must(t, kernel.Release(hold))
 			cell.Sh(t, "ip netns del c3")
 			world.Within(t, slowly, "the kernel's return of the NIC", func() error {
 				_, err := cell.TrySh("ip -o link show | grep 'heddle-nic was=%s'", nic)

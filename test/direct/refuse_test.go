@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 	})
 	newNIC(t, "nic1", 1)
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "bridged", Mode: "bridge", Subnets: prefixes("10.90.0.0/24"), Parent: "par0"}, false)
-	must(t, err)
+	cell.Must(t, err)
 	own := w.Network(t, "owned", "routed")
 	port := w.Pod(t, "c9", own.Name).Port()
 	place := world.Namespace(t, "c1")
@@ -91,14 +91,14 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	// without a wish, the first that fits is taken
-	must(t, attach("", nil))
+	cell.Must(t, attach("", nil))
 	if e := w.Endpoints(); len(e) != 2 || e[0].NIC == nil || e[0].NIC.Name != "nic1" {
 		t.Errorf("endpoints %+v", e)
 	}
 	_, err = w.Detach(ctx, heddle.EndpointID{Container: "c1", IfName: "eth0"})
-	must(t, err)
+	cell.Must(t, err)
 	// by force, the NIC of the SSH connection goes
-	must(t, attach("nic1", func(q *heddle.AttachRequest) { q.SSH, q.Force = addr("10.51.0.4"), true }))
+	cell.Must(t, attach("nic1", func(q *heddle.AttachRequest) { q.SSH, q.Force = addr("10.51.0.4"), true }))
 	wantRefused(t, attach("", func(q *heddle.AttachRequest) { q.ID.IfName = "eth1" }), heddle.NICTaken, "br7: it is a bridge, not a NIC, slave0: it belongs")
 }
 
@@ -124,11 +124,11 @@ func TestSeveral(t *testing.T) {
 		return reply.Endpoint, err
 	}
 	one, err := attach("eth0", func(q *heddle.AttachRequest) { q.MAC = "02:00:00:00:03:01" })
-	must(t, err)
+	cell.Must(t, err)
 	two, err := attach("eth1", nil)
-	must(t, err)
+	cell.Must(t, err)
 	three, err := attach("eth2", func(q *heddle.AttachRequest) { q.NIC = "02:00:00:00:02:01" })
-	must(t, err)
+	cell.Must(t, err)
 	for e, nic := range map[*heddle.Endpoint]string{&one: "nic3", &two: "nic1", &three: "nic2"} {
 		if e.NIC.Name != nic || e.DefaultRoute != (nic == "nic3") {
 			t.Errorf("%s got %s (default route %v), want %s", e.ID, e.NIC.Name, e.DefaultRoute, nic)
@@ -143,14 +143,14 @@ func TestSeveral(t *testing.T) {
 
 	// an endpoint that would overlap is refused before anything is touched
 	_, _, err = w.CreateNetwork(heddle.Network{Name: "over", Mode: "bridge", Subnets: prefixes("10.63.5.0/24")}, false)
-	must(t, err)
+	cell.Must(t, err)
 	req := w.Request(place, "over")
 	req.ID.IfName = "eth4"
 	_, err = w.Attach(ctx, req)
 	wantRefused(t, err, heddle.RoutesClash, "overlap")
 	for _, e := range []heddle.Endpoint{two, one, three} {
 		_, err := w.Detach(ctx, e.ID)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	for name, text := range before {
 		same(t, "after the detach of "+name, text, func() string { return dump(t, name) })
@@ -167,7 +167,7 @@ func TestNameTaken(t *testing.T) {
 	cell.Sh(t, "ip link add nic1 index 501 type veth peer name other1")
 	pod.Leave(t)
 	found, err := w.Audit()
-	must(t, err)
+	cell.Must(t, err)
 	const name = "hn020000000101"
 	if len(found) != 1 || found[0].Object != "nic/"+name || !strings.Contains(found[0].Detail, "it was nic1") {
 		t.Errorf("audit: %+v", found)

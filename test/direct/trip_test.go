@@ -69,10 +69,10 @@ func attachXDP(t *testing.T, place world.Place, name string, byLink bool) (letGo
 	t.Helper()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "Apache-2.0",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}}) // XDP_PASS
-	must(t, err)
+	cell.Must(t, err)
 	defer program.Close()
 	letGo = func() {}
-	must(t, place.Do(func() error {
+	cell.Must(t, place.Do(func() error {
 		nic, err := netlink.LinkByName(name)
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func TestDeath(t *testing.T) {
 				if way == "its process is killed" {
 					cmd := exec.Command("sleep", "600")
 					cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-					must(t, cmd.Start())
+					cell.Must(t, cmd.Start())
 					kill = func() { cmd.Process.Kill(); cmd.Wait() }
 					t.Cleanup(kill)
 					req.Netns = fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)
@@ -140,7 +140,7 @@ func TestDeath(t *testing.T) {
 					kill = func() { cell.Sh(t, "ip netns del dying") }
 				}
 				_, err := w.Attach(ctx, req)
-				must(t, err)
+				cell.Must(t, err)
 				if agent == "dead" {
 					w.Restart(t, kill)
 				} else {

@@ -40,13 +40,13 @@ func TestTagged(t *testing.T) {
 		req := w.Request(in, "tags")
 		req.NIC = nic
 		_, err := w.Attach(ctx, req)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	give(first, "nic10")
 	give(second, "nic20")
 	first.Sh(t, "ip link del eth0")
 	_, err := w.Detach(ctx, w.Request(first, "tags").ID)
-	must(t, err)
+	cell.Must(t, err)
 	if out, err := second.TrySh("ip -d link show eth0"); err != nil || !strings.Contains(out, "id 20") {
 		t.Fatalf("the other container has lost its VLAN: %v %s", err, out)
 	}
@@ -55,6 +55,6 @@ func TestTagged(t *testing.T) {
 	number := regexp.MustCompile(`(?m)^(\d+): eth0`).FindStringSubmatch(second.Sh(t, "ip -o link show eth0"))[1]
 	cell.Sh(t, "ip -n c3 link add taken0 index %s type bridge; ip -n c2 link set eth0 netns c3 name own0", number)
 	_, err = w.Detach(ctx, w.Request(second, "tags").ID)
-	must(t, err)
+	cell.Must(t, err)
 	same(t, "after the detach", before, func() string { return dump(t, "nic20") })
 }

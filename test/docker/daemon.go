@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // Where a host's dockerd is, seen from inside.
@@ -62,15 +64,16 @@ func (h *Host) TryStartDocker() error {
 }
 
 func (h *Host) awaitDocker() error {
-	for deadline := time.Now().Add(callTime); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	_, err := poll.Until(callTime, 100*time.Millisecond, func() error {
 		if !h.daemon.alive() {
-			return fmt.Errorf("dockerd of %s ended", h.Name())
+			return poll.Final(fmt.Errorf("dockerd of %s ended", h.Name()))
 		}
-		if _, err := h.TryDocker("version"); err == nil {
-			return nil
+		if out, err := h.TryDocker("version"); err != nil {
+			return fmt.Errorf("dockerd of %s does not answer: %w\n%s", h.Name(), err, out)
 		}
-	}
-	return fmt.Errorf("dockerd of %s does not answer", h.Name())
+		return nil
+	})
+	return err
 }
 
 // KillDocker ends the host's dockerd without a word.

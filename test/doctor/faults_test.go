@@ -44,7 +44,7 @@ var faults = []fault{
 	{id: "masquerade-ports", plant: "sysctl -qw net.ipv4.ip_local_port_range='32768 65000'", after: "sysctl -qw net.ipv4.ip_local_port_range='32768 60999' net.ipv4.ip_local_reserved_ports=''"},
 	{id: "port-taken", during: func(t *testing.T) func() {
 		l, err := net.Listen("tcp", ":8080")
-		must(t, err)
+		cell.Must(t, err)
 		return func() { l.Close() }
 	}},
 	{id: "mtu-parent", plant: "ip link set lan1 mtu 1400", repair: "ip link set lan1 mtu 1500"},

@@ -2,7 +2,6 @@ package doctor_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -25,6 +24,7 @@ import (
 	"github.com/heddle-network/heddle/mode/overlay"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -75,7 +75,7 @@ var guestMasks = []mask{
 func maskAgent(t *testing.T) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(agent.Options{StateDir: t.TempDir(), RunDir: t.TempDir(), Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, direct.Mode{}, overlay.Mode{}}})
-	must(t, err)
+	cell.Must(t, err)
 	t.Cleanup(func() { a.Close() })
 	return a
 }
@@ -139,8 +139,8 @@ func (m mask) try(t *testing.T, hide func() (unhide func())) {
 			t.Errorf("mode %s, with the feature back: %v", mode, err)
 			continue
 		}
-		must(t, a.DeleteNetwork("masked"))
-		must(t, a.Close())
+		cell.Must(t, a.DeleteNetwork("masked"))
+		cell.Must(t, a.Close())
 	}
 }
 
@@ -148,10 +148,10 @@ func (m mask) try(t *testing.T, hide func() (unhide func())) {
 func owned(t *testing.T) string {
 	t.Helper()
 	k, err := kernel.Open()
-	must(t, err)
+	cell.Must(t, err)
 	defer k.Close()
 	o, err := k.Ours()
-	must(t, err)
+	cell.Must(t, err)
 	return strings.Join(o.Keys(), "\n")
 }
 
@@ -169,7 +169,7 @@ func TestMaskedRights(t *testing.T) {
 			cmd := exec.Command("setpriv", "--bounding-set=-"+capability, cell.Build(t, "heddled"), "--state-dir", filepath.Join(dir, "state"), "--run-dir", filepath.Join(dir, "run"))
 			cmd.Stdout, cmd.Stderr = &log, &log
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-			must(t, cmd.Start())
+			cell.Must(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait() }()
 			socket := filepath.Join(dir, "run", "heddle.sock")
@@ -214,17 +214,19 @@ func TestMaskedCommand(t *testing.T) {
 
 // waitSocket waits until the agent listens, or has ended.
 func waitSocket(socket string, ended <-chan error) error {
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+	_, err := poll.Until(2*time.Minute, 20*time.Millisecond, func() error {
 		select {
 		case err := <-ended:
-			return fmt.Errorf("it ended: %w", err)
-		case <-time.After(20 * time.Millisecond):
+			return poll.Final(fmt.Errorf("it ended: %w", err))
+		default:
 		}
-		if c, err := net.Dial("unix", socket); err == nil {
-			return c.Close()
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			return fmt.Errorf("it does not listen: %w", err)
 		}
-	}
-	return errors.New("it does not listen")
+		return c.Close()
+	})
+	return err
 }
 
 // TestGuestMasks takes modules away, which only a guest's kernel lets happen.
@@ -261,20 +263,20 @@ func TestGuestWithoutIPv6(t *testing.T) {
 		four := network(mode)
 		four.Subnets = four.Subnets[:1]
 		_, _, err = a.CreateNetwork(four, false)
-		must(t, err)
+		cell.Must(t, err)
 		cell.Netns(t, "pod-"+mode)
 		id := heddle.EndpointID{Container: mode, IfName: "eth0"}
 		_, err = a.Attach(t.Context(), heddle.AttachRequest{Network: "masked", ID: id, Netns: "/run/netns/pod-" + mode})
-		must(t, err)
+		cell.Must(t, err)
 		found, err := a.Audit()
-		must(t, err)
+		cell.Must(t, err)
 		if len(found) > 0 {
 			t.Errorf("audit: %+v", found)
 		}
 		_, err = a.Detach(t.Context(), id)
-		must(t, err)
-		must(t, a.DeleteNetwork("masked"))
-		must(t, a.Close())
+		cell.Must(t, err)
+		cell.Must(t, a.DeleteNetwork("masked"))
+		cell.Must(t, a.Close())
 	}
 	if left := owned(t); left != "" {
 		t.Errorf("left behind:\n%s", left)

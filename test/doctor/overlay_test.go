@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestOverlayFaults plants what is wrong with a host of a cluster.
@@ -27,7 +29,7 @@ func TestOverlayFaults(t *testing.T) {
 	for _, f := range []fault{
 		{id: "tunnel-port", during: func(t *testing.T) func() {
 			c, err := net.ListenPacket("udp", ":4789")
-			must(t, err)
+			cell.Must(t, err)
 			return func() { c.Close() }
 		}},
 		{id: "tunnel-port", plant: "ip link add other type vxlan id 7 dstport 4789 local 192.0.2.10 nolearning", repair: "ip link del other"},
@@ -40,7 +42,7 @@ func TestOverlayFaults(t *testing.T) {
 		{id: "cluster-certificate", during: s.certificate(-1000*time.Hour, 48*time.Hour)},
 		{id: "cluster-records", during: func(t *testing.T) func() {
 			forger := forge.In(t, filepath.Join(s.state(), "cluster"))
-			must(t, forger.Write(forge.Text("/heddle/networks/evil", `{"id":"00000000000000e1","name":"evil","mode":"overlay","subnets":["8.8.8.0/24"],"gateways":["8.8.8.1"],"shared":true}`)))
+			cell.Must(t, forger.Write(forge.Text("/heddle/networks/evil", `{"id":"00000000000000e1","name":"evil","mode":"overlay","subnets":["8.8.8.0/24"],"gateways":["8.8.8.1"],"shared":true}`)))
 			return func() { s.heddle(t, "network delete evil") } // as the check says
 		}},
 		{id: "store-reach", plant: "cp STATE/cluster/endpoints STATE/kept; echo https://127.0.0.1:1 >>STATE/cluster/endpoints", repair: "mv STATE/kept STATE/cluster/endpoints"},
@@ -77,12 +79,12 @@ ip address add 192.0.2.10/24 dev lan0; ip address add 2001:db8::10/64 dev lan0 n
 func (s *scene) member(t *testing.T) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "member.log"))
-	must(t, err)
+	cell.Must(t, err)
 	defer log.Close()
 	cmd := exec.Command(cell.Build(t, "heddled"), "--state-dir", s.state(), "--run-dir", s.run(), "--store", "embedded", "--underlay", "lan0")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, cmd.Start())
+	cell.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -91,10 +93,15 @@ func (s *scene) member(t *testing.T) {
 			t.Logf("the agent's log:\n%s", text)
 		}
 	})
-	for end := time.Now().Add(2 * time.Minute); s.command(t, "host", "list").Run() != nil; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no cluster after two minutes")
+	_, err = poll.Until(2*time.Minute, 100*time.Millisecond, func() error {
+		out, err := s.command(t, "host", "list").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("no cluster after two minutes: %v", err)
 	}
 	s.until(t, "agent-parts", false)
 }
@@ -105,13 +112,13 @@ func (s *scene) certificate(from, to time.Duration) func(*testing.T) func() {
 	return func(t *testing.T) func() {
 		file := filepath.Join(s.state(), "cluster", "host.crt")
 		kept, err := os.ReadFile(file)
-		must(t, err)
+		cell.Must(t, err)
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		must(t, err)
+		cell.Must(t, err)
 		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host1"}, NotBefore: time.Now().Add(from), NotAfter: time.Now().Add(to)}
 		der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-		must(t, err)
-		must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-		return func() { must(t, os.WriteFile(file, kept, 0o600)) }
+		cell.Must(t, err)
+		cell.Must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+		return func() { cell.Must(t, os.WriteFile(file, kept, 0o600)) }
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-network/heddle/doctor"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func TestMain(m *testing.M) {
@@ -135,15 +136,15 @@ func (v visit) loud() map[string]doctor.Finding {
 // until repeats one check until it is loud, or silent.
 func (s *scene) until(t *testing.T, id string, loud bool) doctor.Finding {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		f := s.visit(t, "--only", id).Items[0]
-		if f.Loud() == loud {
-			return f
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s is %s, loud should be %v: %q", id, f.State, loud, f.Evidence)
-		}
+	var f doctor.Finding
+	_, err := poll.Until(2*time.Minute, 100*time.Millisecond, poll.True(func() bool {
+		f = s.visit(t, "--only", id).Items[0]
+		return f.Loud() == loud
+	}))
+	if err != nil {
+		t.Fatalf("%s is %s, loud should be %v: %q", id, f.State, loud, f.Evidence)
 	}
+	return f
 }
 
 // program runs until the test ends, or the function is called.
@@ -177,11 +178,4 @@ func standIn(t *testing.T, name string) (end func()) {
 	path := filepath.Join(t.TempDir(), name)
 	cell.Sh(t, "cp %s %s", sleep, path)
 	return program(t, path, "600")
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

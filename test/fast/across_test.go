@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
@@ -36,8 +37,8 @@ var behaviours = []struct {
 // TestAcross: nobody can tell whether the fast path is on, whatever the tunnels are
 // made over.
 func TestAcross(t *testing.T) {
-	for _, u := range underlays {
-		t.Run("over "+u.name, func(t *testing.T) { across(t, newSceneOver(t, u.v4)) })
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) { across(t, newSceneOver(t, f)) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -13,8 +14,8 @@ import (
 // bit what the kernel's VXLAN device and its forwarding make of the same packet, but
 // for the id and the source port of the outer header; with all pairs of ECN marks.
 func TestSameBits(t *testing.T) {
-	for _, u := range underlays {
-		t.Run("over "+u.name, func(t *testing.T) { sameBits(t, newSceneOver(t, u.v4)) })
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) { sameBits(t, newSceneOver(t, f)) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -15,9 +16,9 @@ import (
 // its new address (as after a failover), and if it does not, by having the kernel look
 // after the neighbour.
 func TestMoved(t *testing.T) {
-	for _, u := range underlays {
-		t.Run("over "+u.name, func(t *testing.T) {
-			s := newSceneOver(t, u.v4)
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) {
+			s := newSceneOver(t, f)
 			s.moves(t, "tells", "0a:77:77:77:77:01", 1, 10*time.Second)
 			s.first.Sh(t, `for v in 4 6; do cd /proc/sys/net/ipv$v/neigh/eth0
 				echo 1000 >base_reachable_time_ms; echo 1 >delay_first_probe_time; echo 200 >retrans_time_ms; done`)
@@ -47,9 +48,9 @@ func (s *scene) moves(t *testing.T, how, mac string, tells int, limit time.Durat
 // TestSlow: packets that come less often than the programs ask for the way are
 // carried all the same.
 func TestSlow(t *testing.T) {
-	for _, u := range underlays {
-		t.Run("over "+u.name, func(t *testing.T) {
-			s := newSceneOver(t, u.v4)
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) {
+			s := newSceneOver(t, f)
 			to := s.far.Addrs()[0]
 			world.Soon(t, "the way is known", func() error {
 				before := s.first.Carried(t).Packets["sent"]

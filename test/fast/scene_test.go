@@ -24,13 +24,13 @@ func at(host, i int) func(netip.Prefix) netip.Addr {
 	return func(s netip.Prefix) netip.Addr { return span.Addr(s, host, i) }
 }
 
-func newScene(t *testing.T) *scene { return newSceneOver(t, true) }
+func newScene(t *testing.T) *scene { return newSceneOver(t, heddle.IPv4) }
 
-// newSceneOver has an underlay of IPv4, or of IPv6 alone.
-func newSceneOver(t *testing.T, v4 bool) *scene {
+// newSceneOver has tunnels over a family.
+func newSceneOver(t *testing.T, f heddle.Family) *scene {
 	t.Helper()
 	cell.Need(t)
-	s := &scene{Cluster: span.New(t, v4)}
+	s := &scene{Cluster: span.New(t, f)}
 	s.first, s.second = s.Hosts[0], s.Hosts[1]
 	s.net = s.Network(t, 1, nil)
 	other, third := s.Network(t, 2, nil), s.Network(t, 3, nil)
@@ -45,12 +45,6 @@ func newSceneOver(t *testing.T, v4 bool) *scene {
 	s.a.Reaches(t, append(s.far.Addrs(), s.b.Addrs()...)...)
 	return s
 }
-
-// underlays are the families that tunnels are made over.
-var underlays = []struct {
-	name string
-	v4   bool
-}{{"IPv4", true}, {"IPv6", false}}
 
 // way is how the fast path is while a behaviour is looked at.
 type way struct {

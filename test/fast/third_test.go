@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/span"
 )
 
@@ -11,9 +12,9 @@ import (
 // comes to a container, by the fast path or by the stack; what it sends from its own
 // block does.
 func TestThirdHost(t *testing.T) {
-	for _, u := range underlays {
-		t.Run("over "+u.name, func(t *testing.T) {
-			s := newSceneOver(t, u.v4)
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) {
+			s := newSceneOver(t, f)
 			third := s.ThirdHost()
 			n := s.Network(t, 5, nil)
 			a, far := s.Pod(t, "target", 0, n, at(0, 0)), s.Pod(t, "owner", 1, n, at(1, 0))

@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -253,12 +254,13 @@ func (h *host) day(t *testing.T, name string) slowest {
 		if _, err := h.TrySh("nft flush chain inet heddle guard-tunnel"); err != nil {
 			return err
 		}
-		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
-			if out, err := h.TrySh("nft list chain inet heddle guard-tunnel"); err == nil && strings.Count(out, "\n") > 4 {
-				return nil
+		_, err := poll.Until(time.Minute, 20*time.Millisecond, func() error {
+			if out, err := h.TrySh("nft list chain inet heddle guard-tunnel"); err != nil || strings.Count(out, "\n") <= 4 {
+				return fmt.Errorf("the chain stays empty: %v\n%s", err, out)
 			}
-		}
-		return errors.New("the chain stays empty")
+			return nil
+		})
+		return err
 	})
 	measure("detach", func() error { _, err := h.tryCLI(t, "detach", p.ID.Container); return err })
 	return took

@@ -113,20 +113,16 @@ func noTwins(t *testing.T, pods []*pod) {
 // packet there and one back.
 func reached(t *testing.T, from world.Place, to netip.Addr) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; {
+	world.Within(t, time.Minute, from.Name+" reaches "+to.String(), func() error {
 		c, err := from.Dial("tcp", netip.AddrPort{}, netip.AddrPortFrom(to, 9), 100*time.Millisecond)
 		if err == nil {
-			c.Close()
-			return
+			return c.Close()
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return
+			return nil
 		}
-		if time.Now().After(end) {
-			t.Errorf("%s does not reach %s: %v", from.Name, to, err)
-			return
-		}
-	}
+		return err
+	})
 }
 
 // state counts what a host's kernel holds of ours.

@@ -24,13 +24,6 @@ func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 var ctx = context.Background()
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantCode(t *testing.T, err error, code heddle.Code) {
 	t.Helper()
 	if !errors.Is(err, code.Sentinel()) {
@@ -171,7 +164,7 @@ func whole(t *testing.T, w *world.World, pods ...*world.Pod) {
 func gone(t *testing.T, w *world.World, p *world.Pod) {
 	t.Helper()
 	_, err := w.Detach(ctx, p.Endpoint.ID)
-	must(t, err)
+	cell.Must(t, err)
 	if out := p.Sh(t, "ip -br link show dev eth0 2>/dev/null || true"); out != "" {
 		t.Errorf("the container still has %s", out)
 	}
@@ -184,8 +177,8 @@ func gone(t *testing.T, w *world.World, p *world.Pod) {
 		if !leased {
 			t.Errorf("%s is not leased any more", a)
 		}
-		must(t, w.Unlease(a.Masked().String(), a.Addr()))
-		must(t, w.Unlease(a.Masked().String(), a.Addr()))
+		cell.Must(t, w.Unlease(a.Masked().String(), a.Addr()))
+		cell.Must(t, w.Unlease(a.Masked().String(), a.Addr()))
 	}
 }
 
@@ -198,13 +191,13 @@ func TestLeft(t *testing.T) {
 		reaches(t, w, a, b)
 		for _, p := range []*world.Pod{a, b} {
 			noticed(t, w, p)
-			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
-			must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			cell.Must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
+			cell.Must(t, w.Agent.Leave(ctx, p.Endpoint.ID))
 			out, err := p.TrySh("ip -o link show dev eth0")
 			if lives := p == a; (err == nil) != lives || strings.Contains(out, ",UP") {
 				t.Errorf("its engine lets go of %s, a process is there: %t: %s %v", p.Name, lives, out, err)
 			}
-			must(t, w.Agent.Forgo(ctx, p.Endpoint.ID))
+			cell.Must(t, w.Agent.Forgo(ctx, p.Endpoint.ID))
 			world.Soon(t, "the endpoint is gone", func() error {
 				if e, err := w.Agent.Endpoint(p.Endpoint.ID); err == nil {
 					return errors.New(e.ID.String())
@@ -221,11 +214,11 @@ func inhabit(t *testing.T, namespace string) {
 	t.Helper()
 	lives := exec.Command("ip", "netns", "exec", namespace, "sh", "-c", "echo; exec sleep 600")
 	out, err := lives.StdoutPipe()
-	must(t, err)
-	must(t, lives.Start())
+	cell.Must(t, err)
+	cell.Must(t, lives.Start())
 	t.Cleanup(func() { lives.Process.Kill(); lives.Wait() })
 	_, err = out.Read(make([]byte, 1))
-	must(t, err)
+	cell.Must(t, err)
 }
 
 // TestNoIPv6: a container whose IPv6 is switched off has what is left, on a network of
@@ -298,7 +291,7 @@ func TestVanished(t *testing.T) {
 		q := w.HandOverRequest(place, reply)
 		q.ID.Container = "e"
 		again, err := w.Attach(ctx, q)
-		must(t, err)
+		cell.Must(t, err)
 		e := &world.Pod{Place: place, Endpoint: again.Endpoint}
 		e.Take(t, again, "eth0")
 		reaches(t, w, a, e)
@@ -336,7 +329,7 @@ func TestDrift(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := world.New(t)
 	_, _, err := w.CreateNetwork(heddle.Network{Name: "stack", Mode: "host"}, false)
-	must(t, err)
+	cell.Must(t, err)
 	place := world.Namespace(t, "a")
 	q := w.Request(place, "stack")
 	q.Handover = true
@@ -360,7 +353,7 @@ func TestPublished(t *testing.T) {
 			a := w.Engine(t, "a", "net")
 			a.Serve(t, 80, a.Addrs()...)
 			e, err := w.Publish(ctx, a.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp"), {ContainerPort: 80, Protocol: "udp"}})
-			must(t, err)
+			cell.Must(t, err)
 			if len(e.Ports) != 2 || e.Ports[1].HostPort == 0 {
 				t.Fatalf("published: %v", e.Ports)
 			}
@@ -376,8 +369,8 @@ func TestPublished(t *testing.T) {
 			b := w.Engine(t, "b", "net")
 			_, err = w.Publish(ctx, b.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp")})
 			wantCode(t, err, heddle.PortTaken)
-			must(t, func() error { _, err := w.Publish(ctx, a.Endpoint.ID, nil); return err }())
-			must(t, func() error {
+			cell.Must(t, func() error { _, err := w.Publish(ctx, a.Endpoint.ID, nil); return err }())
+			cell.Must(t, func() error {
 				_, err := w.Publish(ctx, b.Endpoint.ID, []heddle.PortMapping{world.Mapping("8080:80/tcp")})
 				return err
 			}())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -21,7 +22,7 @@ func TestPool(t *testing.T) {
 	w := world.New(t)
 	asked := agent.PoolAsk{Subnet: prefix("10.99.0.0/24"), Range: prefix("10.99.0.128/25")}
 	p, err := w.RequestPool(asked)
-	must(t, err)
+	cell.Must(t, err)
 	if p.ID != "10.99.0.0/24,10.99.0.128/25" || p.Gateway != prefix("10.99.0.1/24") {
 		t.Errorf("%+v", p)
 	}
@@ -40,8 +41,8 @@ func TestPool(t *testing.T) {
 	wantCode(t, err, heddle.NoNetwork)
 	_, err = w.Lease(ctx, p.ID, addr("10.98.0.1"), "")
 	wantCode(t, err, heddle.OutsidePool)
-	must(t, w.ReleasePool(p.ID))
-	must(t, w.ReleasePool(p.ID))
+	cell.Must(t, w.ReleasePool(p.ID))
+	cell.Must(t, w.ReleasePool(p.ID))
 	n := w.Network(t, "net", "bridge")
 	_, err = w.RequestPool(agent.PoolAsk{Subnet: n.Subnets[0]})
 	wantCode(t, err, heddle.SubnetOverlap)
@@ -63,7 +64,7 @@ func TestFreeSubnets(t *testing.T) {
 	var all []netip.Prefix
 	for i := range 40 {
 		p, err := w.RequestPool(agent.PoolAsk{V6: i%2 == 1})
-		must(t, err)
+		cell.Must(t, err)
 		for _, other := range append(all, prefix("10.128.0.0/10"), prefix("10.192.0.0/11"), prefix("10.224.0.0/12")) {
 			if p.Subnet.Overlaps(other) {
 				t.Errorf("%s overlaps %s", p.Subnet, other)
@@ -80,13 +81,13 @@ func TestFreeSubnets(t *testing.T) {
 func TestLease(t *testing.T) {
 	w := world.New(t)
 	p, err := w.RequestPool(agent.PoolAsk{Subnet: prefix("10.99.0.0/29")})
-	must(t, err)
+	cell.Must(t, err)
 	early, err := w.Lease(ctx, p.ID, addr("10.99.0.4"), "")
 	if err != nil || early != prefix("10.99.0.4/29") {
 		t.Fatalf("before there is a network: %s, %v", early, err)
 	}
 	aux, err := w.Lease(ctx, p.ID, addr("10.99.0.6"), "")
-	must(t, err)
+	cell.Must(t, err)
 	w.Network(t, "net", "bridge", func(n *heddle.Network) {
 		n.Subnets = []netip.Prefix{p.Subnet}
 		n.Reserved = []netip.Addr{aux.Addr()}
@@ -94,7 +95,7 @@ func TestLease(t *testing.T) {
 	got := map[netip.Prefix]bool{early: true}
 	for range 3 {
 		a, err := w.Lease(ctx, p.ID, netip.Addr{}, "")
-		must(t, err)
+		cell.Must(t, err)
 		if got[a] || a.Addr() == addr("10.99.0.1") || a == aux {
 			t.Errorf("%s is given out twice", a)
 		}
@@ -114,7 +115,7 @@ func TestLease(t *testing.T) {
 
 	a := w.Engine(t, "a", "net", world.IP(early.Addr().String()))
 	written := w.CutAt(1)
-	must(t, w.Unlease(p.ID, early.Addr())) // the engine forgets it too soon, as it always does
+	cell.Must(t, w.Unlease(p.ID, early.Addr())) // the engine forgets it too soon, as it always does
 	if step := written(); step != "" {
 		t.Errorf("it is written down (%s) before the endpoint is gone", step)
 	}
@@ -122,15 +123,15 @@ func TestLease(t *testing.T) {
 	_, err = w.Lease(ctx, p.ID, early.Addr(), "")
 	wantCode(t, err, heddle.AddressTaken)
 	_, err = w.Detach(ctx, a.Endpoint.ID)
-	must(t, err)
+	cell.Must(t, err)
 	world.Within(t, 20*world.Patience, "the released lease is over", func() error {
 		_, err := w.Lease(ctx, p.ID, early.Addr(), "")
 		return err
 	})
 	for _, l := range w.Leases() {
-		must(t, w.Unlease(l.Pool, l.Addr.Addr()))
+		cell.Must(t, w.Unlease(l.Pool, l.Addr.Addr()))
 	}
-	must(t, w.ReleasePool(p.ID))
+	cell.Must(t, w.ReleasePool(p.ID))
 	if left := w.Leases(); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -145,7 +146,7 @@ func TestAgain(t *testing.T) {
 	var all []netip.Addr
 	for range 3 {
 		a, err := w.Lease(ctx, pool, netip.Addr{}, "")
-		must(t, err)
+		cell.Must(t, err)
 		all = append(all, a.Addr())
 	}
 	start := func(a netip.Addr) {
@@ -154,30 +155,30 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	for _, a := range append(all, all...) {
-		must(t, w.Unlease(pool, a))
+		cell.Must(t, w.Unlease(pool, a))
 		start(a)
 	}
 	for _, a := range all { // all are stopped, then all started
-		must(t, w.Unlease(pool, a))
+		cell.Must(t, w.Unlease(pool, a))
 	}
 	for _, a := range all {
 		start(a)
 	}
-	must(t, w.Unlease(pool, all[0]))
+	cell.Must(t, w.Unlease(pool, all[0]))
 	_, err := w.Lease(ctx, pool, all[0], "")
-	must(t, err)
+	cell.Must(t, err)
 	if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() == all[0] {
 		t.Errorf("an address that somebody asked for by name is given out again: %s, %v", got, err)
 	}
 	special := addr("10.20.1.9")
 	_, err = w.Lease(ctx, pool, special, "")
-	must(t, err)
-	must(t, w.Unlease(pool, special))
+	cell.Must(t, err)
+	cell.Must(t, w.Unlease(pool, special))
 	if got, err := w.Lease(ctx, pool, netip.Addr{}, ""); err != nil || got.Addr() == special {
 		t.Errorf("an address that was asked for by name is given out unasked: %s, %v", got, err)
 	}
 	for _, l := range w.Leases() {
-		must(t, w.Unlease(l.Pool, l.Addr.Addr()))
+		cell.Must(t, w.Unlease(l.Pool, l.Addr.Addr()))
 	}
 }
 
@@ -204,7 +205,7 @@ func TestTakenOver(t *testing.T) {
 		return nil
 	})
 	b, err := w.Attach(ctx, q)
-	must(t, err)
+	cell.Must(t, err)
 	if !slices.Equal(b.Endpoint.Addrs, reply.Endpoint.Addrs) {
 		t.Errorf("%v, not %v", b.Endpoint.Addrs, reply.Endpoint.Addrs)
 	}
@@ -212,7 +213,7 @@ func TestTakenOver(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	_, err = w.Detach(ctx, q.ID)
-	must(t, err)
+	cell.Must(t, err)
 	w.AuditEmpty(t)
 }
 
@@ -222,7 +223,7 @@ func TestForgotten(t *testing.T) {
 	n := w.Network(t, "net", "bridge")
 	a := w.Engine(t, "a", "net")
 	_, err := w.Lease(ctx, n.Subnets[0].String(), netip.Addr{}, "")
-	must(t, err)
+	cell.Must(t, err)
 	world.Within(t, 20*world.Patience, "only what is used stays leased", func() error {
 		if left := w.Leases(); len(left) != 2 {
 			return fmt.Errorf("%v", left)
@@ -285,7 +286,7 @@ func cutOff(t *testing.T, w *world.World, do func() error) {
 		err := do()
 		cut := name()
 		if cut == "" {
-			must(t, err)
+			cell.Must(t, err)
 			t.Logf("%d steps", at-1)
 			if at == 1 {
 				t.Error("the agent does not count the steps")

@@ -148,7 +148,7 @@ func (c *caller) bury(a *cell.Agent) {
 	for id, f := range c.fates {
 		if f.buried {
 			_, err := a.Detach(ctx, id)
-			must(c.t, err)
+			cell.Must(c.t, err)
 			c.fates[id] = fate{}
 		}
 	}

@@ -12,9 +12,9 @@ import (
 func TestOwnProcesses(t *testing.T) {
 	cell.Need(t)
 	first, err := os.Stat("/proc/1/exe")
-	must(t, err)
+	cell.Must(t, err)
 	own, err := os.Stat("/proc/self/exe")
-	must(t, err)
+	cell.Must(t, err)
 	if !os.SameFile(first, own) {
 		t.Error("process 1 is another program")
 	}

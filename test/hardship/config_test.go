@@ -26,7 +26,7 @@ func TestConfigRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := folder(t)
 			file := filepath.Join(dir, "heddled.yaml")
-			must(t, os.WriteFile(file, []byte(text), 0o600))
+			cell.Must(t, os.WriteFile(file, []byte(text), 0o600))
 			code, words := newDaemon(t, dir, "--config", file).exit(t)
 			if code != 2 || strings.Contains(words, "goroutine") {
 				t.Errorf("exit code %d: %s", code, words)
@@ -49,14 +49,14 @@ func TestFlagsWin(t *testing.T) {
 	cell.Need(t)
 	dir := folder(t)
 	file := filepath.Join(dir, "heddled.yaml")
-	must(t, os.WriteFile(file, []byte("name: fromfile\nstateDir: /nonexistent/x\nlogFormat: json\n"), 0o600))
+	cell.Must(t, os.WriteFile(file, []byte("name: fromfile\nstateDir: /nonexistent/x\nlogFormat: json\n"), 0o600))
 	for _, c := range []struct {
 		flags []string
 		want  string
 	}{{nil, "fromfile"}, {[]string{"--name", "fromflag"}, "fromflag"}} {
 		d := newDaemon(t, dir, append(c.flags, "--config", file)...).ready(t)
 		s, err := d.Status(ctx)
-		must(t, err)
+		cell.Must(t, err)
 		if s.Host != c.want {
 			t.Errorf("host is %s, want %s", s.Host, c.want)
 		}

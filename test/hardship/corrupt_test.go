@@ -33,7 +33,7 @@ func newPatient(t *testing.T, mode string) (p *patient, end func()) {
 	a.Stop()
 	for _, name := range ledgerFiles {
 		data, err := os.ReadFile(p.path(name))
-		must(t, err)
+		cell.Must(t, err)
 		p.intact[name] = data
 	}
 	p.before = settled(t)
@@ -46,8 +46,8 @@ func (p *patient) path(name string) string { return filepath.Join(p.dir, name) }
 func (p *patient) heal(t *testing.T) {
 	t.Helper()
 	for name, data := range p.intact {
-		must(t, os.RemoveAll(p.path(name)))
-		must(t, os.WriteFile(p.path(name), data, 0o600))
+		cell.Must(t, os.RemoveAll(p.path(name)))
+		cell.Must(t, os.WriteFile(p.path(name), data, 0o600))
 	}
 }
 
@@ -68,7 +68,7 @@ func (p *patient) start(t *testing.T) (ran bool) {
 			break
 		}
 	}
-	if err != nil && (!strings.Contains(err.Error(), "(exit 1)") || !strings.Contains(err.Error(), "[HDL-4002]")) {
+	if err != nil && (!strings.Contains(err.Error(), "exit 1)") || !strings.Contains(err.Error(), "[HDL-4002]")) {
 		t.Errorf("want HDL-4002 and exit code 1: %s", clip(err.Error()))
 	}
 	unchanged(t, p.before)
@@ -113,16 +113,16 @@ func TestLedgerBroken(t *testing.T) {
 		for _, name := range ledgerFiles {
 			path, size := p.path(name), len(p.intact[name])
 			for _, length := range []int{1, 100, 4096, 5000, 8192, size / 3, size / 2} {
-				p.each(t, fmt.Sprint(name, " cut at ", length), func(t *testing.T) { must(t, os.Truncate(path, int64(length))) }, length < 8192)
+				p.each(t, fmt.Sprint(name, " cut at ", length), func(t *testing.T) { cell.Must(t, os.Truncate(path, int64(length))) }, length < 8192)
 			}
-			p.each(t, name+" garbage", func(t *testing.T) { must(t, os.WriteFile(path, bytes.Repeat([]byte("garbage "), size/8), 0o600)) }, true)
-			p.each(t, name+" zeroed", func(t *testing.T) { must(t, os.WriteFile(path, make([]byte, size), 0o600)) }, true)
+			p.each(t, name+" garbage", func(t *testing.T) { cell.Must(t, os.WriteFile(path, bytes.Repeat([]byte("garbage "), size/8), 0o600)) }, true)
+			p.each(t, name+" zeroed", func(t *testing.T) { cell.Must(t, os.WriteFile(path, make([]byte, size), 0o600)) }, true)
 			p.each(t, name+" a folder", func(t *testing.T) {
-				must(t, os.Remove(path))
-				must(t, os.Mkdir(path, 0o755))
+				cell.Must(t, os.Remove(path))
+				cell.Must(t, os.Mkdir(path, 0o755))
 			}, true)
 			// root reads what it may not: only the kernel of a guarded agent refuses
-			p.each(t, name+" mode 000", func(t *testing.T) { must(t, os.Chmod(path, 0)) }, false)
+			p.each(t, name+" mode 000", func(t *testing.T) { cell.Must(t, os.Chmod(path, 0)) }, false)
 		}
 		p.cure(t)
 		end()
@@ -189,6 +189,6 @@ func (p *patient) flip(t *testing.T, name string, at, bit int) {
 	p.each(t, fmt.Sprintf("%s bit %d of byte %d", name, bit, at), func(t *testing.T) {
 		data := bytes.Clone(p.intact[name])
 		data[at] ^= 1 << bit
-		must(t, os.WriteFile(p.path(name), data, 0o600))
+		cell.Must(t, os.WriteFile(p.path(name), data, 0o600))
 	}, false)
 }

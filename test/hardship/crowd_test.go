@@ -48,7 +48,7 @@ func crowd(t *testing.T, size, callers int) {
 		n := g.wish(number, pairs)
 		n.Name = fmt.Sprint("net", number)
 		_, _, err := a.CreateNetwork(ctx, n, false)
-		must(t, err)
+		cell.Must(t, err)
 	}
 	timed(t, fmt.Sprintf("%d attaches by %d callers", size, callers), func() {
 		together(t, size, callers, func(i int) error {
@@ -74,7 +74,7 @@ func crowd(t *testing.T, size, callers int) {
 	})
 	a.AuditEmpty(t)
 	for number := range terrains {
-		must(t, a.DeleteNetwork(ctx, fmt.Sprint("net", number)))
+		cell.Must(t, a.DeleteNetwork(ctx, fmt.Sprint("net", number)))
 	}
 	a.AuditEmpty(t)
 	a.Stop()
@@ -114,7 +114,7 @@ func timed(t *testing.T, what string, do func()) {
 func distinct(t *testing.T, a *cell.Agent, size int) {
 	t.Helper()
 	all, err := a.Endpoints(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	if len(all) != size {
 		t.Errorf("%d endpoints, want %d", len(all), size)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // daemon is a heddled with flags of the test's choice.
@@ -40,7 +41,7 @@ func newDaemonUnder(t testing.TB, program []string, dir string, flags ...string)
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.output, &d.output
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, d.cmd.Start())
+	cell.Must(t, d.cmd.Start())
 	t.Cleanup(d.stop)
 	return d
 }
@@ -53,15 +54,19 @@ func (d *daemon) stop() {
 // ready waits until it answers.
 func (d *daemon) ready(t testing.TB) *daemon {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if s, err := d.Status(ctx); err == nil && s.Ready {
-			return d
+	_, err := poll.Until(time.Minute, 10*time.Millisecond, func() error {
+		s, err := d.Status(ctx)
+		if err == nil && !s.Ready {
+			err = errors.New("it is not ready")
 		}
+		return err
+	})
+	if err != nil {
+		d.cmd.Process.Kill()
+		d.cmd.Wait()
+		t.Fatalf("heddled does not answer: %v\n%s", err, d.output.String())
 	}
-	d.cmd.Process.Kill()
-	d.cmd.Wait()
-	t.Fatalf("heddled does not answer:\n%s", d.output.String())
-	return nil
+	return d
 }
 
 // exit waits until it ends by itself and returns its exit code and words.

@@ -17,7 +17,7 @@ func smallDisks(t *testing.T, dir string) {
 	t.Helper()
 	for _, sub := range []string{"state", "run"} {
 		path := filepath.Join(dir, sub)
-		must(t, unix.Mount("small", path, "tmpfs", 0, "size=4m,mode=755"))
+		cell.Must(t, unix.Mount("small", path, "tmpfs", 0, "size=4m,mode=755"))
 		t.Cleanup(func() { unix.Unmount(path, unix.MNT_DETACH) })
 	}
 }
@@ -27,7 +27,7 @@ func fill(t *testing.T, dir string) (empty func()) {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
 	f, err := os.Create(path)
-	must(t, err)
+	cell.Must(t, err)
 	defer f.Close()
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))
@@ -70,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 		emptyState()
 		emptyRun()
 		_, err = tryAttach(a, 0, "new")
-		must(t, err)
+		cell.Must(t, err)
 		a.AuditEmpty(t)
 		a.Kill()
 		a = cell.Start(t, dir)
@@ -107,7 +107,7 @@ func attachUntilFull(t *testing.T, a *cell.Agent) (attached int) {
 func wantEndpoints(t *testing.T, a *cell.Agent, want int) {
 	t.Helper()
 	all, err := a.Endpoints(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	if len(all) != want {
 		t.Errorf("%d endpoints, want %d: %v", len(all), want, all)
 	}
@@ -128,7 +128,7 @@ func TestGoneWhileFull(t *testing.T) {
 	empty()
 	cell.Netns(t, "heir")
 	_, err := a.Attach(ctx, heddle.AttachRequest{Network: "net0", ID: endpointID("heir"), Netns: "/run/netns/heir", IPs: addressesOf(goes)})
-	must(t, err)
+	cell.Must(t, err)
 	a.Kill()
 	a = cell.Start(t, dir)
 	a.AuditEmpty(t)

@@ -58,13 +58,13 @@ func TestGarbage(t *testing.T) {
 func answers(t *testing.T, d *daemon, method, path, body string, status int) {
 	t.Helper()
 	req, err := http.NewRequest(method, "http://heddle/", strings.NewReader(body))
-	must(t, err)
+	cell.Must(t, err)
 	req.URL.Opaque = "//heddle" + path
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
 	}}
 	resp, err := transport.RoundTrip(req)
-	must(t, err)
+	cell.Must(t, err)
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
 	if resp.StatusCode != status {
@@ -84,8 +84,8 @@ func rawBytes(t *testing.T, d *daemon) {
 	t.Helper()
 	for _, text := range []string{"\x00\xff\x00\xff\r\n\r\n", "GET", "POST /v1/attach HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", strings.Repeat("A", 1<<17)} {
 		c, err := net.Dial("unix", d.socket())
-		must(t, err)
+		cell.Must(t, err)
 		io.WriteString(c, text)
-		must(t, c.Close())
+		cell.Must(t, c.Close())
 	}
 }

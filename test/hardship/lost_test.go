@@ -15,11 +15,11 @@ func TestLedgerLost(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		p, end := newPatient(t, mode)
 		for _, name := range ledgerFiles {
-			p.each(t, name+" empty", func(t *testing.T) { must(t, os.Truncate(p.path(name), 0)) }, name == ledgerFiles[0])
-			p.each(t, name+" missing", func(t *testing.T) { must(t, os.Remove(p.path(name))) }, name == ledgerFiles[0])
+			p.each(t, name+" empty", func(t *testing.T) { cell.Must(t, os.Truncate(p.path(name), 0)) }, name == ledgerFiles[0])
+			p.each(t, name+" missing", func(t *testing.T) { cell.Must(t, os.Remove(p.path(name))) }, name == ledgerFiles[0])
 		}
 		p.each(t, "run ledger missing, second start", func(t *testing.T) {
-			must(t, os.Remove(p.path(ledgerFiles[1])))
+			cell.Must(t, os.Remove(p.path(ledgerFiles[1])))
 			if a, err := cell.TryStart(t, p.dir); err == nil {
 				a.Stop()
 			}
@@ -38,10 +38,10 @@ func TestGivenUp(t *testing.T) {
 		createNetwork(t, a, mode, 0)
 		attach(t, a, 0, "one")
 		a.Stop()
-		must(t, os.Remove(filepath.Join(dir, ledgerFiles[1])))
+		cell.Must(t, os.Remove(filepath.Join(dir, ledgerFiles[1])))
 		a = cell.Start(t, dir)
 		_, err := a.GC(ctx, "", nil)
-		must(t, err)
+		cell.Must(t, err)
 		a.AuditEmpty(t)
 		attach(t, a, 0, "two")
 		a.Kill()

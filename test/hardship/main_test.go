@@ -20,14 +20,6 @@ func TestMain(m *testing.M) { os.Exit(cell.MainWithOwnProcesses(m)) }
 
 var ctx = context.Background()
 
-// must stops the test on an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // eachMode runs a test with networks of both modes that have addresses.
 func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
 	cell.Need(t)
@@ -43,9 +35,9 @@ func folder(t testing.TB) string {
 	wipe(t)
 	t.Cleanup(func() { wipe(t) })
 	dir := t.TempDir()
-	must(t, os.Chmod(filepath.Dir(dir), 0o755)) // callers without rights come as far as the socket
-	must(t, os.Mkdir(filepath.Join(dir, "state"), 0o755))
-	must(t, os.Mkdir(filepath.Join(dir, "run"), 0o755))
+	cell.Must(t, os.Chmod(filepath.Dir(dir), 0o755)) // callers without rights come as far as the socket
+	cell.Must(t, os.Mkdir(filepath.Join(dir, "state"), 0o755))
+	cell.Must(t, os.Mkdir(filepath.Join(dir, "run"), 0o755))
 	return dir
 }
 
@@ -66,7 +58,7 @@ func network(mode string, number int) heddle.Network {
 func createNetwork(t testing.TB, a *cell.Agent, mode string, number int) {
 	t.Helper()
 	_, _, err := a.CreateNetwork(ctx, network(mode, number), false)
-	must(t, err)
+	cell.Must(t, err)
 }
 
 func endpointID(pod string) heddle.EndpointID {
@@ -83,7 +75,7 @@ func attach(t testing.TB, a *cell.Agent, number int, pod string) heddle.Endpoint
 	t.Helper()
 	cell.Netns(t, pod)
 	r, err := tryAttach(a, number, pod)
-	must(t, err)
+	cell.Must(t, err)
 	return r.Endpoint
 }
 

@@ -34,12 +34,12 @@ var vmRSS = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 func resident(t *testing.T, a *cell.Agent) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Pid()))
-	must(t, err)
+	cell.Must(t, err)
 	m := vmRSS.FindSubmatch(status)
 	if m == nil {
 		t.Fatalf("no VmRSS:\n%s", status)
 	}
 	kib, err := strconv.Atoi(string(m[1]))
-	must(t, err)
+	cell.Must(t, err)
 	return kib
 }

@@ -55,10 +55,10 @@ func TestMetrics(t *testing.T) {
 func scrape(t *testing.T) []byte {
 	t.Helper()
 	resp, err := http.Get("http://" + metricsAddress + "/metrics")
-	must(t, err)
+	cell.Must(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	must(t, err)
+	cell.Must(t, err)
 	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
 		t.Errorf("%s, %s", resp.Status, resp.Header.Get("Content-Type"))
 	}
@@ -81,7 +81,7 @@ func value(text []byte, series string) (float64, bool) {
 func lint(t *testing.T, text []byte) {
 	t.Helper()
 	problems, err := promlint.New(bytes.NewReader(text)).Lint()
-	must(t, err)
+	cell.Must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}

@@ -17,8 +17,8 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 func reboot(t *testing.T, dir string) {
 	t.Helper()
 	file := filepath.Join(dir, "boot_id")
-	must(t, os.WriteFile(file, []byte("11111111-2222-3333-4444-555555555555\n"), 0o444))
-	must(t, unix.Mount(file, bootID, "", unix.MS_BIND, ""))
+	cell.Must(t, os.WriteFile(file, []byte("11111111-2222-3333-4444-555555555555\n"), 0o444))
+	cell.Must(t, unix.Mount(file, bootID, "", unix.MS_BIND, ""))
 	t.Cleanup(func() { unix.Unmount(bootID, unix.MNT_DETACH) })
 	wipe(t)
 	cell.Sh(t, "ip netns del one; ip netns del two")
@@ -35,17 +35,17 @@ func TestReboot(t *testing.T) {
 				createNetwork(t, a, mode, 0)
 				used := append(attach(t, a, 0, "one").Addrs, attach(t, a, 0, "two").Addrs...)
 				before, err := a.Networks(ctx)
-				must(t, err)
+				cell.Must(t, err)
 				a.Stop()
 				reboot(t, dir)
 				if tmpfs {
-					must(t, os.RemoveAll(filepath.Join(dir, "run")))
+					cell.Must(t, os.RemoveAll(filepath.Join(dir, "run")))
 				}
 				a = cell.Start(t, dir)
 				a.AuditEmpty(t)
 				wantEndpoints(t, a, 0)
 				after, err := a.Networks(ctx)
-				must(t, err)
+				cell.Must(t, err)
 				if len(after) != 1 || after[0].ID != before[0].ID || after[0].Subnets[1] != before[0].Subnets[1] {
 					t.Errorf("networks before %+v, after %+v", before, after)
 				}

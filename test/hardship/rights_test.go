@@ -24,7 +24,7 @@ func asUnit(t *testing.T) []string {
 		t.Skip("needs setpriv (package util-linux)")
 	}
 	text, err := os.ReadFile(unitFile)
-	must(t, err)
+	cell.Must(t, err)
 	m := regexp.MustCompile(`(?m)^CapabilityBoundingSet=(.*)$`).FindSubmatch(text)
 	if m == nil {
 		t.Fatal("the unit has no CapabilityBoundingSet")
@@ -61,7 +61,7 @@ func TestUnitRights(t *testing.T) {
 		for _, pod := range []string{"one", "two", "user", "userns"} {
 			detach(t, a, pod)
 		}
-		must(t, a.DeleteNetwork(ctx, "net0"))
+		cell.Must(t, a.DeleteNetwork(ctx, "net0"))
 		a.AuditEmpty(t)
 		d.stop()
 		if out := d.output.String(); strings.Contains(out, "level=ERROR") {
@@ -89,7 +89,7 @@ func byPid(t *testing.T, a *cell.Agent, name, program string) {
 	t.Helper()
 	cmd := exec.Command("unshare", append([]string{"-n"}, strings.Fields(program)...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, cmd.Start())
+	cell.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()

@@ -27,7 +27,7 @@ func TestSocketMode(t *testing.T) {
 	for flag, gid := range map[string]uint32{"": 0, group: 1} {
 		d := newDaemon(t, folder(t), "--socket-group", flag).ready(t)
 		info, err := os.Lstat(d.socket())
-		must(t, err)
+		cell.Must(t, err)
 		st := info.Sys().(*syscall.Stat_t)
 		if info.Mode() != os.ModeSocket|0o660 || st.Uid != 0 || st.Gid != gid {
 			t.Errorf("group %q: %v, owner %d:%d", flag, info.Mode(), st.Uid, st.Gid)
@@ -73,7 +73,7 @@ func TestCallers(t *testing.T) {
 func callAs(t *testing.T, d *daemon, rights string) (int, string) {
 	t.Helper()
 	program := cell.Build(t, "heddle")
-	must(t, os.Chmod(filepath.Dir(program), 0o755))
+	cell.Must(t, os.Chmod(filepath.Dir(program), 0o755))
 	cmd := exec.Command("setpriv", append(strings.Fields(rights), program, "--socket", d.socket(), "status")...)
 	out, _ := cmd.CombinedOutput()
 	return cmd.ProcessState.ExitCode(), string(out)

@@ -92,7 +92,7 @@ func seed(t *testing.T) uint64 {
 	n := rand.Uint64N(1e9)
 	if text := os.Getenv("HEDDLE_SEED"); text != "" {
 		given, err := strconv.ParseUint(text, 10, 64)
-		must(t, err)
+		cell.Must(t, err)
 		n = given
 	}
 	t.Logf("HEDDLE_SEED=%d", n)
@@ -120,7 +120,7 @@ func calm(t *testing.T, a *cell.Agent) (end func(a *cell.Agent)) {
 		n := g.wish(number, nicPairs)
 		n.Name = fmt.Sprint("net", number)
 		_, _, err := a.CreateNetwork(ctx, n, false)
-		must(t, err)
+		cell.Must(t, err)
 		if g.stack {
 			first, second := fmt.Sprint("calm", number, "a"), fmt.Sprint("calm", number, "b")
 			attach(t, a, number, first)
@@ -138,7 +138,7 @@ func calm(t *testing.T, a *cell.Agent) (end func(a *cell.Agent)) {
 					cell.Sh(t, "ip netns del %s", pod)
 				}
 			}
-			must(t, a.DeleteNetwork(ctx, fmt.Sprint("net", number)))
+			cell.Must(t, a.DeleteNetwork(ctx, fmt.Sprint("net", number)))
 		}
 	}
 }
@@ -152,19 +152,19 @@ func wild(number int) heddle.Network {
 
 // await lets that many operations go by.
 func (s *storm) await(operations int64) {
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if s.operations.Load() >= operations {
-			return
+	world.Within(s.t, 5*time.Minute, "the storm goes on", func() error {
+		if done := s.operations.Load(); done < operations {
+			return fmt.Errorf("it has died down: %d operations, not %d", done, operations)
 		}
-	}
-	s.t.Error("the storm has died down: hardly an operation for five minutes")
+		return nil
+	})
 }
 
 // promisesKept fails the test if an endpoint is there that was detached, or not
 // there that was attached.
 func (s *storm) promisesKept(a *cell.Agent) {
 	all, err := a.Endpoints(ctx)
-	must(s.t, err)
+	cell.Must(s.t, err)
 	there := map[heddle.EndpointID]string{}
 	for _, e := range all {
 		there[e.ID] = e.NetworkName
@@ -181,18 +181,18 @@ func (s *storm) promisesKept(a *cell.Agent) {
 // clear takes away all that the storm has left.
 func (s *storm) clear(a *cell.Agent) {
 	all, err := a.Endpoints(ctx)
-	must(s.t, err)
+	cell.Must(s.t, err)
 	for _, e := range all {
 		if strings.HasPrefix(e.ID.Container, "storm") {
 			_, err := a.Detach(ctx, e.ID)
-			must(s.t, err)
+			cell.Must(s.t, err)
 		}
 	}
 	networks, err := a.Networks(ctx)
-	must(s.t, err)
+	cell.Must(s.t, err)
 	for _, n := range networks {
 		if strings.HasPrefix(n.Name, "wild") {
-			must(s.t, a.DeleteNetwork(ctx, n.Name))
+			cell.Must(s.t, a.DeleteNetwork(ctx, n.Name))
 		}
 	}
 }

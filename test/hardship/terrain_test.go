@@ -84,7 +84,7 @@ var elsewhere = []string{"ipvlan"}
 func everyMode(t testing.TB, a *cell.Agent) {
 	t.Helper()
 	offered, err := a.Modes(ctx)
-	must(t, err)
+	cell.Must(t, err)
 	for _, mode := range offered {
 		known := slices.Contains(elsewhere, mode)
 		for _, g := range terrains {

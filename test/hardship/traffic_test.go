@@ -1,12 +1,16 @@
 package hardship_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -22,10 +26,12 @@ func startPing(t testing.TB, pod string, to heddle.Endpoint) (end func()) {
 func clip(s string) string { return s[:min(len(s), 2000)] }
 
 // kernelState dumps what the kernel holds for us and for others: links,
-// addresses, routes, rules, neighbours, firewall; here and in the pods.
+// addresses, routes, rules, neighbours, firewall; here and in the pods. Neighbours
+// are sorted, since their order depends on other tests' (neigh_hash_grow in
+// net/core/neighbour.c).
 func kernelState(t testing.TB) string {
 	t.Helper()
-	const dump = `ip -o link; ip -o addr; ip route show table all; ip -6 route show table all; ip rule; ip neigh show nud permanent; nft -s list ruleset`
+	const dump = `ip -o link; ip -o addr; ip route show table all; ip -6 route show table all; ip rule; ip neigh show nud permanent | sort; nft -s list ruleset`
 	return cell.Sh(t, dump+`
 		for n in $(ip netns list | cut -d' ' -f1); do echo "== $n"; ip netns exec $n sh -c '`+dump+`'; done`)
 }
@@ -35,47 +41,28 @@ func kernelState(t testing.TB) string {
 func unchanged(t testing.TB, before string) {
 	t.Helper()
 	now := ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if now = kernelState(t); now == before {
-			return
-		}
+	poll.Until(30*time.Second, 100*time.Millisecond, poll.True(func() bool {
+		now = kernelState(t)
+		return now == before
+	}))
+	if now != before {
+		t.Errorf("the kernel has changed:\n%s", difference(before, now))
 	}
-	t.Errorf("the kernel has changed:\n%s", difference(before, now))
 }
 
 // settled is the kernel's state once it has come to rest.
 func settled(t testing.TB) string {
 	t.Helper()
-	last := kernelState(t)
-	for range 40 {
-		time.Sleep(200 * time.Millisecond)
-		now := kernelState(t)
-		if now == last && !strings.Contains(now, "tentative") {
-			return now
-		}
-		last = now
-	}
-	return last
+	now := ""
+	poll.Until(time.Minute, 200*time.Millisecond, poll.True(func() bool {
+		last := now
+		now = kernelState(t)
+		return now == last && !strings.Contains(now, "tentative")
+	}))
+	return now
 }
 
+// difference shows which lines have changed, and which are at another place.
 func difference(before, after string) string {
-	lines := func(s string) map[string]bool {
-		all := map[string]bool{}
-		for l := range strings.Lines(s) {
-			all[l] = true
-		}
-		return all
-	}
-	old, now, out := lines(before), lines(after), ""
-	for l := range old {
-		if !now[l] {
-			out += "- " + l
-		}
-	}
-	for l := range now {
-		if !old[l] {
-			out += "+ " + l
-		}
-	}
-	return clip(out)
+	return clip(cmp.Diff(slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))))
 }

@@ -31,9 +31,9 @@ func TestStaleSocket(t *testing.T) {
 	cell.Need(t)
 	dir := folder(t)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "run", "heddle.sock"), Net: "unix"})
-	must(t, err)
+	cell.Must(t, err)
 	l.SetUnlinkOnClose(false)
-	must(t, l.Close())
+	cell.Must(t, l.Close())
 	newDaemon(t, dir).ready(t)
 }
 
@@ -45,7 +45,7 @@ func TestStopped(t *testing.T) {
 		createNetwork(t, a, mode, 0)
 		attach(t, a, 0, "one")
 		end := startPing(t, "one", attach(t, a, 0, "two"))
-		must(t, syscall.Kill(a.Pid(), syscall.SIGSTOP))
+		cell.Must(t, syscall.Kill(a.Pid(), syscall.SIGSTOP))
 		woken := time.AfterFunc(time.Minute, func() { syscall.Kill(a.Pid(), syscall.SIGCONT) })
 		code, words, took := runHeddle(t, a.Socket, "status", "--wait", "--timeout", "1s")
 		if code != 6 || !strings.Contains(words, "HDL-4006") || took > 30*time.Second {

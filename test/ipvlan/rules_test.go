@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/heddle-network/heddle"
 )
 
 // The services' prefixes, and the services: port 80 of an address stands for port
@@ -30,9 +32,9 @@ func service(backend string) []netip.Addr {
 var proxies = map[string]func(testing.TB, *scene, *node){"iptables": byIptables, "nftables": byNftables, "ipvs": byIPVS}
 
 // target is a backend's address at port 8080.
-func target(s *scene, backend string, v4 bool) netip.AddrPort {
+func target(s *scene, backend string, f heddle.Family) netip.AddrPort {
 	for _, a := range s.pods[backend].addrs {
-		if a.Is4() == v4 {
+		if f.Has(a) {
 			return netip.AddrPortFrom(a, 8080)
 		}
 	}
@@ -47,7 +49,7 @@ func byIptables(t testing.TB, s *scene, n *node) {
 		for _, name := range backends {
 			fmt.Fprintf(&b, ":KUBE-SVC-%[1]s -\n-A KUBE-SVC-%[1]s -j KUBE-MARK-MASQ\n", name)
 			for _, proto := range []string{"tcp", "udp"} {
-				fmt.Fprintf(&b, "-A KUBE-SERVICES -d %[1]s -p %[2]s --dport 80 -j KUBE-SVC-%[3]s\n-A KUBE-SVC-%[3]s -p %[2]s -j DNAT --to-destination %[4]s\n", service(name)[i], proto, name, target(s, name, i == 0))
+				fmt.Fprintf(&b, "-A KUBE-SERVICES -d %[1]s -p %[2]s --dport 80 -j KUBE-SVC-%[3]s\n-A KUBE-SVC-%[3]s -p %[2]s -j DNAT --to-destination %[4]s\n", service(name)[i], proto, name, target(s, name, heddle.Families()[i]))
 			}
 		}
 		n.Sh(t, "xtables-legacy-multi %s <<E\n%sCOMMIT\nE", tool, b.String())
@@ -60,12 +62,12 @@ func byNftables(t testing.TB, s *scene, n *node) {
 	for _, name := range backends {
 		fmt.Fprintf(&b, "chain svc-%s { meta mark set meta mark or 0x4000; ", name)
 		for i, family := range []string{"ip", "ip6"} {
-			fmt.Fprintf(&b, "meta l4proto { tcp, udp } dnat %s to %s; ", family, target(s, name, i == 0))
+			fmt.Fprintf(&b, "meta l4proto { tcp, udp } dnat %s to %s; ", family, target(s, name, heddle.Families()[i]))
 		}
 		b.WriteString("}\n")
 		fmt.Fprintf(&b, "chain echo-%s { meta mark set meta mark or 0x4000; ", name)
 		for i, family := range []string{"ip", "ip6"} {
-			fmt.Fprintf(&b, "meta l4proto udp dnat %s to %s; ", family, netip.AddrPortFrom(target(s, name, i == 0).Addr(), 9000))
+			fmt.Fprintf(&b, "meta l4proto udp dnat %s to %s; ", family, netip.AddrPortFrom(target(s, name, heddle.Families()[i]).Addr(), 9000))
 		}
 		b.WriteString("}\n")
 	}
@@ -101,7 +103,7 @@ func byIPVS(t testing.TB, s *scene, n *node) {
 			fmt.Fprintf(&links, "address add %s dev kube-ipvs0\n", service(name)[i])
 			for _, proto := range []string{"-t", "-u"} {
 				vip := fmt.Sprintf(open+":80", service(name)[i])
-				fmt.Fprintf(&rules, "-A %s %s -s rr\n-a %[1]s %[2]s -r %[3]s -m\n", proto, vip, target(s, name, i == 0))
+				fmt.Fprintf(&rules, "-A %s %s -s rr\n-a %[1]s %[2]s -r %[3]s -m\n", proto, vip, target(s, name, heddle.Families()[i]))
 			}
 		}
 	}

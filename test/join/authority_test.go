@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // authority is where a host finds the authority's key to be.
@@ -109,9 +110,5 @@ func (h *hosts) withdrawn(address string) {
 // soon waits for something.
 func (h *hosts) soon(what string, ok func() bool) {
 	h.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			h.Fatalf("waited in vain for %s", what)
-		}
-	}
+	poll.For(h.T, patience, 200*time.Millisecond, "waiting for "+what, ok)
 }

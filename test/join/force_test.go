@@ -1,11 +1,13 @@
 package join_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // TestForceNewStore loses two of three keepers for good: the third one goes on
@@ -31,24 +33,22 @@ func TestForceNewStore(t *testing.T) {
 		h.kill(i)
 	}
 	h.start(3, force...)
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		all := h.list(3)
-		if len(all) == 3 && all["host3"].State == "alive" {
-			break
+	_, err := poll.Until(patience, 100*time.Millisecond, func() error {
+		if all := h.list(3); len(all) != 3 || all["host3"].State != "alive" {
+			return fmt.Errorf("the hosts are %v", all)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the hosts are %v", all)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	h.attach(3, "c1")
 
 	// a keeper that was dropped and comes back is a host as others are
 	h.start(2, "--store", "embedded", "--underlay", "eth0")
-	for end := time.Now().Add(patience); !h.serves(2); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			out, _ := h.run(2, h.heddle, "status")
-			h.Fatal(out)
-		}
+	if _, err := poll.Until(patience, 200*time.Millisecond, poll.True(func() bool { return h.serves(2) })); err != nil {
+		out, _ := h.run(2, h.heddle, "status")
+		h.Fatalf("host2 does not serve:\n%s", out)
 	}
 	h.kill(2)
 	h.run(1, "sh", "-c", "rm -r /var/lib/heddle/*")
@@ -93,14 +93,14 @@ func (h *hosts) notForced(i int, word string, args []string) {
 // knows waits until a host has a network.
 func (h *hosts) knows(i int, network string) {
 	h.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		out, code := h.run(i, h.heddle, "network", "list")
-		if code == 0 && strings.Contains(out, network) {
-			return
+	_, err := poll.Until(patience, 100*time.Millisecond, func() error {
+		if out, code := h.run(i, h.heddle, "network", "list"); code != 0 || !strings.Contains(out, network) {
+			return fmt.Errorf("exit %d\n%s", code, out)
 		}
-		if time.Now().After(end) {
-			h.Fatalf("host%d has no network %s: exit %d\n%s", i, network, code, out)
-		}
+		return nil
+	})
+	if err != nil {
+		h.Fatalf("host%d has no network %s: %v", i, network, err)
 	}
 }
 
@@ -116,13 +116,18 @@ func (h *hosts) attach(i int, name string) {
 // removed removes a host as soon as it does not count as connected any more.
 func (h *hosts) removed(by int, name string) {
 	h.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(500 * time.Millisecond) {
+	_, err := poll.Until(patience, 500*time.Millisecond, func() error {
 		out, code := h.run(by, h.heddle, "host", "remove", name)
 		if code == 0 {
-			return
+			return nil
 		}
-		if !strings.Contains(out, string(heddle.HostAlive)) || time.Now().After(end) {
-			h.Fatalf("remove %s: exit %d\n%s", name, code, out)
+		err := fmt.Errorf("exit %d\n%s", code, out)
+		if !strings.Contains(out, string(heddle.HostAlive)) {
+			return poll.Final(err)
 		}
+		return err
+	})
+	if err != nil {
+		h.Fatalf("remove %s: %v", name, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 func TestMain(m *testing.M) {
@@ -210,9 +211,8 @@ func (h *hosts) list(i int) map[string]client.HostStatus {
 // "host1=voter/alive"; a leader is a voter.
 func (h *hosts) await(i int, want ...string) {
 	h.Helper()
-	var got map[string]string
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		got = map[string]string{}
+	_, err := poll.Until(patience, 100*time.Millisecond, func() error {
+		got := map[string]string{}
 		for name, x := range h.list(i) {
 			got[name+"="+strings.Replace(x.Role, "leader", "voter", 1)+"/"+x.State] = ""
 		}
@@ -221,11 +221,14 @@ func (h *hosts) await(i int, want ...string) {
 			_, there := got[w]
 			ok = ok && there
 		}
-		if ok {
-			return
+		if !ok {
+			return fmt.Errorf("host%d sees %v, not %v", i, got, want)
 		}
+		return nil
+	})
+	if err != nil {
+		h.Fatal(err)
 	}
-	h.Fatalf("host%d sees %v, not %v", i, got, want)
 }
 
 func TestLife(t *testing.T) {
@@ -344,11 +347,14 @@ func (h *hosts) restartAll(order ...int) {
 func (h *hosts) comeBack(address string) {
 	h.Helper()
 	h.start(3, "--underlay", "eth0")
-	told := ""
-	for end := time.Now().Add(patience); !strings.Contains(told, string(heddle.HostRemoved)); time.Sleep(200 * time.Millisecond) {
-		if told, _ = h.run(3, h.heddle, "status"); time.Now().After(end) {
-			h.Fatalf("a host that was removed says\n%s", told)
+	_, err := poll.Until(patience, 200*time.Millisecond, func() error {
+		if told, _ := h.run(3, h.heddle, "status"); !strings.Contains(told, string(heddle.HostRemoved)) {
+			return fmt.Errorf("a host that was removed says\n%s", told)
 		}
+		return nil
+	})
+	if err != nil {
+		h.Fatal(err)
 	}
 	h.kill(3)
 	h.run(3, "sh", "-c", "rm -r /var/lib/heddle/*")

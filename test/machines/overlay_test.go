@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -201,9 +202,5 @@ func try(t *testing.T, l *lab.Lab, host string, argv ...string) (string, error) 
 
 func soon(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not so: %s", what)
-		}
-	}
+	poll.For(t, limit, 200*time.Millisecond, what, ok)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -103,7 +104,7 @@ func TestBadNamespace(t *testing.T) {
 	w.Network(t, "net", "bridge")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	cell.Must(t, os.WriteFile(file, nil, 0o600))
 	before := w.Host.Dump(t)
 	for _, path := range []string{"", "/nowhere", file, dir, "/proc/self/ns/mnt", "/proc/self/ns/net", "/dev/null"} {
 		_, err := w.Attach(ctx, w.Request(world.Place{Name: "c", Path: path}, "net"))
@@ -129,12 +130,12 @@ func TestGone(t *testing.T) {
 			return contains(out, "does not exist")
 		})
 		found, err := w.Audit()
-		must(t, err)
+		cell.Must(t, err)
 		if len(found) != 1 || found[0].Kind != "gone" || found[0].Owner != "a/eth0" {
 			t.Errorf("audit of a container that is gone: %+v", found)
 		}
 		removed, err := w.GC(ctx, "", nil)
-		if must(t, err); len(removed) == 0 || !strings.Contains(removed[0], "a/eth0") {
+		if cell.Must(t, err); len(removed) == 0 || !strings.Contains(removed[0], "a/eth0") {
 			t.Errorf("collected: %v", removed)
 		}
 		w.AuditEmpty(t)
@@ -151,7 +152,7 @@ func TestComesBack(t *testing.T) {
 		w.Network(t, "net", mode)
 		a, b := w.Pod(t, "a", "net", world.IP("10.20.0.50")), w.Pod(t, "b", "net")
 		again, err := w.Attach(ctx, w.Request(a.Place, "net", world.IP("10.20.0.50")))
-		if must(t, err); !again.Existed {
+		if cell.Must(t, err); !again.Existed {
 			t.Error("a second attach is not told from the first")
 		}
 		_, err = w.Attach(ctx, w.Request(a.Place, "net", world.IP("10.20.0.51")))

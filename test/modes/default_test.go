@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -55,19 +56,19 @@ func TestDefaultRoute(t *testing.T) {
 	w.Restart(t, nil)
 	leadsThrough(t, a, "eth1")
 	_, err := w.Detach(ctx, second.ID) // passes to the oldest
-	must(t, err)
+	cell.Must(t, err)
 	leadsThrough(t, a, "eth0")
 	_, err = w.Attach(ctx, w.Request(a, "third", world.As("eth2"), wantDefault(true))) // moves to one that is there
-	must(t, err)
+	cell.Must(t, err)
 	leadsThrough(t, a, "eth2")
 	a.Reaches(t, beyondAddrs...)
 	_, err = w.Attach(ctx, w.Request(a, "third", world.As("eth2"), wantDefault(false)))
-	must(t, err)
+	cell.Must(t, err)
 	leadsThrough(t, a, "eth0")
 	_, err = w.Attach(ctx, w.Request(a, "closed", world.As("eth9"), wantDefault(true)))
 	wantCode(t, err, heddle.BadOption)
 	_, err = w.Detach(ctx, first.Endpoint.ID) // the third wants none, the other cannot
-	must(t, err)
+	cell.Must(t, err)
 	leadsThrough(t, a, "")
 	for _, e := range w.Endpoints() {
 		if e.DefaultRoute {
@@ -107,6 +108,6 @@ func TestDefaultRouteFault(t *testing.T) {
 		}
 	}
 	_, err := w.Detach(ctx, request.ID)
-	must(t, err)
+	cell.Must(t, err)
 	leadsThrough(t, a.Place, "eth0")
 }

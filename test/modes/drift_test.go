@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -61,7 +62,7 @@ func TestDriftInside(t *testing.T) {
 			before := w.Status().Repairs
 			a.Sh(t, "%s", command)
 			found, err := w.Check(a.Endpoint.ID)
-			must(t, err)
+			cell.Must(t, err)
 			if len(found) == 0 { // a patrol that was about to mend something else has mended this, too
 				world.Soon(t, "the check finds what was done by "+command+", or a repair is counted", func() error {
 					if w.Status().Repairs == before {
@@ -71,8 +72,8 @@ func TestDriftInside(t *testing.T) {
 				})
 			}
 			_, err = w.Attach(ctx, w.Request(a.Place, "net"))
-			must(t, err)
-			must(t, intact(w, a))
+			cell.Must(t, err)
+			cell.Must(t, intact(w, a))
 			world.Soon(t, "a is whole after "+command, func() error {
 				return errors.Join(a.Ping(n.Gateways[0], "-W0.3"), a.Ping(n.Gateways[1], "-W0.3"), a.Ping(world.Outside4, "-W0.3"), a.Ping(loopback4, "-W0.3"))
 			})
@@ -175,5 +176,5 @@ func TestDriftWhileBusy(t *testing.T) {
 	took := world.Within(t, 5*time.Minute*min(world.Slowness, 2), "the pair is back", func() error { return w.Host.Ping(a.V4(), "-W0.3") })
 	t.Logf("back after %v", took.Round(time.Millisecond))
 	done()
-	must(t, <-ended)
+	cell.Must(t, <-ended)
 }

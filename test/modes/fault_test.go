@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -52,10 +53,10 @@ func (s *stage) detach() error {
 func nothing(*testing.T, *stage) {}
 
 func faults() []fault {
-	create := func(t *testing.T, s *stage) { must(t, s.create()) }
+	create := func(t *testing.T, s *stage) { cell.Must(t, s.create()) }
 	attach := func(t *testing.T, s *stage) {
 		create(t, s)
-		must(t, s.attach())
+		cell.Must(t, s.attach())
 	}
 	return []fault{
 		{"network create", (*stage).create, (*stage).delete, nothing, false},
@@ -83,15 +84,15 @@ func faultAtEveryStep(t *testing.T, mode string, f fault) {
 		want: w.Request(pod, "net", world.Publish("8080:80/tcp"), world.Publish("127.0.0.1@5353:53/udp"))}
 	f.start(t, s)
 	// once to and fro: what settings outlive their plan is set from now on
-	must(t, f.do(s))
-	must(t, f.undo(s))
+	cell.Must(t, f.do(s))
+	cell.Must(t, f.undo(s))
 	steps := 0
 	for at := 1; ; at++ {
 		before := s.dump(t)
 		name, err := s.failAt(at, f.do)
 		if name == "" {
-			must(t, err)
-			must(t, f.undo(s))
+			cell.Must(t, err)
+			cell.Must(t, f.undo(s))
 			break
 		}
 		steps++
@@ -153,7 +154,7 @@ func (s *stage) dump(t *testing.T) string { return s.w.Host.Dump(t) + s.pod.Dump
 func (s *stage) fill(t *testing.T) {
 	t.Helper()
 	if _, err := s.w.Agent.Network("net"); err != nil {
-		must(t, s.create())
+		cell.Must(t, s.create())
 	}
 	s.detach()
 	for i := range 5 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -23,14 +24,14 @@ func TestIsolation(t *testing.T) {
 				pod.Serve(t, 7000, pod.Addrs()...)
 			}
 			apart(t, a, b)
-			must(t, w.Allow("first", "second"))
+			cell.Must(t, w.Allow("first", "second"))
 			together(t, a, b)
-			must(t, w.Allow("second", "first"))
+			cell.Must(t, w.Allow("second", "first"))
 			b.Leave(t)
-			must(t, w.DeleteNetwork("second"))
+			cell.Must(t, w.DeleteNetwork("second"))
 			w.AuditEmpty(t)
 			_, _, err := w.CreateNetwork(w.Plan("second", p[1]), false)
-			must(t, err)
+			cell.Must(t, err)
 			b.Join(t, "second")
 			b.Serve(t, 7000, b.Addrs()...)
 			apart(t, a, b)

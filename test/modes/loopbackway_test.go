@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -35,27 +36,21 @@ func TestLoopbackWay(t *testing.T) {
 			_, err := w.Publish(context.Background(), p.Endpoint.ID, ports)
 			return err
 		}
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		is("0", a)
 		is("0", b)
-		must(publish(a, "8081:80/tcp"))
+		cell.Must(t, publish(a, "8081:80/tcp"))
 		is("1", a)
-		must(publish(b, "127.0.0.1@8080:80/tcp", "::@8082:80/tcp"))
+		cell.Must(t, publish(b, "127.0.0.1@8080:80/tcp", "::@8082:80/tcp"))
 		is("1", b)
-		must(publish(a))
+		cell.Must(t, publish(a))
 		if mode == "bridge" {
 			is("1", a) // the other one's
 		} else {
 			is("0", a)
 		}
-		must(publish(b, "::@8082:80/tcp"))
+		cell.Must(t, publish(b, "::@8082:80/tcp"))
 		is("0", b)
-		must(publish(b, "127.0.0.1@8080:80/tcp"))
+		cell.Must(t, publish(b, "127.0.0.1@8080:80/tcp"))
 		stopped := errors.New("stopped by the test")
 		w.TripAt(func(step string) error {
 			if step == "remove sysctl/net/ipv4/conf/"+n.BridgeName(0)+"/route_localnet" || step == "remove sysctl/net/ipv4/conf/"+b.Port()+"/route_localnet" {
@@ -67,7 +62,7 @@ func TestLoopbackWay(t *testing.T) {
 			t.Fatal("the way was not taken away")
 		}
 		w.Restart(t, func() { w.TripAt(nil) })
-		must(publish(b))
+		cell.Must(t, publish(b))
 		is("0", b)
 		w.AuditEmpty(t)
 	})

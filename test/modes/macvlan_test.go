@@ -196,11 +196,11 @@ func TestMacvlanLater(t *testing.T) {
 	w := world.New(t)
 	plan := w.Plan("lan", "macvlan", onLAN)
 	made, _, err := w.CreateNetwork(plan, false)
-	must(t, err)
+	cell.Must(t, err)
 	cell.Sh(t, "ip address add 192.0.2.128/24 dev up0; ip address add 2001:db8::1:0/64 dev up0 nodad")
 	t.Cleanup(func() { cell.TrySh("ip address del 192.0.2.128/24 dev up0; ip address del 2001:db8::1:0/64 dev up0") })
 	again, _, err := w.CreateNetwork(plan, false)
-	must(t, err)
+	cell.Must(t, err)
 	if again.ID != made.ID {
 		t.Errorf("another network: %+v, had %+v", again, made)
 	}

@@ -58,10 +58,3 @@ func all(some ...[]netip.Addr) (joined []netip.Addr) {
 	}
 	return joined
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -53,7 +53,7 @@ func TestRestart(t *testing.T) {
 func conversation(t *testing.T, from world.Place, to netip.AddrPort) func(word string) {
 	t.Helper()
 	c, err := from.Dial("tcp", netip.AddrPort{}, to, world.Patience)
-	must(t, err)
+	cell.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	r := bufio.NewReader(c)
 	if _, err := r.ReadString('\n'); err != nil {
@@ -74,8 +74,8 @@ func reboot(t *testing.T) {
 	t.Helper()
 	const bootID = "/proc/sys/kernel/random/boot_id"
 	file := filepath.Join(t.TempDir(), "boot_id")
-	must(t, os.WriteFile(file, []byte("11111111-2222-3333-4444-555555555555\n"), 0o444))
-	must(t, unix.Mount(file, bootID, "", unix.MS_BIND, ""))
+	cell.Must(t, os.WriteFile(file, []byte("11111111-2222-3333-4444-555555555555\n"), 0o444))
+	cell.Must(t, unix.Mount(file, bootID, "", unix.MS_BIND, ""))
 	t.Cleanup(func() { unix.Unmount(bootID, unix.MNT_DETACH) })
 }
 

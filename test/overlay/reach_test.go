@@ -19,8 +19,8 @@ func at(host, i int) func(netip.Prefix) netip.Addr {
 // underlays runs a test over either family of the underlay.
 func underlays(t *testing.T, run func(t *testing.T, c *span.Cluster)) {
 	cell.Need(t)
-	for name, v4 := range map[string]bool{"over IPv4": true, "over IPv6": false} {
-		t.Run(name, func(t *testing.T) { run(t, span.New(t, v4)) })
+	for _, f := range heddle.Families() {
+		t.Run("over "+f.String(), func(t *testing.T) { run(t, span.New(t, f)) })
 	}
 }
 

@@ -48,15 +48,15 @@ var (
 	LAN6 = netip.MustParseAddr("2001:db8::1")
 )
 
-// New makes two hosts with an underlay of IPv4 or, if v4 is false, of IPv6 alone
-// (their addresses of the other family stay, for the outside).
-func New(t testing.TB, v4 bool) *Cluster {
+// New makes two hosts that reach each other by IPv4, or by IPv6 alone (their addresses of
+// IPv4 stay, for the outside).
+func New(t testing.TB, f heddle.Family) *Cluster {
 	t.Helper()
 	c := &Cluster{LAN: world.Namespace(t, "lan")}
 	c.LAN.Sh(t, `ip link set lo up; ip link add br0 type bridge; ip link set br0 up
 		ip address add %s/24 dev br0; ip address add %s/64 dev br0 nodad`, LAN4, LAN6)
 	for i := range c.Hosts {
-		c.Hosts[i] = c.newHost(t, i, v4)
+		c.Hosts[i] = c.newHost(t, i, f)
 	}
 	for i, h := range c.Hosts {
 		h.Record.MTU = UnderlayMTU
@@ -67,13 +67,13 @@ func New(t testing.TB, v4 bool) *Cluster {
 	return c
 }
 
-func (c *Cluster) newHost(t testing.TB, i int, v4 bool) *Host {
+func (c *Cluster) newHost(t testing.TB, i int, f heddle.Family) *Host {
 	t.Helper()
 	h := &Host{Place: world.Namespace(t, fmt.Sprintf("host%d", i+1)), programs: map[string]heddle.Program{}}
 	four, six := netip.MustParseAddr(fmt.Sprintf("192.0.2.1%d", i)), netip.MustParseAddr(fmt.Sprintf("2001:db8::1%d", i))
 	h.underlays = []netip.Addr{four, six}
 	h.Record = heddle.Host{Name: h.Name, ID: "id of " + h.Name, MTU: UnderlayMTU, PrivilegedPorts: true, Underlay: []netip.Addr{six}}
-	if v4 {
+	if f == heddle.IPv4 {
 		h.Record.Underlay = []netip.Addr{four, six}
 	}
 	c.LAN.Sh(t, `ip link add port%d mtu %d type veth peer name eth0 mtu %[2]d netns %[3]s
@@ -194,8 +194,7 @@ func (h *Host) Drops(t testing.TB) map[string]uint64 {
 
 // Tunnel names the host's tunnel device of the family that its peers use.
 func (h *Host) Tunnel() string {
-	_, v4 := h.Record.UnderlayFor(true)
-	return h.facts.Fabric.TunnelName(v4)
+	return h.facts.Fabric.TunnelName(heddle.FamilyOf(h.Record.Underlay[0]))
 }
 
 // Outer is the address of the host's tunnel.

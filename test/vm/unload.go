@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // Unload takes a kernel module away from the guest, with all that depend on it, and returns how to load them again. It fails
@@ -25,16 +26,13 @@ func Unload(t testing.TB, name string) (load func()) {
 			t.Error(err)
 		}
 	}
-	var err error
 	// a namespace that was closed holds its modules until the kernel has cleaned up
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err = unload(boot.ModuleName(name)); err == nil {
-			return load
-		}
+	_, err := poll.Until(30*time.Second, 100*time.Millisecond, func() error { return unload(boot.ModuleName(name)) })
+	if err != nil {
+		load()
+		t.Fatalf("unload module %s: %v", name, err)
 	}
-	load()
-	t.Fatalf("unload module %s: %v", name, err)
-	return nil
+	return load
 }
 
 // unload removes what depends on the module, then the module. One that is not loaded is an error: it would mask nothing.

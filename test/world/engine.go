@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // HandOver asks for a container's endpoint as an engine does that moves links
@@ -57,7 +58,7 @@ func (p Place) Take(t testing.TB, reply heddle.AttachReply, ifname string) {
 		}
 	}
 	for _, g := range reply.Gateways {
-		script += in + "route add " + heddle.AnyPrefix(g).String() + " via " + g.String() + " dev " + ifname + "\n"
+		script += in + "route add " + heddle.FamilyOf(g).Any().String() + " via " + g.String() + " dev " + ifname + "\n"
 	}
 	Place{}.Sh(t, "%s", script)
 }
@@ -103,15 +104,14 @@ func (w *World) HandOverRequest(in Place, reply heddle.AttachReply) heddle.Attac
 
 // Noticed waits until the agent has seen the link where the engine has put it.
 func (w *World) Noticed(id heddle.EndpointID, ifname string) error {
-	for end := time.Now().Add(Patience); ; time.Sleep(10 * time.Millisecond) {
+	_, err := poll.Until(Patience, 10*time.Millisecond, func() error {
 		e, err := w.Agent.Endpoint(id)
 		if err != nil || e.Inside == ifname {
-			return err
+			return poll.Final(err)
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s is %q inside, not %s", id, e.Inside, ifname)
-		}
-	}
+		return fmt.Errorf("%s is %q inside, not %s", id, e.Inside, ifname)
+	})
+	return err
 }
 
 // CutAt lets everything fail from a step on, as if the agent were gone; what it

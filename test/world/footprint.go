@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // Footprint is all that the host's namespace holds: what Dump lists, every
@@ -33,11 +34,11 @@ func NewFootprint(t testing.TB) Footprint {
 // takes down gets its time.
 func (before Footprint) Unchanged(t testing.TB) {
 	t.Helper()
-	changes := before.changes(look(t))
-	for end := time.Now().Add(Patience); len(changes) > 0 && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
+	var changes []string
+	poll.Until(Patience, 100*time.Millisecond, poll.True(func() bool {
 		changes = before.changes(look(t))
-	}
+		return len(changes) == 0
+	}))
 	for i, c := range changes {
 		if i == shown {
 			t.Errorf("and %d more changes", len(changes)-shown)

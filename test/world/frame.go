@@ -12,6 +12,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // Frame is an Ethernet frame that was seen on a link.
@@ -87,9 +89,7 @@ func (c *Capture) run() {
 
 // Await waits until n frames for which is is true have come, for at most Patience.
 func (c *Capture) Await(n int, is func(Frame) bool) {
-	for end := time.Now().Add(Patience); c.count(is) < n && time.Now().Before(end); {
-		time.Sleep(2 * time.Millisecond)
-	}
+	poll.Until(Patience, 2*time.Millisecond, poll.True(func() bool { return c.count(is) >= n }))
 }
 
 func (c *Capture) count(is func(Frame) bool) int {

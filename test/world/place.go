@@ -17,6 +17,7 @@ import (
 
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // Place is a network namespace: the host's own if Path is empty.
@@ -139,17 +140,18 @@ func (p Place) Ping(to netip.Addr, flags ...string) error {
 func (p Place) ping(to netip.Addr, flags ...string) (said string, err error) {
 	args := append([]string{"-n", "-c1", fmt.Sprintf("-W%.1f", Patience.Seconds())}, flags...)
 	err = p.Do(func() error {
-		for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
+		_, err := poll.Until(Patience, 50*time.Millisecond, func() error {
 			out, err := exec.Command("ping", append(args, to.String())...).CombinedOutput()
-			said = strings.TrimSpace(string(out))
-			full := err != nil && strings.Contains(said, "No buffer space available")
-			switch {
-			case err == nil:
+			if said = strings.TrimSpace(string(out)); err == nil {
 				return nil
-			case !full || time.Now().After(end):
-				return fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, said)
 			}
-		}
+			err = fmt.Errorf("ping %s from %s: %w: %s", to, p.Name, err, said)
+			if strings.Contains(said, "No buffer space available") {
+				return err
+			}
+			return poll.Final(err)
+		})
+		return err
 	})
 	return said, err
 }

@@ -153,7 +153,7 @@ func (p *Pod) Addrs() []netip.Addr {
 // Addr is the container's address of the other one's family.
 func (p *Pod) Addr(like netip.Addr) netip.Addr {
 	for _, a := range p.Addrs() {
-		if a.Is4() == like.Is4() {
+		if heddle.FamilyOf(a) == heddle.FamilyOf(like) {
 			return a
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // A server says who it is and whom it sees. Over TCP it then sends back what it
@@ -114,13 +116,14 @@ func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duratio
 
 // Dial connects to a server; over UDP it says a word first, or nobody would
 // know. Where the kernel cannot send it, it tries again, as Ping does.
-func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (net.Conn, error) {
-	for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
-		c, err := p.dial(proto, from, to, limit)
-		if !errors.Is(err, unix.ENOBUFS) || time.Now().After(end) {
-			return c, err
+func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
+	_, err = poll.Until(Patience, 50*time.Millisecond, func() error {
+		if c, err = p.dial(proto, from, to, limit); errors.Is(err, unix.ENOBUFS) {
+			return err
 		}
-	}
+		return poll.Final(err)
+	})
+	return c, err
 }
 
 func (p Place) dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {

@@ -12,10 +12,14 @@ import (
 
 // What the system's own tools say, which know nothing of the agent.
 
+// neighbours are sorted: the kernel has one table of them for all namespaces, and lists them
+// in another order once it has grown (neigh_hash_grow in net/core/neighbour.c).
+const neighbours = " neigh show nud permanent | sort"
+
 // dumpCommands list all kinds of objects that plans have.
 var dumpCommands = []string{
 	"ip -o link", "ip -o address", "ip -4 route show table all", "ip -6 route show table all",
-	"ip -4 rule", "ip -6 rule", "ip -4 neigh show nud permanent", "ip -6 neigh show nud permanent",
+	"ip -4 rule", "ip -6 rule", "ip -4" + neighbours, "ip -6" + neighbours,
 }
 
 // hostCommands list what only the host has.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -40,17 +41,9 @@ func Soon(t testing.TB, what string, try func() error) {
 // Within waits until try succeeds, and returns how long that took.
 func Within(t testing.TB, limit time.Duration, what string, try func() error) time.Duration {
 	t.Helper()
-	begin := time.Now()
-	for {
-		err := try()
-		took := time.Since(begin)
-		if err == nil && took <= limit {
-			return took
-		}
-		if took > limit {
-			t.Errorf("%s: not within %v (waited %v): %v", what, limit, took.Round(time.Millisecond), err)
-			return took
-		}
-		time.Sleep(5 * time.Millisecond * Slowness)
+	took, err := poll.Until(limit, 5*time.Millisecond*Slowness, try)
+	if err != nil || took > limit {
+		t.Errorf("%s: not within %v (waited %v): %v", what, limit, took.Round(time.Millisecond), err)
 	}
+	return took
 }

@@ -18,15 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
-	"github.com/heddle-network/heddle/mode/bridge"
-	"github.com/heddle-network/heddle/mode/direct"
-	"github.com/heddle-network/heddle/mode/host"
-	"github.com/heddle-network/heddle/mode/ipvlan"
-	"github.com/heddle-network/heddle/mode/macvlan"
-	"github.com/heddle-network/heddle/mode/overlay"
-	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -62,7 +55,7 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	w.Host.furnish(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
-		Modes: []heddle.Mode{host.Mode{}, bridge.Mode{}, routed.Mode{}, macvlan.Mode{}, ipvlan.Mode{}, direct.Mode{}, overlay.Mode{}}, Root: t.TempDir(), Untried: true,
+		Modes: mode.All(), Root: t.TempDir(), Untried: true,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Tripwire: w.step}
 	for _, change := range options {
 		change(&w.options)
@@ -148,6 +141,9 @@ func (w *World) AuditEmpty(t testing.TB) {
 		t.Errorf("audit: %+v", f)
 	}
 }
+
+// Logged is what the agent has logged until now.
+func (w *World) Logged() string { return w.log.String() }
 
 // logBook collects the agent's log.
 type logBook struct {

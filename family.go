@@ -1,0 +1,79 @@
+package heddle
+
+import "net/netip"
+
+// Family is a family of IP addresses. The zero value is none; it has no words of its own,
+// and asked for them answers as IPv6.
+type Family uint8
+
+// The families, by their versions of IP.
+const (
+	IPv4 Family = 4
+	IPv6 Family = 6
+)
+
+// Families are both, IPv4 first.
+func Families() [2]Family { return [2]Family{IPv4, IPv6} }
+
+// FamilyOf is the family of an address; 0 of none. An IPv4 address that is written as an
+// IPv6 one counts as that.
+func FamilyOf(a netip.Addr) Family {
+	switch {
+	case a.Is4():
+		return IPv4
+	case a.Is6():
+		return IPv6
+	}
+	return 0
+}
+
+// Has reports whether an address is of the family.
+func (f Family) Has(a netip.Addr) bool { return f != 0 && FamilyOf(a) == f }
+
+// String is "IPv4" or "IPv6".
+func (f Family) String() string { return "IPv" + f.Digit() }
+
+// Digit ends the names of what is for one family: "4" or "6".
+func (f Family) Digit() string {
+	if f == IPv4 {
+		return "4"
+	}
+	return "6"
+}
+
+// Word is what nftables calls a packet of the family: "ip" or "ip6".
+func (f Family) Word() string {
+	if f == IPv4 {
+		return "ip"
+	}
+	return "ip6"
+}
+
+// Header is the length of the IP header without options, in bytes (RFC 791, 3.1; RFC
+// 8200, 3).
+func (f Family) Header() int {
+	if f == IPv4 {
+		return 20
+	}
+	return 40
+}
+
+// LeastMTU is what every host must take whole (RFC 791, 3.2), and every link carry (RFC
+// 8200, 5), in bytes.
+func (f Family) LeastMTU() int {
+	if f == IPv4 {
+		return 576
+	}
+	return 1280
+}
+
+// Unspecified is 0.0.0.0 or ::.
+func (f Family) Unspecified() netip.Addr {
+	if f == IPv4 {
+		return netip.IPv4Unspecified()
+	}
+	return netip.IPv6Unspecified()
+}
+
+// Any is 0.0.0.0/0 or ::/0.
+func (f Family) Any() netip.Prefix { return netip.PrefixFrom(f.Unspecified(), 0) }
