@@ -9,13 +9,14 @@ PACKAGES := nftables iptables iproute2 iputils-ping procps kmod sockperf iperf3 
             qemu-system-x86 zstd xz-utils cpio docker.io ufw busybox-static gcc libc6-dev \
             podman crun lxc containerd runc containernetworking-plugins debootstrap lintian e2fsprogs \
             qperf wrk nginx-light redis-server redis-tools etcd-server etcd-client \
-            clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm
+            clang-14 llvm-14 libbpf-dev docker-compose curl ipvsadm \
+            chromium-headless-shell
 
 # Packages tested at the same time: most of a suite's time is waiting. Those that take longest begin,
 # those that boot guests, which wait for each other, beside those that do not.
 AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
-LONGEST  := ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/attack ./test/crash ./test/fast ./kernel \
-            ./test/runtimes ./test/overlay ./test/doctor ./test/machines ./lab ./test/direct ./test/install ./trial
+LONGEST  := ./test/attack ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/crash ./test/fast ./kernel \
+            ./test/runtimes ./test/overlay ./test/doctor ./lab ./test/direct ./test/install ./trial
 # Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
 # those that mostly wait runs beside them.
 ALONE    := ./test/docker
@@ -32,7 +33,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure race lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +51,9 @@ vm-kernels: ## fetch Debian's kernels 6.1 and 6.12 for the virtual machine tests
 cni-plugins: ## build the reference CNI plugins for tests and comparison
 	@packaging/cni/fetch-plugins.sh
 
+cri-modules: ## fetch the modules of the tests' CRI client, which is a module of its own
+	@cd test/runtimes/cri && $(GO) mod download
+
 generate: ## write the golden texts, pages and man pages anew
 	$(GO) test ./mode -run 'TestGolden|TestPages' -update -count=1
 	$(GO) test ./doctor -run TestPage -update -count=1
@@ -64,7 +68,7 @@ lint: ## gofmt, go vet, staticcheck, the import law
 test-pure: ## the tests that need no root: seconds
 	$(GO) test . ./ipam ./mode ./nic ./doctor ./bench ./test/law ./test/poll ./test/report
 
-test: deps build vm-kernels cni-plugins lint ## everything this machine can run
+test: deps build vm-kernels cni-plugins cri-modules lint ## everything this machine can run
 	@echo "running all tests; what cannot run here is listed at the end"
 	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(LAST))); \
@@ -74,14 +78,14 @@ test: deps build vm-kernels cni-plugins lint ## everything this machine can run
 ifneq ($(filter flaky,$(MAKECMDGOALS)),)
 $(if $(strip $(PKG)),,$(error say of what: make flaky PKG=./test/modes))
 endif
-flaky: deps build vm-kernels cni-plugins ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
+flaky: deps build vm-kernels cni-plugins cri-modules ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
 	@for i in $$(seq $(or $(N),10)); do $(GO) test $(EACH) -run '$(RUN)' $(PKG); done | $(GO) run ./test/report
 
 race: ## the race detector over what runs in parallel (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -short ./ipam ./bench ./kernel ./door/...
 
 soak: build ## the full-scale forms: hours
-	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run Soak ./...
+	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run 'Soak|InGuests' ./...
 
 demo: deps build ## connect containers in every mode on one host and on two, and measure
 	bin/heddle bench --preset quick

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // An endpoint is in quarantine from when its removal was begun until it is proven that
@@ -43,18 +44,25 @@ func (a *Agent) quarantined(id heddle.EndpointID) (why string, is bool) {
 	return why, is
 }
 
-// keepQuarantine tries again and again. To search every namespace takes its time on a
-// full host: no more than a tenth of all.
+// keepQuarantine tries again and again.
 func (a *Agent) keepQuarantine(ctx context.Context) {
-	for took := time.Duration(0); pause(ctx, max(patrolEvery, took*patrolTenth)); {
+	for next := patrolEvery; pause(ctx, next); {
 		began := time.Now()
-		a.tryQuarantined()
-		took = time.Since(began)
+		stay := a.tryQuarantined()
+		next = quarantineAfter(time.Since(began), stay)
 	}
 }
 
-// tryQuarantined tries to end the quarantine of all that are in it.
-func (a *Agent) tryQuarantined() {
+// quarantineAfter is when to try again after a round that took so long, and after which so
+// many endpoints stay. To search every namespace takes its time on a full host: no more
+// than a tenth of all. What the removals have waited for namespaces to end is no search.
+func quarantineAfter(took time.Duration, stay int) time.Duration {
+	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
+}
+
+// tryQuarantined tries to end the quarantine of all that are in it, and returns how many
+// stay.
+func (a *Agent) tryQuarantined() (stay int) {
 	a.mu.RLock()
 	var all []heddle.EndpointID
 	for id := range a.quarantine {
@@ -71,7 +79,11 @@ func (a *Agent) tryQuarantined() {
 		case err != nil && now != before:
 			a.log.Warn("an endpoint stays in quarantine", "endpoint", id, "error", err)
 		}
+		if err != nil {
+			stay++
+		}
 	}
+	return stay
 }
 
 // quarantinePart tells of what is in quarantine; none if nothing is.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -41,6 +42,26 @@ func TestJudge(t *testing.T) {
 		}
 		if why, is := a.quarantined(id); why != step.why || is != (step.why != "") {
 			t.Errorf("after %v: in quarantine %v: %q, want %q", step.err, is, why, step.why)
+		}
+	}
+}
+
+// TestQuarantineAfter: a search takes a tenth of the time at most; a wait for namespaces to
+// end is none, or one NIC in hiding would keep all others from home for a minute.
+func TestQuarantineAfter(t *testing.T) {
+	for _, c := range []struct {
+		took time.Duration
+		stay int
+		want time.Duration
+	}{
+		{0, 0, 5 * time.Second},
+		{5100 * time.Millisecond, 1, 5 * time.Second},
+		{3*5*time.Second + time.Second, 3, 10 * time.Second},
+		{2 * time.Second, 1, 5 * time.Second}, // it did not wait
+		{7 * time.Second, 0, 70 * time.Second},
+	} {
+		if got := quarantineAfter(c.took, c.stay); got != c.want {
+			t.Errorf("after %s, with %d that stay: %s, want %s", c.took, c.stay, got, c.want)
 		}
 	}
 }

@@ -87,12 +87,12 @@ type browser string
 
 func findBrowser(t *testing.T) browser {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return browser(path)
 		}
 	}
-	t.Skip("no browser: the page's layout was not tried (Debian: apt-get install chromium)")
+	t.Skip("no browser: the page's layout was not tried (Debian: apt-get install chromium-headless-shell)")
 	return ""
 }
 

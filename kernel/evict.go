@@ -164,15 +164,16 @@ func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) 
 	}), refused("list", "MAC addresses of "+parent.name, err)
 }
 
-// endTime is how long a namespace that is gone may take to end, with the devices in it:
+// EndTime is how long a namespace that is gone may take to end, with the devices in it:
 // the kernel does that behind whoever closed it last (cleanup_net in
-// net/core/net_namespace.c), one after another.
-const endTime = 5 * time.Second
+// net/core/net_namespace.c), one after another. So long a removal may have waited that
+// ends in quarantine.
+const EndTime = 5 * time.Second
 
 // waitGone waits until the parent listens to none of the addresses any more, and reports
 // whether that came.
 func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
-	for end := time.Now().Add(endTime); time.Now().Before(end); time.Sleep(endTime / 100) {
+	for end := time.Now().Add(EndTime); time.Now().Before(end); time.Sleep(EndTime / 100) {
 		now, err := k.listing().heard(parent)
 		if err == nil && !slices.ContainsFunc(now, func(mac heddle.MAC) bool { return slices.Contains(macs, mac) }) {
 			return true

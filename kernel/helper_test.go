@@ -16,7 +16,6 @@ import (
 
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
-	"github.com/heddle-network/heddle/test/vm"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +23,7 @@ import (
 // ends on it in another namespace would leave it there for good.
 func init() { runtime.LockOSThread() }
 
-func TestMain(m *testing.M) { os.Exit(vm.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 const netnsDir = "/run/netns"
 

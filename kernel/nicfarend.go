@@ -79,14 +79,14 @@ const leastTries = 4
 // NIC was looked for: it is looked into again, for a while and some times. On a host that
 // is full and busy, one search may take longer than the while.
 func (h *homecoming) byFarEnd() (f *found, doubt string, err error) {
-	end := time.Now().Add(endTime)
+	end := time.Now().Add(EndTime)
 	for tries := 1; ; tries++ {
 		f, doubt, err = h.farEndNow()
 		if f != nil || err != nil || doubt == "" || tries >= leastTries && time.Now().After(end) {
 			return f, doubt, err
 		}
 		h.closeOthers() // others search, too
-		time.Sleep(endTime / 20)
+		time.Sleep(EndTime / 20)
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode"
 	"github.com/heddle-network/heddle/mode/overlay"
+	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-func TestMain(m *testing.M) { os.Exit(vm.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 // TestRun tries all modes with all families: a sample that its mode does not
 // take would be told here.

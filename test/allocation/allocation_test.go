@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // seed is HEDDLE_SEED, or another one each time.
@@ -49,9 +50,7 @@ func TestAllocation(t *testing.T) {
 
 // TestSoakAllocation makes a million allocations.
 func TestSoakAllocation(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("takes an hour: HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "takes an hour")
 	w := newWorld(t, seed(t), 5, flaws{})
 	end := time.Now().Add(2 * time.Hour)
 	w.run(time.Millisecond, func(takes int) bool { return takes >= 1_000_000 || time.Now().After(end) })

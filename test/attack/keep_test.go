@@ -300,7 +300,7 @@ func renamed(t *testing.T, mode string, open bool) bool {
 			return within(world.RepairTime, func() bool { return len(c.w.Endpoints()) == 0 })
 		}
 	}
-	if open { // an agent of other tests, which searches just now, may keep the namespace
+	if open { // an agent that searches just now may keep the namespace
 		return within(world.Patience, func() bool { return c.takenForGone(t) })
 	}
 	return c.takenForGone(t)

@@ -84,8 +84,8 @@ func TestQuarantineKilled(t *testing.T) {
 }
 
 // ended waits until the namespace in which a container's device was hidden has ended, so
-// that the command fails. Until then the quarantine is right: an agent of other tests,
-// which searches just now, may have it open.
+// that the command fails. Until then the quarantine is right: an agent that
+// searches just now may have it open.
 func ended(t *testing.T, container, there string) {
 	t.Helper()
 	world.Within(t, world.RepairTime, "the end of the namespace of "+container, func() error {

@@ -133,7 +133,7 @@ func (c *captive) tuckAway(t *testing.T, mode string, open bool, mac heddle.MAC)
 	if err != nil && !errors.Is(err, heddle.Quarantined.Sentinel()) {
 		t.Errorf("the detach fails, and not because the device is in quarantine")
 	}
-	// an agent of other tests, which searches just now, may have had the namespace open
+	// an agent that searches just now may have had the namespace open
 	return err == nil && within(world.Patience, c.reached)
 }
 

@@ -43,7 +43,7 @@ func reuseAttacks() []ownAttack {
 		}),
 		by("connection of one whose namespace went", func(t *testing.T, w *world.World, p *world.Pod) {
 			p.Delete()
-			// an agent of other tests, which searches just now, may keep the namespace
+			// an agent that searches just now may keep the namespace
 			world.Soon(t, "collect the endpoint", func() error {
 				removed, err := w.GC(context.Background(), "", nil)
 				if err == nil && len(removed) == 0 && len(w.Endpoints()) > 0 {

@@ -1,7 +1,8 @@
-// Package cell runs a test binary in a network and mount namespace of its own:
-// the machine's links, firewall and /run are out of reach, and whatever a test
-// leaves behind goes with the process. Inside a guest of package vm the whole
-// machine is the cell.
+// Package cell runs a test binary in namespaces of its own, of network, mounts, host name
+// and processes: the machine's links, firewall and /run are out of reach, and whatever a
+// test leaves behind goes with the process. Agents look for network namespaces in all
+// processes that they see, and keep what they find open meanwhile: those of one cell see
+// none of another. Inside a guest of package vm the whole machine is the cell.
 package cell
 
 import (
@@ -23,16 +24,7 @@ const marker = "HEDDLE_TEST_CELL"
 
 // Main is called from TestMain. As root it runs the tests again in a cell of
 // their own; otherwise, or in a guest, it runs them here.
-func Main(m *testing.M) int { return begin(m, 0) }
-
-// MainWithOwnProcesses is Main in a cell that has a PID namespace, too. Agents look for
-// network namespaces in all processes that they can see, and keep what they have found
-// open meanwhile. With many endpoints that takes long, and other tests' namespaces would
-// not end in that time.
-func MainWithOwnProcesses(m *testing.M) int { return begin(m, unix.CLONE_NEWPID) }
-
-// begin runs the tests in a cell that has the further namespaces.
-func begin(m *testing.M, further uintptr) int {
+func Main(m *testing.M) int {
 	if os.Getenv(initMarker) != "" {
 		return serveAsInit()
 	}
@@ -40,7 +32,7 @@ func begin(m *testing.M, further uintptr) int {
 		return vm.Main(m)
 	}
 	if os.Getenv(marker) == "" && os.Geteuid() == 0 {
-		return reexec(further)
+		return reexec()
 	}
 	if os.Getenv(marker) != "" {
 		if err := furnish(); err != nil {
@@ -60,7 +52,7 @@ func Need(t testing.TB) {
 	}
 }
 
-func reexec(further uintptr) int {
+func reexec() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	bin, err := os.MkdirTemp("", "heddle-bin-") // of Build; goes with the tests
@@ -69,11 +61,8 @@ func reexec(further uintptr) int {
 		return 1
 	}
 	defer os.RemoveAll(bin)
-	cmd.Env = append(os.Environ(), marker+"="+bin)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | further, Pdeathsig: syscall.SIGKILL}
-	if further&unix.CLONE_NEWPID != 0 {
-		cmd.Env = append(cmd.Env, initMarker+"=1")
-	}
+	cmd.Env = append(os.Environ(), marker+"="+bin, initMarker+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	signal.Ignore(syscall.SIGINT) // the child decides
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initMarker has the test binary be the first process of a cell with processes of its own.
+// initMarker has the test binary be the first process of a cell.
 const initMarker = "HEDDLE_TEST_INIT"
 
 // serveAsInit runs the tests as a child, and takes in whoever has lost his parent until

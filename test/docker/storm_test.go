@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -24,9 +25,7 @@ func TestStorm(t *testing.T) { rage(t, 4) }
 
 // TestSoakStorm is the full scale.
 func TestSoakStorm(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("set HEDDLE_SOAK=1 for the full scale (an hour)")
-	}
+	soak.Need(t, "the full scale takes an hour")
 	rage(t, 67) // on three hosts: 201
 }
 

@@ -12,12 +12,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestInGuests repeats what takes little under the kernels of Debian, TestInGuestsIPv6
-// the same with tunnels over IPv6: in other guests, for the time that they have.
-func TestInGuests(t *testing.T) { vm.RunInGuest(t, "6.1", "^(TestAcross|TestSameBits)$/^over_IPv4$") }
-
-func TestInGuestsIPv6(t *testing.T) {
-	vm.RunInGuest(t, "6.12", "^(TestAcross|TestSameBits)$/^over_IPv6$")
+// TestInGuests repeats what takes little under the kernels of Debian, with tunnels over
+// IPv4, and the full form over IPv6, too.
+func TestInGuests(t *testing.T) {
+	g := vm.Guest{Small: map[string]string{"6.1": "^(TestAcross|TestSameBits)$/^over_IPv4$"}}
+	g.RunEverywhere(t, "^(TestAcross|TestSameBits)$/^over_IPv[46]$")
 }
 
 // TestInGuestsSegments: a kernel without large segments of IPv4 (6.1) goes without.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -45,9 +46,7 @@ func TestReplaced(t *testing.T) {
 func TestAgents(t *testing.T) { agents(t, 10) }
 
 func TestSoakAgents(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("takes minutes: HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "takes minutes")
 	agents(t, 100)
 }
 

@@ -2,12 +2,12 @@ package fleet_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle/test/forge"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -15,9 +15,7 @@ import (
 // and go on with it. Traffic goes on, attaches do in blocks that their host has, the status
 // tells, and an operator can remove that host.
 func TestSoakFullStore(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("writes a gigabyte; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "writes a gigabyte")
 	k := newTaken(t)
 	near, far := k.hosts[0].attach(t, "one", "app"), k.hosts[1].attach(t, "two", "app")
 	junk := strings.Repeat("x", 1<<20)

@@ -18,6 +18,7 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 	"github.com/heddle-network/heddle/test/forge"
 	"github.com/heddle-network/heddle/test/poll"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -49,9 +50,7 @@ func TestFuzzedRecords(t *testing.T) { newTaken(t).fuzzed(t, fuzzTime, 2) }
 
 // TestSoakFuzzedRecords does so for ten minutes, on a quiet machine.
 func TestSoakFuzzedRecords(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("ten minutes, with a limit of time for a quiet machine; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "ten minutes, with a limit of time for a quiet machine")
 	newTaken(t).fuzzed(t, soakTime, 1)
 }
 

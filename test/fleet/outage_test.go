@@ -6,12 +6,12 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -109,9 +109,7 @@ func TestQuorumLost(t *testing.T) {
 // TestSoakQuorumLost is TestQuorumLost at full length, with the limits that a quiet
 // machine keeps.
 func TestSoakQuorumLost(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("the store is away for ten minutes; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "the store is away for ten minutes")
 	quorumLost(t, 10*time.Minute, 3*time.Second, 5*time.Second)
 }
 

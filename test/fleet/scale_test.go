@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -24,9 +25,7 @@ func TestScale(t *testing.T) {
 
 // TestSoakScale is TestScale at full size.
 func TestSoakScale(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("32 hosts with 30 endpoints each; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "32 hosts with 30 endpoints each")
 	roomForNeighbours(t)
 	scale(t, 32, 30, 100, 200*time.Millisecond)
 }

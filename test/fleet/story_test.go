@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -126,9 +126,7 @@ func TestAddresses(t *testing.T) {
 // TestSoakMove moves an endpoint to and fro, which is reached from the third host
 // within 300 ms of each attach: a limit that a quiet machine keeps.
 func TestSoakMove(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("has a limit of time for a quiet machine; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "has a limit of time for a quiet machine")
 	f := newCluster(t, 3)
 	f.network(t, "app", "10.10.0.0/24", "fd10::/64")
 	watcher, moved := f.hosts[0].attach(t, "watcher", "app"), f.hosts[1].attach(t, "moved", "app")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // The two files of the ledger.
@@ -138,9 +139,7 @@ func TestBitFlipsInRecords(t *testing.T) { bitFlipsInRecords(t, 3) }
 
 // TestSoakBitFlips flips many more bits.
 func TestSoakBitFlips(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("set HEDDLE_SOAK=1 for the full scale (an hour)")
-	}
+	soak.Need(t, "the full scale takes an hour")
 	t.Run("anywhere", func(t *testing.T) { bitFlips(t, 1000) })
 	t.Run("in records", func(t *testing.T) { bitFlipsInRecords(t, 250) })
 }

@@ -2,13 +2,13 @@ package hardship_test
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -23,9 +23,7 @@ func TestCrowd(t *testing.T) {
 // of them.
 func TestSoakCrowd(t *testing.T) {
 	cell.Need(t)
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("set HEDDLE_SOAK=1 for the full scale (minutes)")
-	}
+	soak.Need(t, "the full scale takes minutes")
 	crowd(t, 2000, 8)
 }
 

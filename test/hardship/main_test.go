@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-func TestMain(m *testing.M) { os.Exit(cell.MainWithOwnProcesses(m)) }
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
 var ctx = context.Background()
 

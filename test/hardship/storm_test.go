@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -44,9 +45,7 @@ func TestStorm(t *testing.T) {
 // TestSoakStorm is the full scale.
 func TestSoakStorm(t *testing.T) {
 	cell.Need(t)
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("set HEDDLE_SOAK=1 for the full scale (minutes)")
-	}
+	soak.Need(t, "the full scale takes minutes")
 	rage(t, 10000)
 }
 

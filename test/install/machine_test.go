@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // machine boots a Debian with systemd under an emulated processor, runs
@@ -65,9 +66,7 @@ func TestSystemd(t *testing.T) {
 
 // TestSoakSystemd is TestSystemd on a machine of its own, with Debian's kernel.
 func TestSoakSystemd(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("boots a whole Debian under emulation: make vm-systemd, or HEDDLE_SOAK=1")
-	}
+	soak.Need(t, "boots a whole Debian under emulation: make vm-systemd")
 	root := luggage(t)
 	judge(t, machine(t, root))
 }

@@ -238,9 +238,6 @@ func ask(p world.Place, to netip.AddrPort, text string, limit time.Duration) err
 	return err
 }
 
-// TestFlowsInGuests captures them under the kernels of Debian.
-func TestFlowsInGuests(t *testing.T) { guest(t, "^TestFlows$") }
-
 // TestRefusedHere: where the kernel has no ipvlan, a network is refused with what
 // the kernel said, and nothing is made.
 func TestRefusedHere(t *testing.T) {

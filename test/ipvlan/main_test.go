@@ -7,20 +7,31 @@ package ipvlan_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/vm"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestInGuests runs what needs no services under the kernels of Debian.
-func TestInGuests(t *testing.T) { guest(t, "^Test(Reach|Submodes|Refusals)$") }
-
-// TestAgentInGuests runs what has agents as processes of their own.
-func TestAgentInGuests(t *testing.T) {
+// TestInGuests runs all under the kernels of Debian, in guests that have IPVS, too. One of
+// them has in make test what looks at the kernel alone.
+func TestInGuests(t *testing.T) {
 	cell.Need(t)
-	guest(t, "^Test(StaleRedirects|CommandLine)$", cell.Build(t, "heddled"), cell.Build(t, "heddle"))
+	const services, more = "Reach|ServicesU32|ServicesProgram|ServicesOnPlainSwitch|ServicesOnUplink", "Submodes|Refusals|Flows|StaleRedirects|CommandLine"
+	const all = "^Test(" + services + "|" + more + ")$"
+	g := vm.Guest{
+		Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"),
+		Tools:   vm.DefaultTools(),
+		Own:     []string{cell.Build(t, "heddled"), cell.Build(t, "heddle")},
+		Small:   map[string]string{"6.1": "^Test(" + services + ")$", "6.12": all},
+	}
+	if path, err := exec.LookPath("ipvsadm"); err == nil {
+		g.Tools = append(g.Tools, path)
+	}
+	g.RunEverywhere(t, all)
 }
 
 var ctx = context.Background()

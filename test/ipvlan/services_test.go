@@ -2,10 +2,8 @@ package ipvlan_test
 
 import (
 	"net/netip"
-	"os/exec"
 	"testing"
 
-	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -83,21 +81,4 @@ func TestServicesOnUplink(t *testing.T) {
 		n.byNobody(t)
 	}
 	s.pods["a1"].GetsNothing(t, 80, service("c1")...)
-}
-
-// These run them under the kernels of Debian, in guests of their own: each takes a
-// minute or more there.
-func TestServicesInGuests(t *testing.T) { guest(t, "^TestServicesU32$") }
-
-func TestProgramInGuests(t *testing.T) { guest(t, "^TestServices(Program|OnPlainSwitch)$") }
-
-func TestUplinkInGuests(t *testing.T) { guest(t, "^TestServicesOnUplink$") }
-
-// guest runs tests in guests that have IPVS too, and programs of ours.
-func guest(t *testing.T, pattern string, own ...string) {
-	g := vm.Guest{Modules: append(vm.DefaultModules(), "ip_vs", "ip_vs_rr", "xt_ipvs"), Tools: vm.DefaultTools(), Own: own}
-	if path, err := exec.LookPath("ipvsadm"); err == nil {
-		g.Tools = append(g.Tools, path)
-	}
-	g.RunEverywhere(t, pattern)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/docker"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
@@ -26,9 +27,7 @@ const (
 // TestSoakIPvlanClients has Docker, Podman and a CNI runtime's calls put containers on
 // the machine's NIC, where the kernel has ipvlan.
 func TestSoakIPvlanClients(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") == "" {
-		t.Skip("takes minutes where the processor is emulated; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "takes minutes where the processor is emulated")
 	docker.Need(t, "podman", "crun")
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
-	"github.com/heddle-network/heddle/test/vm"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) {
@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 // limit is how long a command may take: the processor is emulated.
 const limit = 3 * time.Minute
 
-// TestOverlay joins containers on two machines, and sees the overlay outlive its
+// TestOverlayInGuests joins containers on two machines, and sees the overlay outlive its
 // agents' deaths and a cut.
-func TestOverlay(t *testing.T) {
+func TestOverlayInGuests(t *testing.T) {
 	cell.Need(t)
 	for _, kernel := range boot.Versions() {
 		t.Run("linux-"+kernel, func(t *testing.T) {
-			vm.SkipOther(t, kernel, "6.1")
+			soak.Need(t, "two machines, each with an emulated processor, take minutes")
 			needMachines(t, kernel)
 			l := pair(t, kernel)
 			overlay(t, l, attach(t, l))

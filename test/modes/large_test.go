@@ -3,12 +3,12 @@ package modes_test
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/test/soak"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -23,9 +23,7 @@ func TestLarge(t *testing.T) {
 
 // TestSoakLarge: the same with four bridges.
 func TestSoakLarge(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("the full-scale form; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "the full-scale form")
 	large(t, 2100)
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
@@ -157,9 +158,7 @@ func TestEngines(t *testing.T) { playAll(t, true) }
 
 // TestSoakEngines wants each answer in the time that engines are promised.
 func TestSoakEngines(t *testing.T) {
-	if os.Getenv("HEDDLE_SOAK") != "1" {
-		t.Skip("has a limit of time for a quiet machine; HEDDLE_SOAK=1 runs it")
-	}
+	soak.Need(t, "has a limit of time for a quiet machine")
 	playAll(t, false)
 }
 

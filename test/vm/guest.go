@@ -32,6 +32,9 @@ type Guest struct {
 	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
 	Only    string        // the kernel's version that is enough, see SkipOther; "" means all
+	// Small is what make test has of the tests, as a pattern for each kernel's version; nil means all of them.
+	// One that is not named is left out there.
+	Small map[string]string
 }
 
 // Run boots the guest and waits for its power-off. It returns what the guest wrote to its console, kernel messages included,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/test/soak"
 )
 
 // requireVariable turns every reason to skip into a failure when it is "1".
@@ -27,30 +28,29 @@ func RunInGuests(t *testing.T, pattern string, boot ...string) {
 	Guest{Boot: boot}.RunEverywhere(t, pattern)
 }
 
-// kernelsVariable has guests run under every kernel where one is enough when it is "all".
-const kernelsVariable = "HEDDLE_KERNELS"
-
-// SkipOther ends a test under a kernel that is not the one which is enough: emulation takes its time. HEDDLE_KERNELS=all
-// runs it.
+// SkipOther ends a test under a kernel that is not the one which is enough for make test: emulation takes its time. The full form
+// (package soak) runs under every kernel.
 func SkipOther(t *testing.T, version, enough string) {
 	t.Helper()
-	if enough != "" && version != enough && os.Getenv(kernelsVariable) != "all" {
-		t.Skipf("runs under Linux %s; %s=all runs it under every kernel", enough, kernelsVariable)
+	if enough != "" && version != enough {
+		soak.Need(t, "Linux "+enough+" is enough where the processor is emulated")
 	}
 }
 
-// RunInGuest is RunInGuests under one kernel: for what other packages look at under the other one, too.
+// RunInGuest is RunInGuests under one kernel in make test.
 func RunInGuest(t *testing.T, version, pattern string, boot ...string) {
 	t.Helper()
 	Guest{Boot: boot, Only: version}.RunEverywhere(t, pattern)
 }
 
-// RunEverywhere is RunInGuests with guests like this one; its kernel is left out.
+// RunEverywhere is RunInGuests with guests like this one; its kernel is left out. The guests run beside each other, and beside the
+// tests of the package that are parallel, too.
 func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	t.Helper()
 	if InGuest() {
 		t.Skip("already in a guest")
 	}
+	t.Parallel()
 	if reason := boot.MissingHere(); reason != "" {
 		skip(t, reason)
 	}
@@ -58,6 +58,12 @@ func (g Guest) RunEverywhere(t *testing.T, pattern string) {
 	for _, v := range boot.Versions() {
 		t.Run("linux-"+v, func(t *testing.T) {
 			SkipOther(t, v, g.Only)
+			pattern := pattern
+			if g.Small != nil && !soak.On() {
+				if pattern = g.Small[v]; pattern == "" {
+					soak.Need(t, "takes minutes where the processor is emulated")
+				}
+			}
 			t.Parallel()
 			i := slices.IndexFunc(present, func(k boot.Kernel) bool { return k.Version == v })
 			if i < 0 {

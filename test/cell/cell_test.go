@@ -1,4 +1,4 @@
-package hardship_test
+package cell_test
 
 import (
 	"os"
@@ -7,7 +7,9 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// TestOwnProcesses: the first process that these tests see is of this program, so their
+func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
+
+// TestOwnProcesses: the first process that tests see is of their own program, so their
 // agents see none of other tests'.
 func TestOwnProcesses(t *testing.T) {
 	cell.Need(t)
