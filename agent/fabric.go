@@ -163,22 +163,18 @@ func (a *Agent) planReach() heddle.Plan {
 
 // loadFabric takes up, at the start, what the host last knew of its cluster, and
 // makes what its shared networks stand on.
-func (a *Agent) loadFabric(recorded []heddle.Network) error {
-	for i, n := range recorded {
+func (a *Agent) loadFabric(was recorded) error {
+	for i, n := range was.networks {
 		if !n.Shared {
 			continue
 		}
 		if a.opt.Cluster == nil {
-			if err := a.leave(&recorded[i]); err != nil {
+			if err := a.leave(&was.networks[i]); err != nil {
 				return err
 			}
 			continue
 		}
-		own, err := a.ledger.sources(n.ID)
-		if err != nil {
-			return err
-		}
-		for _, addr := range own {
+		for _, addr := range was.books[n.ID].sources {
 			a.sources = append(a.sources, heddle.Pin{Network: n.ID, Addr: addr, Host: a.facts.Name})
 		}
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -128,19 +127,6 @@ func (a *Agent) forgetEndpoint(e heddle.Endpoint) {
 	for _, p := range e.Addrs {
 		a.forgetAddresses(p.Addr())
 	}
-}
-
-// forgetQuarantined is forgetAddresses of all that was freed since the host started
-// and nobody has: an agent that was killed may not have come to it.
-func (a *Agent) forgetQuarantined() error {
-	for _, n := range a.Networks() {
-		freed, err := a.ledger.quarantined(n.ID)
-		if err != nil {
-			return err
-		}
-		a.forgetAddresses(slices.Collect(maps.Keys(freed))...)
-	}
-	return nil
 }
 
 // forgetFlows lets clients of published ports find the endpoint that has them now. The

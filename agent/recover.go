@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,37 +12,42 @@ import (
 
 // recover reads the record, undoes what was in the middle, makes whole what is
 // recorded as made, and prunes what nobody wants. Traffic of endpoints that are
-// whole is not touched: applying a plan again changes nothing.
+// whole is not touched: applying a plan again changes nothing. All is read before
+// anything is changed: a record that cannot be read leaves all as it is.
 func (a *Agent) recover() error {
-	// all is read before anything is changed
-	records, intents, err := a.ledger.endpoints()
+	was, err := a.ledger.all()
 	if err != nil {
 		return err
 	}
-	networks, err := a.ledger.networks()
-	if err != nil {
+	if err := allKnown(was); err != nil {
 		return err
 	}
-	if err := allKnown(records, networks); err != nil {
-		return err
-	}
-	if a.leases, a.subnets, err = a.ledger.leases(); err != nil {
-		return err
-	}
-	if err := a.loadNetworks(networks); err != nil {
-		return err
-	}
-	for i, r := range records {
-		records[i] = a.upToDate(r)
-		a.remember(records[i], undoable(intents[r.Endpoint.ID.String()]))
-	}
-	for _, r := range records {
-		if err := a.settleRecord(r, undoable(intents[r.Endpoint.ID.String()])); err != nil {
+	modes := make([]heddle.Mode, len(was.networks))
+	for i, n := range was.networks {
+		if modes[i], err = a.mode(n.Mode); err != nil {
 			return err
 		}
 	}
-	if err := a.forgetQuarantined(); err != nil {
+	a.leases, a.subnets = was.leases, was.pools
+	if err := a.loadFabric(was); err != nil {
 		return err
+	}
+	for i, n := range was.networks {
+		a.replay(n, modes[i], was.books[n.ID])
+	}
+	for i, r := range was.endpoints {
+		was.endpoints[i] = a.upToDate(r)
+		a.remember(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
+	}
+	for _, r := range was.endpoints {
+		if err := a.settleRecord(r, undoable(was.intents[r.Endpoint.ID.String()])); err != nil {
+			return err
+		}
+	}
+	// nobody has what was freed since the host started, but an agent that was killed
+	// may not have come to forget its connections
+	for _, b := range was.books {
+		a.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
 	if a.opt.Cluster != nil {
 		a.returnUnused()
@@ -51,8 +57,8 @@ func (a *Agent) recover() error {
 	for _, repaired := range a.reconcile() {
 		<-repaired
 	}
-	a.settleDefaults(intents)
-	removed, err := a.prune()
+	a.settleDefaults(was.intents)
+	removed, err := a.prune(was.unclaimed)
 	if err != nil {
 		return err
 	}
@@ -91,10 +97,10 @@ func (a *Agent) networkIDs() map[string]bool {
 // allKnown refuses a state folder that does not know the networks of endpoints
 // that are made: it is not the one they were made with, and going on would take
 // their networks for leftovers.
-func allKnown(records []record, networks []heddle.Network) error {
-	for _, r := range records {
+func allKnown(was recorded) error {
+	for _, r := range was.endpoints {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
-		if !slices.ContainsFunc(networks, known) {
+		if !slices.ContainsFunc(was.networks, known) {
 			return heddle.Errorf(heddle.LedgerBroken, "network "+r.Endpoint.NetworkName+" of endpoint", r.Endpoint.ID.String(),
 				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well; nothing was changed")
 		}
@@ -103,12 +109,8 @@ func allKnown(records []record, networks []heddle.Network) error {
 }
 
 // prune removes what nobody wants, unless the records of living endpoints are
-// lost.
-func (a *Agent) prune() (removed []string, err error) {
-	unclaimed, err := a.ledger.unclaimed()
-	if err != nil {
-		return nil, err
-	}
+// lost, as is known already or is found now.
+func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 	if a.ledger.fresh && !unclaimed {
 		if unclaimed, err = a.hasPorts(); err != nil {
 			return nil, err
@@ -145,54 +147,29 @@ func (a *Agent) hasPorts() (bool, error) {
 	return slices.ContainsFunc(owned.State.Links, port) || slices.ContainsFunc(owned.State.Routes, beside), err
 }
 
-func (a *Agent) loadNetworks(recorded []heddle.Network) error {
-	if err := a.loadFabric(recorded); err != nil {
-		return err
-	}
-	for _, n := range recorded {
-		mode, err := a.mode(n.Mode)
-		if err != nil {
-			return err
-		}
-		loaded := &network{Network: n, mode: mode}
-		loaded.equip()
-		if err := a.replay(loaded); err != nil {
-			return err
-		}
-		a.fitLeases(loaded)
-		a.networks[n.Name] = loaded
-	}
-	return nil
-}
-
-// replay restores a network's addresses and plan. The plan is computed anew,
+// replay restores a network, its addresses and its plan. The plan is computed anew,
 // since the host may have changed; one that cannot be made (its parent is gone)
 // is reported and does not keep the agent from starting.
-func (a *Agent) replay(n *network) error {
+func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
+	n := &network{Network: recorded, mode: mode}
+	n.equip()
 	if n.pool != nil {
-		cursors, err := a.ledger.cursors(n.ID)
-		if err != nil {
-			return err
-		}
 		if n.Shared {
 			a.pools.Lock()
 			a.fitLocked(n, a.opt.Cluster.View())
 			a.pools.Unlock()
 		}
-		n.pool.SetCursor(cursors)
-		freed, err := a.ledger.quarantined(n.ID)
-		if err != nil {
-			return err
-		}
-		for address, since := range freed {
+		n.pool.SetCursor(was.cursors)
+		for address, since := range was.freed {
 			n.pool.RestoreQuarantine(address, since)
 		}
 	}
 	plan, err := n.mode.Network(a.host(), n.Network)
 	if err != nil {
 		a.log.Error("network cannot be planned now", "network", n.Name, "error", err)
-		known := false
-		if plan, known, _ = a.ledger.plan(n.ID); !known {
+		if was.plan != nil {
+			plan = *was.plan
+		} else {
 			n.unplanned = err // the patrol tries again; until then nobody attaches
 		}
 	}
@@ -205,7 +182,8 @@ func (a *Agent) replay(n *network) error {
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
 	}
-	return nil
+	a.fitLeases(n)
+	a.networks[n.Name] = n
 }
 
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
@@ -228,6 +206,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 			}
 		}
 		a.erase(r)
+		a.forgetEndpoint(r.Endpoint)
 		return a.ledger.drop(r.Endpoint, time.Now())
 	}
 	return a.restore(n, r.Endpoint)

@@ -79,14 +79,6 @@ func (l *ledger) setUnclaimed(on bool) error {
 	return forget(l.boot, bucketMeta, "unclaimed", "unclaimed endpoints")
 }
 
-func (l *ledger) unclaimed() (on bool, err error) {
-	err = l.boot.View(func(tx *bbolt.Tx) error {
-		on = tx.Bucket(bucketMeta).Get([]byte("unclaimed")) != nil
-		return nil
-	})
-	return on, err
-}
-
 // forgetPlans drops the plans of all networks but those to keep: what a crash
 // left between a network's plan and the network.
 func (l *ledger) forgetPlans(keep map[string]bool) error {

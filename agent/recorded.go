@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"net/netip"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// recorded is all that the ledger has when the agent starts.
+type recorded struct {
+	endpoints []record
+	intents   map[string]string // endpoint id -> operation
+	networks  []heddle.Network
+	books     map[string]book // network id -> its book
+	leases    map[string]Lease
+	pools     map[string]Pool
+	unclaimed bool // the kernel has objects of endpoints whose records are lost
+}
+
+// book is what is recorded of one network's addresses and plan.
+type book struct {
+	cursors map[heddle.Family]netip.Addr
+	sources []netip.Addr // that the host keeps for itself
+	freed   map[netip.Addr]time.Time
+	plan    *heddle.Plan // nil if none can be read: plans are computed anew
+}
+
+// all reads the ledger. A record that is broken is an error.
+func (l *ledger) all() (r recorded, err error) {
+	if r.endpoints, r.intents, err = l.endpoints(); err != nil {
+		return r, err
+	}
+	if r.networks, err = l.networks(); err != nil {
+		return r, err
+	}
+	if r.leases, r.pools, err = l.leases(); err != nil {
+		return r, err
+	}
+	r.books = map[string]book{}
+	for _, n := range r.networks {
+		if r.books[n.ID], err = l.book(n.ID); err != nil {
+			return r, err
+		}
+	}
+	r.unclaimed, err = l.unclaimed()
+	return r, err
+}
+
+func (l *ledger) book(network string) (b book, err error) {
+	if b.cursors, err = l.cursors(network); err != nil {
+		return b, err
+	}
+	if b.sources, err = l.sources(network); err != nil {
+		return b, err
+	}
+	if plan, known, err := l.plan(network); known && err == nil {
+		b.plan = &plan
+	}
+	b.freed, err = l.quarantined(network)
+	return b, err
+}
+
+func (l *ledger) unclaimed() (on bool, err error) {
+	err = l.boot.View(func(tx *bbolt.Tx) error {
+		on = tx.Bucket(bucketMeta).Get([]byte("unclaimed")) != nil
+		return nil
+	})
+	return on, err
+}
