@@ -53,6 +53,7 @@ func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 		c.ClientTLSInfo, c.PeerTLSInfo = info, info
 		c.PeerTLSInfo.AllowedCNs = names(t.PeerName)
 	}
+	c.GRPCAdditionalServerOptions = f.callOptions()
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(&logCore{log: o.Log}, zap.WithFatalHook(f), zap.WithPanicHook(f)))
 	return c, nil
 }
