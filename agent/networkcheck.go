@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -134,7 +135,7 @@ func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, [
 func sameNetwork(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
 		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
-		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+		a.MTU == b.MTU && a.Internal == b.Internal && maps.Equal(a.Labels, b.Labels) && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
 // checkAgainstHost refuses subnets that the host has. Some modes may take their
