@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -191,4 +192,30 @@ func idleWatcher(t *testing.T, socket string) net.Conn {
 		t.Fatalf("%q, %v", line, err)
 	}
 	return c
+}
+
+// TestTroubleTold: a part of the status that is not ok any more, and is again, is told.
+func TestTroubleTold(t *testing.T) {
+	cell.Need(t)
+	a := cell.Start(t, folder(t))
+	watch, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s, err := a.Events(watch, client.EventQuery{Filter: []string{"kind=trouble"}})
+	cell.Must(t, err)
+	defer s.Close()
+	next := func(action events.Action) {
+		t.Helper()
+		e, err := s.Next()
+		for err == nil && e.Object != "ledger" {
+			e, err = s.Next()
+		}
+		if err != nil || e.Action != action {
+			t.Errorf("%+v, %v; want %s", e, err, action)
+		}
+	}
+	state := filepath.Join(a.Dir, "state")
+	cell.Must(t, os.Rename(state, state+".away"))
+	next(events.Began)
+	cell.Must(t, os.Rename(state+".away", state))
+	next(events.Ended)
 }
