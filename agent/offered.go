@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -21,7 +20,7 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 	}
 	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
 		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC &&
-		maps.Equal(old.Request.Labels, req.Labels)
+		sameLabels(old.Request.Labels, req.Labels)
 	switch {
 	case where != nowhere && same && (where == onHost) == old.offered():
 		if where == onHost {
