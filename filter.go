@@ -13,7 +13,7 @@ const FilterLabel = "label"
 const maxFilters = 64
 
 // Filter chooses objects. Its words are KEY=WANTED: of several with one key one must
-// fit, and each key must. An empty filter lets all pass.
+// fit, and each key must; of labels all must. An empty filter lets all pass.
 type Filter map[string][]string
 
 // ParseFilter reads words; keys are those that the filtered objects have.
@@ -37,12 +37,13 @@ func (f Filter) Has(key, value string) bool {
 	return len(f[key]) == 0 || slices.Contains(f[key], value)
 }
 
-// HasLabels reports whether an object with these labels passes.
+// HasLabels reports whether an object with these labels has all that are asked for.
 func (f Filter) HasLabels(labels map[string]string) bool {
-	wanted := f[FilterLabel]
-	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool {
-		key, value, exact := strings.Cut(w, "=")
-		has, there := labels[key]
-		return there && (!exact || has == value)
-	})
+	for _, wanted := range f[FilterLabel] {
+		key, value, exact := strings.Cut(wanted, "=")
+		if has, there := labels[key]; !there || exact && has != value {
+			return false
+		}
+	}
+	return true
 }

@@ -24,7 +24,8 @@ func TestFilter(t *testing.T) {
 		{[]string{"label=app="}, false},
 		{[]string{"label=empty="}, true},
 		{[]string{"label=sum=1+1=2"}, true},
-		{[]string{"label=other", "label=app=web"}, true},
+		{[]string{"label=other", "label=app=web"}, false},
+		{[]string{"label=app", "label=app=web"}, true},
 		{[]string{"label=other", "network=front"}, false},
 	} {
 		f, err := ParseFilter(c.words)

@@ -14,7 +14,7 @@ import (
 // where its values come from.
 func (s *session) filterFlag(cmd *cobra.Command, words *[]string, keys map[string]func() []string) {
 	names := append(slices.Sorted(maps.Keys(keys)), heddle.FilterLabel)
-	cmd.Flags().StringArrayVar(words, "filter", nil, "`K=V` to show only what fits, K is "+strings.Join(names, ", ")+" (label=KEY or label=KEY=VALUE); several of one K are alternatives")
+	cmd.Flags().StringArrayVar(words, "filter", nil, "`K=V` to show only what fits, K is "+strings.Join(names, ", ")+" (label=KEY or label=KEY=VALUE); several of one K are alternatives, but all labels are wanted")
 	cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, begun string) (all []string, _ cobra.ShellCompDirective) {
 		key, _, valued := strings.Cut(begun, "=")
 		if !valued {
