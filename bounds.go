@@ -29,7 +29,8 @@ const (
 var networkID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // Bounded returns a network with what its lists name again left out, or an error of
-// code TooMuch: it has more than any network may. It judges nothing else.
+// code TooMuch: it has more than any network may; of its labels, an error of code
+// BadLabel, too. It judges nothing else.
 func Bounded(n Network) (Network, error) {
 	for _, list := range []struct {
 		what      string
@@ -42,7 +43,10 @@ func Bounded(n Network) (Network, error) {
 			return n, tooMuch(n, list.what, list.has, list.most)
 		}
 	}
-	var err error
+	err := CheckLabels("network "+Clip(n.Name), n.Labels)
+	if err != nil {
+		return n, err
+	}
 	if n.Allow, err = distinct(n, "permissions (allow)", n.Allow, MaxAllow); err != nil {
 		return n, err
 	}

@@ -16,6 +16,7 @@ const (
 	BadNamespace    Code = "HDL-1010"
 	BadMTU          Code = "HDL-1011"
 	BadArgument     Code = "HDL-1012"
+	BadLabel        Code = "HDL-1013"
 	UnknownMode     Code = "HDL-2001"
 	NoNetwork       Code = "HDL-2002"
 	NetworkExists   Code = "HDL-2003"
@@ -50,6 +51,8 @@ const (
 	Waited          Code = "HDL-4006"
 	AgentRuns       Code = "HDL-4007"
 	TooMuch         Code = "HDL-4008"
+	EventsLost      Code = "HDL-4009"
+	WatchersFull    Code = "HDL-4010"
 	CNIVersion      Code = "HDL-5001"
 	CNIConfig       Code = "HDL-5002"
 	DockerIPAM      Code = "HDL-5003"
@@ -91,6 +94,7 @@ var explanations = map[Code]Explanation{
 	BadNamespace:    {Usage, "bad namespace", "The path does not lead to a network namespace.", "Give /proc/PID/ns/net of a running container, or a file under /run/netns."},
 	BadMTU:          {Usage, "bad MTU", "The MTU must be at least 576 (1280 where IPv6 is used) and at most what the parent carries (overlay: the underlay, less the tunnel's headers).", "Leave --mtu out to take that. Modes host and direct take none."},
 	BadArgument:     {Usage, "bad argument", "The command was called with a value it cannot use.", "See the command's --help."},
+	BadLabel:        {Usage, "bad label", "A label is KEY=VALUE: a key of 1 to 63 printable ASCII bytes without '=' and spaces, given once, and a value of at most 256 bytes of printable characters.", "For example --label app=web."},
 	UnknownMode:     {Usage, "unknown mode", "The agent has no mode of that name.", "'heddle network create --help' lists the modes."},
 	NoNetwork:       {Failed, "no such network", "No network has that name on this host.", "'heddle network list' shows those there are."},
 	NetworkExists:   {Conflict, "network exists", "A network of that name exists with other settings.", "Choose another name, or delete the old network first."},
@@ -125,6 +129,8 @@ var explanations = map[Code]Explanation{
 	Waited:          {Timeout, "timed out", "The condition did not come true in time.", "Look at 'heddle status', and call again; 'heddle status --wait' takes a longer --timeout."},
 	AgentRuns:       {Conflict, "agent runs already", "Another agent holds the run folder's lock.", "Stop it first, or give this one other folders (--run-dir, --state-dir)."},
 	TooMuch:         {Usage, "too much", "A network, an endpoint or a record of the store has more entries, or is longer, than any may: it would keep all agents of the cluster busy.", "Leave out what is not needed; the message names the bound."},
+	EventsLost:      {Failed, "events lost", "The agent keeps its last events in memory: those after the cursor are gone, because there were too many since, or the agent has started anew.", "Begin to watch from now on, then list networks, endpoints and peers, and go on with the events."},
+	WatchersFull:    {Conflict, "too many watchers", "As many programs watch the agent's events as may at a time.", "End another one ('heddle events', or what calls /v1/events), and watch again."},
 	CNIVersion:      {Usage, "CNI version", "The plugin speaks the CNI specification from 0.3.1 to 1.1.0.", "Set cniVersion in the network configuration to one of these."},
 	CNIConfig:       {Usage, "CNI configuration", "The network configuration does not say what the plugin needs to know.", "docs/guides/cni.md has a working one."},
 	DockerIPAM:      {Usage, "Docker's own addresses", "Each engine gives out the addresses of its own IPAM driver alone, so two hosts would give out the same ones on a network of several hosts.", "Create the network with --ipam-driver heddle (compose: ipam: {driver: heddle})."},

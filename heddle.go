@@ -41,6 +41,8 @@ type Network struct {
 	Internal bool `json:"internal,omitempty"`
 	// Options are the mode's own settings (--opt K=V).
 	Options map[string]string `json:"options,omitempty"`
+	// Labels are the users' own words about it.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Allow names other networks (by ID) with which traffic is permitted.
 	Allow []string `json:"allow,omitempty"`
 	// Docker is what Docker knows of the network, if it was created there.
@@ -157,6 +159,8 @@ type Endpoint struct {
 	// DefaultRoute says that the container's default route leads through this
 	// endpoint: at most one of a container's.
 	DefaultRoute bool `json:"defaultRoute"`
+	// Labels are the users' own words about it.
+	Labels map[string]string `json:"labels,omitempty"`
 	// NoFastPath has all its packets take the host's stack.
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at

@@ -22,6 +22,8 @@ type AttachRequest struct {
 	// NoFastPath has all its packets take the host's stack, where others may have
 	// qdiscs of theirs on its host end.
 	NoFastPath bool `json:"noFastPath,omitempty"`
+	// Labels are the users' own words about the endpoint.
+	Labels map[string]string `json:"labels,omitempty"`
 	// NIC asks for one of the network's NICs, by name or MAC address.
 	NIC string `json:"nic,omitempty"`
 	// SSH is the address of this host that the caller is connected to, if it
@@ -137,6 +139,9 @@ func (s Status) Part(name string) PartStatus {
 
 // PartWork is the name of the part that tells what is late.
 const PartWork = "work"
+
+// PartEndpoints is the name of the part that tells which endpoints are being made or removed.
+const PartEndpoints = "endpoints"
 
 // NetworkStatus is a network's use.
 type NetworkStatus struct {

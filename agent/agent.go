@@ -18,6 +18,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/trial"
 )
@@ -142,6 +143,9 @@ type Agent struct {
 	// shows are parts of the status that others know about.
 	shows []func() heddle.PartStatus
 
+	// events is what happened lately.
+	events *events.Log
+
 	// nics names, by name on the host and MAC address, the NICs that endpoints have.
 	nics map[string]heldNIC
 }
@@ -149,7 +153,7 @@ type Agent struct {
 // New opens the ledger, finishes what an earlier life left undone, and brings
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
-	a := &Agent{opt: opt, log: opt.Log, started: time.Now(),
+	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), events: events.NewLog(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
 		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
@@ -173,6 +177,7 @@ func New(opt Options) (*Agent, error) {
 	a.finished.Go(func() { a.vigil(ctx) })
 	a.finished.Go(func() { a.keepQuarantine(ctx) })
 	a.ready.Store(true)
+	a.finished.Go(func() { a.witness(ctx) })
 	if a.opt.Cluster != nil {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
 		a.finished.Go(func() { a.follow(ctx) })

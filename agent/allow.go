@@ -108,9 +108,11 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	a.mu.Lock()
 	a.changes++
 	stored := a.networks[n.Name]
+	before := stored.Network
 	stored.Network, stored.plan, stored.unplanned = next, plan, nil
 	delete(a.networks, n.Name)
 	a.networks[next.Name] = stored
+	a.tellChange(before, next)
 	a.mu.Unlock()
 	a.tell()
 	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted))

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 )
 
@@ -80,6 +81,9 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 		return err
 	}
 	if err := checkMappings(req.ID, req.Ports); err != nil {
+		return err
+	}
+	if err := heddle.CheckLabels("endpoint "+req.ID.String(), req.Labels); err != nil {
 		return err
 	}
 	if req.MAC == "" {
@@ -244,6 +248,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	a.mu.Lock()
 	a.setPending(r.Endpoint.ID, "")
 	a.mu.Unlock()
+	a.tellEndpoint(events.Attached, r.Endpoint)
 	a.forgetFlows(r.Endpoint)
 	a.announce(r.Endpoint, pod)
 	return nil

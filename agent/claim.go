@@ -21,7 +21,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
 	if n.pool == nil {
 		return e, a.claimNothing(n, req)
 	}

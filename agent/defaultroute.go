@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 )
 
@@ -196,7 +197,11 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if err := a.makeDefault(on, with, without, pod); err != nil || a.pendingOf(id) != "" {
 		return err
 	}
-	return a.ledger.settle(id)
+	if err := a.ledger.settle(id); err != nil {
+		return err
+	}
+	a.tellEndpoint(events.Updated, next.Endpoint)
+	return nil
 }
 
 // recordDefault writes what is about to be so. An attach that is under way has

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 )
 
@@ -194,5 +195,6 @@ func (a *Agent) forget(r record, freed time.Time) error {
 	if n, err := a.networkFor(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
+	a.tellEndpoint(events.Detached, r.Endpoint)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/ipam"
 )
 
@@ -95,6 +96,7 @@ func (a *Agent) makeNetwork(n *network) error {
 	a.mu.Lock()
 	if err == nil {
 		a.networks[n.Name] = n
+		a.tellNetwork(events.Created, n.Network, "")
 	}
 	a.concludeHeld(n.ID)
 	a.mu.Unlock()
@@ -246,6 +248,8 @@ func (a *Agent) unmake(n *network) error {
 		// there again, as a whole: the patrol puts back what is gone already
 		a.networks[n.Name] = stored
 		a.wanted.add(n.plan.Host)
+	} else {
+		a.tellNetwork(events.Removed, n.Network, "")
 	}
 	a.concludeHeld(n.ID)
 	a.mu.Unlock()

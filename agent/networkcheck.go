@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -131,10 +132,17 @@ func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, [
 	return old.Network, nil, nil
 }
 
+// sameLabels reports whether an object has the labels asked for; who asks for none takes it
+// with those that it has.
+func sameLabels(has, asked map[string]string) bool {
+	return len(asked) == 0 || maps.Equal(has, asked)
+}
+
+// sameNetwork reports whether a network that is there is the one asked for.
 func sameNetwork(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) &&
 		slices.Equal(a.Ranges, b.Ranges) && slices.Equal(a.Reserved, b.Reserved) && a.Parent == b.Parent &&
-		a.MTU == b.MTU && a.Internal == b.Internal && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
+		a.MTU == b.MTU && a.Internal == b.Internal && sameLabels(a.Labels, b.Labels) && (len(a.Options) == 0 && len(b.Options) == 0 || reflect.DeepEqual(a.Options, b.Options))
 }
 
 // checkAgainstHost refuses subnets that the host has. Some modes may take their

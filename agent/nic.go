@@ -16,7 +16,7 @@ import (
 // claimNIC is claim for a network that gives containers NICs of the host: one of
 // the pool, with how it was, and addresses if the network has any.
 func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
-	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Created: time.Now().UTC()}
+	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
 		return e, heddle.Errorf(heddle.BadPort, "endpoint", req.ID.String(), "the host does not see a moved NIC's traffic, and publishes no ports for it")

@@ -19,7 +19,8 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 		return true, reply, err
 	}
 	same := old.Endpoint.Handover == req.Handover && old.Endpoint.Network == n.ID && old.Request.Netns == req.Netns &&
-		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC
+		slices.Equal(old.Request.IPs, req.IPs) && old.Request.MAC == req.MAC && old.Request.NIC == req.NIC &&
+		sameLabels(old.Request.Labels, req.Labels)
 	switch {
 	case where != nowhere && same && (where == onHost) == old.offered():
 		if where == onHost {

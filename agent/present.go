@@ -23,7 +23,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	}
 	alive := pod == nil || old.isPodOf(pod)
 	same := old.Endpoint.Network == n.ID && slices.Equal(old.Request.IPs, req.IPs) &&
-		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports)
+		old.Request.MAC == req.MAC && old.Request.NIC == req.NIC && slices.Equal(old.Request.Ports, req.Ports) && sameLabels(old.Request.Labels, req.Labels)
 	switch {
 	case alive && same:
 		err := a.realise(old, pod)

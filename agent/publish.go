@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
 )
 
 // Publish gives an endpoint that is there other published ports than it has: all
@@ -105,6 +106,7 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 		a.swap(next, old)
 		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted))
 	}
+	a.tellEndpoint(events.Updated, next.Endpoint)
 	return next, nil
 }
 

@@ -132,7 +132,7 @@ func (a *Agent) networksPart(all []heddle.NetworkStatus) heddle.PartStatus {
 
 func (a *Agent) pendingPart() heddle.PartStatus {
 	if n := len(a.pending); n > 0 {
-		return heddle.PartStatus{Name: "endpoints", State: "warn", Detail: fmt.Sprintf("%d, %d of them being made or removed", len(a.endpoints), n)}
+		return heddle.PartStatus{Name: heddle.PartEndpoints, State: "warn", Detail: fmt.Sprintf("%d, %d of them being made or removed", len(a.endpoints), n)}
 	}
-	return heddle.PartStatus{Name: "endpoints", State: "ok", Detail: fmt.Sprint(len(a.endpoints))}
+	return heddle.PartStatus{Name: heddle.PartEndpoints, State: "ok", Detail: fmt.Sprint(len(a.endpoints))}
 }

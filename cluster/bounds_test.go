@@ -38,7 +38,14 @@ func TestRecordsAreBounded(t *testing.T) {
 		"a long label": network(func(n *heddle.Network) {
 			n.Docker = &heddle.DockerNetwork{Labels: map[string]string{"x": strings.Repeat("x", heddle.MaxRecord)}}
 		}),
-		"a long host": taken(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
+		"many labels": network(func(n *heddle.Network) {
+			n.Labels = map[string]string{}
+			for _, id := range ids(heddle.MaxLabels + 1) {
+				n.Labels[id] = ""
+			}
+		}),
+		"a label that turns the text": network(func(n *heddle.Network) { n.Labels = map[string]string{"a": "\u202e"} }),
+		"a long host":                 taken(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
 	} {
 		if i.value != nil {
 			t.Errorf("%s is taken for a record", name)

@@ -12,7 +12,7 @@ import (
 type attachFlags struct {
 	netns, id, ifname, mac, nic string
 	pid                         int
-	ips, ports                  []string
+	ips, ports, labels          []string
 	defaultRoute, dryRun, force bool
 }
 
@@ -41,7 +41,7 @@ network's.`,
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp
   heddle attach back --netns dns --ifname eth1 --mac 0a:00:00:00:00:09 --dry-run
   heddle attach back --netns web --ifname eth1 --publish 8080:80 --publish 127.0.0.1:8081:80/udp --default-route
-  heddle attach plain --id yardstick`,
+  heddle attach plain --id yardstick --label app=bench`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := flags.request(args[0])
 			if err != nil {
@@ -83,10 +83,11 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.StringVar(&x.nic, "nic", "", "which of the network's NICs to get: a `name` or MAC address (mode direct)")
 	f.BoolVar(&x.force, "force", false, "take the NIC with the host's default route or your SSH connection all the same")
 	f.StringArrayVar(&x.ports, "publish", nil, "publish a port of the container: `[IP:]HOST:CONTAINER[/udp]`")
+	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
 	cmd.RegisterFlagCompletionFunc("netns", s.completesOrFiles(netnsNames))
-	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish"} {
+	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
 }
@@ -117,6 +118,9 @@ func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error
 		if q.MAC, err = heddle.ParseMAC(x.mac); err != nil {
 			return q, err
 		}
+	}
+	if q.Labels, err = heddle.ParseLabels(x.labels); err != nil {
+		return q, err
 	}
 	q.Ports, err = parsePublished(x.ports)
 	return q, err

@@ -16,18 +16,21 @@ func newEndpoint(s *session) *cobra.Command {
 }
 
 func newEndpointList(s *session) *cobra.Command {
-	return &cobra.Command{
+	var filter []string
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: takes(),
 		Short:   "List the endpoints of this host",
-		Example: "  heddle endpoint list\n  heddle endpoint list -o yaml",
+		Example: "  heddle endpoint list\n  heddle endpoint list --filter network=front --filter label=app\n  heddle endpoint list -o yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := s.client().Endpoints(cmd.Context())
+			all, err := s.client().EndpointsBy(cmd.Context(), filter)
 			if err != nil {
 				return err
 			}
 			return s.emit("EndpointList", listOf(all), func(w io.Writer) error { return s.endpointTable(w, all) })
 		},
 	}
+	s.filterFlag(cmd, &filter, map[string]func() []string{"network": s.networkNames})
+	return cmd
 }
 
 func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
@@ -75,7 +78,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	return fields(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
 		[2]string{"namespace", e.Netns}, [2]string{"addresses", joined(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
 		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
-		[2]string{"default route", route}, [2]string{"fast path", carried(e.Fast)}, [2]string{"created", moment(e.Created)})
+		[2]string{"default route", route}, [2]string{"fast path", carried(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", moment(e.Created)})
 }
 
 // carried tells what the fast path did, and of what it left alone the reasons.

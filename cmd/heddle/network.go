@@ -20,18 +20,21 @@ func newNetwork(s *session) *cobra.Command {
 }
 
 func newNetworkList(s *session) *cobra.Command {
-	return &cobra.Command{
+	var filter []string
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: takes(),
 		Short:   "List the networks of this host",
-		Example: "  heddle network list\n  heddle network list -o json",
+		Example: "  heddle network list\n  heddle network list --filter label=tier=web\n  heddle network list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := s.client().Networks(cmd.Context())
+			all, err := s.client().NetworksBy(cmd.Context(), filter)
 			if err != nil {
 				return err
 			}
 			return s.emit("NetworkList", listOf(all), func(w io.Writer) error { return s.networkTable(w, all) })
 		},
 	}
+	s.filterFlag(cmd, &filter, map[string]func() []string{"mode": s.modes})
+	return cmd
 }
 
 func (s *session) networkTable(w io.Writer, all []heddle.Network) error {
@@ -87,7 +90,7 @@ func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Netw
 	return fields(w, s.width(), [2]string{"name", n.Name}, [2]string{"id", n.ID}, [2]string{"mode", n.Mode},
 		[2]string{"subnets", strings.Join(subnets, lineEnd)}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
 		[2]string{"parent", n.Parent}, [2]string{"MTU", size(n.MTU)}, [2]string{"reach", internal(n)},
-		[2]string{"options", strings.Join(options, ", ")}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
+		[2]string{"options", strings.Join(options, ", ")}, [2]string{"labels", heddle.LabelText(n.Labels)}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
 		[2]string{"created", moment(n.Created)}, [2]string{"limits", strings.Join(n.Limits, lineEnd)})
 }
 

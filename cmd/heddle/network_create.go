@@ -17,7 +17,7 @@ import (
 type networkFlags struct {
 	mode, parent                        string
 	subnets, gateways, ranges, reserved []string
-	options                             []string
+	options, labels                     []string
 	mtu                                 int
 	internal, dryRun                    bool
 }
@@ -70,7 +70,7 @@ Modes bridge, routed and overlay:
                                     with --internal alone (bridge, routed)`,
 		Example: `  heddle network create front --mode bridge --subnet 10.20.0.0/24 --subnet fd20::/64
   heddle network create back --mode routed --subnet 10.21.0.0/24 --ip-range 10.21.0.128/25 --mtu 1400
-  heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal
+  heddle network create closed --mode bridge --subnet 10.22.0.0/24 --gateway 10.22.0.254 --internal --label tier=web
   heddle network create plain --mode host
   heddle network create next --mode bridge --subnet 10.23.0.0/24 --reserve 10.23.0.9 --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,6 +108,7 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f.IntVar(&x.mtu, "mtu", 0, "largest packet in `bytes`; by default the parent's (overlay: the underlay's less the tunnel's headers; not for host, and not for direct: a NIC keeps its own)")
 	f.BoolVar(&x.internal, "internal", false, "no way out, and no published ports (bridge, routed, overlay)")
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
+	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
 	cmd.RegisterFlagCompletionFunc("mode", s.completes(s.modes))
 	cmd.RegisterFlagCompletionFunc("parent", s.completes(s.interfaces))
@@ -140,6 +141,9 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if n.Reserved, err = parseAddrs("--reserve", x.reserved); err != nil {
+		return n, err
+	}
+	if n.Labels, err = heddle.ParseLabels(x.labels); err != nil {
 		return n, err
 	}
 	n.Options, err = parseOptions(x.options)

@@ -39,7 +39,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 		&cobra.Group{ID: groupHealth, Title: "Health:"}, &cobra.Group{ID: groupLabs, Title: "Labs:"})
 	for _, makeCommand := range []func(*session) *cobra.Command{
 		newNetwork, newAttach, newDetach, newEndpoint, newHost, newPeer, newPath,
-		newStatus, newCheck, newAudit, newGC, newDoctor, newExplain,
+		newStatus, newEvents, newCheck, newAudit, newGC, newDoctor, newExplain,
 		newLab, newBench,
 		newVersion, newCompletion, newDocs,
 	} {

@@ -35,7 +35,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
 	s.http = &http.Server{Handler: s.guarded(s.routed()), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
 	s.mux.HandleFunc("GET "+client.PathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
-	s.mux.HandleFunc("GET "+client.PathNetworks, reply(func(*http.Request) (any, error) { return a.Networks(), nil }))
+	s.mux.HandleFunc("GET "+client.PathNetworks, reply(s.networks))
 	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
 	s.mux.HandleFunc("DELETE "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) {
 		return struct{}{}, a.DeleteNetwork(r.PathValue("name"))
@@ -47,7 +47,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("POST "+client.PathAllow, take(func(_ context.Context, q client.AllowRequest) (any, error) {
 		return struct{}{}, a.Allow(q.First, q.Second)
 	}))
-	s.mux.HandleFunc("GET "+client.PathEndpoints, reply(func(*http.Request) (any, error) { return a.Endpoints(), nil }))
+	s.mux.HandleFunc("GET "+client.PathEndpoints, reply(s.endpoints))
 	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
 	s.mux.HandleFunc("POST "+client.PathAttach, take(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
 	s.mux.HandleFunc("POST "+client.PathDetach, take(func(ctx context.Context, id heddle.EndpointID) (any, error) {
@@ -61,6 +61,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s.mux.HandleFunc("GET "+client.PathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
 	s.mux.HandleFunc("GET "+client.PathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
 	s.handlePeers()
+	s.handleEvents()
 	s.mux.HandleFunc("POST "+client.PathGC, take(func(ctx context.Context, q client.GCRequest) (any, error) {
 		removed, err := a.GC(ctx, q.Owner, q.Keep)
 		return client.GCReply{Removed: removed}, err

@@ -43,8 +43,13 @@ func (c *Client) CreateNetwork(ctx context.Context, n heddle.Network, dryRun boo
 }
 
 // Networks lists all networks.
-func (c *Client) Networks(ctx context.Context) (all []heddle.Network, err error) {
-	return all, c.call(ctx, "GET", PathNetworks, nil, &all)
+func (c *Client) Networks(ctx context.Context) ([]heddle.Network, error) {
+	return c.NetworksBy(ctx, nil)
+}
+
+// NetworksBy lists the networks that pass a filter, such as "label=app=web".
+func (c *Client) NetworksBy(ctx context.Context, filter []string) (all []heddle.Network, err error) {
+	return all, c.call(ctx, "GET", filtered(PathNetworks, filter), nil, &all)
 }
 
 // Network returns one network.
@@ -80,8 +85,13 @@ func (c *Client) Move(ctx context.Context, id heddle.EndpointID, to string) (e h
 }
 
 // Endpoints lists all endpoints.
-func (c *Client) Endpoints(ctx context.Context) (all []heddle.Endpoint, err error) {
-	return all, c.call(ctx, "GET", PathEndpoints, nil, &all)
+func (c *Client) Endpoints(ctx context.Context) ([]heddle.Endpoint, error) {
+	return c.EndpointsBy(ctx, nil)
+}
+
+// EndpointsBy lists the endpoints that pass a filter, such as "network=front".
+func (c *Client) EndpointsBy(ctx context.Context, filter []string) (all []heddle.Endpoint, err error) {
+	return all, c.call(ctx, "GET", filtered(PathEndpoints, filter), nil, &all)
 }
 
 // Endpoint returns one endpoint.
@@ -123,37 +133,54 @@ func idPath(id heddle.EndpointID) string {
 	return "/" + url.PathEscape(id.Container) + "/" + url.PathEscape(id.IfName)
 }
 
+func filtered(path string, filter []string) string {
+	if len(filter) == 0 {
+		return path
+	}
+	return path + "?" + url.Values{QueryFilter: filter}.Encode()
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	resp, err := c.do(ctx, c.http, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// do sends a request, and returns the answer if it is no error. The caller closes its body.
+func (c *Client) do(ctx context.Context, by *http.Client, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		data, err := json.Marshal(in)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		body = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://heddle"+path, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	resp, err := c.http.Do(req)
+	resp, err := by.Do(req)
 	switch {
 	case os.IsTimeout(err):
-		return heddle.Wrap(heddle.Waited, "call agent at", c.socket, err, "it is there and does not answer; see its log")
+		return nil, heddle.Wrap(heddle.Waited, "call agent at", c.socket, err, "it is there and does not answer; see its log")
 	case errors.Is(err, os.ErrPermission):
-		return heddle.Wrap(heddle.NoPermission, "call agent at", c.socket, err, "call as root, or join the socket's group")
+		return nil, heddle.Wrap(heddle.NoPermission, "call agent at", c.socket, err, "call as root, or join the socket's group")
 	case err != nil:
-		return heddle.Wrap(heddle.AgentDown, "call agent at", c.socket, err, "start it ('systemctl start heddled'), or name its socket with --socket")
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent at", c.socket, err, "start it ('systemctl start heddled'), or name its socket with --socket")
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		e := &heddle.Error{}
-		if err := json.NewDecoder(resp.Body).Decode(e); err != nil || e.Op == "" {
-			return heddle.Wrap(heddle.AgentDown, "call agent at", c.socket+path, &statusError{resp.Status}, "is this heddled's socket, of the same version?")
-		}
-		return e
+	e := &heddle.Error{}
+	if err := json.NewDecoder(resp.Body).Decode(e); err != nil || e.Op == "" {
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent at", c.socket+path, &statusError{resp.Status}, "is this heddled's socket, of the same version?")
 	}
-	return json.NewDecoder(resp.Body).Decode(out)
+	return nil, e
 }
 
 type statusError struct{ status string }

@@ -10,10 +10,33 @@ import (
 type Args struct {
 	IPs []string
 	MAC string
+	// Labels are what Kubernetes says of the pod.
+	Labels map[string]string
 }
 
-// ParseArgs reads CNI_ARGS. Keys that begin with K8S_ are for others; so are
-// unknown ones if IgnoreUnknown is set, and an error if not.
+// podLabels are the labels that runtimes of Kubernetes put on containers, by the keys
+// under which CNI_ARGS has the same.
+var podLabels = map[string]string{
+	"K8S_POD_NAMESPACE": "io.kubernetes.pod.namespace",
+	"K8S_POD_NAME":      "io.kubernetes.pod.name",
+	"K8S_POD_UID":       "io.kubernetes.pod.uid",
+}
+
+// label takes a label from what a runtime says, unless it can be none: no container has
+// to go without a network for that.
+func (a *Args) label(key, value string) {
+	name, known := podLabels[key]
+	if !known || value == "" || heddle.CheckLabels("pod", map[string]string{name: value}) != nil {
+		return
+	}
+	if a.Labels == nil {
+		a.Labels = map[string]string{}
+	}
+	a.Labels[name] = value
+}
+
+// ParseArgs reads CNI_ARGS. Keys that begin with K8S_ are labels or for others; for others
+// are unknown ones, too, if IgnoreUnknown is set, and an error if not.
 func ParseArgs(s string) (a Args, err error) {
 	unknown, ignore := "", false
 	for _, pair := range strings.Split(s, ";") {
@@ -33,6 +56,7 @@ func ParseArgs(s string) (a Args, err error) {
 				return Args{}, badArgs(pair, "it is neither true nor false")
 			}
 		case strings.HasPrefix(key, "K8S_"):
+			a.label(key, value)
 		default:
 			unknown = pair
 		}

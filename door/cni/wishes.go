@@ -33,7 +33,7 @@ type portMapping struct {
 	HostIP        string `json:"hostIP"`
 }
 
-// request fills in the attach request's addresses, MAC and ports.
+// request fills in the attach request's addresses, MAC, ports and labels.
 func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 	ips, mac := w.args.CNI.IPs, w.args.CNI.MAC
 	if len(ips) == 0 {
@@ -61,7 +61,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 			return err
 		}
 	}
-	q.NIC = w.args.CNI.NIC
+	q.NIC, q.Labels = w.args.CNI.NIC, env.Labels
 	return address(ips, mac, q)
 }
 

@@ -30,6 +30,8 @@ const (
 	// and of its IPAM: so the agents tell their engines of a network that another
 	// host has created.
 	KeyID = "heddle.id"
+	// prefixLabel begins options that are labels: heddle.label.KEY=VALUE.
+	prefixLabel = "heddle.label."
 )
 
 // elsewhere says what to do instead of options of Docker's own drivers that no
@@ -134,6 +136,10 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
 		default:
+			if label, is := strings.CutPrefix(key, prefixLabel); is {
+				n.Labels = with(n.Labels, label, value)
+				continue
+			}
 			if usual[key] == value && value != "" {
 				continue
 			}

@@ -40,6 +40,7 @@ func TestWishes(t *testing.T) {
 		"routed":               {`{"com.docker.network.generic":{"mode":"routed","parent":"eth0","table":"107"}}`, true, heddle.Network{Mode: "routed", Parent: "eth0", Options: map[string]string{"table": "107"}}},
 		"MTU":                  {`{"com.docker.network.generic":{"mode":"bridge","com.docker.network.driver.mtu":"1400"}}`, true, heddle.Network{Mode: "bridge", MTU: 1400}},
 		"a number":             {`{"com.docker.network.generic":{"com.docker.network.driver.mtu":1400}}`, false, heddle.Network{Mode: "bridge", MTU: 1400}},
+		"labels":               {`{"com.docker.network.generic":{"heddle.label.tier":"web","heddle.label.a.b":""}}`, false, heddle.Network{Mode: "bridge", Labels: map[string]string{"tier": "web", "a.b": ""}}},
 		"masquerade":           {`{"com.docker.network.generic":{"com.docker.network.bridge.enable_ip_masquerade":"false"}}`, false, heddle.Network{Mode: "bridge", Options: map[string]string{"masquerade": "false"}}},
 		"internal":             {`{"com.docker.network.internal":true,"com.docker.network.enable_ipv6":false,"com.docker.network.generic":null}`, false, heddle.Network{Mode: "bridge", Internal: true}},
 		"a newer engine's":     {`{"com.docker.network.enable_ipv4":true,"com.docker.network.something_new":{"a":[1]}}`, false, heddle.Network{Mode: "bridge"}},

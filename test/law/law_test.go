@@ -26,7 +26,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/ipam", module + "/kernel", module + "/nic", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/events", module + "/ipam", module + "/kernel", module + "/nic", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -36,10 +36,11 @@ var rules = []rule{
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/kernel", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
-	{"door/client", []string{module}, "a program that calls an agent must not contain one"},
-	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", "golang.org/x/sys", "github.com/containernetworking/cni"},
+	{"door/client", []string{module, module + "/events"}, "a program that calls an agent must not contain one"},
+	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", "golang.org/x/sys", "github.com/containernetworking/cni"},
 		"a door translates requests for the agent; wiring is none of its business"},
 	{"durable", nil, "files are written by rooms that know nothing of each other"},
+	{"events", []string{module}, "what happened is told and read without knowing who made it happen"},
 	{"ipam", []string{module}, "addresses are arithmetic"},
 	{"bpf", []string{module, "github.com/cilium/ebpf"}, "the fast path is given what it knows; who wants it, and where it hangs, is the interpreter's"},
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter and lab, which know nothing of each other"},

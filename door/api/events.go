@@ -1,0 +1,150 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/events"
+)
+
+const (
+	// readTime is how long a watcher may not read before it is cut off, lastTime when the
+	// server ends.
+	readTime, lastTime = 30 * time.Second, time.Second
+	// bookmarkAfter is how many events a filter leaves out before the caller is told where
+	// it stands.
+	bookmarkAfter = 256
+)
+
+// handleEvents adds the stream of events.
+func (s *Server) handleEvents() {
+	ending, end := context.WithCancel(context.Background())
+	s.http.RegisterOnShutdown(end)
+	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
+		if err := s.watch(ending, w, r); err != nil {
+			write(w, nil, err)
+		}
+	})
+}
+
+// watch streams events until the caller has gone or the server ends. An error is of
+// before anything was sent.
+func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	filter, err := events.ParseFilter(q[client.QueryFilter])
+	if err != nil {
+		return err
+	}
+	follow := true
+	if text := q.Get(client.QueryFollow); text != "" {
+		if follow, err = strconv.ParseBool(text); err != nil {
+			return heddle.Errorf(heddle.BadArgument, "follow", strconv.Quote(heddle.Clip(text)), "give true or false")
+		}
+	}
+	since := q.Get(client.QuerySince)
+	if since == "" && !follow {
+		since = events.SinceAll
+	}
+	watcher, err := s.agent.Events().Watch(since)
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := newStream(ending, w)
+	defer out.stop()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(ending, cancel)()
+	err = out.mark(watcher) // the caller knows that it watches, and from where on
+	for err == nil {
+		var all []events.Event
+		all, err = watcher.Read()
+		if err == nil && len(all) == 0 {
+			if !follow {
+				out.mark(watcher)
+				return nil
+			}
+			all, err = watcher.Next(ctx)
+		}
+		if err != nil {
+			out.fail(err)
+			return nil
+		}
+		err = out.send(all, filter)
+		if err == nil && out.leftOut >= bookmarkAfter {
+			err = out.mark(watcher)
+		}
+	}
+	return nil // the caller does not read
+}
+
+// stream writes lines, and is cut off when the server ends or nobody reads.
+type stream struct {
+	to     http.ResponseWriter
+	flow   *http.ResponseController
+	ending context.Context
+	stop   func() bool
+	// leftOut counts the events since the last line.
+	leftOut int
+}
+
+func newStream(ending context.Context, w http.ResponseWriter) *stream {
+	flow := http.NewResponseController(w)
+	return &stream{to: w, flow: flow, ending: ending, stop: context.AfterFunc(ending, func() { flow.SetWriteDeadline(time.Now().Add(lastTime)) })}
+}
+
+// send writes the events that pass the filter.
+func (s *stream) send(all []events.Event, filter heddle.Filter) error {
+	var lines []client.EventLine
+	for i := range all {
+		s.leftOut++
+		if all[i].Fits(filter) {
+			lines, s.leftOut = append(lines, client.EventLine{Event: &all[i]}), 0
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return s.write(lines)
+}
+
+// mark writes where the watcher stands.
+func (s *stream) mark(w *events.Watcher) error {
+	s.leftOut = 0
+	return s.write([]client.EventLine{{Bookmark: w.Cursor()}})
+}
+
+// fail says why the stream ends, to a caller that is there.
+func (s *stream) fail(why error) {
+	if s.ending.Err() != nil {
+		why = heddle.Errorf(heddle.Stopping, "watch", "events", "watch again when the agent is back")
+	}
+	var e *heddle.Error
+	if errors.As(why, &e) {
+		s.write([]client.EventLine{{Error: e}})
+	}
+}
+
+func (s *stream) write(lines []client.EventLine) error {
+	patience := readTime
+	if s.ending.Err() != nil {
+		patience = lastTime
+	}
+	if err := s.flow.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	enc := json.NewEncoder(s.to)
+	for _, l := range lines {
+		if err := enc.Encode(l); err != nil {
+			return err
+		}
+	}
+	return s.flow.Flush()
+}

@@ -1,0 +1,95 @@
+// Package events is what happened to networks, endpoints, peers and paths, in the order
+// in which it happened: events, and a log of the last of them. Who watches reads the log
+// at a pace of its own, so that nobody who makes events ever waits for a watcher.
+package events
+
+import (
+	"slices"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Kind is what an event is about.
+type Kind string
+
+// The kinds. A trouble is a part of the agent that is not ok (heddle.PartStatus).
+const (
+	Network  Kind = "network"
+	Endpoint Kind = "endpoint"
+	Peer     Kind = "peer"
+	Path     Kind = "path"
+	Trouble  Kind = "trouble"
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{Network, Endpoint, Peer, Path, Trouble} }
+
+// Action is what happened to it.
+type Action string
+
+// The actions: networks and peers are created, updated and removed, endpoints attached,
+// updated and detached, paths go up and down, troubles begin, are updated and end.
+const (
+	Created  Action = "created"
+	Updated  Action = "updated"
+	Removed  Action = "removed"
+	Attached Action = "attached"
+	Detached Action = "detached"
+	Up       Action = "up"
+	Down     Action = "down"
+	Began    Action = "began"
+	Ended    Action = "ended"
+)
+
+// Event is one thing that happened.
+type Event struct {
+	// Cursor is where the event is in the log: reading goes on after it.
+	Cursor string    `json:"cursor"`
+	Time   time.Time `json:"time"`
+	Kind   Kind      `json:"kind"`
+	Action Action    `json:"action"`
+	// Object is the name of the network, peer or part, or the endpoint's id.
+	Object string `json:"object"`
+	// Network is the name of the network that it concerns.
+	Network string            `json:"network,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Detail  string            `json:"detail,omitempty"`
+}
+
+// The keys by which events are filtered.
+const keyKind, keyNetwork = "kind", "network"
+
+// FilterKeys lists them.
+func FilterKeys() []string { return []string{keyKind, keyNetwork, heddle.FilterLabel} }
+
+// ParseFilter reads a filter of events.
+func ParseFilter(words []string) (heddle.Filter, error) {
+	f, err := heddle.ParseFilter(words, FilterKeys()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range f[keyKind] {
+		if !slices.Contains(Kinds(), Kind(k)) {
+			return nil, heddle.Errorf(heddle.BadArgument, "filter", "kind="+heddle.Clip(k), "the kinds are network, endpoint, peer, path and trouble")
+		}
+	}
+	return f, nil
+}
+
+// Fits reports whether the event passes a filter.
+func (e Event) Fits(f heddle.Filter) bool {
+	return f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels)
+}
+
+// maxDetail bounds the detail of an event, in bytes.
+const maxDetail = 1024
+
+// size is about what an event takes in memory, in bytes.
+func (e Event) size() int {
+	n := 256 + len(e.Object) + len(e.Network) + len(e.Detail)
+	for k, v := range e.Labels {
+		n += 64 + len(k) + len(v)
+	}
+	return n
+}

@@ -1,0 +1,159 @@
+package events
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heddle-network/heddle"
+)
+
+const (
+	// maxEvents and maxBytes bound what the log keeps; the oldest events go first.
+	maxEvents, maxBytes = 4096, 4 << 20
+	// maxWatchers is how many may read the log at a time.
+	maxWatchers = 64
+	// batch is how many events a watcher gets at a time.
+	batch = 64
+	// lifeDigits is how long the name of a log's life is.
+	lifeDigits = 16
+)
+
+// Log keeps the last events. Adding one never waits for those who read.
+type Log struct {
+	life string
+
+	mu sync.Mutex
+	// ring has event n at n modulo maxEvents; first to next-1 are kept.
+	ring        []Event
+	first, next uint64
+	bytes       int
+	watchers    int
+	// more is closed when there are new events; nil while nobody waits for one.
+	more chan struct{}
+}
+
+// NewLog returns an empty log with a life of its own.
+func NewLog() *Log {
+	id := make([]byte, lifeDigits/2)
+	rand.Read(id)
+	return &Log{life: hex.EncodeToString(id)}
+}
+
+// Add appends an event, as of now if it has no time.
+func (l *Log) Add(e Event) {
+	if e.Time.IsZero() {
+		e.Time = time.Now().UTC()
+	}
+	if len(e.Detail) > maxDetail {
+		e.Detail = strings.ToValidUTF8(e.Detail[:maxDetail], "") + "…"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.next > l.first && (l.next-l.first == maxEvents || l.bytes+e.size() > maxBytes) {
+		oldest := l.at(l.first)
+		l.bytes -= oldest.size()
+		*oldest = Event{}
+		l.first++
+	}
+	if len(l.ring) < maxEvents {
+		l.ring = append(l.ring, e)
+	} else {
+		*l.at(l.next) = e
+	}
+	l.bytes += e.size()
+	l.next++
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
+}
+
+// at is where event number n is. The caller holds mu.
+func (l *Log) at(n uint64) *Event { return &l.ring[n%maxEvents] }
+
+// Watched reports whether anybody reads the log.
+func (l *Log) Watched() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.watchers > 0
+}
+
+// Watcher reads the log at its own pace. It is of one goroutine, and has to be closed.
+type Watcher struct {
+	log  *Log
+	next uint64
+}
+
+// Watch begins to read: after a cursor, a duration ago, with all that is kept (SinceAll),
+// or with what is to come ("").
+func (l *Log) Watch(since string) (*Watcher, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next, err := l.begin(since)
+	if err != nil {
+		return nil, err
+	}
+	if l.watchers >= maxWatchers {
+		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events", "end another watcher")
+	}
+	l.watchers++
+	return &Watcher{l, next}, nil
+}
+
+// Cursor is where the watcher stands: another one may go on from there.
+func (w *Watcher) Cursor() string { return w.log.cursor(w.next) }
+
+// Close ends the watcher.
+func (w *Watcher) Close() {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	w.log.watchers--
+}
+
+// Read returns the next events that are there, at most a batch; an error of code
+// EventsLost if the log has run ahead of the watcher.
+func (w *Watcher) Read() ([]Event, error) {
+	all, _, err := w.read(false)
+	return all, err
+}
+
+// Next is Read that waits for one event at least.
+func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
+	for {
+		all, more, err := w.read(true)
+		if err != nil || len(all) > 0 {
+			return all, err
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// read returns, where there is nothing and the watcher waits, what tells of more.
+func (w *Watcher) read(wait bool) (all []Event, more <-chan struct{}, err error) {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.next < l.first {
+		return nil, nil, lost(l.cursor(w.next), "the watcher was too slow, and later events are not kept any more")
+	}
+	for ; w.next < l.next && len(all) < batch; w.next++ {
+		e := *l.at(w.next)
+		e.Cursor = l.cursor(w.next + 1)
+		all = append(all, e)
+	}
+	if len(all) == 0 && wait {
+		if l.more == nil {
+			l.more = make(chan struct{})
+		}
+		more = l.more
+	}
+	return all, more, nil
+}
