@@ -33,7 +33,7 @@ var rules = []rule{
 	{"cluster", []string{module, module + "/durable", module + "/ipam", module + "/store"}, "what hosts agree on needs the record they share, and nothing of the kernel"},
 	{"join", []string{module, module + "/cluster", module + "/durable", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
 	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
-	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
+	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
 	{"doctor", []string{module, module + "/kernel", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
 	{"door/client", []string{module, module + "/events"}, "a program that calls an agent must not contain one"},
