@@ -4,6 +4,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,7 +66,17 @@ func raise(t *testing.T, topology lab.Topology) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fleetOf(t, l)
+	f := fleetOf(t, l)
+	if topology.Store != "" { // it may not answer yet when the agents do
+		f.everywhere(t, "the store answers", func(h *host) error {
+			s, err := h.Status(t.Context())
+			if part := s.Part("store"); err == nil && part.State != "ok" {
+				err = errors.New(part.Detail)
+			}
+			return err
+		})
+	}
+	return f
 }
 
 // plainHosts are hosts with one NIC each on one switch.
