@@ -1,4 +1,6 @@
-package heddle
+package firewall
+
+import "github.com/heddle-network/heddle"
 
 const (
 	// icmpErrors are destination unreachable, source quench, redirect, time exceeded
@@ -18,7 +20,7 @@ const (
 // neighbours would believe it (RFC 5927): that a path is narrow, or a connection at its
 // end. Of an error that is cut short no comparison is true. The families' conditions
 // are the table's own.
-func guardError(table, ip4, ip6 string) Firewall {
+func guardError(table, ip4, ip6 string) heddle.Firewall {
 	forged := drop("spoofed-error")
 	return chain(table, "guard-error", "",
 		ip4+"iifname . @th,192,32 @quoted4 return",

@@ -1,9 +1,11 @@
-package heddle
+package firewall
 
 import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/heddle-network/heddle"
 )
 
 // The firewall of networks that span hosts.
@@ -13,17 +15,17 @@ import (
 // on any of the hosts; what a host itself sends and gets, is. A host that has no
 // address of its own in the network could not get back what it translates (see
 // masqRules), and tracks all.
-func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
+func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddle.Firewall {
 	var near []string
 	kin := make([]string, len(n.Subnets))
 	own := ownAddresses(f, n)
 	for i, p := range n.Subnets {
-		ip := FamilyOf(p.Addr()).Word()
+		ip := heddle.FamilyOf(p.Addr()).Word()
 		if f != nil {
-			if _, ok := f.Source(n.ID, FamilyOf(p.Addr())); !ok {
+			if _, ok := f.Source(n.ID, heddle.FamilyOf(p.Addr())); !ok {
 				continue
 			}
-			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", f.tunnelGroup(), ip, p))
+			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", tunnelGroup(f), ip, p))
 		}
 		rule := ip + " daddr " + p.String()
 		for _, a := range own {
@@ -41,9 +43,9 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 	// carries: its errors would name addresses that the sender does not know.
 	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
 	out, in := []string{clamp}, []string{clamp}
-	for _, p := range f.joined(n) {
-		out = append(out, FamilyOf(p.Addr()).Word()+" daddr "+p.String()+" accept")
-		in = append(in, FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
+	for _, p := range joined(f, n) {
+		out = append(out, heddle.FamilyOf(p.Addr()).Word()+" daddr "+p.String()+" accept")
+		in = append(in, heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}
 	return append(all,
 		chain("inet", n.ChainName("out"), "", append(out, drop("isolated"))...),
@@ -51,20 +53,20 @@ func SpanningChains(f *Fabric, n Network, masquerade bool) []Firewall {
 }
 
 // SpanningWays hang them into the host's verdict maps.
-func SpanningWays(f *Fabric, n Network) []Element {
+func SpanningWays(f *heddle.Fabric, n heddle.Network) []heddle.Element {
 	all := RoutedWays(n)
 	if f == nil {
 		return all
 	}
-	group, tunnel := fmt.Sprintf("%#x", n.Group()), f.tunnelGroup()
+	group, tunnel := fmt.Sprintf("%#x", n.Group()), tunnelGroup(f)
 	return append(all,
-		Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
-		Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
+		heddle.Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
+		heddle.Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
 }
 
 // ownAddresses are the host's in the network: the gateways, and those that it
 // keeps for itself.
-func ownAddresses(f *Fabric, n Network) []netip.Addr {
+func ownAddresses(f *heddle.Fabric, n heddle.Network) []netip.Addr {
 	own := slices.Clone(n.Gateways)
 	if f != nil {
 		for _, p := range f.Sources {
@@ -76,11 +78,11 @@ func ownAddresses(f *Fabric, n Network) []netip.Addr {
 	return own
 }
 
-func (f *Fabric) tunnelGroup() string { return fmt.Sprintf("%#x", f.TunnelGroup()) }
+func tunnelGroup(f *heddle.Fabric) string { return fmt.Sprintf("%#x", f.TunnelGroup()) }
 
 // joined are the subnets that a network's containers may talk with on other
 // hosts: its own, and those of networks it is joined with, either way.
-func (f *Fabric) joined(n Network) []netip.Prefix {
+func joined(f *heddle.Fabric, n heddle.Network) []netip.Prefix {
 	if f == nil {
 		return nil
 	}
@@ -98,13 +100,13 @@ func (f *Fabric) joined(n Network) []netip.Prefix {
 // VNI, before the kernel's VXLAN takes it from whoever sends; other VNIs are
 // others' affair. Out goes what the networks that span hosts send; to the peers'
 // own tunnels containers send nothing, neither as themselves nor masqueraded.
-func TunnelChains(f *Fabric) []Firewall {
+func TunnelChains(f *heddle.Fabric) []heddle.Firewall {
 	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
 	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66", "privileged4", "privileged6")...)
 	port, vni := fmt.Sprintf("udp dport %d", f.Port), fmt.Sprintf("@th,96,24 %#x", f.VNI)
 	ours := fmt.Sprintf("meta mark & %#x == %#[1]x %s", tunnelMark, vni)
 	unmark := fmt.Sprintf("meta mark set meta mark & %#x", ^uint32(tunnelMark))
-	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*" } `
+	pods := `iifname { "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*" } `
 	all = append(all, storeChains()...)
 	return append(all,
 		chain("inet", "tunnel-in", "", tunnelIn(f)...),
@@ -120,9 +122,9 @@ func TunnelChains(f *Fabric) []Firewall {
 			ours+" ip daddr @peers4 "+unmark+" notrack accept",
 			ours+" ip6 daddr @peers6 "+unmark+" notrack accept",
 			vni+" "+drop("tunnel"),
-			"udp sport "+TunnelSources+" "+drop("tunnel")),
+			"udp sport "+tunnelSources+" "+drop("tunnel")),
 		chain("inet", "tunnel-entering", "type filter hook postrouting priority srcnat + 200; policy accept;",
-			fmt.Sprintf("oifgroup %s meta mark set meta mark | %#x", f.tunnelGroup(), tunnelMark)),
+			fmt.Sprintf("oifgroup %s meta mark set meta mark | %#x", tunnelGroup(f), tunnelMark)),
 		// what comes out of a tunnel
 		chain("inet", "tunnel-door", "",
 			"ip daddr vmap @near4",
@@ -139,7 +141,7 @@ func TunnelChains(f *Fabric) []Firewall {
 			port+" ip6 daddr @peers6 "+drop("tunnel"),
 			// a peer has other addresses, too
 			port+" "+vni+" "+drop("tunnel"),
-			port+" udp sport "+TunnelSources+" "+drop("tunnel")),
+			port+" udp sport "+tunnelSources+" "+drop("tunnel")),
 		chain("inet", "tunnel-to", "", drop("isolated")),
 		// A peer's answer to a container's own address would come by the tunnel,
 		// from an address that is not in the network: whichever of its addresses was
@@ -149,34 +151,25 @@ func TunnelChains(f *Fabric) []Firewall {
 			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
 }
 
-// TunnelSources are the UDP source ports of tunnels, by the hash of the flow inside:
-// of the system ports (RFC 6335, section 6), which only privileged processes may bind,
-// those that few services use.
-const TunnelSources = "512-1023"
-
-// TunnelSourceLow and TunnelSourceEnd are the same; the second is the first that is not
-// in it.
-const (
-	TunnelSourceLow uint16 = 512
-	TunnelSourceEnd uint16 = 1024
-)
+// tunnelSources are the ports that tunnels send from.
+var tunnelSources = fmt.Sprintf("%d-%d", heddle.TunnelSourceLow, heddle.TunnelSourceEnd-1)
 
 // tunnelMark is the bit of a packet's mark that says that it goes into a tunnel of
 // ours. It is taken off when the packet comes out in VXLAN, before it leaves the host.
 const tunnelMark = 0x40000000
 
 // TunnelWays hang them into the host's verdict maps.
-func TunnelWays(f *Fabric) []Element {
+func TunnelWays(f *heddle.Fabric) []heddle.Element {
 	own := fmt.Sprint(f.Port)
-	all := []Element{
-		{Family: "inet", Set: "doors", Match: []string{f.tunnelGroup()}, Value: []string{"goto tunnel-door"}},
-		{Family: "inet", Set: "to", Match: []string{f.tunnelGroup()}, Value: []string{"jump tunnel-to"}},
+	all := []heddle.Element{
+		{Family: "inet", Set: "doors", Match: []string{tunnelGroup(f)}, Value: []string{"goto tunnel-door"}},
+		{Family: "inet", Set: "to", Match: []string{tunnelGroup(f)}, Value: []string{"jump tunnel-to"}},
 		{Family: "inet", Set: "arriving", Match: []string{own}, Value: []string{"jump tunnel-arriving"}},
 		{Family: "inet", Set: "landing", Match: []string{own}, Value: []string{"jump tunnel-in"}},
 		{Family: "inet", Set: "leaving", Match: []string{own}, Value: []string{"jump tunnel-leaving"}},
 	}
 	for _, port := range tunnelPorts(f) {
-		all = append(all, Element{Family: "inet", Set: "passing", Match: []string{fmt.Sprint(port)}, Value: []string{"jump tunnel-forward"}})
+		all = append(all, heddle.Element{Family: "inet", Set: "passing", Match: []string{fmt.Sprint(port)}, Value: []string{"jump tunnel-forward"}})
 	}
 	return all
 }
@@ -184,7 +177,7 @@ func TunnelWays(f *Fabric) []Element {
 // tunnelIn admits by the outer source and the inner one, which are together in
 // the sets: a block first, as most are. Of a packet that is cut short no comparison
 // is true, and it meets the drop at the end.
-func tunnelIn(f *Fabric) []string {
+func tunnelIn(f *heddle.Fabric) []string {
 	vni := fmt.Sprintf("@th,96,24 %#x ", f.VNI)
 	admitted := func(set, vni string) []string {
 		return []string{
@@ -200,8 +193,8 @@ func tunnelIn(f *Fabric) []string {
 	in := []string{"iifname . ether saddr @beside " + drop("tunnel"),
 		vni + "fib saddr . iif oif missing " + drop("spoofed-peer"),
 		// Nor is a peer's tunnel a user of that host, who may not bind such ports.
-		vni + "ip saddr @privileged4 udp sport != " + TunnelSources + " " + drop("spoofed-peer"),
-		vni + "ip6 saddr @privileged6 udp sport != " + TunnelSources + " " + drop("spoofed-peer")}
+		vni + "ip saddr @privileged4 udp sport != " + tunnelSources + " " + drop("spoofed-peer"),
+		vni + "ip6 saddr @privileged6 udp sport != " + tunnelSources + " " + drop("spoofed-peer")}
 	in = append(append(in, admitted("origins", vni)...), fmt.Sprintf("@th,96,24 != %#x return", f.VNI))
 	in = append(in, admitted("strays", "")...)
 	return append(in,
@@ -211,9 +204,9 @@ func tunnelIn(f *Fabric) []string {
 }
 
 // tunnelPorts are those of VXLAN, GENEVE, and VXLAN as Linux first had it.
-func tunnelPorts(f *Fabric) []uint16 {
+func tunnelPorts(f *heddle.Fabric) []uint16 {
 	ports := []uint16{4789, 6081, 8472}
-	if f.Port != DefaultTunnelPort {
+	if f.Port != heddle.DefaultTunnelPort {
 		ports = append(ports, f.Port)
 	}
 	return ports

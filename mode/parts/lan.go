@@ -1,18 +1,20 @@
-package heddle
+package parts
 
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/heddle-network/heddle"
 )
 
 // Parts of the modes whose containers are on their parent's own LAN.
 
 // OnLAN takes the parent, the subnets and the routers that the user left out from
 // the host.
-func OnLAN(h HostFacts, n Network) (Network, error) {
+func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	parent, ok := h.Uplink(n)
 	if !ok && n.Parent == "" {
-		return n, Errorf(NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
+		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
 	}
 	if !ok {
 		return n, CheckParent(h, n)
@@ -38,34 +40,34 @@ type LANWords struct {
 
 // Check refuses a parent that carries no containers, and what cannot be kept from
 // those on its LAN.
-func (w LANWords) Check(h HostFacts, n Network) error {
+func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
 	parent, _ := h.Link(n.Parent)
 	on := "network " + n.Name + " on interface"
 	switch {
 	case len(n.Subnets) == 0:
-		return Errorf(BadSubnet, "network", n.Name, "the parent "+n.Parent+" has "+w.NoSubnet)
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has "+w.NoSubnet)
 	case n.Internal:
-		return Errorf(BadOption, "network", n.Name, "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
 	case parent.MAC == "":
-		return Errorf(NoParent, on, n.Parent, w.NoMAC)
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, w.NoMAC)
 	case !parent.Up:
-		return Errorf(NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
 	}
 	return nil
 }
 
 // CheckPorts refuses published ports.
-func (w LANWords) CheckPorts(e Endpoint) error {
+func (w LANWords) CheckPorts(e heddle.Endpoint) error {
 	if len(e.Ports) == 0 {
 		return nil
 	}
-	return Errorf(BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
+	return heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
 }
 
 // lanSubnets are the first subnet of each family that the parent is in.
-func lanSubnets(parent LinkFact) []netip.Prefix {
+func lanSubnets(parent heddle.LinkFact) []netip.Prefix {
 	var all []netip.Prefix
-	for _, f := range Families() {
+	for _, f := range heddle.Families() {
 		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool {
 			return f.Has(p.Addr()) && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
 		})
@@ -77,7 +79,7 @@ func lanSubnets(parent LinkFact) []netip.Prefix {
 }
 
 // routers are the parent's gateways that the containers can reach too.
-func routers(parent LinkFact, n Network) []netip.Addr {
+func routers(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
 	var all []netip.Addr
 	for _, s := range n.Subnets {
 		i := slices.IndexFunc(parent.Gateways, func(g netip.Addr) bool {
@@ -91,7 +93,7 @@ func routers(parent LinkFact, n Network) []netip.Addr {
 }
 
 // AddressesOnLAN are the host's own on the network's LAN.
-func AddressesOnLAN(parent LinkFact, n Network) []netip.Addr {
+func AddressesOnLAN(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
 	var all []netip.Addr
 	for _, p := range parent.Addrs {
 		if slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) }) {
@@ -99,12 +101,4 @@ func AddressesOnLAN(parent LinkFact, n Network) []netip.Addr {
 		}
 	}
 	return all
-}
-
-// OfFamily is the first address of a family; the zero value if there is none.
-func OfFamily(all []netip.Addr, f Family) netip.Addr {
-	if i := slices.IndexFunc(all, f.Has); i >= 0 {
-		return all[i]
-	}
-	return netip.Addr{}
 }

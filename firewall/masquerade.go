@@ -1,11 +1,11 @@
-package heddle
+package firewall
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // The ports, first and last, by which masqueraded connections leave the host: those
@@ -37,9 +37,9 @@ const withPorts = "meta l4proto { tcp, udp, udplite, dccp, sctp } "
 // chooses one without asking whether it is taken; unshadow drops what was unlucky,
 // and the next try gets another. What has no ports would shadow all that the host
 // itself says to that peer: it is not masqueraded.
-func masqueradeChains() []Firewall {
+func masqueradeChains() []heddle.Firewall {
 	ports := masqueradePorts()
-	return []Firewall{
+	return []heddle.Firewall{
 		chain("inet", "masquerading", "",
 			"meta l4proto { tcp, udp } meta l4proto . th sport @taken masquerade to :"+ports+" fully-random",
 			withPorts+"masquerade to :"+ports,
@@ -51,7 +51,7 @@ func masqueradeChains() []Firewall {
 }
 
 // Masquerades reports whether the object is among these chains.
-func (f Firewall) Masquerades() bool { return f.Kind == "chain" && f.Name == "masquerading" }
+func Masquerades(f heddle.Firewall) bool { return f.Kind == "chain" && f.Name == "masquerading" }
 
 // sourceRules are for what takes another address of the host.
 func sourceRules(match, ip string, source netip.Addr) []string {
@@ -70,38 +70,26 @@ func socketRange(a netip.Addr) string {
 	return a.String() + ":" + masqueradePorts()
 }
 
-// Socket is where somebody waits for whoever calls.
-type Socket struct {
-	// Protocol is "tcp" or "udp".
-	Protocol string `json:"protocol"`
-	Port     uint16 `json:"port"`
-}
-
-// Compare orders sockets by protocol and port.
-func (s Socket) Compare(o Socket) int {
-	return cmp.Or(strings.Compare(s.Protocol, o.Protocol), cmp.Compare(s.Port, o.Port))
-}
-
-func (s Socket) taken() Element {
-	return Element{Family: "inet", Set: SetTaken, Match: []string{s.Protocol, fmt.Sprint(s.Port)}}
+func takenPort(s heddle.Socket) heddle.Element {
+	return heddle.Element{Family: "inet", Set: SetTaken, Match: []string{s.Protocol, fmt.Sprint(s.Port)}}
 }
 
 // Listening keeps masquerading clear of the host's own sockets in its range.
-func Listening(h HostFacts) []Element {
-	var all []Element
+func Listening(h heddle.HostFacts) []heddle.Element {
+	var all []heddle.Element
 	for _, s := range h.Listening {
-		all = append(all, s.taken())
+		all = append(all, takenPort(s))
 	}
 	return all
 }
 
 // takenPorts keep it clear of the published ports there.
-func takenPorts(ports []PortMapping) []Element {
-	var all []Element
+func takenPorts(ports []heddle.PortMapping) []heddle.Element {
+	var all []heddle.Element
 	for i, p := range ports {
-		again := func(q PortMapping) bool { return q.Protocol == p.Protocol && q.HostPort == p.HostPort }
+		again := func(q heddle.PortMapping) bool { return q.Protocol == p.Protocol && q.HostPort == p.HostPort }
 		if p.HostPort >= FirstMasqueradePort && !slices.ContainsFunc(ports[:i], again) {
-			all = append(all, Socket{p.Protocol, p.HostPort}.taken())
+			all = append(all, takenPort(heddle.Socket{Protocol: p.Protocol, Port: p.HostPort}))
 		}
 	}
 	return all

@@ -1,13 +1,9 @@
-package heddle
+package firewall
 
-import "fmt"
+import (
+	"fmt"
 
-// The TCP ports of a host that keeps the store: where hosts join, where members of
-// the store ask it, and where its members speak with each other.
-const (
-	DoorPort        uint16 = 9478
-	StoreClientPort uint16 = 9479
-	StorePeerPort   uint16 = 9480
+	"github.com/heddle-network/heddle"
 )
 
 // storeChains keep containers from the store and the door of this host and of its
@@ -16,10 +12,10 @@ const (
 // the LAN reaches the peers there, which no rule here sees: of macvlan, ipvlan, or with
 // a NIC of its own (direct), which reaches this host by the LAN, too. Nor is a macvlan
 // container without the host's access met here: the kernel keeps it from the host.
-func storeChains() []Firewall {
-	ports := fmt.Sprintf("tcp dport %d-%d ", DoorPort, StorePeerPort)
-	pods := `iifname { "` + PrefixBridge + `*", "` + PrefixPort + `*", "` + PrefixShim + `*", "` + PrefixSlave + `*" } `
-	return []Firewall{
+func storeChains() []heddle.Firewall {
+	ports := fmt.Sprintf("tcp dport %d-%d ", heddle.DoorPort, heddle.StorePeerPort)
+	pods := `iifname { "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*", "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" } `
+	return []heddle.Firewall{
 		chain("inet", "store-input", "type filter hook input priority filter - 9; policy accept;",
 			ports+pods+drop("isolated"),
 			ports+"iifname . ether saddr @beside "+drop("isolated"),

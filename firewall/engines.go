@@ -1,9 +1,11 @@
-package heddle
+package firewall
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/heddle-network/heddle"
 )
 
 // OptionEngines is the option of a network whose containers may call those of other
@@ -31,12 +33,12 @@ func engineNames() string { return `{ "` + strings.Join(EngineDevices(), `", "`)
 
 // Outlets are the host's ways to the outside that are called as other engines' devices
 // are, such as a bridge br-ext.
-func Outlets(h HostFacts) []Element {
-	var all []Element
+func Outlets(h heddle.HostFacts) []heddle.Element {
+	var all []heddle.Element
 	for _, l := range h.Links {
 		like := func(pattern string) bool { ok, _ := path.Match(pattern, l.Name); return ok }
 		if len(l.Gateways) > 0 && slices.ContainsFunc(EngineDevices(), like) {
-			all = append(all, Element{Family: "inet", Set: SetOutlets, Match: []string{l.Name}})
+			all = append(all, heddle.Element{Family: "inet", Set: SetOutlets, Match: []string{l.Name}})
 		}
 	}
 	return all

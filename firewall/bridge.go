@@ -1,9 +1,11 @@
-package heddle
+package firewall
+
+import "github.com/heddle-network/heddle"
 
 // bridgeBase is the table that frames pass on the bridges: what a container on a port of
 // one may send.
-func bridgeBase() []Firewall {
-	all := []Firewall{{Family: "bridge", Kind: "table"}}
+func bridgeBase() []heddle.Firewall {
+	all := []heddle.Firewall{{Family: "bridge", Kind: "table"}}
 	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "spoofed-error")...)
 	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6")...)
 	return append(all,
@@ -42,7 +44,7 @@ func bridgeBase() []Firewall {
 			"ether type vmap { ip : goto guard-ip4, ip6 : goto guard-ip6, arp : goto guard-arp }",
 			drop("ethertype")),
 		chain("bridge", "prerouting", "type filter hook prerouting priority -300; policy accept;",
-			`iifname "`+PrefixPort+`*" jump guard`,
+			`iifname "`+heddle.PrefixPort+`*" jump guard`,
 			"ether daddr ff:ff:ff:ff:ff:ff arp operation request ether daddr set meta iifgroup . arp daddr ip map @who4",
 			"icmpv6 type nd-neighbor-solicit ether daddr & ff:ff:ff:00:00:00 == 33:33:ff:00:00:00 ether daddr set meta iifgroup . @th,64,128 map @who6"))
 }

@@ -1,4 +1,6 @@
-package heddle
+package firewall
+
+import "github.com/heddle-network/heddle"
 
 // What no mode with a firewall of its own prevents either, as 'heddle network
 // show' tells it.
@@ -11,9 +13,9 @@ const (
 	LimitUnderlay = "where its LAN leads to the cluster's underlay, a container can write what a tunnel of its host would (VXLAN with the host's address), into all networks that span hosts: no rule of the host tells the two apart; give the underlay a LAN of its own, or IPsec"
 )
 
-// FirewallLimits are those of a network behind our firewall, which hides its
+// Limits are those of a network behind our firewall, which hides its
 // containers behind the host's address or not.
-func FirewallLimits(n Network, masquerade bool) []string {
+func Limits(n heddle.Network, masquerade bool) []string {
 	switch {
 	case n.Internal:
 		return []string{LimitInside, LimitTables, LimitFlush}
