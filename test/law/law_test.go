@@ -47,6 +47,7 @@ var rules = []rule{
 	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
 	{"lab", []string{module, module + "/ethtool", module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
+	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
 	{"trial", []string{module, module + "/kernel", module + "/mode/parts"}, "a trial uses a mode on a throw-away host: agent and doctor need it, and it needs neither"},
 	{"mode", []string{module, module + "/firewall", module + "/mode"}, "the list of the modes is for the programs, which pass it to agent and doctor"},

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -29,9 +29,10 @@ const dockerNote = "our reproduction of the layout that Docker's overlay driver 
 const dockerMTU = 1450
 
 // agentless tells the modes whose hosts have no agent.
-func agentless(mode string) bool { return mode == bench.Native || dockers(mode) }
+func agentless(mode string) bool { return mode == bench.Native || IsDocker(mode) }
 
-func dockers(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
+// IsDocker tells the modes that are Docker's layout.
+func IsDocker(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
 
 // dockerSandbox is the namespace of a mode's network, and its VXLAN number.
 func dockerSandbox(mode string) (name string, vni int) {
@@ -42,11 +43,11 @@ func dockerSandbox(mode string) (name string, vni int) {
 }
 
 // dockerBridgeNF is the sandbox's bridge-nf-call-iptables; "" leaves it.
-func (r *rig) dockerBridgeNF(mode string) string {
+func (r *Rig) dockerBridgeNF(mode string) string {
 	if mode == bench.DockerLayoutNF {
 		return "1"
 	}
-	return r.bridgeNF
+	return r.BridgeNF
 }
 
 func dockerHost(host int) string { return fmt.Sprintf("docker%d", 1+host) }
@@ -59,7 +60,7 @@ func dockerAddr(number, host, i int) netip.Addr {
 
 // dockerNetwork makes the network's namespace on both hosts. The VXLAN device is
 // made in the host's own and moved, so that its packets are the host's.
-func (r *rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
+func (r *Rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	sandbox, vni := dockerSandbox(mode)
 	for _, h := range s.bare {
 		script := fmt.Sprintf(`ip netns add %[1]s
@@ -82,7 +83,7 @@ ip -n %[1]s link set br0 up
 }
 
 // dockerContainer makes a container, and tells the other host where it is.
-func (r *rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+func (r *Rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
 	h, name, addr := s.bare[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
 	sandbox, _ := dockerSandbox(mode)
 	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 const spanTime = 5 * time.Minute
 
 // mtu of a network that crosses hosts by VXLAN; 0 leaves it to the agent.
-func (r *rig) mtu(s *stage, mode string) int {
-	mtu := r.mtus[wireLabel(s.wire)]
+func (r *Rig) mtu(s *stage, mode string) int {
+	mtu := r.MTUs[wireLabel(s.wire)]
 	switch {
-	case pathless(mode) != bench.Overlay && !dockers(mode):
+	case pathless(mode) != bench.Overlay && !IsDocker(mode):
 		return 0
-	case mtu == 0 && dockers(mode):
+	case mtu == 0 && IsDocker(mode):
 		return dockerMTU
 	}
 	return mtu

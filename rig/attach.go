@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func attaches(mode string) bool {
 
 // attachOn makes a container on the first host, and returns what attaches it, tells
 // how long the agent took, and detaches it.
-func (r *rig) attachOn(ctx context.Context, s *stage, mode string) (func(context.Context) (time.Duration, error), error) {
+func (r *Rig) attachOn(ctx context.Context, s *stage, mode string) (func(context.Context) (time.Duration, error), error) {
 	h, agent := s.lab.Hosts[0], s.agents[0]
 	id := heddle.EndpointID{Container: mode + "-more", IfName: "eth0"}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench", Netns: "/run/netns/" + id.Container}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"fmt"
@@ -13,13 +13,13 @@ import (
 
 // TestRigPorts: no two servers of a lab host share a port, and none wraps.
 func TestRigPorts(t *testing.T) {
-	for _, o := range []rigOptions{{pairs: 1}, {pairs: 10}, {pairs: 10, shared: true}} {
+	for _, o := range []Options{{Pairs: 1}, {Pairs: 10}, {Pairs: 10, Shared: true}} {
 		for range 14 {
-			o.modes = append(o.modes, "m")
+			o.Modes = append(o.Modes, "m")
 		}
 		used := map[int]string{}
-		for mode := range o.modes {
-			for pair := range o.pairs {
+		for mode := range o.Modes {
+			for pair := range o.Pairs {
 				for _, far := range []bool{false, true} {
 					base, step := o.ports(mode, pair, far)
 					for slot := range bench.PortsPerPair {
@@ -34,12 +34,12 @@ func TestRigPorts(t *testing.T) {
 		}
 	}
 	// Servers in one container have consecutive ports.
-	o := rigOptions{pairs: 10, shared: true}
+	o := Options{Pairs: 10, Shared: true}
 	first, _ := o.ports(2, 0, true)
 	if second, _ := o.ports(2, 1, true); second != first+1 {
 		t.Errorf("ports %d and %d", first, second)
 	}
-	if _, err := newRig(t.Context(), rigOptions{modes: []string{"host", "bridge"}, pairs: 2000}); err == nil || !strings.Contains(err.Error(), "ports") {
+	if _, err := New(t.Context(), Options{Modes: []string{"host", "bridge"}, Pairs: 2000}); err == nil || !strings.Contains(err.Error(), "ports") {
 		t.Error(err)
 	}
 }
@@ -50,7 +50,7 @@ func TestRigRanges(t *testing.T) {
 	s := &stage{lab: &lab.Lab{Topology: lab.Topology{
 		Switches: []lab.Switch{{Subnets: []netip.Prefix{netip.MustParsePrefix("172.31.240.0/24"), netip.MustParsePrefix("fd99:172:31:240::/64")}}},
 		Hosts:    []lab.Node{{Spare: 2}}}}}
-	r := &rig{}
+	r := &Rig{}
 	for _, mode := range []string{modeMacvlan, modeDirect} {
 		a, b := r.network(s, 3, 0, mode), r.network(s, 3, 1, mode)
 		for i := range a.Subnets {
@@ -67,7 +67,7 @@ func TestRigRanges(t *testing.T) {
 		t.Error(n.Options)
 	}
 	// Beside ipvlan, macvlan has the last spare NIC, and other addresses.
-	r.modes, s.lab.Topology.Hosts[0].Spare = []string{modeMacvlan, modeIPvlan, modeDirect}, 3
+	r.Modes, s.lab.Topology.Hosts[0].Spare = []string{modeMacvlan, modeIPvlan, modeDirect}, 3
 	for host := range 2 {
 		a, b := r.network(s, 3, host, modeMacvlan), r.network(s, 4, host, modeIPvlan)
 		if a.Parent != "eth3" || b.Parent != "eth0" || r.network(s, 5, host, modeDirect).Options["nics"] != "eth1,eth2" {
@@ -86,15 +86,15 @@ func TestRigRanges(t *testing.T) {
 // TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
 // layout; networks have the preset's MTU, Docker's otherwise its own.
 func TestRigTopology(t *testing.T) {
-	wires, err := wiresNamed([]string{"intact", "jumbo"})
+	wires, err := WiresNamed([]string{"intact", "jumbo"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{rigOptions: rigOptions{name: "b", modes: []string{"host", "bridge"}, wires: wires, pairs: 1}}
+	r := &Rig{Options: Options{Name: "b", Modes: []string{"host", "bridge"}, Wires: wires, Pairs: 1}}
 	if top := r.topology(0, wires[0]); len(top.Hosts) != 2 || top.Store != "" || top.Cut || top.MTU != 0 {
 		t.Errorf("%+v", top)
 	}
-	r.modes = []string{"host", bench.Overlay, bench.DockerLayout}
+	r.Modes = []string{"host", bench.Overlay, bench.DockerLayout}
 	top := r.topology(1, wires[1])
 	if len(top.Hosts) != 4 || top.Store != lab.StoreEmbedded || !top.Cut || top.MTU != 9000 || top.Name != "b-jumbo" {
 		t.Errorf("%+v", top)
@@ -104,14 +104,14 @@ func TestRigTopology(t *testing.T) {
 			t.Errorf("agent of %s: %+v", n.Name, n.Agent)
 		}
 	}
-	r.machines = "6.1"
+	r.Machines = "6.1"
 	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
 		t.Errorf("machines: %+v", top)
 	}
 	s := &stage{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
 		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
-			r.mtus = mtus
+			r.MTUs = mtus
 			if got := r.mtu(s, mode); got != want[i] {
 				t.Errorf("%s with %v: MTU %d, want %d", mode, mtus, got, want[i])
 			}
@@ -120,31 +120,13 @@ func TestRigTopology(t *testing.T) {
 }
 
 func TestWiresNamed(t *testing.T) {
-	all, err := wiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo", "merged"})
+	all, err := WiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo", "merged"})
 	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 || all[4].MTU != 9000 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for _, bad := range [][]string{nil, {"wet"}, {"cut", "cut"}} {
-		if _, err := wiresNamed(bad); err == nil {
+		if _, err := WiresNamed(bad); err == nil {
 			t.Errorf("%v was taken", bad)
-		}
-	}
-}
-
-// TestBenchRefusesEarly: what is wrong with the flags is said before a lab is made.
-func TestBenchRefusesEarly(t *testing.T) {
-	for want, argv := range map[string][]string{
-		"slow":     {"--preset", "slow"},
-		"pong":     {"--probes", "pong"},
-		"wet":      {"--wire", "wet"},
-		"1, 2, or": {"--hosts", "3"},
-		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
-	} {
-		cmd := newBench(newSession(env{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
-		cmd.SetArgs(argv)
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", argv, err)
 		}
 	}
 }

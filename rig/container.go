@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // addMode makes the mode's columns in all labs, or none of them.
-func (r *rig) addMode(ctx context.Context, number int, mode string) error {
+func (r *Rig) addMode(ctx context.Context, number int, mode string) error {
 	var columns []bench.Column
 	for _, s := range r.stages {
 		more, err := r.addTo(ctx, s, number, mode)
@@ -21,12 +21,12 @@ func (r *rig) addMode(ctx context.Context, number int, mode string) error {
 		}
 		columns = append(columns, more...)
 	}
-	r.columns = append(r.columns, columns...)
+	r.Columns = append(r.Columns, columns...)
 	return nil
 }
 
 // addTo makes the mode's network on both hosts, its containers and its columns.
-func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]bench.Column, error) {
+func (r *Rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]bench.Column, error) {
 	if err := r.addNetwork(ctx, s, number, mode); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 			*x.all = append(*x.all, place)
 		}
 	}
-	for i := range r.pairs {
+	for i := range r.Pairs {
 		at := min(i, r.containers()-1)
 		if s.near {
 			same.Pairs = append(same.Pairs, r.pair(number, i, false, clients[at], nears[at]))
@@ -73,7 +73,7 @@ func (r *rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 }
 
 // made are the columns that have pairs, once those of an overlay reach each other.
-func (r *rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
+func (r *Rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
 	for _, c := range columns {
 		for _, pair := range c.Pairs {
 			if pathless(c.Mode) == bench.Overlay && c.Span == bench.Across && err == nil {
@@ -87,19 +87,19 @@ func (r *rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all 
 	return all, err
 }
 
-func (r *rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair {
+func (r *Rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair {
 	base, step := r.ports(mode, i, far)
 	return bench.Pair{Client: client, Server: server, PortBase: uint16(base), Step: uint16(step)}
 }
 
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
-func (r *rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+func (r *Rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
 	if mode == bench.Native {
 		h := s.bare[host]
 		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}, nil
 	}
-	if dockers(mode) {
+	if IsDocker(mode) {
 		return r.dockerContainer(ctx, s, host, number, mode, i)
 	}
 	h := s.lab.Hosts[host]
@@ -154,11 +154,11 @@ func inNetns(path string) func(context.Context, ...string) (*exec.Cmd, error) {
 }
 
 // published are the ports of a far server, or of all that share its container.
-func (r *rig) published(mode, i int) (all []heddle.PortMapping) {
+func (r *Rig) published(mode, i int) (all []heddle.PortMapping) {
 	base, _ := r.ports(mode, i, true)
 	count := bench.PortsPerPair
-	if r.shared {
-		count *= r.pairs
+	if r.Shared {
+		count *= r.Pairs
 	}
 	for p := base; p < base+count; p++ {
 		for _, protocol := range []string{"tcp", "udp"} {
@@ -170,9 +170,9 @@ func (r *rig) published(mode, i int) (all []heddle.PortMapping) {
 
 // makeNamespace makes one with the congestion control of all others: new ones
 // have the machine's, not their lab host's.
-func (r *rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error {
+func (r *Rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error {
 	set := "/proc/sys/" + strings.ReplaceAll(congestionSysctl, ".", "/")
-	for _, argv := range [][]string{{"ip", "netns", "add", name}, {"ip", "netns", "exec", name, "sh", "-c", `echo "$0" > ` + set, r.congestion}} {
+	for _, argv := range [][]string{{"ip", "netns", "add", name}, {"ip", "netns", "exec", name, "sh", "-c", `echo "$0" > ` + set, r.Congestion}} {
 		cmd, err := h.Command(ctx, argv...)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"slices"
@@ -12,28 +12,28 @@ const storeHost = "store"
 
 // topology of a stage: two hosts with agents, which have a store if a mode spans
 // hosts, and two bare ones for what is not ours.
-func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
-	t := lab.Topology{Name: r.name, Machine: r.machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
+func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
+	t := lab.Topology{Name: r.Name, Machine: r.Machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}
-	if slices.Contains(r.modes, bench.Overlay) || slices.Contains(r.modes, bench.Overlay+bench.Stack) {
+	if slices.Contains(r.Modes, bench.Overlay) || slices.Contains(r.Modes, bench.Overlay+bench.Stack) {
 		t.Store = lab.StoreEmbedded
 	}
-	if t.Store != "" && r.machines != "" {
+	if t.Store != "" && r.Machines != "" {
 		// A store's servers promise answers in time, which an emulated processor does
 		// not give: they are beside the machines.
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
-	if slices.Contains(r.modes, modeDirect) {
+	if slices.Contains(r.Modes, modeDirect) {
 		spare = 2 * r.containers()
 	}
 	if r.secondParent() {
 		spare++
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.ContainsFunc(r.modes, agentless) {
+	if slices.ContainsFunc(r.Modes, agentless) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
@@ -46,8 +46,15 @@ func (r *rig) topology(number int, wire bench.Wire) lab.Topology {
 
 // secondParent is true where macvlan needs a parent of its own: an interface carries
 // either macvlan or ipvlan devices.
-func (r *rig) secondParent() bool {
-	return slices.Contains(r.modes, modeMacvlan) && slices.Contains(r.modes, modeIPvlan)
+func (r *Rig) secondParent() bool {
+	return slices.Contains(r.Modes, modeMacvlan) && slices.Contains(r.Modes, modeIPvlan)
+}
+
+// Machine says what is special about figures of virtual machines, "" of others, and
+// whether their processor is emulated.
+func (r *Rig) Machine() (words string, emulated bool) {
+	s := r.stages[0]
+	return s.machineWords(), s.lab.Hosts[0].Emulated()
 }
 
 // machineWords say what is special about figures of virtual machines.
@@ -67,4 +74,4 @@ func isCut(w bench.Wire) bool {
 	return w.Name == wireCut || w.Name == wireMerged || w.Name == wireJumbo
 }
 
-func (r *rig) wants(span string) bool { return slices.Contains(r.spans, span) }
+func (r *Rig) wants(span string) bool { return slices.Contains(r.Spans, span) }

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func way(same, across bench.Column) {
 }
 
 // addNetwork makes a mode's network on both hosts.
-func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
+func (r *Rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	switch pathless(mode) {
 	case bench.Native:
 		return nil
@@ -64,7 +64,7 @@ func (r *rig) addNetwork(ctx context.Context, s *stage, number int, mode string)
 
 // network of a mode on a host. A mode whose containers are on the wire has one
 // subnet on both hosts, and each host its own range of it.
-func (r *rig) network(s *stage, number, host int, mode string) heddle.Network {
+func (r *Rig) network(s *stage, number, host int, mode string) heddle.Network {
 	n := heddle.Network{Name: "bench-" + mode, Mode: pathless(mode), MTU: r.mtu(s, mode)}
 	if n.Mode != mode {
 		n.Options = map[string]string{"fast-path": "false"}
@@ -115,11 +115,11 @@ func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
 
 // macvlanParent is the last spare NIC, where ipvlan has the hosts' own: an interface
 // carries devices of one kind only. Mode direct has the other spare ones.
-func (r *rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
+func (r *Rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
 
 // linkHosts tells each host where the other's routed containers are, as the
 // router between them would.
-func (r *rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
+func (r *Rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
 	if pathless(mode) != modeRouted {
 		return nil
 	}
@@ -152,7 +152,9 @@ func ipOn(ctx context.Context, h *lab.Host, args ...string) error {
 
 // The wires between lab hosts, by the names of --wire.
 const (
-	wireIntact = "intact"
+	// Intact hands segments on uncut.
+	Intact = "intact"
+
 	wireCut    = "cut"
 	wireMerged = "merged"
 	wireJumbo  = "jumbo"
@@ -163,7 +165,7 @@ const shapedNote = "each way (tbf: 10 ms of it may pass at once, 50 ms may wait)
 
 func knownWires() []bench.Wire {
 	return []bench.Wire{
-		{Name: wireIntact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
+		{Name: Intact, Note: "a veth hands TCP's segments of up to 64 KiB on uncut: a test of copying memory"},
 		{Name: wireCut, Note: "tso, gso and gro are off at both ends: each frame of the MTU crosses by itself, as on a cable (its checksum is left out)"},
 		{Name: wireMerged, Note: "as cut, but hosts merge what arrives (gro), as the drivers of network cards do"},
 		{Name: wireJumbo, MTU: 9000, Note: "as cut, with frames of 9,000 bytes"},
@@ -172,15 +174,15 @@ func knownWires() []bench.Wire {
 	}
 }
 
-// wiresNamed selects from knownWires. The plain wire has no name in a report.
-func wiresNamed(names []string) (all []bench.Wire, err error) {
+// WiresNamed selects from knownWires. The plain wire has no name in a report.
+func WiresNamed(names []string) (all []bench.Wire, err error) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		found := false
 		for _, w := range knownWires() {
 			if w.Name == name {
 				found = true
-				if name == wireIntact {
+				if name == Intact {
 					w.Name = ""
 				}
 				all = append(all, w)
@@ -199,7 +201,7 @@ func wiresNamed(names []string) (all []bench.Wire, err error) {
 
 func wireLabel(w bench.Wire) string {
 	if w.Name == "" {
-		return wireIntact
+		return Intact
 	}
 	return w.Name
 }
