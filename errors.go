@@ -2,7 +2,6 @@ package heddle
 
 import (
 	"errors"
-	"fmt"
 )
 
 // Kind classes an error by what the caller can do about it. Its number is the
@@ -143,11 +142,4 @@ func Codes() []Code {
 		all = append(all, c)
 	}
 	return all
-}
-
-func orNone(s []string) string {
-	if len(s) == 0 {
-		return "no options"
-	}
-	return fmt.Sprint(s)
 }

@@ -18,7 +18,7 @@ type Host struct {
 	Underlay []netip.Addr `json:"underlay"`
 	// MTU in bytes of the interface that has these addresses.
 	MTU int `json:"mtu"`
-	// PrivilegedPorts says that its tunnels send from TunnelSources alone, and nothing
+	// PrivilegedPorts says that its tunnels send from the ports of TunnelSourceLow alone, and nothing
 	// that comes from another port is theirs.
 	PrivilegedPorts bool      `json:"privilegedPorts,omitempty"`
 	Version         string    `json:"version,omitempty"`
@@ -119,6 +119,22 @@ func VNIOf(cluster string) uint32 {
 
 // DefaultTunnelPort is VXLAN's (IANA; RFC 7348, section 5).
 const DefaultTunnelPort uint16 = 4789
+
+// The UDP source ports of tunnels, by the hash of the flow inside: of the system ports
+// (RFC 6335, section 6), which only privileged processes may bind, those that few
+// services use. They begin with TunnelSourceLow; TunnelSourceEnd is the first behind them.
+const (
+	TunnelSourceLow uint16 = 512
+	TunnelSourceEnd uint16 = 1024
+)
+
+// The TCP ports of a host that keeps the store: where hosts join, where members of
+// the store ask it, and where its members speak with each other.
+const (
+	DoorPort        uint16 = 9478
+	StoreClientPort uint16 = 9479
+	StorePeerPort   uint16 = 9480
+)
 
 // TunnelOverhead is what VXLAN adds to an inner IP packet, in bytes: outer IP (20
 // or 40), UDP 8, VXLAN 8, inner Ethernet 14.

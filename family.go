@@ -1,6 +1,9 @@
 package heddle
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Family is a family of IP addresses. The zero value is none; it has no words of its own,
 // and asked for them answers as IPv6.
@@ -77,3 +80,24 @@ func (f Family) Unspecified() netip.Addr {
 
 // Any is 0.0.0.0/0 or ::/0.
 func (f Family) Any() netip.Prefix { return netip.PrefixFrom(f.Unspecified(), 0) }
+
+// OfFamily is the first address of a family; the zero value if there is none.
+func OfFamily(all []netip.Addr, f Family) netip.Addr {
+	if i := slices.IndexFunc(all, f.Has); i >= 0 {
+		return all[i]
+	}
+	return netip.Addr{}
+}
+
+// Single is the address as a prefix of full length (/32 or /128).
+func Single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// LastAddr is the last address of a prefix.
+func LastAddr(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

@@ -91,39 +91,3 @@ type Sizer interface {
 	// MTU is that of a container's device on this host, in bytes.
 	MTU(HostFacts, Network) int
 }
-
-// CheckOptions refuses options that are not among the known ones.
-func CheckOptions(n Network, known ...string) error {
-	for k := range n.Options {
-		found := false
-		for _, want := range known {
-			found = found || k == want
-		}
-		if !found {
-			return Errorf(BadOption, "network "+n.Name+" option", Clip(k), "the mode "+n.Mode+" knows: "+orNone(known))
-		}
-	}
-	return nil
-}
-
-// CheckBoolOptions refuses options that are neither "true" nor "false".
-func CheckBoolOptions(n Network, keys ...string) error {
-	for _, key := range keys {
-		if _, err := BoolOption(n, key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// BoolOption reads an option that is "true" or "false"; absent is false.
-func BoolOption(n Network, key string) (bool, error) {
-	switch v := n.Options[key]; v {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	default:
-		return false, Errorf(BadOption, "network "+n.Name+" option", key+"="+Clip(v), "give true or false")
-	}
-}

@@ -148,3 +148,8 @@ func (id EndpointID) Alias() string { return Mark + " endpoint=" + id.String() }
 func IsOurs(alias string) bool {
 	return strings.HasPrefix(alias, Mark+" ") || strings.HasPrefix(alias, Mark+":")
 }
+
+// HandName names, on the host, the end of a link that is for the container.
+func (id EndpointID) HandName() string {
+	return PrefixHand + short("hand", id.Container, id.IfName)
+}

@@ -207,7 +207,7 @@ func (f Firewall) Key() string {
 }
 
 // Element is a member of one of our nftables sets or maps. Key and Value hold
-// one text for each part of the set's type (see SetType); in a set of ranges, a
+// one text for each part of the set's type (see firewall.SetType); in a set of ranges, a
 // part may be a prefix.
 type Element struct {
 	Family string   `json:"family"`

@@ -1,7 +1,6 @@
 package heddle
 
 import (
-	"fmt"
 	"net/netip"
 )
 
@@ -28,27 +27,3 @@ type Redirect struct {
 func (r Redirect) Key() string { return "redirect/" + r.Link + "/" + r.Prefix.String() }
 
 func (r Redirect) comparable() any { return r }
-
-// redirects writes them by u32, whose place on the interface any program of ours
-// takes as well.
-func (t typist) redirects(all []Redirect) []string {
-	var out []string
-	wired := map[string]bool{}
-	for _, r := range all {
-		if r.By == "ebpf" {
-			out = append(out, fmt.Sprintf("# program to_host on the egress of %s: what goes to %s arrives on %s", r.Link, r.Prefix, r.To))
-			continue
-		}
-		if !wired[r.Link] {
-			out = append(out, t.tool("tc", "qdisc replace dev %s clsact", r.Link))
-			wired[r.Link] = true
-		}
-		protocol, match, priority := "ip", "ip", RedirectPriority4
-		if r.Prefix.Addr().Is6() {
-			protocol, match, priority = "ipv6", "ip6", RedirectPriority6
-		}
-		out = append(out, t.tool("tc", "filter add dev %s egress protocol %s prio %d u32 match %s dst %s action skbedit ptype host pipe action mirred ingress redirect dev %s",
-			r.Link, protocol, priority, match, r.Prefix, r.To))
-	}
-	return out
-}

@@ -84,7 +84,7 @@ type Status struct {
 	Parts     []PartStatus    `json:"parts"`
 	Networks  []NetworkStatus `json:"networks"`
 	Endpoints int             `json:"endpoints"`
-	// Drops counts packets by reason, see DropReasons.
+	// Drops counts packets by reason, see firewall.DropReasons.
 	Drops map[string]uint64 `json:"drops"`
 	// Fast is what the fast path did, nil where there is none.
 	Fast *FastCounts `json:"fast,omitempty"`

@@ -85,22 +85,6 @@ func (r Remote) comparable() any   { return r }
 // --opt fast-path=false.
 func (n Network) Fast() bool { return n.Options["fast-path"] != "false" }
 
-// shortcuts are an endpoint's program and addresses.
-func shortcuts(n Network, e Endpoint, bridged bool) State {
-	if !n.Fast() || e.NoFastPath {
-		return State{}
-	}
-	s := State{Programs: []Program{{Link: e.ID.PortName()}}}
-	for _, a := range e.Addrs {
-		s.Shortcuts = append(s.Shortcuts, Shortcut{Prefix: Single(a.Addr()), Group: n.Group(), Link: e.ID.PortName(),
-			MAC: e.MAC, PortMAC: e.ID.PortMAC(), MTU: e.MTU, Bridged: bridged, BlockBits: BlockOf(a.Masked(), a.Addr()).Bits()})
-	}
-	return s
-}
-
-// BridgedShortcuts are those of an endpoint on a bridge.
-func BridgedShortcuts(n Network, e Endpoint) State { return shortcuts(n, e, true) }
-
 // FastPaths name the ways of the packets that the fast path carried, in the order of
 // enum way in bpf/src/maps.h: to a container of this host, to a peer, from a peer.
 var FastPaths = []string{"local", "sent", "received"}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 )
@@ -59,7 +60,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if old, known := a.lookup(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old)
-			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
+			reply.Existed, reply.Commands = true, commands.Of(old.Plan, req.Netns)
 			return reply, nil
 		}
 		if done, reply, err := a.attachedBefore(n, old, req, pod); done {
@@ -206,7 +207,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	reply = a.reply(n, r)
 	if req.DryRun {
-		reply.Commands = r.Plan.Commands(req.Netns)
+		reply.Commands = commands.Of(r.Plan, req.Netns)
 	} else {
 		a.metrics.attached(n.Mode)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/kernel"
 )
 
@@ -260,5 +261,5 @@ func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
 	if err != nil {
 		return heddle.Explained{}, fmt.Errorf("explain %s: %w", id, err)
 	}
-	return heddle.Explained{Endpoint: r.Endpoint, Commands: r.Plan.Commands(r.Endpoint.Netns), Drift: drift}, nil
+	return heddle.Explained{Endpoint: r.Endpoint, Commands: commands.Of(r.Plan, r.Endpoint.Netns), Drift: drift}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
@@ -87,7 +88,7 @@ func (a *Agent) mtu(n *network) int {
 	if s, ok := n.mode.(heddle.Sizer); ok {
 		return s.MTU(a.host(), n.Network)
 	}
-	return heddle.ResolveMTU(a.host(), n.Network)
+	return parts.ResolveMTU(a.host(), n.Network)
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // An endpoint that is handed over is first offered: both ends of its link are on
@@ -33,7 +34,7 @@ func (a *Agent) plan(n *network, e heddle.Endpoint) (heddle.Plan, error) {
 	if err != nil || !e.Handover {
 		return p, err
 	}
-	return heddle.HandOver(p, e), nil
+	return parts.HandOver(p, e), nil
 }
 
 // checkHandover refuses what cannot be handed over.

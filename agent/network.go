@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/ipam"
 )
@@ -14,7 +15,7 @@ import (
 // CreateNetwork records a network and makes what its endpoints will share.
 // Created again with the same settings, it is returned as it is. For one in its way that
 // is being made or removed it waits, until that is taken for broken (HDL-4006).
-func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, commands []string, err error) {
+func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, lines []string, err error) {
 	mode, err := a.mode(want.Mode)
 	if err != nil {
 		return made, nil, err
@@ -23,13 +24,13 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	defer t.end()
 	met := false // one of its name that somebody else has just made
 	for given := time.After(stuckAfter); ; {
-		made, commands, busy, err := a.create(mode, want, dryRun, t)
+		made, lines, busy, err := a.create(mode, want, dryRun, t)
 		if busy == nil && !met && errors.Is(err, heddle.NetworkExists.Sentinel()) {
 			met = true
 			continue // which may be the one that is wanted
 		}
 		if busy == nil {
-			return withLimits(mode, made), commands, err
+			return withLimits(mode, made), lines, err
 		}
 		t.awaits("another network's end")
 		select {
@@ -44,7 +45,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 
 // create is CreateNetwork unless a network that is just being made or removed is in the
 // way: then it returns what tells of the end of that.
-func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, commands []string, busy <-chan struct{}, err error) {
+func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
 	if err := a.refreshFacts(); err != nil {
 		return made, nil, nil, err
 	}
@@ -56,8 +57,8 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		if want.MTU == 0 {
 			n.MTU = old.MTU // it was taken from the parent then
 		}
-		made, commands, err = a.createdBefore(old, n)
-		return made, commands, nil, err
+		made, lines, err = a.createdBefore(old, n)
+		return made, lines, nil, err
 	}
 	n, err := a.complete(mode, want)
 	if err != nil {
@@ -74,7 +75,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		return made, nil, nil, err
 	}
 	if dryRun {
-		return n, next.plan.Commands(""), nil, a.checkShared(mode, n)
+		return n, commands.Of(next.plan, ""), nil, a.checkShared(mode, n)
 	}
 	if err := a.probe(mode, n); err != nil {
 		return made, nil, nil, err

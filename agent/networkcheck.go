@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // complete validates a network and fills in what was left out.
@@ -38,7 +39,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 		return n, err
 	}
 	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
-		n.MTU = heddle.ResolveMTU(a.host(), n)
+		n.MTU = parts.ResolveMTU(a.host(), n)
 	}
 	return keepParentsAddresses(mode, a.host(), n)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // offered reports whether the endpoint is handed over and not known to be taken.
@@ -96,5 +97,5 @@ func (a *Agent) handRoutes(n *network, e heddle.Endpoint) []heddle.Route {
 	if err != nil {
 		return nil // it was planned before
 	}
-	return heddle.HandRoutes(p)
+	return parts.HandRoutes(p)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // Publish gives an endpoint that is there other published ports than it has: all
@@ -128,7 +129,7 @@ func (a *Agent) upToDate(r record) record {
 			_, is := o.IsLoopbackWay()
 			return is
 		case heddle.Element:
-			return o.Set == heddle.SetTaken || o.Set == heddle.SetQuoted4 || o.Set == heddle.SetQuoted6
+			return o.Set == firewall.SetTaken || o.Set == firewall.SetQuoted4 || o.Set == firewall.SetQuoted6
 		}
 		return false
 	}))

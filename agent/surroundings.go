@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // heedSurroundings brings the plans of networks in line with what else is on the host
@@ -67,16 +68,16 @@ func (a *Agent) behind() (all []heddle.Network) {
 // heeds reports whether a network's plan, if it has our forwarding, says what the host
 // has besides.
 func heeds(p heddle.State, h heddle.HostFacts) bool {
-	if !slices.ContainsFunc(p.Firewall, heddle.Firewall.Masquerades) {
+	if !slices.ContainsFunc(p.Firewall, firewall.Masquerades) {
 		return true
 	}
 	var said, is []string
 	for _, e := range p.Elements {
-		if e.Surrounds() {
+		if firewall.Surrounds(e) {
 			said = append(said, e.Key())
 		}
 	}
-	for _, e := range heddle.Surroundings(h) {
+	for _, e := range firewall.Surroundings(h) {
 		is = append(is, e.Key())
 	}
 	slices.Sort(said)
@@ -94,9 +95,9 @@ func (a *Agent) heedAround(id string) {
 	plan := n.plan
 	plan.Host = plan.Host.Filter(func(o heddle.Object) bool {
 		e, is := o.(heddle.Element)
-		return !is || !e.Surrounds()
+		return !is || !firewall.Surrounds(e)
 	})
-	plan.Host.Elements = append(plan.Host.Elements, heddle.Surroundings(host)...)
+	plan.Host.Elements = append(plan.Host.Elements, firewall.Surroundings(host)...)
 	if err := a.replan(n, n.Network, plan); err != nil {
 		a.log.Error("what the host has besides is not heeded", "network", n.Name, "error", err)
 	}

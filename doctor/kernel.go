@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/kernel"
 )
 
@@ -70,7 +71,7 @@ func lookTable(family string, keep func(heddle.Firewall) bool) func(context.Cont
 		}
 		defer stage.Close()
 		var some []heddle.Firewall
-		for _, f := range heddle.BaseFirewall() {
+		for _, f := range firewall.Base() {
 			if f.Family == family && keep(f) {
 				some = append(some, f)
 			}

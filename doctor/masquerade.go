@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // masqueradeCheck looks whether the ports by which masqueraded connections leave are
@@ -13,7 +13,7 @@ import (
 var masqueradeCheck = Check{ID: "masquerade-ports", Title: "Masquerading has ports of its own", Severity: Warn,
 	Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, where a network forwards",
 	Why: fmt.Sprintf("Masqueraded connections leave by ports %d to %d. A program of the host that is given one of them, and waits there for whoever calls, may not hear of peers that a container has called from it, until the agent has looked again.",
-		heddle.FirstMasqueradePort, heddle.LastMasqueradePort),
+		firewall.FirstMasqueradePort, firewall.LastMasqueradePort),
 	Remedy: "sysctl -w net.ipv4.ip_local_reserved_ports=61000-65535", look: lookMasqueradePorts, fix: fixMasqueradePorts}
 
 // sharedPorts is the part of that range which the kernel may hand out.
@@ -23,7 +23,7 @@ func sharedPorts(ctx context.Context, h *Host) (part string, err error) {
 	if _, scan := fmt.Sscan(setting(portRange), &low, &high); err != nil || scan != nil || len(networks) == 0 {
 		return "", err
 	}
-	low = max(low, int(heddle.FirstMasqueradePort))
+	low = max(low, int(firewall.FirstMasqueradePort))
 	reserved := setting(reservedPorts)
 	for port := low; port <= high; port++ {
 		if !inRanges(port, reserved) {

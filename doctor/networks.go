@@ -24,7 +24,7 @@ func (h *Host) Networks(ctx context.Context) ([]heddle.Network, error) {
 
 // networksSeen finds networks by what they leave in the kernel: the bridges'
 // aliases and addresses, and for all modes the route that makes a subnet's
-// unused addresses unreachable (heddle.Floor).
+// unused addresses unreachable (parts.Floor).
 func (h *Host) networksSeen() (all []heddle.Network, err error) {
 	owned, err := h.Owned()
 	if err != nil {

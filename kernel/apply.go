@@ -33,7 +33,7 @@ type attempt struct {
 }
 
 // Apply makes what is missing of the plan and corrects what is ours and
-// different, in the order of heddle.Plan.Commands: what guards a port is there
+// different, in the order of commands.Of: what guards a port is there
 // before the port is up. It makes all or nothing. The keys of what it made or
 // corrected are returned, none if all was there. Pod may be nil if the plan has
 // no pod part.

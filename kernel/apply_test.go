@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -133,7 +134,7 @@ func TestCommandsEqualApply(t *testing.T) {
 				r.sh(uplinkScript)
 			}
 			for _, p := range plans {
-				typed.sh(strings.Join(p.Commands(typed.pod), "\n"))
+				typed.sh(strings.Join(commands.Of(p, typed.pod), "\n"))
 				typed.apply(heddle.Plan{Host: p.Host.Filter(fast)}) // nobody can type that
 				made.apply(p)
 			}

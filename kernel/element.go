@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -26,9 +27,9 @@ import (
 
 // widths of the types in bytes.
 var widths = map[string]int{
-	heddle.TypeIfName: unix.IFNAMSIZ, heddle.TypeMAC: 6, heddle.TypeIPv4: 4, heddle.TypeIPv6: 16, heddle.TypeNDTarget: 16,
-	heddle.TypeInner4: 4, heddle.TypeInner6: 16, heddle.TypeQuoted4: 4, heddle.TypeQuoted6: 16,
-	heddle.TypeProto: 1, heddle.TypePort: 2, heddle.TypeGroup: 4,
+	firewall.TypeIfName: unix.IFNAMSIZ, firewall.TypeMAC: 6, firewall.TypeIPv4: 4, firewall.TypeIPv6: 16, firewall.TypeNDTarget: 16,
+	firewall.TypeInner4: 4, firewall.TypeInner6: 16, firewall.TypeQuoted4: 4, firewall.TypeQuoted6: 16,
+	firewall.TypeProto: 1, firewall.TypePort: 2, firewall.TypeGroup: 4,
 }
 
 func padded(n int) int { return (n + 3) &^ 3 }
@@ -68,33 +69,33 @@ func encode(types, parts []string) ([]byte, error) {
 func encodePart(kind, s string) ([]byte, error) {
 	bad := fmt.Errorf("%q is no %s", s, kind)
 	switch kind {
-	case heddle.TypeIfName:
+	case firewall.TypeIfName:
 		b := make([]byte, unix.IFNAMSIZ)
 		if copy(b, s) == unix.IFNAMSIZ {
 			return nil, bad
 		}
 		return b, nil
-	case heddle.TypeMAC:
+	case firewall.TypeMAC:
 		if hw := heddle.MAC(s).Bytes(); len(hw) == 6 {
 			return hw, nil
 		}
-	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6, heddle.TypeQuoted4, heddle.TypeQuoted6:
+	case firewall.TypeIPv4, firewall.TypeIPv6, firewall.TypeNDTarget, firewall.TypeInner4, firewall.TypeInner6, firewall.TypeQuoted4, firewall.TypeQuoted6:
 		a, err := netip.ParseAddr(s)
 		if err == nil && a.BitLen() == 8*widths[kind] {
 			return a.AsSlice(), nil
 		}
-	case heddle.TypeProto:
+	case firewall.TypeProto:
 		if n, known := protocols[s]; known {
 			return []byte{n}, nil
 		}
 		if n, err := strconv.ParseUint(s, 0, 8); err == nil {
 			return []byte{byte(n)}, nil
 		}
-	case heddle.TypePort:
+	case firewall.TypePort:
 		if n, err := strconv.ParseUint(s, 0, 16); err == nil {
 			return binary.BigEndian.AppendUint16(nil, uint16(n)), nil
 		}
-	case heddle.TypeGroup:
+	case firewall.TypeGroup:
 		if n, err := strconv.ParseUint(s, 0, 32); err == nil {
 			return nl.Uint32Attr(uint32(n)), nil
 		}
@@ -120,16 +121,16 @@ func decode(types []string, b []byte) []string {
 
 func decodePart(kind string, b []byte) string {
 	switch kind {
-	case heddle.TypeIfName:
+	case firewall.TypeIfName:
 		return string(bytes.TrimRight(b, "\x00"))
-	case heddle.TypeMAC:
+	case firewall.TypeMAC:
 		return net.HardwareAddr(b).String()
-	case heddle.TypeIPv4, heddle.TypeIPv6, heddle.TypeNDTarget, heddle.TypeInner4, heddle.TypeInner6, heddle.TypeQuoted4, heddle.TypeQuoted6:
+	case firewall.TypeIPv4, firewall.TypeIPv6, firewall.TypeNDTarget, firewall.TypeInner4, firewall.TypeInner6, firewall.TypeQuoted4, firewall.TypeQuoted6:
 		a, _ := netip.AddrFromSlice(b)
 		return a.String()
-	case heddle.TypePort:
+	case firewall.TypePort:
 		return strconv.Itoa(int(binary.BigEndian.Uint16(b)))
-	case heddle.TypeGroup:
+	case firewall.TypeGroup:
 		return fmt.Sprintf("%#x", number(b))
 	}
 	for name, n := range protocols {

@@ -8,24 +8,26 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
 // sample texts for each type.
 var samples = map[string][]string{
-	heddle.TypeIfName: {"hd0123456789", "abcdefghijklmno"}, heddle.TypeMAC: {"0a:00:27:00:00:01", "0e:ff:00:00:00:ff"},
-	heddle.TypeIPv4: {"10.1.2.3", "255.0.0.1"}, heddle.TypeIPv6: {"fd20::1", "::1"},
-	heddle.TypeInner4: {"10.20.0.5", "10.20.0.64/26"}, heddle.TypeInner6: {"fd20::9", "fd20::ff:0:0:0/112"},
-	heddle.TypeQuoted4: {"10.20.0.5", "192.0.2.1"}, heddle.TypeQuoted6: {"fd20::9", "fe80::1"},
-	heddle.TypeNDTarget: {"fe80::1", "2001:db8::ffff"}, heddle.TypeProto: {"tcp", "udp"}, heddle.TypePort: {"80", "65535"},
-	heddle.TypeGroup: {"0x68000001", "0x68fffffe"}, heddle.TypeVerdict: {"jump guard", "goto guard"},
+	firewall.TypeIfName: {"hd0123456789", "abcdefghijklmno"}, firewall.TypeMAC: {"0a:00:27:00:00:01", "0e:ff:00:00:00:ff"},
+	firewall.TypeIPv4: {"10.1.2.3", "255.0.0.1"}, firewall.TypeIPv6: {"fd20::1", "::1"},
+	firewall.TypeInner4: {"10.20.0.5", "10.20.0.64/26"}, firewall.TypeInner6: {"fd20::9", "fd20::ff:0:0:0/112"},
+	firewall.TypeQuoted4: {"10.20.0.5", "192.0.2.1"}, firewall.TypeQuoted6: {"fd20::9", "fe80::1"},
+	firewall.TypeNDTarget: {"fe80::1", "2001:db8::ffff"}, firewall.TypeProto: {"tcp", "udp"}, firewall.TypePort: {"80", "65535"},
+	firewall.TypeGroup: {"0x68000001", "0x68fffffe"}, firewall.TypeVerdict: {"jump guard", "goto guard"},
 }
 
 // sampleElements has two members for every set of ours.
 func sampleElements(f []heddle.Firewall) []heddle.Element {
 	var all []heddle.Element
 	for _, o := range f {
-		t, known := heddle.TypeOf(o.Family, o.Name)
+		t, known := firewall.TypeOf(o.Family, o.Name)
 		if !known || o.Kind == "chain" {
 			continue
 		}
@@ -46,9 +48,9 @@ func sampleElements(f []heddle.Firewall) []heddle.Element {
 // Elements written over netlink and by nft are the same, in every set.
 func TestElementsAsNftWritesThem(t *testing.T) {
 	typed, made := newRoom(t), newRoom(t)
-	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
 	plan.Host.Elements = sampleElements(plan.Host.Firewall)
-	typed.sh(strings.Join(plan.Commands(""), "\n"))
+	typed.sh(strings.Join(commands.Of(plan, ""), "\n"))
 	made.apply(plan)
 	typed.clean(plan)
 	made.clean(plan)
@@ -73,8 +75,8 @@ func TestElementsAsNftWritesThem(t *testing.T) {
 // What is encoded is decoded to the same text.
 func TestEncodeDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{heddle.TypeIfName, heddle.TypeMAC, heddle.TypeIPv4, heddle.TypeIPv6,
-			heddle.TypeNDTarget, heddle.TypeQuoted4, heddle.TypeQuoted6, heddle.TypeProto, heddle.TypePort, heddle.TypeGroup}), 1, 4).Draw(t, "types")
+		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{firewall.TypeIfName, firewall.TypeMAC, firewall.TypeIPv4, firewall.TypeIPv6,
+			firewall.TypeNDTarget, firewall.TypeQuoted4, firewall.TypeQuoted6, firewall.TypeProto, firewall.TypePort, firewall.TypeGroup}), 1, 4).Draw(t, "types")
 		var parts []string
 		for _, k := range kinds {
 			parts = append(parts, rapid.SampledFrom(samples[k]).Draw(t, k))
@@ -92,8 +94,8 @@ func TestEncodeDecode(t *testing.T) {
 // Malformed parts are refused before anything is sent.
 func TestEncodeRefuses(t *testing.T) {
 	for kind, bad := range map[string][]string{
-		heddle.TypeIfName: {"abcdefghijklmnop"}, heddle.TypeMAC: {"", "0a:00", "x"}, heddle.TypeIPv4: {"::1", "10.0.0"},
-		heddle.TypeIPv6: {"10.0.0.1", ""}, heddle.TypeProto: {"icmpx", "256"}, heddle.TypePort: {"65536", "-1", "http"}, heddle.TypeGroup: {"demo"},
+		firewall.TypeIfName: {"abcdefghijklmnop"}, firewall.TypeMAC: {"", "0a:00", "x"}, firewall.TypeIPv4: {"::1", "10.0.0"},
+		firewall.TypeIPv6: {"10.0.0.1", ""}, firewall.TypeProto: {"icmpx", "256"}, firewall.TypePort: {"65536", "-1", "http"}, firewall.TypeGroup: {"demo"},
 	} {
 		for _, s := range bad {
 			if b, err := encode([]string{kind}, []string{s}); err == nil {
@@ -112,7 +114,7 @@ func TestEncodeRefuses(t *testing.T) {
 // anew, with what else the plan has in it.
 func TestSetOfAnotherType(t *testing.T) {
 	r := newRoom(t)
-	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
 	plan.Host.Elements = sampleElements(plan.Host.Firewall)
 	r.sh("nft add table inet heddle; nft add set inet heddle macs '{ type ipv4_addr; }'; nft add rule inet heddle x ip saddr @macs 2>/dev/null || true")
 	diff, err := r.k.Diff(plan, nil)

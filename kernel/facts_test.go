@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/routed"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/poll"
@@ -131,7 +132,7 @@ func TestDrops(t *testing.T) {
 	if d, err := r.k.Drops(); err != nil || len(d) != 0 {
 		t.Error(d, err)
 	}
-	r.apply(heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}})
+	r.apply(heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}})
 	r.sh(`for f in inet bridge; do nft delete table $f heddle; nft add table $f heddle; nft add counter $f heddle spoofed-ip '{ packets 20 bytes 1; }'; done
 nft add counter inet heddle isolated '{ packets 3 bytes 1; }'`)
 	d, err := r.k.Drops()

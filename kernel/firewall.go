@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // drift is how the kernel's version of a firewall object departs from the one
@@ -77,12 +78,12 @@ func (t *liveTable) compare(f heddle.Firewall) drift {
 }
 
 func compareSet(live liveSet, f heddle.Firewall) drift {
-	t, known := heddle.TypeOf(f.Family, f.Name)
+	t, known := firewall.TypeOf(f.Family, f.Name)
 	if !known {
 		return drift{}
 	}
 	want := liveSet{name: f.Name, isMap: t.Value != nil, keyLen: keyLen(t.Match), valueLen: keyLen(t.Value), ranges: t.Ranges}
-	want.verdicts = want.isMap && t.Value[0] == heddle.TypeVerdict
+	want.verdicts = want.isMap && t.Value[0] == firewall.TypeVerdict
 	if live == want {
 		return drift{}
 	}
@@ -106,7 +107,7 @@ func compareChain(live *liveChain, f heddle.Firewall) drift {
 	}
 	want := make([]string, len(f.Rules))
 	for i, r := range f.Rules {
-		want[i] = heddle.RuleComment(r)
+		want[i] = firewall.RuleComment(r)
 	}
 	if !slices.Equal(want, live.rules) {
 		return drift{kind: "differs", detail: fmt.Sprintf("want rules %v, have %v", want, live.rules)}
@@ -139,7 +140,7 @@ func repairScript(drifts []drift, objects []heddle.Firewall) string {
 			wanted = append(wanted, f)
 		}
 	}
-	return script.String() + heddle.Ruleset(wanted)
+	return script.String() + firewall.Ruleset(wanted)
 }
 
 // runNft executes an nft script, which takes effect as a whole or not at all.

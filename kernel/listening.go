@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // Columns of /proc/net/tcp and udp (proc_net_tcp.rst), and a listening socket's state.
@@ -65,7 +66,7 @@ func waiting(path string, listens bool) (ports []uint16, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if remote == 0 && local >= heddle.FirstMasqueradePort {
+		if remote == 0 && local >= firewall.FirstMasqueradePort {
 			ports = append(ports, local)
 		}
 	}

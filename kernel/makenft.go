@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -183,7 +184,7 @@ func (a *attempt) sameElements(members []member) error {
 
 // canonical is the element in the spelling that it has when it is read back.
 func (m member) canonical() heddle.Element {
-	t, _ := heddle.TypeOf(m.Family, m.Set)
+	t, _ := firewall.TypeOf(m.Family, m.Set)
 	e := m.Element
 	e.Match = decode(t.Match, m.key)
 	if t.Ranges {

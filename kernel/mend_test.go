@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestMend(t *testing.T) {
 	r := newRoom(t)
 	r.sh("ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up; ip address add 10.1.0.1/24 dev d0")
-	s := heddle.State{Firewall: heddle.BaseFirewall()}
+	s := heddle.State{Firewall: firewall.Base()}
 	for _, a := range []string{"10.9.0.0/24", "10.9.1.0/24", "10.9.2.0/24"} {
 		s.Routes = append(s.Routes, heddle.Route{Dst: netip.MustParsePrefix(a), Link: "d0", Via: netip.MustParseAddr("10.1.0.9")})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -87,7 +88,7 @@ type member struct {
 
 // newMember encodes an element.
 func newMember(e heddle.Element) (member, error) {
-	t, known := heddle.TypeOf(e.Family, e.Set)
+	t, known := firewall.TypeOf(e.Family, e.Set)
 	if !known {
 		return member{}, fmt.Errorf("no set %s of ours in %s", e.Set, e.Family)
 	}
@@ -98,7 +99,7 @@ func newMember(e heddle.Element) (member, error) {
 	}
 	switch {
 	case t.Value == nil:
-	case t.Value[0] == heddle.TypeVerdict && len(e.Value) == 1:
+	case t.Value[0] == firewall.TypeVerdict && len(e.Value) == 1:
 		m.verdict, err = verdictAttr(e.Value[0])
 	default:
 		m.value, err = encode(t.Value, e.Value)
@@ -107,7 +108,7 @@ func newMember(e heddle.Element) (member, error) {
 }
 
 // encodeMatch writes the key, and for a set of ranges the last one.
-func encodeMatch(t heddle.SetType, match []string) (key, end []byte, err error) {
+func encodeMatch(t firewall.SetType, match []string) (key, end []byte, err error) {
 	if !t.Ranges {
 		key, err = encode(t.Match, match)
 		return key, nil, err

@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/nftables/userdata"
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
 // elements lists one of our sets; a set that is not there has none.
 func (c *conn) elements(family, set string) ([]heddle.Element, error) {
-	t, _ := heddle.TypeOf(family, set)
+	t, _ := firewall.TypeOf(family, set)
 	lists, err := list(c, func() *nl.NetlinkRequest {
 		r := nftRequest(unix.NFT_MSG_GETSETELEM, unix.NLM_F_ACK, family)
 		r.AddData(textAttr(unix.NFTA_SET_ELEM_LIST_TABLE, heddle.Mark))
@@ -34,7 +35,7 @@ func (c *conn) elements(family, set string) ([]heddle.Element, error) {
 
 // element reads one element; a missing one gives nil.
 func (c *conn) element(m member) (*heddle.Element, error) {
-	t, _ := heddle.TypeOf(m.Family, m.Set)
+	t, _ := firewall.TypeOf(m.Family, m.Set)
 	var found *heddle.Element
 	err := c.get(m.request(unix.NFT_MSG_GETSETELEM, unix.NLM_F_ACK), func(_ uint16, b []byte) {
 		for _, e := range decodeElements(b, heddle.Element{Family: m.Family, Set: m.Set}, t) {
@@ -47,7 +48,7 @@ func (c *conn) element(m member) (*heddle.Element, error) {
 	return found, err
 }
 
-func decodeElements(b []byte, like heddle.Element, t heddle.SetType) []heddle.Element {
+func decodeElements(b []byte, like heddle.Element, t firewall.SetType) []heddle.Element {
 	items, err := nl.ParseRouteAttr(after(nl.SizeofNfgenmsg, b)[unix.NFTA_SET_ELEM_LIST_ELEMENTS])
 	if err != nil {
 		return nil

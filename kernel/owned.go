@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // Owned is what a namespace has that bears our mark: interfaces by alias (or
@@ -97,7 +98,7 @@ func (k *Kernel) ownTable(s *heddle.State, family string) error {
 		default:
 			add("set", name)
 		}
-		if _, known := heddle.TypeOf(family, name); !known {
+		if _, known := firewall.TypeOf(family, name); !known {
 			continue
 		}
 		members, err := k.listNft.elements(family, name)

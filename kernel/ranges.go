@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // nftaSetElemKeyEnd is NFTA_SET_ELEM_KEY_END of linux/netfilter/nf_tables.h.
@@ -66,7 +67,7 @@ func between(first, last string) string {
 // overlaps reports whether two elements of a set of ranges have a key in common:
 // each part's ranges do.
 func (m member) overlaps(o member) bool {
-	t, _ := heddle.TypeOf(m.Family, m.Set)
+	t, _ := firewall.TypeOf(m.Family, m.Set)
 	at := 0
 	for _, kind := range t.Match {
 		end := at + widths[kind]

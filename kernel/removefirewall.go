@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // removeFirewall takes away those of the objects that are there, in one nft
@@ -26,5 +27,5 @@ func (s *site) removeFirewall(objects []heddle.Firewall) error {
 		}
 		there = append(there, f)
 	}
-	return s.runNft(heddle.RulesetRemoval(there))
+	return s.runNft(firewall.Removal(there))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
 )
 
@@ -37,7 +38,7 @@ func TestTransactions(t *testing.T) {
 			t.Errorf("%s: %d transactions", what, n)
 		}
 	}
-	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
 	for i := range 2000 {
 		pair := []string{"0x68000001", fmt.Sprintf("%#x", 0x68000002+i%500)}
 		plan.Host.Elements = append(plan.Host.Elements, heddle.Element{Family: "inet", Set: "allowed", Match: pair})
@@ -73,7 +74,7 @@ func TestTransactions(t *testing.T) {
 // what another plan wants by then.
 func TestUndoKeepsWhatOthersWant(t *testing.T) {
 	r := newRoom(t)
-	others := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall(), Elements: []heddle.Element{{Family: "inet", Set: "allowed", Match: []string{"0x68000001", "0x68000002"}}}}}
+	others := heddle.Plan{Host: heddle.State{Firewall: firewall.Base(), Elements: []heddle.Element{{Family: "inet", Set: "allowed", Match: []string{"0x68000001", "0x68000002"}}}}}
 	plan := others
 	plan.Host.Links = []heddle.Link{{Name: "hb0123456789", Kind: "bridge", Alias: heddle.Mark + " test"}}
 	wanted := map[string]int{}
@@ -104,7 +105,7 @@ func TestUndoKeepsWhatOthersWant(t *testing.T) {
 // itself while it is removed, stays.
 func TestRemoveKeepsWhatOthersMake(t *testing.T) {
 	r := newRoom(t)
-	plan := heddle.Plan{Host: heddle.State{Firewall: heddle.BaseFirewall()}}
+	plan := heddle.Plan{Host: heddle.State{Firewall: firewall.Base()}}
 	for i := range 3 {
 		plan.Host.Elements = append(plan.Host.Elements, heddle.Element{Family: "inet", Set: "allowed", Match: []string{"0x68000001", fmt.Sprintf("%#x", 0x68000002+i)}})
 	}

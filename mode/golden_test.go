@@ -16,11 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/commands"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/host"
 	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
+	"github.com/heddle-network/heddle/mode/parts"
 	"github.com/heddle-network/heddle/mode/routed"
 )
 
@@ -60,7 +62,7 @@ func demo(mode string, change func(*heddle.Network, *heddle.Endpoint)) (heddle.N
 	if change != nil {
 		change(&n, &e)
 	}
-	e.MTU = heddle.ResolveMTU(facts, n)
+	e.MTU = parts.ResolveMTU(facts, n)
 	return n, e
 }
 
@@ -154,17 +156,17 @@ func (v variant) text(t *testing.T) string {
 	if r, ok := v.mode.(heddle.Reacher); ok && v.fabric != nil {
 		way := r.Reach(heddle.HostFacts{Name: facts.Name, Links: facts.Links, Fabric: v.fabric})
 		fmt.Fprintln(&b, "# the way to other hosts")
-		for _, c := range way.Commands("pod") {
+		for _, c := range commands.Of(way, "pod") {
 			fmt.Fprintln(&b, c)
 		}
 		network.Host = without(network.Host, way.Host)
 	}
 	fmt.Fprintln(&b, "# the network")
-	for _, c := range network.Commands("pod") {
+	for _, c := range commands.Of(network, "pod") {
 		fmt.Fprintln(&b, c)
 	}
 	fmt.Fprintln(&b, "# the endpoint")
-	for _, c := range endpoint.Commands("pod") {
+	for _, c := range commands.Of(endpoint, "pod") {
 		fmt.Fprintln(&b, c)
 	}
 	return b.String()

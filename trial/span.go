@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // span tries a mode whose networks span hosts: two throw-away hosts on a wire form
@@ -84,7 +85,7 @@ func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i
 	if sizer, ok := m.(heddle.Sizer); ok {
 		e.MTU = sizer.MTU(facts, n)
 	} else {
-		e.MTU = heddle.ResolveMTU(facts, n)
+		e.MTU = parts.ResolveMTU(facts, n)
 	}
 	network, err := m.Network(facts, n)
 	if err != nil {
@@ -125,7 +126,7 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 func fabric(c Case, n heddle.Network, self int, over heddle.Family) *heddle.Fabric {
 	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: heddle.DefaultTunnelPort, Networks: []heddle.Network{n}}
 	for i := range wires {
-		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: heddle.DefaultMTU, PrivilegedPorts: true}
+		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: parts.DefaultMTU, PrivilegedPorts: true}
 		for _, text := range wires[i] {
 			if a := netip.MustParsePrefix(text).Addr(); over.Has(a) {
 				h.Underlay = append(h.Underlay, a)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Case is what is tried: a mode with one or both address families. A mode
@@ -81,7 +82,7 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 	if err := m.Check(facts, n); err != nil {
 		return nil, err
 	}
-	n.MTU = heddle.ResolveMTU(facts, n)
+	n.MTU = parts.ResolveMTU(facts, n)
 	e.MTU = n.MTU
 	if _, giver := m.(heddle.NICGiver); giver {
 		nic, err := stage.Snapshot(s.nic)

@@ -36,7 +36,7 @@ struct tunnel6 {
 #define VXLAN_FLAGS bpf_htonl(0x08000000)
 #define INNER_HEADERS (sizeof(struct ipv6hdr) + sizeof(struct tcphdr))
 #define OUTER_TTL 64
-/* Source ports that tunnels send from: heddle.TunnelSources. */
+/* Source ports that tunnels send from: heddle.TunnelSourceLow. */
 #define SOURCE_LOW 512
 #define SOURCES 512
 #define ASK_AFTER 1000000000ULL /* ns; sooner if the answer was that there is no way */

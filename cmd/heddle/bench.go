@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/bench"
 	"github.com/heddle-network/heddle/lab/boot"
+	"github.com/heddle-network/heddle/rig"
 )
 
 // benchFlags are the wishes that change a preset.
@@ -100,7 +101,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if _, err := f.matrix(cmd, preset, nil); err != nil {
 		return err
 	}
-	wires, err := wiresNamed(firstOf(f.wires, preset.Wires, []string{wireIntact}))
+	wires, err := rig.WiresNamed(firstOf(f.wires, preset.Wires, []string{rig.Intact}))
 	if err != nil {
 		return err
 	}
@@ -108,35 +109,35 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	o := rigOptions{name: labName(os.Getpid()), modes: preset.Modes, wires: wires, mtus: preset.MTUs, spans: spans, pairs: preset.Pairs, shared: preset.Shared, machines: f.machines,
-		bridgeNF: f.bridgeNFValue(), congestion: bench.DefaultCongestionControl, say: func(step string) { s.note("%s", step) }}
+	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines,
+		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Say: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
-		o.modes, o.insist = f.modes, true
+		o.Modes, o.Insist = f.modes, true
 	}
-	if i := slices.IndexFunc(o.modes, dockers); i >= 0 && f.machines != "" {
-		return heddle.Errorf(heddle.BadArgument, "--machines with mode", o.modes[i], "its layout is made in namespaces of this machine only: choose --modes without it")
+	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
+		return heddle.Errorf(heddle.BadArgument, "--machines with mode", o.Modes[i], "its layout is made in namespaces of this machine only: choose --modes without it")
 	}
 	if f.congestion != "" {
-		o.congestion = f.congestion
+		o.Congestion = f.congestion
 	}
 	if len(f.pairs) > 0 {
-		o.pairs = slices.Max(f.pairs)
+		o.Pairs = slices.Max(f.pairs)
 	}
-	r, err := newRig(cmd.Context(), o)
+	r, err := rig.New(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err := r.close(context.WithoutCancel(cmd.Context())); err != nil {
+		if err := r.Close(context.WithoutCancel(cmd.Context())); err != nil {
 			s.complain(err)
 		}
 	}()
-	m, err := f.matrix(cmd, preset, r.columns)
+	m, err := f.matrix(cmd, preset, r.Columns)
 	if err != nil {
 		return err
 	}
-	m.Machine, m.Emulated = r.stages[0].machineWords(), r.stages[0].lab.Hosts[0].Emulated()
-	m.Wires, m.LeftOut = r.usedWires(), append(m.LeftOut, r.leftOut...)
+	m.Machine, m.Emulated = r.Machine()
+	m.Wires, m.LeftOut = r.UsedWires(), append(m.LeftOut, r.LeftOut...)
 	for _, what := range m.LeftOut {
 		s.note("left out %s", what)
 	}

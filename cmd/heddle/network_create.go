@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode"
 )
 
@@ -86,7 +87,7 @@ Modes bridge, routed and overlay:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				if !slices.Contains(heddle.FirewallLimits(made, true), limit) { // the mode's own; 'network show' tells all
+				if !slices.Contains(firewall.Limits(made, true), limit) { // the mode's own; 'network show' tells all
 					s.note("note: %s", limit)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 func newStatus(s *session) *cobra.Command {
@@ -113,7 +114,7 @@ func free(n int64) string {
 
 func dropped(drops map[string]uint64) string {
 	var out []string
-	for _, reason := range heddle.DropReasons {
+	for _, reason := range firewall.DropReasons {
 		if n := drops[reason]; n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n, reason))
 		}

@@ -19,6 +19,8 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // portsPerBridge leaves room on the first bridge for the trunks to 255 others
@@ -37,41 +39,41 @@ func (Mode) Name() string { return "bridge" }
 // fast-path=false has every packet pass the bridge; big-tcp=true lets TCP's IPv4
 // segments grow beyond 64 KB, as in internal networks they do without it;
 // engines=true lets containers call those of other engines on the host.
-var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", heddle.OptionEngines}
+var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", firewall.OptionEngines}
 
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
 		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "a bridge network needs --subnet")
 	}
-	if err := heddle.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	if err := heddle.CheckBoolOptions(n, options...); err != nil {
+	if err := parts.CheckBoolOptions(n, options...); err != nil {
 		return err
 	}
-	if err := heddle.CheckParent(h, n); err != nil {
+	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
-	return heddle.CheckMTU(h, n)
+	return parts.CheckMTU(h, n)
 }
 
 // masquerades reports whether the containers leave with the host's address.
 func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "false" }
 
 // Limits says what the firewall does not prevent.
-func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n, masquerades(n)) }
+func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 
 // Network plans the first bridge with its gateway addresses, and the network's
 // chains.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	bridge := n.BridgeName(0)
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.NetworkChains(n, masquerades(n))...),
+		Firewall: append(firewall.Base(), firewall.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{bridgeLink(h, n, 0)},
-		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.Allowed(n), heddle.Surroundings(h)),
-		Routes:   heddle.Floor(n),
+		Sysctls:  parts.Forwarding(h, n),
+		Elements: slices.Concat(firewall.Doorways(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.Floor(n),
 	}
 	if n.HasFamily(heddle.IPv4) {
 		s.Sysctls = append(s.Sysctls,
@@ -88,7 +90,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 }
 
 func bridgeLink(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
-	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: heddle.ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
+	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: parts.ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
 		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
 }
 
@@ -106,7 +108,7 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	port := e.ID.PortName()
 	host.Links = append(host.Links, portLink(n, e, shard))
 	host.Elements = append(host.Elements, guard(n, e)...)
-	host.Elements = append(host.Elements, heddle.Publish(e)...)
+	host.Elements = append(host.Elements, firewall.Publish(e)...)
 	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
 	// a port needs no IPv6 of its own; with it, the kernel would give each port a
 	// route to ff00::/8 and search them in line (fib6_add_rt2node)
@@ -119,8 +121,8 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	for _, a := range e.Sources() {
 		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
 	}
-	host = heddle.Append(host, heddle.BridgedShortcuts(n, e))
-	return heddle.WithBigSegments(n, heddle.Plan{Host: host, Pod: pod(n, e)}), nil
+	host = heddle.Append(host, parts.BridgedShortcuts(n, e))
+	return parts.BigSegments(n, heddle.Plan{Host: host, Pod: pod(n, e)}), nil
 }
 
 func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
@@ -133,7 +135,7 @@ func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
 // guard lists what the port may send, and who answers for its addresses.
 func guard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
-	all := heddle.BridgeGuard(e)
+	all := firewall.BridgeGuard(e)
 	for _, a := range e.Sources() {
 		who := "who4"
 		if a.Is6() {
@@ -149,7 +151,7 @@ func guard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
 // whatever it does not know up the trunk; the first bridge knows every MAC.
 func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard int) heddle.State {
 	root, leaf := n.TrunkNames(shard)
-	trunk := heddle.Link{Kind: "veth", MTU: heddle.ResolveMTU(h, n), Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
+	trunk := heddle.Link{Kind: "veth", MTU: parts.ResolveMTU(h, n), Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
 	up, down := trunk, trunk
 	up.Name, up.Master, up.Port = leaf, n.BridgeName(shard), &heddle.BridgePort{Flood: true, MulticastFlood: true, BroadcastFlood: true}
 	broadcast := n.Options["broadcast"] == "true"
@@ -168,5 +170,5 @@ func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard i
 }
 
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	return heddle.PodOnSubnet(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
+	return parts.PodOnSubnet(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
 }

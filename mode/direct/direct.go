@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Mode is the direct mode.
@@ -64,7 +65,7 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	case n.MTU != 0:
 		return heddle.Errorf(heddle.BadMTU, "network", n.Name, "a moved NIC keeps its MTU; leave --mtu out, and set it with 'ip link set … mtu'")
 	}
-	if err := heddle.CheckOptions(n, "nics"); err != nil {
+	if err := parts.CheckOptions(n, "nics"); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -136,7 +137,7 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 // addressed gives the NIC the endpoint's addresses.
 func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := e.Interface()
-	s := heddle.PodOnSubnet(n, e, heddle.Link{Name: link})
+	s := parts.PodOnSubnet(n, e, heddle.Link{Name: link})
 	if n.HasFamily(heddle.IPv6) {
 		s.Sysctls = append(s.Sysctls, noAutoAddress(link))
 	}

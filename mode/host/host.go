@@ -2,7 +2,10 @@
 // nothing is made. It is the yardstick for the others.
 package host
 
-import "github.com/heddle-network/heddle"
+import (
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/mode/parts"
+)
 
 // Mode is the host mode.
 type Mode struct{}
@@ -20,7 +23,7 @@ func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
 	case n.Parent != "" || n.MTU != 0 || n.Internal:
 		return heddle.Errorf(heddle.BadOption, "network", n.Name, "a host network is the host's own stack; leave --parent, --mtu and --internal out")
 	}
-	return heddle.CheckOptions(n)
+	return parts.CheckOptions(n)
 }
 
 // Limits says that there is no isolation.

@@ -19,6 +19,8 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Mode is the ipvlan mode.
@@ -49,7 +51,7 @@ func subMode(n heddle.Network) string {
 
 // Complete takes the parent, the subnets and the routers from the host.
 func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
-	return heddle.OnLAN(h, n)
+	return parts.OnLAN(h, n)
 }
 
 // MAC is the parent's own, for all.
@@ -58,7 +60,7 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
-var lan = heddle.LANWords{
+var lan = parts.LANWords{
 	Container: "an ipvlan container", Network: "the parent's network",
 	NoSubnet: "no address to take a subnet from; name it with --subnet, and the router with --gateway",
 	NoMAC:    "it has no MAC address that containers could share; name an Ethernet interface",
@@ -66,7 +68,7 @@ var lan = heddle.LANWords{
 
 // Check refuses what the parent or the sub-mode cannot give.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
-	if err := heddle.CheckParent(h, n); err != nil {
+	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
 	if err := checkOptions(n); err != nil {
@@ -81,7 +83,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := checkServices(h, n); err != nil {
 		return err
 	}
-	return heddle.CheckMTU(h, n)
+	return parts.CheckMTU(h, n)
 }
 
 // options of the mode. Ipvlan_mode is the sub-mode; ipvlan_flag is known for
@@ -90,7 +92,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 var options = []string{"ipvlan_mode", "ipvlan_flag", "services", "redirect"}
 
 func checkOptions(n heddle.Network) error {
-	if err := heddle.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
 	bad := func(key, remedy string) error {
@@ -144,7 +146,7 @@ func (Mode) Limits(n heddle.Network) []string {
 		"all containers have the parent's MAC address: DHCP tells them apart by client identifier only",
 	}
 	if subMode(n) == subL2 {
-		all = append(all, heddle.LimitUnderlay)
+		all = append(all, firewall.LimitUnderlay)
 	} else {
 		all = append(all, "in sub-mode "+subMode(n)+" no broadcast and no multicast reaches the containers, and the network's router needs a route to their addresses by this host",
 			"in sub-mode "+subMode(n)+" what containers send to the host comes by the host's own routing: forged ICMP errors, and protocols that it is not asked for, are not told from its own")

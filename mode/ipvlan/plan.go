@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // servicePriority is that of the rules about services, within heddle's band;
@@ -18,10 +20,10 @@ const (
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	parent, ok := h.Link(n.Parent)
 	if !ok {
-		return heddle.Plan{}, heddle.CheckParent(h, n)
+		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
 	slave := heddle.Slave(parent, subMode(n))
-	s := heddle.State{Firewall: heddle.HostFirewall(), Links: []heddle.Link{slave}, Sysctls: sysctls(h, n, slave.Name)}
+	s := heddle.State{Firewall: firewall.Host(), Links: []heddle.Link{slave}, Sysctls: sysctls(h, n, slave.Name)}
 	for _, a := range nodeAddresses(h, n) {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: slave.Name, Prefix: heddle.Single(a), HostScope: a.Is4()})
 	}
@@ -30,7 +32,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	if err != nil || len(all) == 0 {
 		return heddle.Plan{Host: s}, err
 	}
-	s.Sysctls = append(s.Sysctls, heddle.Forwarding(h, n)...)
+	s.Sysctls = append(s.Sysctls, parts.Forwarding(h, n)...)
 	by := n.Options["redirect"]
 	if by == "auto" {
 		by = ""
@@ -93,7 +95,7 @@ func nodeAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 // ownAddresses are those that the parent itself has on the network.
 func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 	parent, _ := h.Link(n.Parent)
-	return heddle.AddressesOnLAN(parent, n)
+	return parts.AddressesOnLAN(parent, n)
 }
 
 // Endpoint plans the container's device, and the ways between it and the host. In
@@ -104,11 +106,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	}
 	parent, ok := h.Link(n.Parent)
 	if !ok {
-		return heddle.Plan{}, heddle.CheckParent(h, n)
+		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
 	plan := heddle.Plan{Pod: pod(n, e)}
 	slave := heddle.Slave(parent, subMode(n)).Name
-	plan.Host.Elements = append(heddle.ErrorGuard(slave, e), heddle.ErrorGuard(parent.Name, e)...)
+	plan.Host.Elements = append(firewall.ErrorGuard(slave, e), firewall.ErrorGuard(parent.Name, e)...)
 	hosts := append(nodeAddresses(h, n), ownAddresses(h, n)...)
 	for _, p := range e.Addrs {
 		a := p.Addr()
@@ -152,7 +154,7 @@ func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	// the link-local address comes from one that is the container's alone: two of
 	// one parent may not have the same
 	e.MAC = e.ID.DefaultMAC(n.ID, 0)
-	s := heddle.PodOnSubnet(n, e, link)
+	s := parts.PodOnSubnet(n, e, link)
 	if subMode(n) != subL2 { // the host routes, and nobody answers ARP
 		for i := range s.Routes {
 			s.Routes[i].Via = netip.Addr{}

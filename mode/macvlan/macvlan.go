@@ -18,6 +18,8 @@ import (
 	"fmt"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Mode is the macvlan mode.
@@ -56,10 +58,10 @@ func subMode(n heddle.Network) string {
 
 // Complete takes the parent, the subnets and the routers from the host.
 func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
-	return heddle.OnLAN(h, n)
+	return parts.OnLAN(h, n)
 }
 
-var lan = heddle.LANWords{
+var lan = parts.LANWords{
 	Container: "a macvlan container", Network: "the LAN",
 	NoSubnet: "no address to take the LAN's subnet from; name it with --subnet",
 	NoMAC:    "it has no MAC address, so nothing can have one beside it; name an Ethernet interface",
@@ -67,17 +69,17 @@ var lan = heddle.LANWords{
 
 // Check refuses what the LAN or the sub-mode cannot give.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
-	if err := heddle.CheckParent(h, n); err != nil {
+	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
-	if err := heddle.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
 	sub := subMode(n)
 	if sub != subBridge && noHostAccess[sub] == "" {
 		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "macvlan_mode="+sub, "give bridge, private, vepa or passthru")
 	}
-	host, err := heddle.BoolOption(n, "host-access")
+	host, err := parts.BoolOption(n, "host-access")
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if parent, _ := h.Link(n.Parent); sub == subPassthru && len(parent.Gateways) > 0 {
 		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "a passthru device takes all that arrives there, and the host's own default route leads through it; name another interface with --parent")
 	}
-	return heddle.CheckMTU(h, n)
+	return parts.CheckMTU(h, n)
 }
 
 // Beside refuses a second network on a parent that a passthru device takes over.
@@ -119,7 +121,7 @@ func (Mode) Limits(n heddle.Network) []string {
 		"no published ports, no masquerade, no isolation from other networks: the containers are hosts of the LAN at their own addresses",
 		"the LAN is not asked whether an address is in use: give out with --ip-range only what no DHCP server and no other host uses",
 		"clouds and wireless access points drop frames of MAC addresses they do not know",
-		heddle.LimitUnderlay,
+		firewall.LimitUnderlay,
 	}
 	if subMode(n) == subPassthru {
 		all = append(all, "while a container is there, the host itself receives nothing on "+n.Parent)

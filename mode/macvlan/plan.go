@@ -2,16 +2,18 @@ package macvlan
 
 import (
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Network plans the host's own device on the parent.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	parent, ok := h.Link(n.Parent)
 	if !ok || !wantsShim(n) {
-		return heddle.Plan{}, heddle.CheckParent(h, n)
+		return heddle.Plan{}, parts.CheckParent(h, n)
 	}
 	shim := heddle.Shim(parent)
-	s := heddle.State{Firewall: heddle.HostFirewall(), Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
+	s := heddle.State{Firewall: firewall.Host(), Links: []heddle.Link{shim}, Sysctls: []heddle.Sysctl{
 		{Name: "net/ipv4/conf/" + shim.Name + "/arp_filter", Value: "1"},
 		{Name: "net/ipv4/conf/" + shim.Name + "/rp_filter", Value: "2"},
 	}}
@@ -32,11 +34,11 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	parent, ok := h.Link(n.Parent)
 	plan := heddle.Plan{Pod: pod(n, e)}
 	if !ok || !wantsShim(n) {
-		return plan, heddle.CheckParent(h, n)
+		return plan, parts.CheckParent(h, n)
 	}
-	hostAddrs := heddle.AddressesOnLAN(parent, n)
+	hostAddrs := parts.AddressesOnLAN(parent, n)
 	shim := heddle.Shim(parent)
-	plan.Host.Elements = heddle.ErrorGuard(shim.Name, e)
+	plan.Host.Elements = firewall.ErrorGuard(shim.Name, e)
 	for _, a := range e.Addrs {
 		ip := a.Addr()
 		src := heddle.OfFamily(hostAddrs, heddle.FamilyOf(ip))
@@ -59,5 +61,5 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := heddle.Link{Name: e.Interface(), Kind: "macvlan", Parent: n.Parent, SubMode: subMode(n), MTU: e.MTU, MAC: e.MAC,
 		Group: n.Group(), Alias: e.ID.Alias(), NoAutoAddress: true}
-	return heddle.PodOnSubnet(n, e, link)
+	return parts.PodOnSubnet(n, e, link)
 }

@@ -68,7 +68,7 @@ func underlay(h heddle.HostFacts, family heddle.Family) (addr netip.Addr, link s
 
 // shortcut is where the fast path finds what a peer has. A host without an address of
 // its own in the network tracks its traffic, so that what others translate comes back
-// (see heddle.SpanningChains), and leaves it to the stack. A single address of a peer
+// (see firewall.SpanningChains), and leaves it to the stack. A single address of a peer
 // that it does not reach is left to the stack by name: another peer that it does reach
 // may have the block.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {

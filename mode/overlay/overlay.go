@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Mode is the overlay mode.
@@ -26,7 +28,7 @@ func (Mode) Name() string { return "overlay" }
 // gwbridge=false Docker's containers go out through the network itself, as others
 // do, instead of through docker_gwbridge; engines=true lets containers
 // call those of other engines on the host.
-var options = []string{"masquerade", "fast-path", "gwbridge", heddle.OptionEngines}
+var options = []string{"masquerade", "fast-path", "gwbridge", firewall.OptionEngines}
 
 // Check refuses networks that no host could have, and what does not fit this one.
 func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
@@ -49,10 +51,10 @@ func (Mode) Fits(n heddle.Network) error {
 			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name, s.String(), "an overlay's subnet has room for hosts and containers: at least a /29 (IPv6: /125)")
 		}
 	}
-	if err := heddle.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	return heddle.CheckBoolOptions(n, options...)
+	return parts.CheckBoolOptions(n, options...)
 }
 
 func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
@@ -81,7 +83,7 @@ func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
 
 // room is what the host's underlay carries besides the tunnel's headers.
 func room(h heddle.HostFacts) int {
-	mtu := heddle.DefaultMTU
+	mtu := parts.DefaultMTU
 	if up, ok := h.Uplink(heddle.Network{}); ok && up.MTU > 0 {
 		mtu = up.MTU
 	}
@@ -106,7 +108,7 @@ func masquerades(n heddle.Network) bool { return n.Options["masquerade"] != "fal
 
 // Limits says what the mode and the firewall do not prevent.
 func (Mode) Limits(n heddle.Network) []string {
-	return append(heddle.FirewallLimits(n, masquerades(n)),
+	return append(firewall.Limits(n, masquerades(n)),
 		"packets between hosts are not encrypted, and a machine on the underlay that can send with a host's address can send for its containers",
 		"no broadcast and no multicast between containers")
 }
@@ -115,10 +117,10 @@ func (Mode) Limits(n heddle.Network) []string {
 // that other hosts have.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.SpanningChains(h.Fabric, n, masquerades(n))...),
-		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.SpanningWays(h.Fabric, n), heddle.Allowed(n), heddle.Surroundings(h)),
-		Routes:   heddle.Floor(n),
+		Firewall: append(firewall.Base(), firewall.SpanningChains(h.Fabric, n, masquerades(n))...),
+		Sysctls:  parts.Forwarding(h, n),
+		Elements: slices.Concat(firewall.Doorways(n), firewall.SpanningWays(h.Fabric, n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.Floor(n),
 	}
 	if h.Fabric != nil {
 		ways(h, n, &s)
@@ -129,7 +131,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	p := heddle.RoutedEndpoint(n, e)
+	p := parts.RoutedEndpoint(n, e)
 	p.Host = heddle.Append(p.Host, apart(n, e))
 	return p, nil
 }

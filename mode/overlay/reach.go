@@ -5,13 +5,14 @@ import (
 	"net/netip"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 )
 
 // Reach plans the tunnel devices, of each peer a neighbour and a forwarding entry,
 // and the chains in front: a peer may send from its own blocks, others nothing.
 func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 	f := h.Fabric
-	s := heddle.State{Firewall: heddle.TunnelChains(f), Elements: heddle.TunnelWays(f)}
+	s := heddle.State{Firewall: firewall.TunnelChains(f), Elements: firewall.TunnelWays(f)}
 	for _, family := range heddle.Families() {
 		if _, used := f.Self.UnderlayFor(family); used {
 			device(h, family, &s)

@@ -21,6 +21,8 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // Priorities of the rules, within heddle's band.
@@ -46,26 +48,26 @@ func (Mode) SharesParentSubnet() bool { return true }
 // fast-path=false has every packet pass the host's stack; big-tcp=true lets TCP's
 // IPv4 segments grow beyond 64 KB, as in internal networks they do without it;
 // engines=true lets containers call those of other engines on the host.
-var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp", heddle.OptionEngines}
+var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp", firewall.OptionEngines}
 
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
 		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "a routed network needs --subnet")
 	}
-	if err := heddle.CheckOptions(n, options...); err != nil {
+	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	if err := heddle.CheckBoolOptions(n, "masquerade", "fast-path", "big-tcp", heddle.OptionEngines); err != nil {
+	if err := parts.CheckBoolOptions(n, "masquerade", "fast-path", "big-tcp", firewall.OptionEngines); err != nil {
 		return err
 	}
-	if err := heddle.CheckParent(h, n); err != nil {
+	if err := parts.CheckParent(h, n); err != nil {
 		return err
 	}
 	if _, _, err := table(h, n); err != nil {
 		return err
 	}
-	return heddle.CheckMTU(h, n)
+	return parts.CheckMTU(h, n)
 }
 
 // table returns the number of the parent's own table (0: none) and its default
@@ -138,15 +140,15 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 func masquerades(n heddle.Network) bool { return n.Options["masquerade"] == "true" }
 
 // Limits says what the firewall does not prevent.
-func (Mode) Limits(n heddle.Network) []string { return heddle.FirewallLimits(n, masquerades(n)) }
+func (Mode) Limits(n heddle.Network) []string { return firewall.Limits(n, masquerades(n)) }
 
 // Network plans the chains, the floor, and the parent's table with its rules.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
-		Firewall: append(heddle.BaseFirewall(), heddle.RoutedChains(n, masquerades(n))...),
-		Sysctls:  heddle.Forwarding(h, n),
-		Elements: slices.Concat(heddle.Doorways(n), heddle.RoutedWays(n), heddle.Allowed(n), heddle.Surroundings(h)),
-		Routes:   heddle.Floor(n),
+		Firewall: append(firewall.Base(), firewall.RoutedChains(n, masquerades(n))...),
+		Sysctls:  parts.Forwarding(h, n),
+		Elements: slices.Concat(firewall.Doorways(n), firewall.RoutedWays(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.Floor(n),
 	}
 	number, routes, err := table(h, n)
 	if err != nil || number == 0 {
@@ -164,5 +166,5 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	return heddle.WithBigSegments(n, heddle.RoutedEndpoint(n, e)), nil
+	return parts.BigSegments(n, parts.RoutedEndpoint(n, e)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/ipvlan"
 	"github.com/heddle-network/heddle/mode/macvlan"
 	"github.com/heddle-network/heddle/test/span"
@@ -25,7 +26,7 @@ func besideAttacks() []ownAttack {
 		return s.outer(e, s.second.Outer(), s.first.Outer(), vxlan(span.VNI, s.frame(s.of(s.remote), s.of(s.victim)))), s.victim
 	}
 	all := []ownAttack{
-		{name: "VXLAN as its host, from a container on the underlay's NIC", modes: "macvlan ipvlan", limit: heddle.LimitUnderlay,
+		{name: "VXLAN as its host, from a container on the underlay's NIC", modes: "macvlan ipvlan", limit: firewall.LimitUnderlay,
 			mount: beside{write: asHost, admitted: true}.mount},
 		{name: "VXLAN as a peer to its host, from a container on the underlay's NIC", modes: isIPvlan, mount: beside{write: asPeer, unguard: "nft flush set inet heddle beside"}.mount},
 	}

@@ -1,6 +1,6 @@
 package attack_test
 
-import "github.com/heddle-network/heddle"
+import "github.com/heddle-network/heddle/firewall"
 
 // class is a kind of vulnerability, or of incident, that the field knows.
 type class struct {
@@ -48,7 +48,7 @@ var classes = []class{
 	{id: "keep", title: "A container that keeps what it had after its detach", known: "CAP_NET_ADMIN in the container's namespace; field"},
 	{id: "reuse", title: "Addresses of those who left", known: "contiv/vpp #573; moby #52661"},
 	{id: "exhaust", title: "Exhaustion of the host's tables", known: "arp(7) gc_thresh; nf_conntrack_max"},
-	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410", limit: heddle.LimitFlush},
+	{id: "flush", title: "Firewall flushed or reloaded", known: "CVE-2025-54388, CVE-2025-54410", limit: firewall.LimitFlush},
 	{id: "path", title: "Injection through ids, names and paths", known: "CVE-2021-20206, CVE-2025-52881, CVE-2019-5736"},
 	{id: "socket", title: "Control sockets within a container's reach", known: "CVE-2020-15257, CVE-2025-9074"},
 	{id: "parser", title: "Malformed and slow requests", known: "slowloris"},

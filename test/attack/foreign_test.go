@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -167,7 +167,7 @@ func pastForwardRule(t *testing.T, mode string, _ bool) bool {
 func toEngine(t *testing.T, mode string, open bool) bool {
 	var options []world.NetworkOption
 	if open {
-		options = append(options, world.With(heddle.OptionEngines+"=true"))
+		options = append(options, world.With(firewall.OptionEngines+"=true"))
 	}
 	w, p := foreignScene(t, mode, options...)
 	engine := world.Namespace(t, "engine")

@@ -4,13 +4,13 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/world"
 )
 
 // insideAttacks go from an internal network to the host itself.
 func insideAttacks() []ownAttack {
-	return []ownAttack{{class: "internal", name: "internal network to the host's services", modes: "bridge routed overlay", limit: heddle.LimitInside,
+	return []ownAttack{{class: "internal", name: "internal network to the host's services", modes: "bridge routed overlay", limit: firewall.LimitInside,
 		mount: func(t *testing.T, mode string, _ bool) bool {
 			w := world.New(t)
 			n := w.Network(t, "net", mode, world.Internal)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/bridge"
 	"github.com/heddle-network/heddle/mode/direct"
 	"github.com/heddle-network/heddle/mode/ipvlan"
@@ -140,12 +141,12 @@ func TestLimitsTold(t *testing.T) {
 		mode  heddle.Limiter
 		words []string
 	}{
-		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch", heddle.LimitUnderlay}},
-		{ipvlan.Mode{}, []string{"no guard", heddle.LimitUnderlay}},
+		{macvlan.Mode{}, []string{"no guard", "MAC, IP, ARP, ND", "router advertisements", "DHCP", "only the LAN's switch", firewall.LimitUnderlay}},
+		{ipvlan.Mode{}, []string{"no guard", firewall.LimitUnderlay}},
 		{direct.Mode{}, []string{"sees none", "MAC or IP", "ARP and router advertisement"}},
-		{bridge.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitPorts, heddle.LimitFlush}},
-		{routed.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitFlush}},
-		{overlay.Mode{}, []string{heddle.LimitMetadata, heddle.LimitTables, heddle.LimitPorts, heddle.LimitFlush, "not encrypted", "a host's address"}},
+		{bridge.Mode{}, []string{firewall.LimitMetadata, firewall.LimitTables, firewall.LimitPorts, firewall.LimitFlush}},
+		{routed.Mode{}, []string{firewall.LimitMetadata, firewall.LimitTables, firewall.LimitFlush}},
+		{overlay.Mode{}, []string{firewall.LimitMetadata, firewall.LimitTables, firewall.LimitPorts, firewall.LimitFlush, "not encrypted", "a host's address"}},
 		{ipvlan.Mode{}, []string{"no guard", "forged addresses", "no isolation"}},
 	} {
 		told := strings.Join(c.mode.Limits(heddle.Network{Parent: "lan0"}), "\n")

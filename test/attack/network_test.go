@@ -7,7 +7,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -66,7 +66,7 @@ func networkAttacks() []attack {
 			speak(s)
 			return [][]byte{build(append([]gopacket.SerializableLayer{e}, between(world.Outside4, s.seenOutside(), 7777, flowPort, []byte(mark))...)...)}
 		}},
-		{class: "metadata", name: "metadata service", modes: both, watch: atOutside, limit: heddle.LimitMetadata, frames: to(func(*scene) netip.Addr { return netip.MustParseAddr("169.254.169.254") })},
+		{class: "metadata", name: "metadata service", modes: both, watch: atOutside, limit: firewall.LimitMetadata, frames: to(func(*scene) netip.Addr { return netip.MustParseAddr("169.254.169.254") })},
 	}
 }
 

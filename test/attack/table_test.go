@@ -10,7 +10,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -51,9 +51,9 @@ func tableAttacks() []attack {
 		{name: "packets to absent neighbours", modes: isRouted, watch: neighbours(".200."), frames: absent,
 			certain: "without the guard too, what is not routed to a container has no neighbour"},
 		{name: "packets to absent neighbours on a bridge", modes: bridged, watch: absentees, frames: absent,
-			limit: heddle.LimitTables},
+			limit: firewall.LimitTables},
 		{name: "connections to the outside", modes: both, watch: connections, frames: flows,
-			limit: heddle.LimitTables},
+			limit: firewall.LimitTables},
 	}
 	for i := range tables {
 		tables[i].class = "exhaust"

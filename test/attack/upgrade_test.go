@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -75,7 +76,7 @@ func forgetQuoted(t *testing.T, path string) {
 			}
 			had := len(p.Host.Elements)
 			p.Host.Elements = slices.DeleteFunc(p.Host.Elements, func(e heddle.Element) bool {
-				return e.Set == heddle.SetQuoted4 || e.Set == heddle.SetQuoted6
+				return e.Set == firewall.SetQuoted4 || e.Set == firewall.SetQuoted6
 			})
 			if len(p.Host.Elements) == had {
 				t.Errorf("%s has no such elements", key)

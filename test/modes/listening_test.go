@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -70,7 +71,7 @@ func TestListening(t *testing.T) {
 // way to the outside after a network was made, is one for its containers.
 func TestOutlets(t *testing.T) {
 	w := world.New(t)
-	w.Network(t, "net", "bridge", func(n *heddle.Network) { n.Options = map[string]string{heddle.OptionEngines: "true"} })
+	w.Network(t, "net", "bridge", func(n *heddle.Network) { n.Options = map[string]string{firewall.OptionEngines: "true"} })
 	has := func(is bool) func() error {
 		return func() error {
 			if out := w.Host.Sh(t, "nft list set inet heddle outlets"); strings.Contains(out, "br-ext") != is {

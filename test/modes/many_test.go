@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -25,7 +25,7 @@ func TestManyConnections(t *testing.T) {
 		w.Host.Sh(t, "sysctl -qw %s=%s", sysctl, was)
 		w.Host.ForgetFlows(t)
 	})
-	ports := int(heddle.LastMasqueradePort-heddle.FirstMasqueradePort) + 1
+	ports := int(firewall.LastMasqueradePort-firewall.FirstMasqueradePort) + 1
 	for i := range ports + 500 {
 		c, err := pod.Dial("tcp", netip.AddrPort{}, to, world.Patience)
 		if err != nil {

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBenchRefusesEarly: what is wrong with the flags is said before a lab is made.
+func TestBenchRefusesEarly(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"slow":     {"--preset", "slow"},
+		"pong":     {"--probes", "pong"},
+		"wet":      {"--wire", "wet"},
+		"1, 2, or": {"--hosts", "3"},
+		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
+	} {
+		cmd := newBench(newSession(env{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
+		cmd.SetArgs(argv)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", argv, err)
+		}
+	}
+}

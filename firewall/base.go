@@ -1,0 +1,176 @@
+// Package firewall is the rules of the networks, as data: what each host, network and
+// endpoint has in our nftables tables, and the nft script that makes it. It computes;
+// package kernel makes what plans say.
+//
+// Every host carries two tables: inet heddle and bridge heddle. Their
+// chains are static; networks hang chains of their own into the verdict maps,
+// and endpoints are members of sets. A packet costs the same with one endpoint
+// and with two thousand.
+//
+//	prerouting:  from a routed network -> @doors -> door-NET (spoofing; notrack)
+//	             publish (DNAT of published ports)
+//	input:       to a gateway's address -> @gate4, @gate6 -> gate-NET
+//	forward:     from network to network -> @ways      (its own, or a tunnel: done)
+//	             from a network -> @from -> from-NET   (leaves an internal one?)
+//	             into a network -> @to   -> to-NET     (isolation)
+//	postrouting: from a network -> @masq -> masq-NET   (masquerade, hairpin)
+//	             masquerading, unshadow (keep clear of the host's ports)
+//
+// Sets whose elements are keyed by an interface's name hold what may be sent
+// from that port.
+package firewall
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// DropReasons are the named counters of our tables: why a packet was dropped.
+var DropReasons = []string{"spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing", "unknown-peer", "spoofed-peer", "spoofed-inner"}
+
+// Base is what every network with a firewall wants of the host.
+func Base() []heddle.Firewall {
+	return append(inetBase(), bridgeBase()...)
+}
+
+// Host is the part of it that networks want whose containers reach the host
+// by a device of its own beside them, and by nothing else that the host sees.
+func Host() []heddle.Firewall { return inetBase() }
+
+func counters(family string, names ...string) []heddle.Firewall {
+	var all []heddle.Firewall
+	for _, name := range names {
+		all = append(all, heddle.Firewall{Family: family, Kind: "counter", Name: name})
+	}
+	return all
+}
+
+func chain(family, name, spec string, rules ...string) heddle.Firewall {
+	return heddle.Firewall{Family: family, Kind: "chain", Name: name, Spec: spec, Rules: rules}
+}
+
+func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop", reason) }
+
+func inetBase() []heddle.Firewall {
+	all := []heddle.Firewall{{Family: "inet", Kind: "table"}}
+	all = append(all, counters("inet", "spoofed-mac", "spoofed-ip", "router-advert", "dhcp-server", "loopback", "isolated", "tunnel", "protocol", "spoofed-error", "shadowing")...)
+	all = append(all, sets("inet", "macs", "sends4", "sends6", "quoted4", "quoted6", "beside", "doors", "ways", "near4", "near6", "errors",
+		"arriving", "landing", "passing", "leaving", "outlets", "gate4", "gate6", "from", "to", "masq", "allowed", "spans", "ports4", "ports6", "any4", "any6", "taken")...)
+	all = append(all, masqueradeChains()...)
+	return append(all,
+		chain("inet", "publish", "",
+			"meta nfproto ipv4 dnat ip to ip daddr . meta l4proto . th dport map @ports4",
+			"meta nfproto ipv6 dnat ip6 to ip6 daddr . meta l4proto . th dport map @ports6",
+			"meta nfproto ipv4 dnat ip to meta l4proto . th dport map @any4",
+			"ip6 daddr != ::1 dnat ip6 to meta l4proto . th dport map @any6"),
+		chain("inet", "guard", "",
+			"ip saddr 127.0.0.0/8 "+drop("loopback"),
+			"ip daddr 127.0.0.0/8 "+drop("loopback")),
+		// One lookup says whether a packet is its sender's own; of one that is not,
+		// guard-why finds and counts the reason.
+		chain("inet", "guard-port", "",
+			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
+			"meta nfproto ipv6 iifname . ether saddr . ip6 saddr != @sends6 goto guard-why",
+			"meta l4proto { icmp, icmpv6 } goto guard-icmp",
+			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
+		chain("inet", "guard-why", "",
+			"jump guard",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
+			drop("spoofed-ip")),
+		chain("inet", "guard-icmp", "",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"icmp type "+icmpErrors+" goto guard-error",
+			"icmpv6 type "+icmp6Errors+" goto guard-error"),
+		guardError("inet", "meta nfproto ipv4 ", "meta nfproto ipv6 "),
+		// What another engine's containers publish is reached; what they do not, its
+		// own policy would keep from everybody but those that ours lets pass.
+		chain("inet", "engines", "",
+			"ct state established return",
+			"ct status dnat return",
+			"oifname @outlets return",
+			"oifname "+engineNames()+" "+drop("isolated")),
+		// What containers send to the host is what hosts are asked for; their tunnels do
+		// not end in the host's, and the host's routing and redundancy protocols hear
+		// none of them. An authentication header hides what is behind it from nobody
+		// but nft, which says of it what it carries: hence the headers one by one.
+		chain("inet", "guard-host", "",
+			// the peers' tests of the tunnel, see guard-tunnel
+			`iifname "`+heddle.PrefixTunnel+`*" ip6 saddr fe80::/64 ip6 daddr fe80::/64 return`,
+			"udp dport "+tunnelReceivers+" "+drop("tunnel"),
+			"meta nfproto ipv4 meta l4proto "+hostProtocols4+" return",
+			"ip6 nexthdr "+hostProtocols6+" return",
+			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
+			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
+			drop("protocol")),
+		// By the tunnels come to the host what its networks' gates have let in, and
+		// the peers' link-local tests of the tunnel itself.
+		chain("inet", "guard-tunnel", "",
+			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
+			drop("isolated")),
+		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
+			"udp dport vmap @landing",
+			"iifname "+fromPods+" jump guard-host",
+			// What comes by a device that host and containers share is the containers' if it
+			// bears the device's own MAC.
+			"iifname . ether saddr @beside jump guard-host",
+			// a gateway's address is for its own network
+			"ip daddr vmap @gate4",
+			"ip6 daddr vmap @gate6",
+			`iifname "`+heddle.PrefixTunnel+`*" jump guard-tunnel`),
+		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
+			"meta iifgroup vmap @doors",
+			// whose network has no door yet, or not any more
+			`iifname "`+heddle.PrefixPort+`*" goto guard-why`,
+			"udp dport vmap @arriving",
+			`iifname != "lo" jump guard`,
+			"meta l4proto { icmp, icmpv6 } iifname "+besideHost+" jump guard-icmp",
+			"meta l4proto { icmp, icmpv6 } iifname . ether saddr @beside jump guard-icmp",
+			// Where bridged frames pass this table (bridge-nf-call-iptables), a
+			// frame to the outside passes it twice: on its leaf, and when the
+			// first bridge routes it. Whether to translate its address is decided
+			// once a flow, at the first passing, where it is not leaving yet.
+			`iifname "`+heddle.PrefixLeaf+`*" notrack`),
+		chain("inet", "sending", "type filter hook output priority raw - 5; policy accept;",
+			"udp dport vmap @leaving",
+			"icmp type { destination-unreachable, time-exceeded, parameter-problem } oifgroup vmap @errors",
+			"icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } oifgroup vmap @errors"),
+		chain("inet", "forward", "type filter hook forward priority filter - 10; policy accept;",
+			// what stays in its network is done here, and so is what comes and goes by
+			// a tunnel
+			"iifgroup . oifgroup vmap @ways",
+			// a leaf routes nothing, not even what is sent to its own address
+			`iifname "`+heddle.PrefixLeaf+`*" oifname != "`+heddle.PrefixLeaf+`*" `+drop("isolated"),
+			"udp dport vmap @passing",
+			"meta iifgroup vmap @from",
+			"meta oifgroup vmap @to"),
+		chain("inet", "dstnat", "type nat hook prerouting priority dstnat - 5; policy accept;",
+			"fib daddr type local jump publish"),
+		chain("inet", "output", "type nat hook output priority -105; policy accept;",
+			"fib daddr type local jump publish"),
+		chain("inet", "postrouting", "type nat hook postrouting priority srcnat - 5; policy accept;",
+			`oifname "`+heddle.PrefixBridge+`*" ip saddr 127.0.0.0/8 `+masquerade,
+			`oifname "`+heddle.PrefixPort+`*" ip saddr 127.0.0.0/8 `+masquerade,
+			"meta iifgroup vmap @masq",
+			"meta oifgroup vmap @masq"))
+}
+
+const (
+	// hostProtocols are those that hosts are asked for: ICMP, TCP, UDP, SCTP.
+	hostProtocols4 = "{ 1, 6, 17, 132 }"
+	hostProtocols6 = "{ 6, 17, 58, 132 }"
+	// tunnelReceivers are the UDP ports at which Linux takes tunnels, most of them
+	// from whoever sends: L2TP, GTP-U, AMT, GTP, ESP in UDP, VXLAN, VXLAN-GPE, RoCE,
+	// GUE, GENEVE, TIPC, MPLS, VXLAN as Linux first had it, PFCP. Tunnels that know
+	// their peers by a key, such as WireGuard's, are services like others.
+	tunnelReceivers = "{ 1701, 2152, 2268, 3386, 4500, 4789, 4790, 4791, 6080, 6081, 6118, 6635, 8472, 8805 }"
+)
+
+// The host's devices by which containers reach it, and those among them that have no
+// port of their own for each container.
+const (
+	besideHost = `{ "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" }`
+	fromPods   = `{ "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*", "` + heddle.PrefixTunnel + `*", "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" }`
+)

@@ -1,0 +1,50 @@
+package firewall
+
+import "github.com/heddle-network/heddle"
+
+// bridgeBase is the table that frames pass on the bridges: what a container on a port of
+// one may send.
+func bridgeBase() []heddle.Firewall {
+	all := []heddle.Firewall{{Family: "bridge", Kind: "table"}}
+	all = append(all, counters("bridge", "spoofed-mac", "spoofed-ip", "spoofed-arp", "spoofed-nd", "router-advert", "dhcp-server", "headers", "ethertype", "spoofed-error")...)
+	all = append(all, sets("bridge", "macs", "addrs4", "addrs6", "quoted4", "quoted6", "nd", "who4", "who6")...)
+	return append(all,
+		// What may pass is named, and the rest is dropped: of a header that is cut
+		// short, or hidden by a fragment, no rule is true.
+		chain("bridge", "guard-arp", "",
+			"iifname . arp saddr ip @addrs4 iifname . arp saddr ether @macs return",
+			drop("spoofed-arp")),
+		chain("bridge", "guard-ip4", "",
+			"udp sport 67 udp dport 68 "+drop("dhcp-server"),
+			"icmp type "+icmpErrors+" iifname . ip saddr @addrs4 goto guard-error",
+			"iifname . ip saddr @addrs4 return",
+			drop("spoofed-ip")),
+		guardError("bridge", "ether type ip ", "ether type ip6 "),
+		chain("bridge", "guard-icmp6", "",
+			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
+			"iifname . ip6 saddr != @addrs6 "+drop("spoofed-ip"),
+			// the kernel takes the data of a later piece for a type
+			"frag frag-off != 0 return",
+			"icmpv6 type "+icmp6Errors+" goto guard-error",
+			"icmpv6 type nd-neighbor-advert iifname . @th,64,128 @nd return",
+			"icmpv6 type nd-neighbor-advert "+drop("spoofed-nd"),
+			"icmpv6 type != nd-neighbor-advert return",
+			drop("headers")),
+		chain("bridge", "guard-ip6", "",
+			"meta l4proto icmpv6 goto guard-icmp6",
+			"udp sport 547 udp dport 546 "+drop("dhcp-server"),
+			// the second part is true wherever the kernel finds the upper layer; a
+			// chain of headers that a fragment hides has none (RFC 7112, RFC 7113)
+			"iifname . ip6 saddr @addrs6 meta l4proto != 255 return",
+			"iifname . ip6 saddr @addrs6 "+drop("headers"),
+			drop("spoofed-ip")),
+		chain("bridge", "guard", "",
+			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"ether type vmap { ip : goto guard-ip4, ip6 : goto guard-ip6, arp : goto guard-arp }",
+			drop("ethertype")),
+		chain("bridge", "prerouting", "type filter hook prerouting priority -300; policy accept;",
+			`iifname "`+heddle.PrefixPort+`*" jump guard`,
+			"ether daddr ff:ff:ff:ff:ff:ff arp operation request ether daddr set meta iifgroup . arp daddr ip map @who4",
+			"icmpv6 type nd-neighbor-solicit ether daddr & ff:ff:ff:00:00:00 == 33:33:ff:00:00:00 ether daddr set meta iifgroup . @th,64,128 map @who6"))
+}

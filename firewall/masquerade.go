@@ -1,0 +1,96 @@
+package firewall
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The ports, first and last, by which masqueraded connections leave the host: those
+// above the range that sockets are given theirs from (net.ipv4.ip_local_port_range,
+// 32768 to 60999), which Linux has masqueraded with before (MASQ_PORT_BEGIN, Linux
+// 2.2). A connection that left by a port of the host would be answered there: the
+// kernel takes what its peer sends to that port for an answer (CVE-2021-3773).
+const (
+	FirstMasqueradePort uint16 = 61000
+	LastMasqueradePort  uint16 = 65535
+)
+
+// SetTaken holds the ports of the host in that range.
+const SetTaken = "taken"
+
+// masquerade is the end of a rule for what takes the host's address.
+const masquerade = "goto masquerading"
+
+func masqueradePorts() string {
+	return fmt.Sprintf("%d-%d", FirstMasqueradePort, LastMasqueradePort)
+}
+
+// withPorts are the protocols whose ports a translation can choose.
+const withPorts = "meta l4proto { tcp, udp, udplite, dccp, sctp } "
+
+// masqueradeChains hide a connection behind the host, clear of the ports that
+// somebody has there: those outside the range are not used, and those within it are
+// in @taken. The kernel keeps a source port of the range if it can, and else
+// chooses one without asking whether it is taken; unshadow drops what was unlucky,
+// and the next try gets another. What has no ports would shadow all that the host
+// itself says to that peer: it is not masqueraded.
+func masqueradeChains() []heddle.Firewall {
+	ports := masqueradePorts()
+	return []heddle.Firewall{
+		chain("inet", "masquerading", "",
+			"meta l4proto { tcp, udp } meta l4proto . th sport @taken masquerade to :"+ports+" fully-random",
+			withPorts+"masquerade to :"+ports,
+			"meta l4proto { icmp, icmpv6 } masquerade",
+			drop("shadowing")),
+		chain("inet", "unshadow", "type filter hook postrouting priority srcnat + 5; policy accept;",
+			"ct state new ct status snat meta l4proto . th sport @taken "+drop("shadowing")),
+	}
+}
+
+// Masquerades reports whether the object is among these chains.
+func Masquerades(f heddle.Firewall) bool { return f.Kind == "chain" && f.Name == "masquerading" }
+
+// sourceRules are for what takes another address of the host.
+func sourceRules(match, ip string, source netip.Addr) []string {
+	return []string{
+		fmt.Sprintf("%s %ssnat %s to %s", match, withPorts, ip, socketRange(source)),
+		fmt.Sprintf("%s meta l4proto { icmp, icmpv6 } snat %s to %s", match, ip, source),
+		match + " " + drop("shadowing"),
+	}
+}
+
+// socketRange writes an address with the ports of masquerading, as nft has it.
+func socketRange(a netip.Addr) string {
+	if a.Is6() {
+		return "[" + a.String() + "]:" + masqueradePorts()
+	}
+	return a.String() + ":" + masqueradePorts()
+}
+
+func takenPort(s heddle.Socket) heddle.Element {
+	return heddle.Element{Family: "inet", Set: SetTaken, Match: []string{s.Protocol, fmt.Sprint(s.Port)}}
+}
+
+// Listening keeps masquerading clear of the host's own sockets in its range.
+func Listening(h heddle.HostFacts) []heddle.Element {
+	var all []heddle.Element
+	for _, s := range h.Listening {
+		all = append(all, takenPort(s))
+	}
+	return all
+}
+
+// takenPorts keep it clear of the published ports there.
+func takenPorts(ports []heddle.PortMapping) []heddle.Element {
+	var all []heddle.Element
+	for i, p := range ports {
+		again := func(q heddle.PortMapping) bool { return q.Protocol == p.Protocol && q.HostPort == p.HostPort }
+		if p.HostPort >= FirstMasqueradePort && !slices.ContainsFunc(ports[:i], again) {
+			all = append(all, takenPort(heddle.Socket{Protocol: p.Protocol, Port: p.HostPort}))
+		}
+	}
+	return all
+}

@@ -1,0 +1,80 @@
+package parts
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Some engines move the container's end of a link themselves: they are told its
+// name on the host, and later it is in the container under a name of theirs, with
+// addresses and routes that they have put there. Such an endpoint's plan has two
+// forms. Offered, both ends are on the host. Taken, the plan is like any other's,
+// but for the routes in the container, which are the engine's.
+
+// HandOver turns a plan into that of an endpoint that is handed over: offered, or
+// taken if it is known what its interface is called inside.
+func HandOver(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+	if e.Inside == "" {
+		return offered(p, e)
+	}
+	return taken(p, e)
+}
+
+func offered(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+	name := e.ID.HandName()
+	host := p.Host
+	host.Links = slices.Clone(host.Links)
+	for i, l := range host.Links {
+		if l.PeerInPod {
+			host.Links[i].Peer, host.Links[i].PeerInPod = name, false
+		}
+	}
+	for _, l := range p.Pod.Links {
+		if l.Kind != "" {
+			l.Name, l.Down = name, true
+			host.Links = append(host.Links, l)
+		}
+	}
+	return heddle.Plan{Host: host, Pod: heddle.State{NICs: p.Pod.NICs}}
+}
+
+// taken leaves out of the container's part what is the engine's: routes, the
+// loopback, and how IPv6 link-local addresses come to be. What lies on an
+// interface's going up or down, the engine has done by then.
+func taken(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+	pod := heddle.State{NICs: p.Pod.NICs, Sysctls: p.Pod.Sysctls, Neighbours: p.Pod.Neighbours}
+	for _, l := range p.Pod.Links {
+		if l.Kind != "" {
+			l.NoAutoAddress = false
+			pod.Links = append(pod.Links, l)
+		}
+	}
+	for _, a := range p.Pod.Addresses {
+		if a.Prefix.Addr().IsLinkLocalUnicast() {
+			pod.Addresses = append(pod.Addresses, a)
+		}
+	}
+	for _, a := range e.Addrs {
+		pod.Addresses = append(pod.Addresses, heddle.Address{Link: e.Interface(), Prefix: a})
+	}
+	if e.NoIPv6 {
+		pod.Addresses = slices.DeleteFunc(pod.Addresses, func(a heddle.Address) bool { return a.Prefix.Addr().Is6() })
+		pod.Neighbours = slices.DeleteFunc(slices.Clone(pod.Neighbours), func(n heddle.Neighbour) bool { return n.Addr.Is6() })
+	}
+	return heddle.Plan{Host: p.Host, Pod: pod}
+}
+
+// HandRoutes are the routes that an engine has to make in the container: the
+// connected ones first, then those through them. Default routes are left to it.
+func HandRoutes(p heddle.Plan) []heddle.Route {
+	var all []heddle.Route
+	for _, direct := range []bool{true, false} {
+		for _, r := range p.Pod.Routes {
+			if r.Via.IsValid() != direct && r.Dst.Bits() > 0 {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+package parts
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Parts of the modes whose containers are on their parent's own LAN.
+
+// OnLAN takes the parent, the subnets and the routers that the user left out from
+// the host.
+func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
+	parent, ok := h.Uplink(n)
+	if !ok && n.Parent == "" {
+		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
+	}
+	if !ok {
+		return n, CheckParent(h, n)
+	}
+	n.Parent = parent.Name
+	if len(n.Subnets) == 0 {
+		n.Subnets = lanSubnets(parent)
+	}
+	if len(n.Gateways) == 0 {
+		n.Gateways = routers(parent, n)
+	}
+	return n, nil
+}
+
+// LANWords are a mode's own words for what such modes refuse alike.
+type LANWords struct {
+	// Container is one of the mode's, Network what it is on: "the LAN".
+	Container, Network string
+	// NoSubnet is what a parent without an address lacks, NoMAC what is wrong with one
+	// without a MAC address; both with the remedy.
+	NoSubnet, NoMAC string
+}
+
+// Check refuses a parent that carries no containers, and what cannot be kept from
+// those on its LAN.
+func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
+	parent, _ := h.Link(n.Parent)
+	on := "network " + n.Name + " on interface"
+	switch {
+	case len(n.Subnets) == 0:
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has "+w.NoSubnet)
+	case n.Internal:
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
+	case parent.MAC == "":
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, w.NoMAC)
+	case !parent.Up:
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+	}
+	return nil
+}
+
+// CheckPorts refuses published ports.
+func (w LANWords) CheckPorts(e heddle.Endpoint) error {
+	if len(e.Ports) == 0 {
+		return nil
+	}
+	return heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
+}
+
+// lanSubnets are the first subnet of each family that the parent is in.
+func lanSubnets(parent heddle.LinkFact) []netip.Prefix {
+	var all []netip.Prefix
+	for _, f := range heddle.Families() {
+		i := slices.IndexFunc(parent.Addrs, func(p netip.Prefix) bool {
+			return f.Has(p.Addr()) && !p.Addr().IsLinkLocalUnicast() && p.Addr().BitLen()-p.Bits() >= 2
+		})
+		if i >= 0 {
+			all = append(all, parent.Addrs[i].Masked())
+		}
+	}
+	return all
+}
+
+// routers are the parent's gateways that the containers can reach too.
+func routers(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
+	var all []netip.Addr
+	for _, s := range n.Subnets {
+		i := slices.IndexFunc(parent.Gateways, func(g netip.Addr) bool {
+			return s.Contains(g) || g.Is6() && g.IsLinkLocalUnicast() && s.Addr().Is6()
+		})
+		if i >= 0 {
+			all = append(all, parent.Gateways[i])
+		}
+	}
+	return all
+}
+
+// AddressesOnLAN are the host's own on the network's LAN.
+func AddressesOnLAN(parent heddle.LinkFact, n heddle.Network) []netip.Addr {
+	var all []netip.Addr
+	for _, p := range parent.Addrs {
+		if slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) }) {
+			all = append(all, p.Addr())
+		}
+	}
+	return all
+}

@@ -1,0 +1,49 @@
+package parts
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// DefaultMTU is used on a host that has no interface to stand on.
+const DefaultMTU = 1500
+
+// ResolveMTU returns the network's MTU in bytes: the one asked for, else the
+// one of the interface that the network stands on.
+func ResolveMTU(h heddle.HostFacts, n heddle.Network) int {
+	if n.MTU != 0 {
+		return n.MTU
+	}
+	if up, ok := h.Uplink(n); ok && up.MTU > 0 {
+		return up.MTU
+	}
+	return DefaultMTU
+}
+
+// CheckMTU refuses an MTU that the network's families or its parent cannot
+// carry (RFC 791: 576 as every host's minimum; RFC 8200: 1280 for IPv6).
+func CheckMTU(h heddle.HostFacts, n heddle.Network) error {
+	least := heddle.IPv4.LeastMTU()
+	if n.HasFamily(heddle.IPv6) {
+		least = heddle.IPv6.LeastMTU()
+	}
+	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
+		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to 65535, or leave it out to take the parent's", least))
+	}
+	if up, ok := h.Uplink(n); ok && up.MTU > 0 && n.MTU > up.MTU {
+		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("its parent %s carries %d; leave --mtu out to take that", up.Name, up.MTU))
+	}
+	return nil
+}
+
+// CheckParent refuses a parent that the host does not have.
+func CheckParent(h heddle.HostFacts, n heddle.Network) error {
+	if n.Parent == "" {
+		return nil
+	}
+	if _, ok := h.Link(n.Parent); !ok {
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", heddle.Clip(n.Parent), "name an interface that 'ip link' lists")
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package parts
+
+import (
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+)
+
+// gatewayLinkLocal is the link-local address of every routed endpoint's host end.
+var gatewayLinkLocal = netip.MustParsePrefix("fe80::1/64")
+
+// RoutedEndpoint plans an endpoint that hangs on a veth of its own and is routed:
+// the pair, the host's routes to the container, and the container's through the
+// gateway.
+//
+//	container                                host
+//	eth0 10.0.0.5/32 ═══ veth ═══ hd… (gateway /32, permanent neighbour)
+//	  halves of the subnet and default via the gateway
+func RoutedEndpoint(n heddle.Network, e heddle.Endpoint) heddle.Plan {
+	port := e.ID.PortName()
+	host := heddle.State{
+		Links: []heddle.Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
+			Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true}},
+		Elements: append(firewall.RoutedGuard(n, e), firewall.Publish(e)...),
+	}
+	if n.HasFamily(heddle.IPv4) {
+		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/rp_filter", Value: "2"},
+			// to answer a request enters the asker into the host's neighbour table,
+			// which is one for all interfaces: only the container's own addresses
+			// are answered, for they are routed to this port
+			heddle.Sysctl{Name: "net/ipv4/conf/" + port + "/arp_filter", Value: "1"})
+		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(port, e.Ports)...)
+	}
+	if n.HasFamily(heddle.IPv6) {
+		host.Sysctls = append(host.Sysctls, heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
+		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: gatewayLinkLocal})
+	}
+	for _, g := range n.Gateways {
+		host.Addresses = append(host.Addresses, heddle.Address{Link: port, Prefix: heddle.Single(g)})
+	}
+	for _, a := range e.Sources() {
+		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: port, Addr: a, MAC: e.MAC})
+	}
+	for _, a := range e.Addrs {
+		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
+	}
+	host = heddle.Append(host, shortcuts(n, e, false))
+	return heddle.Plan{Host: host, Pod: routedPod(n, e)}
+}
+
+func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {
+	link := heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true}
+	s := podBasics(n, e, link)
+	for _, a := range e.Addrs {
+		gw, ok := n.GatewayFor(a.Addr())
+		if !ok {
+			continue
+		}
+		via := heddle.Route{Link: link.Name, Via: gw}
+		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: heddle.Single(a.Addr())})
+		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: link.Name, Addr: gw, MAC: e.ID.PortMAC()})
+		s.Routes = append(s.Routes, heddle.Route{Dst: heddle.Single(gw), Link: link.Name})
+		for _, half := range halves(a) {
+			via.Dst = half
+			s.Routes = append(s.Routes, via)
+		}
+		if e.DefaultRoute && !n.Internal {
+			via.Dst = heddle.FamilyOf(a.Addr()).Any()
+			s.Routes = append(s.Routes, via)
+		}
+	}
+	return s
+}
+
+// halves splits a subnet in two. Routes to both halves win over a connected
+// route to the whole, without replacing it.
+func halves(p netip.Prefix) [2]netip.Prefix {
+	b := p.Masked().Addr().AsSlice()
+	low := netip.PrefixFrom(p.Masked().Addr(), p.Bits()+1)
+	b[p.Bits()/8] |= 0x80 >> (p.Bits() % 8)
+	high, _ := netip.AddrFromSlice(b)
+	return [2]netip.Prefix{low, netip.PrefixFrom(high, p.Bits()+1)}
+}

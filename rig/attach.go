@@ -1,0 +1,34 @@
+package rig
+
+import (
+	"context"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+)
+
+// attaches tells the modes that an agent makes links for, as many as are wanted.
+func attaches(mode string) bool {
+	return mode != bench.Control && mode != modeDirect && !agentless(mode)
+}
+
+// attachOn makes a container on the first host, and returns what attaches it, tells
+// how long the agent took, and detaches it.
+func (r *Rig) attachOn(ctx context.Context, s *stage, mode string) (func(context.Context) (time.Duration, error), error) {
+	h, agent := s.lab.Hosts[0], s.agents[0]
+	id := heddle.EndpointID{Container: mode + "-more", IfName: "eth0"}
+	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench", Netns: "/run/netns/" + id.Container}
+	if err := r.makeNamespace(ctx, h, id.Container); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (time.Duration, error) {
+		start := time.Now()
+		_, err := agent.Attach(ctx, request)
+		took := time.Since(start)
+		if err == nil {
+			_, err = agent.Detach(ctx, id)
+		}
+		return took, err
+	}, nil
+}

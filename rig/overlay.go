@@ -1,0 +1,84 @@
+package rig
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// spanTime is how long hosts may take to learn of each other's networks and
+// containers; an emulated processor is slow.
+const spanTime = 5 * time.Minute
+
+// mtu of a network that crosses hosts by VXLAN; 0 leaves it to the agent.
+func (r *Rig) mtu(s *stage, mode string) int {
+	mtu := r.MTUs[wireLabel(s.wire)]
+	switch {
+	case pathless(mode) != bench.Overlay && !IsDocker(mode):
+		return 0
+	case mtu == 0 && IsDocker(mode):
+		return dockerMTU
+	}
+	return mtu
+}
+
+// shared makes a network that both hosts have, on one of them, and waits until the
+// other one knows it.
+func (s *stage) shared(ctx context.Context, n heddle.Network) error {
+	if _, _, err := s.agents[0].CreateNetwork(ctx, n, false); err != nil {
+		return err
+	}
+	return until(ctx, "see network "+n.Name+" on", s.lab.Hosts[1].Name, func(ctx context.Context) error {
+		_, err := s.agents[1].Network(ctx, n.Name)
+		return err
+	})
+}
+
+// reach waits until each host has a way through its tunnel to the other's
+// container: a pair that is measured must not be the one that makes it known.
+func (s *stage) reach(ctx context.Context, pair bench.Pair) error {
+	for host, to := range map[int]netip.Addr{0: pair.Server.Addr, 1: pair.Client.Addr} {
+		h := s.lab.Hosts[host]
+		err := until(ctx, "find a way from "+h.Name+" to", to.String(), func(ctx context.Context) error {
+			return throughTunnel(ctx, h, to)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func throughTunnel(ctx context.Context, h *lab.Host, to netip.Addr) error {
+	cmd, err := h.Command(ctx, "ip", "-o", "route", "get", to.String())
+	if err != nil {
+		return err
+	}
+	out, err := cmd.CombinedOutput()
+	if err == nil && strings.Contains(string(out), " dev "+heddle.PrefixTunnel) {
+		return nil
+	}
+	return heddle.Errorf(heddle.BenchFailed, "route to "+to.String()+" on", h.Name, strings.TrimSpace(string(out)))
+}
+
+// until tries again and again, and returns the last error.
+func until(ctx context.Context, what, object string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, spanTime)
+	defer cancel()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return heddle.Wrap(heddle.BenchFailed, what, object, err, "'heddle lab down' and try again")
+		}
+	}
+}

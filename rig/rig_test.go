@@ -1,0 +1,132 @@
+package rig
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bench"
+	"github.com/heddle-network/heddle/lab"
+)
+
+// TestRigPorts: no two servers of a lab host share a port, and none wraps.
+func TestRigPorts(t *testing.T) {
+	for _, o := range []Options{{Pairs: 1}, {Pairs: 10}, {Pairs: 10, Shared: true}} {
+		for range 14 {
+			o.Modes = append(o.Modes, "m")
+		}
+		used := map[int]string{}
+		for mode := range o.Modes {
+			for pair := range o.Pairs {
+				for _, far := range []bool{false, true} {
+					base, step := o.ports(mode, pair, far)
+					for slot := range bench.PortsPerPair {
+						port, who := base+slot*step, fmt.Sprint(mode, pair, far)
+						if other := used[port]; other != "" || port > 65535 {
+							t.Fatalf("%+v: port %d of %s is that of %q", o, port, who, other)
+						}
+						used[port] = who
+					}
+				}
+			}
+		}
+	}
+	// Servers in one container have consecutive ports.
+	o := Options{Pairs: 10, Shared: true}
+	first, _ := o.ports(2, 0, true)
+	if second, _ := o.ports(2, 1, true); second != first+1 {
+		t.Errorf("ports %d and %d", first, second)
+	}
+	if _, err := New(t.Context(), Options{Modes: []string{"host", "bridge"}, Pairs: 2000}); err == nil || !strings.Contains(err.Error(), "ports") {
+		t.Error(err)
+	}
+}
+
+// TestRigRanges: two hosts on one wire give out different addresses, and not
+// those of the hosts.
+func TestRigRanges(t *testing.T) {
+	s := &stage{lab: &lab.Lab{Topology: lab.Topology{
+		Switches: []lab.Switch{{Subnets: []netip.Prefix{netip.MustParsePrefix("172.31.240.0/24"), netip.MustParsePrefix("fd99:172:31:240::/64")}}},
+		Hosts:    []lab.Node{{Spare: 2}}}}}
+	r := &Rig{}
+	for _, mode := range []string{modeMacvlan, modeDirect} {
+		a, b := r.network(s, 3, 0, mode), r.network(s, 3, 1, mode)
+		for i := range a.Subnets {
+			if a.Subnets[i] != b.Subnets[i] || a.Gateways[i] != b.Gateways[i] || !a.Subnets[i].Contains(a.Gateways[i]) {
+				t.Errorf("%s: %+v, %+v", mode, a, b)
+			}
+			p, q := a.Ranges[i], b.Ranges[i]
+			if p.Overlaps(q) || p.Contains(a.Gateways[i]) || p.Masked() != p || !a.Subnets[i].Overlaps(q) {
+				t.Errorf("%s: ranges %s and %s", mode, p, q)
+			}
+		}
+	}
+	if n := r.network(s, 3, 0, modeDirect); n.Options["nics"] != "eth1,eth2" {
+		t.Error(n.Options)
+	}
+	// Beside ipvlan, macvlan has the last spare NIC, and other addresses.
+	r.Modes, s.lab.Topology.Hosts[0].Spare = []string{modeMacvlan, modeIPvlan, modeDirect}, 3
+	for host := range 2 {
+		a, b := r.network(s, 3, host, modeMacvlan), r.network(s, 4, host, modeIPvlan)
+		if a.Parent != "eth3" || b.Parent != "eth0" || r.network(s, 5, host, modeDirect).Options["nics"] != "eth1,eth2" {
+			t.Errorf("macvlan on %s, ipvlan on %s, direct with %v", a.Parent, b.Parent, r.network(s, 5, host, modeDirect).Options)
+		}
+		for i := range a.Ranges {
+			for _, other := range []heddle.Network{b, r.network(s, 4, 1-host, modeIPvlan), r.network(s, 3, 1-host, modeMacvlan)} {
+				if a.Ranges[i].Overlaps(other.Ranges[i]) {
+					t.Errorf("ranges %s and %s", a.Ranges[i], other.Ranges[i])
+				}
+			}
+		}
+	}
+}
+
+// TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
+// layout; networks have the preset's MTU, Docker's otherwise its own.
+func TestRigTopology(t *testing.T) {
+	wires, err := WiresNamed([]string{"intact", "jumbo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Rig{Options: Options{Name: "b", Modes: []string{"host", "bridge"}, Wires: wires, Pairs: 1}}
+	if top := r.topology(0, wires[0]); len(top.Hosts) != 2 || top.Store != "" || top.Cut || top.MTU != 0 {
+		t.Errorf("%+v", top)
+	}
+	r.Modes = []string{"host", bench.Overlay, bench.DockerLayout}
+	top := r.topology(1, wires[1])
+	if len(top.Hosts) != 4 || top.Store != lab.StoreEmbedded || !top.Cut || top.MTU != 9000 || top.Name != "b-jumbo" {
+		t.Errorf("%+v", top)
+	}
+	for i, n := range top.Hosts {
+		if n.Agent.Off != (i > 1) {
+			t.Errorf("agent of %s: %+v", n.Name, n.Agent)
+		}
+	}
+	r.Machines = "6.1"
+	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
+		t.Errorf("machines: %+v", top)
+	}
+	s := &stage{wire: wires[1]}
+	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
+		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
+			r.MTUs = mtus
+			if got := r.mtu(s, mode); got != want[i] {
+				t.Errorf("%s with %v: MTU %d, want %d", mode, mtus, got, want[i])
+			}
+		}
+	}
+}
+
+func TestWiresNamed(t *testing.T) {
+	all, err := WiresNamed([]string{"intact", "cut", "1g", "10g", "jumbo", "merged"})
+	if err != nil || all[0].Name != "" || all[1].Name != "cut" || all[2].Rate != 1e9 || all[3].Rate != 1e10 || all[4].MTU != 9000 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, bad := range [][]string{nil, {"wet"}, {"cut", "cut"}} {
+		if _, err := WiresNamed(bad); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+}
