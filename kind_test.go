@@ -27,6 +27,9 @@ func TestKinds(t *testing.T) {
 		if k.Count(&s) != 2 || len(s.Objects()) != 2 || s.Empty() {
 			t.Errorf("kind %s does not count its list", k.Name)
 		}
+		if len(heddle.Plan{Host: s}.Commands("")) == 0 && len(heddle.Plan{Pod: s}.Commands("c1")) == 0 {
+			t.Errorf("nobody types kind %s", k.Name)
+		}
 		all := heddle.Append(s, s)
 		none := func(heddle.Object) bool { return false }
 		if len(all.Objects()) != 4 || !all.Filter(none).Empty() {

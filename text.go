@@ -9,54 +9,87 @@ import (
 // which package kernel makes the objects. Pod is the path or name of the
 // container's network namespace, as ip-netns(8) takes it.
 func (p Plan) Commands(pod string) []string {
-	host, in := typist{}, typist{pod: pod}
-	out := host.firewall(p.Host.Firewall)
-	for _, l := range p.Host.Links {
-		out = append(out, host.link(l, p, pod)...)
-	}
-	for _, l := range p.Pod.Links {
-		out = append(out, in.link(l, p, pod)...)
-	}
-	for _, n := range p.Pod.NICs {
-		out = append(out, host.nic(n, pod)...)
-	}
-	out = append(out, host.beforeUp(p.Host)...)
-	out = append(out, in.beforeUp(p.Pod)...)
-	out = append(out, in.up(p.Pod.Links)...)
-	out = append(out, host.up(p.Host.Links)...)
-	out = append(out, host.layer3(p.Host)...)
-	out = append(out, in.layer3(p.Pod)...)
-	return append(out, p.Host.fastPath()...)
-}
-
-// fastPath tells what the fast path is given: no command does that.
-func (s State) fastPath() []string {
+	host, in := typist{to: pod, plan: p}, typist{pod: pod, to: pod, plan: p}
 	var out []string
-	for _, r := range s.Remotes {
-		out = append(out, fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU))
-	}
-	for _, x := range s.Shortcuts {
-		switch {
-		case x.Link != "":
-			out = append(out, fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link))
-		case x.Peer.IsValid():
-			out = append(out, fmt.Sprintf("# fast path: %s at peer %s", x.Prefix, x.Peer))
-		default:
-			out = append(out, fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix))
+	for phase := Frame; phase <= FastPath; phase++ {
+		if phase == Layer3 {
+			out = append(out, in.up(p.Pod.Links)...)
+			out = append(out, host.up(p.Host.Links)...)
 		}
-	}
-	for _, p := range s.Programs {
-		name := "from_port"
-		if p.Wire != nil {
-			name = "from_wire"
-		}
-		out = append(out, fmt.Sprintf("# fast path: program %s on the ingress of %s", name, p.Link))
+		out = append(out, host.phase(phase, p.Host)...)
+		out = append(out, in.phase(phase, p.Pod)...)
 	}
 	return out
 }
 
+// phase writes the state's objects that are made in the phase.
+func (t typist) phase(phase Phase, s State) []string {
+	var out []string
+	for _, k := range ObjectKinds {
+		if k.Phase == phase && k.Count(&s) > 0 {
+			out = append(out, texts[k.Name](t, s)...)
+		}
+	}
+	return out
+}
+
+// texts write the objects of each kind, by the names of their lists.
+var texts = map[string]func(typist, State) []string{
+	"firewall":   func(t typist, s State) []string { return t.firewall(s.Firewall) },
+	"links":      func(t typist, s State) []string { return lines(s.Links, t.link) },
+	"nics":       func(t typist, s State) []string { return lines(s.NICs, t.nic) },
+	"sysctls":    func(t typist, s State) []string { return lines(s.Sysctls, t.sysctl) },
+	"elements":   func(t typist, s State) []string { return lines(s.Elements, t.element) },
+	"forwards":   func(t typist, s State) []string { return lines(s.Forwards, t.forward) },
+	"addresses":  func(t typist, s State) []string { return lines(s.Addresses, t.address) },
+	"neighbours": func(t typist, s State) []string { return lines(s.Neighbours, t.neighbour) },
+	"routes":     func(t typist, s State) []string { return lines(s.Routes, t.route) },
+	"rules":      func(t typist, s State) []string { return lines(s.Rules, t.rule) },
+	"redirects":  func(t typist, s State) []string { return t.redirects(s.Redirects) },
+	"remotes":    func(t typist, s State) []string { return lines(s.Remotes, t.remote) },
+	"shortcuts":  func(t typist, s State) []string { return lines(s.Shortcuts, t.shortcut) },
+	"programs":   func(t typist, s State) []string { return lines(s.Programs, t.program) },
+}
+
+func lines[T Object](all []T, write func(T) []string) []string {
+	var out []string
+	for _, x := range all {
+		out = append(out, write(x)...)
+	}
+	return out
+}
+
+// What the fast path is given is told: no command does that.
+func (t typist) remote(r Remote) []string {
+	return []string{fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU)}
+}
+
+func (t typist) shortcut(x Shortcut) []string {
+	switch {
+	case x.Link != "":
+		return []string{fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link)}
+	case x.Peer.IsValid():
+		return []string{fmt.Sprintf("# fast path: %s at peer %s", x.Prefix, x.Peer)}
+	}
+	return []string{fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix)}
+}
+
+func (t typist) program(p Program) []string {
+	name := "from_port"
+	if p.Wire != nil {
+		name = "from_wire"
+	}
+	return []string{fmt.Sprintf("# fast path: program %s on the ingress of %s", name, p.Link)}
+}
+
 // typist writes commands for the host, or for the namespace pod.
-type typist struct{ pod string }
+type typist struct {
+	pod string
+	// to is the container's namespace, whoever the commands are for; plan is all that
+	// they make.
+	to   string
+	plan Plan
+}
 
 func (t typist) tool(name, format string, args ...any) string {
 	if t.pod != "" {
@@ -67,11 +100,11 @@ func (t typist) tool(name, format string, args ...any) string {
 
 func (t typist) ip(format string, args ...any) string { return t.tool("ip", format, args...) }
 
-func (t typist) link(l Link, p Plan, pod string) []string {
+func (t typist) link(l Link) []string {
 	var out []string
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
-		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
+		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, t.plan, t.to)))
 	case l.Kind == "macvlan" || l.Kind == "ipvlan":
 		// made from the host, where the parent is
 		netns := ""
@@ -117,8 +150,11 @@ func (t typist) link(l Link, p Plan, pod string) []string {
 	return out
 }
 
-// nic writes the move of a NIC; iproute2 sends the last line as one request.
-func (t typist) nic(n NIC, pod string) []string {
+// nic writes the move of a NIC, from the host; iproute2 sends the last line as one
+// request.
+func (t typist) nic(n NIC) []string {
+	pod := t.to
+	t.pod = ""
 	return []string{
 		t.ip("link set %s alias '%s'", n.Name, n.Alias),
 		t.ip("link set %s down", n.Name),
@@ -158,23 +194,18 @@ func peerText(l Link, p Plan, pod string) string {
 	return l.Peer + oneQueue + netns
 }
 
-// beforeUp writes what must be there before the first packet can pass.
-func (t typist) beforeUp(s State) []string {
-	var out []string
-	for _, c := range s.Sysctls {
-		out = append(out, t.inside("sysctl -qw "+c.Name+"="+c.Value))
+func (t typist) sysctl(c Sysctl) []string {
+	return []string{t.inside("sysctl -qw " + c.Name + "=" + c.Value)}
+}
+
+func (t typist) element(e Element) []string { return []string{"nft " + e.command("add")} }
+
+func (t typist) forward(f Forward) []string {
+	where := "master static"
+	if f.Dst.IsValid() {
+		where = "self permanent dst " + f.Dst.String()
 	}
-	for _, e := range s.Elements {
-		out = append(out, "nft "+e.command("add"))
-	}
-	for _, f := range s.Forwards {
-		where := "master static"
-		if f.Dst.IsValid() {
-			where = "self permanent dst " + f.Dst.String()
-		}
-		out = append(out, t.tool("bridge", "fdb replace %s dev %s %s", f.MAC, f.Link, where))
-	}
-	return out
+	return []string{t.tool("bridge", "fdb replace %s dev %s %s", f.MAC, f.Link, where)}
 }
 
 // inside is for tools that do not enter namespaces by themselves.
@@ -202,28 +233,27 @@ func (t typist) up(links []Link) []string {
 	return out
 }
 
-func (t typist) layer3(s State) []string {
-	var out []string
-	for _, a := range s.Addresses {
-		how := ""
-		switch {
-		case a.Prefix.Addr().Is6():
-			how = " nodad"
-		case a.HostScope:
-			how = " scope host"
-		}
-		out = append(out, t.ip("address add %s dev %s%s", a.Prefix, a.Link, how))
+func (t typist) address(a Address) []string {
+	how := ""
+	switch {
+	case a.Prefix.Addr().Is6():
+		how = " nodad"
+	case a.HostScope:
+		how = " scope host"
 	}
-	for _, n := range s.Neighbours {
-		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
-	}
-	for _, r := range s.Routes {
-		out = append(out, t.ip("%sroute add %s", ipFlag(FamilyOf(r.Dst.Addr())), r.String()))
-	}
-	for _, r := range s.Rules {
-		out = append(out, t.ip("%srule add %s", ipFlag(r.family()), r.String()))
-	}
-	return append(out, t.redirects(s.Redirects)...)
+	return []string{t.ip("address add %s dev %s%s", a.Prefix, a.Link, how)}
+}
+
+func (t typist) neighbour(n Neighbour) []string {
+	return []string{t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link)}
+}
+
+func (t typist) route(r Route) []string {
+	return []string{t.ip("%sroute add %s", ipFlag(FamilyOf(r.Dst.Addr())), r.String())}
+}
+
+func (t typist) rule(r Rule) []string {
+	return []string{t.ip("%srule add %s", ipFlag(r.family()), r.String())}
 }
 
 // ipFlag has ip(8) take what is said as of the family.
