@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 	"github.com/heddle-network/heddle/trial"
 )
 
@@ -28,7 +29,7 @@ type Agent struct {
 	opt     Options
 	log     *slog.Logger
 	kernel  *kernel.Kernel
-	coexist *kernel.Coexist
+	coexist *coexist.Firewalls
 	ledger  *ledger
 	lock    *os.File
 	started time.Time

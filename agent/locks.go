@@ -30,7 +30,7 @@ import (
 //	                      attaches waits if one of its addresses is in the list (oldFlows)
 //	searching             the host's namespaces are searched (package kernel): when a
 //	                      container's is not where it was, or it had a device or NIC
-//	Coexist's             another firewall's chains are read and changed (package kernel)
+//	coexist.Firewalls'    another firewall's chains are read and changed (package kernel/coexist)
 //	frame                 the firewall's chains, sets and members, of which networks have
 //	                      some in common, are one transaction (package kernel); it asks
 //	                      meanwhile who wants them, by mu

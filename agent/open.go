@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
 func (a *Agent) open() (err error) {
@@ -33,7 +34,7 @@ func (a *Agent) open() (err error) {
 			return err
 		}
 	}
-	if a.coexist, err = kernel.NewCoexist(); err != nil {
+	if a.coexist, err = coexist.Open(); err != nil {
 		return err
 	}
 	if a.facts, err = a.kernel.Facts(); err != nil {

@@ -7,61 +7,70 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/firewall"
 )
 
 // Of prints the plan as commands a person could type, in the order in
 // which package kernel makes the objects. Pod is the path or name of the
 // container's network namespace, as ip-netns(8) takes it.
 func Of(p heddle.Plan, pod string) []string {
-	host, in := typist{}, typist{pod: pod}
-	out := host.firewall(p.Host.Firewall)
-	for _, l := range p.Host.Links {
-		out = append(out, host.link(l, p, pod)...)
+	host, in := typist{to: pod, plan: p}, typist{pod: pod, to: pod, plan: p}
+	var out []string
+	for phase := heddle.Frame; phase <= heddle.FastPath; phase++ {
+		if phase == heddle.Layer3 {
+			out = append(out, in.up(p.Pod.Links)...)
+			out = append(out, host.up(p.Host.Links)...)
+		}
+		out = append(out, host.phase(phase, p.Host)...)
+		out = append(out, in.phase(phase, p.Pod)...)
 	}
-	for _, l := range p.Pod.Links {
-		out = append(out, in.link(l, p, pod)...)
-	}
-	for _, n := range p.Pod.NICs {
-		out = append(out, host.nic(n, pod)...)
-	}
-	out = append(out, host.beforeUp(p.Host)...)
-	out = append(out, in.beforeUp(p.Pod)...)
-	out = append(out, in.up(p.Pod.Links)...)
-	out = append(out, host.up(p.Host.Links)...)
-	out = append(out, host.layer3(p.Host)...)
-	out = append(out, in.layer3(p.Pod)...)
-	return append(out, fastPath(p.Host)...)
+	return out
 }
 
-// fastPath tells what the fast path is given: no command does that.
-func fastPath(s heddle.State) []string {
+// texts write the objects of each kind, by the names of their lists.
+var texts = map[string]func(typist, heddle.State) []string{
+	"firewall":   func(t typist, s heddle.State) []string { return t.firewall(s.Firewall) },
+	"links":      func(t typist, s heddle.State) []string { return lines(s.Links, t.link) },
+	"nics":       func(t typist, s heddle.State) []string { return lines(s.NICs, t.nic) },
+	"sysctls":    func(t typist, s heddle.State) []string { return lines(s.Sysctls, t.sysctl) },
+	"elements":   func(t typist, s heddle.State) []string { return lines(s.Elements, t.element) },
+	"forwards":   func(t typist, s heddle.State) []string { return lines(s.Forwards, t.forward) },
+	"addresses":  func(t typist, s heddle.State) []string { return lines(s.Addresses, t.address) },
+	"neighbours": func(t typist, s heddle.State) []string { return lines(s.Neighbours, t.neighbour) },
+	"routes":     func(t typist, s heddle.State) []string { return lines(s.Routes, t.route) },
+	"rules":      func(t typist, s heddle.State) []string { return lines(s.Rules, t.rule) },
+	"redirects":  func(t typist, s heddle.State) []string { return t.redirects(s.Redirects) },
+	"remotes":    func(t typist, s heddle.State) []string { return lines(s.Remotes, t.remote) },
+	"shortcuts":  func(t typist, s heddle.State) []string { return lines(s.Shortcuts, t.shortcut) },
+	"programs":   func(t typist, s heddle.State) []string { return lines(s.Programs, t.program) },
+}
+
+func lines[T heddle.Object](all []T, write func(T) []string) []string {
 	var out []string
-	for _, r := range s.Remotes {
-		out = append(out, fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU))
-	}
-	for _, x := range s.Shortcuts {
-		switch {
-		case x.Link != "":
-			out = append(out, fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link))
-		case x.Peer.IsValid():
-			out = append(out, fmt.Sprintf("# fast path: %s at peer %s", x.Prefix, x.Peer))
-		default:
-			out = append(out, fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix))
-		}
-	}
-	for _, p := range s.Programs {
-		name := "from_port"
-		if p.Wire != nil {
-			name = "from_wire"
-		}
-		out = append(out, fmt.Sprintf("# fast path: program %s on the ingress of %s", name, p.Link))
+	for _, x := range all {
+		out = append(out, write(x)...)
 	}
 	return out
 }
 
 // typist writes commands for the host, or for the namespace pod.
-type typist struct{ pod string }
+type typist struct {
+	pod string
+	// to is the container's namespace, whoever the commands are for; plan is all that
+	// they make.
+	to   string
+	plan heddle.Plan
+}
+
+// phase writes the state's objects that are made in the phase.
+func (t typist) phase(phase heddle.Phase, s heddle.State) []string {
+	var out []string
+	for _, k := range heddle.ObjectKinds {
+		if k.Phase == phase && k.Count(&s) > 0 {
+			out = append(out, texts[k.Name](t, s)...)
+		}
+	}
+	return out
+}
 
 func (t typist) tool(name, format string, args ...any) string {
 	if t.pod != "" {
@@ -71,25 +80,6 @@ func (t typist) tool(name, format string, args ...any) string {
 }
 
 func (t typist) ip(format string, args ...any) string { return t.tool("ip", format, args...) }
-
-// beforeUp writes what must be there before the first packet can pass.
-func (t typist) beforeUp(s heddle.State) []string {
-	var out []string
-	for _, c := range s.Sysctls {
-		out = append(out, t.inside("sysctl -qw "+c.Name+"="+c.Value))
-	}
-	for _, e := range s.Elements {
-		out = append(out, "nft "+firewall.AddElement(e))
-	}
-	for _, f := range s.Forwards {
-		where := "master static"
-		if f.Dst.IsValid() {
-			where = "self permanent dst " + f.Dst.String()
-		}
-		out = append(out, t.tool("bridge", "fdb replace %s dev %s %s", f.MAC, f.Link, where))
-	}
-	return out
-}
 
 // inside is for tools that do not enter namespaces by themselves.
 func (t typist) inside(line string) string {
@@ -114,12 +104,4 @@ func (t typist) up(links []heddle.Link) []string {
 		}
 	}
 	return out
-}
-
-// firewall writes one atomic nft transaction as a here-document.
-func (t typist) firewall(objects []heddle.Firewall) []string {
-	if len(objects) == 0 {
-		return nil
-	}
-	return []string{"nft -f - <<'EOF'\n" + firewall.Ruleset(objects) + "EOF"}
 }

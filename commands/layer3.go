@@ -6,28 +6,27 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-func (t typist) layer3(s heddle.State) []string {
-	var out []string
-	for _, a := range s.Addresses {
-		how := ""
-		switch {
-		case a.Prefix.Addr().Is6():
-			how = " nodad"
-		case a.HostScope:
-			how = " scope host"
-		}
-		out = append(out, t.ip("address add %s dev %s%s", a.Prefix, a.Link, how))
+func (t typist) address(a heddle.Address) []string {
+	how := ""
+	switch {
+	case a.Prefix.Addr().Is6():
+		how = " nodad"
+	case a.HostScope:
+		how = " scope host"
 	}
-	for _, n := range s.Neighbours {
-		out = append(out, t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link))
-	}
-	for _, r := range s.Routes {
-		out = append(out, t.ip("%sroute add %s", ipFlag(heddle.FamilyOf(r.Dst.Addr())), r.String()))
-	}
-	for _, r := range s.Rules {
-		out = append(out, t.ip("%srule add %s", ipFlag(familyOf(r)), r.String()))
-	}
-	return append(out, t.redirects(s.Redirects)...)
+	return []string{t.ip("address add %s dev %s%s", a.Prefix, a.Link, how)}
+}
+
+func (t typist) neighbour(n heddle.Neighbour) []string {
+	return []string{t.ip("neighbour replace %s lladdr %s dev %s nud permanent", n.Addr, n.MAC, n.Link)}
+}
+
+func (t typist) route(r heddle.Route) []string {
+	return []string{t.ip("%sroute add %s", ipFlag(heddle.FamilyOf(r.Dst.Addr())), r.String())}
+}
+
+func (t typist) rule(r heddle.Rule) []string {
+	return []string{t.ip("%srule add %s", ipFlag(familyOf(r)), r.String())}
 }
 
 // ipFlag has ip(8) take what is said as of the family.

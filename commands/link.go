@@ -6,11 +6,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-func (t typist) link(l heddle.Link, p heddle.Plan, pod string) []string {
+func (t typist) link(l heddle.Link) []string {
 	var out []string
 	switch {
 	case l.Kind == "veth" && l.Peer != "":
-		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, p, pod)))
+		out = append(out, t.ip("link add %s%s type veth peer name %s", l.Name, attributes(l), peerText(l, t.plan, t.to)))
 	case l.Kind == "macvlan" || l.Kind == "ipvlan":
 		// made from the host, where the parent is
 		netns := ""
@@ -56,8 +56,11 @@ func (t typist) link(l heddle.Link, p heddle.Plan, pod string) []string {
 	return out
 }
 
-// nic writes the move of a NIC; iproute2 sends the last line as one request.
-func (t typist) nic(n heddle.NIC, pod string) []string {
+// nic writes the move of a NIC, from the host; iproute2 sends the last line as one
+// request.
+func (t typist) nic(n heddle.NIC) []string {
+	pod := t.to
+	t.pod = ""
 	return []string{
 		t.ip("link set %s alias '%s'", n.Name, n.Alias),
 		t.ip("link set %s down", n.Name),

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
 func firewallChecks() []Check {
@@ -83,7 +83,7 @@ func lookForwardDrop(ctx context.Context, h *Host) Finding {
 }
 
 func fixForwardDrop(context.Context, *Host) ([]string, error) {
-	c, err := kernel.NewCoexist()
+	c, err := coexist.Open()
 	if err != nil {
 		return nil, err
 	}

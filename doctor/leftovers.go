@@ -11,7 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
-	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
 func leftoverChecks() []Check {
@@ -117,7 +117,7 @@ func lookAcceptRules(ctx context.Context, h *Host) Finding {
 	if len(networks) > 0 {
 		return fine(fmt.Sprintf("there are %d networks", len(networks)))
 	}
-	c, err := kernel.NewCoexist()
+	c, err := coexist.Open()
 	if err != nil {
 		return unknown(err)
 	}
@@ -130,7 +130,7 @@ func lookAcceptRules(ctx context.Context, h *Host) Finding {
 }
 
 func fixAcceptRules(context.Context, *Host) ([]string, error) {
-	c, err := kernel.NewCoexist()
+	c, err := coexist.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -77,69 +78,75 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
 		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "a network namespace is needed")
 	}
-	if len(p.Host.NICs) > 0 {
-		return heddle.Errorf(heddle.KernelRefused, "apply", "a NIC on the host", "plans give NICs to containers")
+	if err := checkPlaces("apply", p); err != nil {
+		return err
 	}
 	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
 		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "plans give tunnels their settings")
 	}
-	if len(p.Pod.Firewall)+len(p.Pod.Elements) > 0 {
-		return heddle.Errorf(heddle.KernelRefused, "apply", "a firewall in a container", "plans keep the firewall on the host")
+	return nil
+}
+
+// checkPlaces refuses what its kind cannot have where the plan wants it.
+func checkPlaces(verb string, p heddle.Plan) error {
+	if wrong := p.Misplaced(); wrong != nil {
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "plans keep firewall and programs on the host, and give NICs to containers")
 	}
 	return nil
 }
 
 func (a *attempt) run() error {
-	host, pod := a.plan.Host, a.plan.Pod
-	for _, phase := range []func() error{
-		func() error { return a.firewall(host.Firewall) },
-		func() error { return each(host.Links, func(l heddle.Link) error { return a.link(a.host, l) }) },
-		func() error { return each(pod.Links, func(l heddle.Link) error { return a.link(a.pod, l) }) },
-		func() error { return each(pod.NICs, a.nic) },
-		func() error { return a.sysctls(a.host, host.Sysctls) },
-		func() error { return a.elements(host.Elements) },
-		func() error { return each(host.Forwards, func(f heddle.Forward) error { return a.forward(a.host, f) }) },
-		func() error { return a.sysctls(a.pod, pod.Sysctls) },
-		func() error { return each(pod.Forwards, func(f heddle.Forward) error { return a.forward(a.pod, f) }) },
-		func() error { return each(pod.Links, func(l heddle.Link) error { return a.up(a.pod, l) }) },
-		func() error { return each(host.Links, func(l heddle.Link) error { return a.up(a.host, l) }) },
-		func() error { return a.layer3(a.host, host) },
-		func() error { return a.layer3(a.pod, pod) },
-		func() error { return a.carry(a.host, host.Links) },
-		func() error { return a.carry(a.pod, pod.Links) },
-		a.awaitLocal,
-		func() error { return a.fastPath(host) },
+	for _, do := range []func() error{
+		func() error { return a.make(heddle.Frame) },
+		func() error { return a.make(heddle.Devices) },
+		func() error { return a.make(heddle.Guards) },
+		a.raise,
+		func() error { return a.make(heddle.Layer3) },
+		a.await,
+		func() error { return a.make(heddle.FastPath) },
 	} {
-		if err := phase(); err != nil {
+		if err := do(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// layer3 makes what IP needs, once the links are up.
-func (a *attempt) layer3(s *site, want heddle.State) error {
-	for _, phase := range []func() error{
-		func() error { return each(want.Addresses, func(x heddle.Address) error { return a.address(s, x) }) },
-		func() error {
-			return each(want.Neighbours, func(x heddle.Neighbour) error { return a.neighbour(s, x) })
-		},
-		func() error { return each(want.Routes, func(x heddle.Route) error { return a.route(s, x) }) },
-		func() error { return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) }) },
-		func() error { return each(want.Redirects, func(x heddle.Redirect) error { return a.redirect(s, x) }) },
-	} {
-		if err := phase(); err != nil {
+// make makes the objects of one phase, on the host first.
+func (a *attempt) make(phase heddle.Phase) error {
+	if err := a.makeOn(a.host, &a.plan.Host, phase); err != nil {
+		return err
+	}
+	return a.makeOn(a.pod, &a.plan.Pod, phase)
+}
+
+func (a *attempt) makeOn(s *site, want *heddle.State, phase heddle.Phase) error {
+	for _, k := range heddle.ObjectKinds {
+		if k.Phase != phase || k.Count(want) == 0 {
+			continue
+		}
+		if err := kinds[k.Name].make(a, s, want); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func each[T any](all []T, do func(T) error) error {
-	for _, x := range all {
-		if err := do(x); err != nil {
-			return err
-		}
+// raise brings the links up, the container's first.
+func (a *attempt) raise() error {
+	if err := each(a.plan.Pod.Links, func(l heddle.Link) error { return a.up(a.pod, l) }); err != nil {
+		return err
 	}
-	return nil
+	return each(a.plan.Host.Links, func(l heddle.Link) error { return a.up(a.host, l) })
+}
+
+// await waits until what was made works.
+func (a *attempt) await() error {
+	if err := a.carry(a.host, a.plan.Host.Links); err != nil {
+		return err
+	}
+	if err := a.carry(a.pod, a.plan.Pod.Links); err != nil {
+		return err
+	}
+	return a.awaitLocal()
 }

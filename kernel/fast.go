@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -146,42 +145,20 @@ func usesFastPath(s heddle.State) bool {
 	return len(s.Programs)+len(s.Shortcuts)+len(s.Remotes) > 0
 }
 
-// ownShortcuts adds what the fast path knows, and where it hangs on the underlay, to
-// what is ours.
-func (k *Kernel) ownShortcuts(s *heddle.State) error {
+// fastAtWork is the fast path if it knows or carries anything, nil if not.
+func (k *Kernel) fastAtWork() (*bpf.Fast, error) {
 	ids, err := k.programs()
 	k.fast.mu.Lock()
 	open := k.fast.fast
 	k.fast.mu.Unlock()
 	if open == nil && len(ids) == 0 {
-		return err
+		return nil, err
 	}
 	f, err := k.fastPath()
 	if err != nil {
-		return nil // none on this kernel
+		return nil, nil // none on this kernel
 	}
-	prefixes, err := f.Prefixes()
-	for _, p := range prefixes {
-		s.Shortcuts = append(s.Shortcuts, heddle.Shortcut{Prefix: p})
-	}
-	for _, a := range f.Remotes() {
-		s.Remotes = append(s.Remotes, heddle.Remote{Addr: a})
-	}
-	return errors.Join(err, k.ownPrograms(s))
-}
-
-func (k *Kernel) ownPrograms(s *heddle.State) error {
-	live := k.listing()
-	links, err := live.links()
-	for _, l := range links {
-		if l.ours() {
-			continue // it goes with the link
-		}
-		if id, _, err := live.onWire(l.index); err == nil && id != 0 {
-			s.Programs = append(s.Programs, heddle.Program{Link: l.name, Wire: &heddle.Wire{}})
-		}
-	}
-	return err
+	return f, nil
 }
 
 // FastCounts are those of the container behind a host end.
@@ -208,31 +185,33 @@ func (k *Kernel) FastTotals() (heddle.FastCounts, error) {
 	return c, refused("read", "counters of the fast path", err)
 }
 
-// removal of the fast path comes first: what it no longer knows takes the stack.
-func (r *removal) fastPath(p heddle.State) {
-	if !usesFastPath(p) {
-		return
+// fastOn is the fast path, and the index of an interface of the host, 0 of none.
+func (a *attempt) fastOn(link string) (*bpf.Fast, int, error) {
+	f, err := a.k.fastPath()
+	if err != nil || link == "" {
+		return f, 0, err
 	}
-	f, err := r.k.fastPath()
-	if err != nil {
-		return
+	index, err := a.host.ifindex(link)
+	return f, index, err
+}
+
+// fast compares by what the fast path says.
+func (d *differ) fast(compare func(*bpf.Fast) error) error {
+	f, err := d.k.fastPath()
+	if err == nil {
+		err = refused("compare", "the fast path", compare(f))
 	}
-	for _, x := range slices.Backward(p.Programs) {
-		r.step(r.host, x.Key(), x.Link, func() error {
-			index, err := r.host.ifindex(x.Link)
-			if err != nil {
-				return err
-			}
-			if x.Wire != nil {
-				return r.host.unhangFromWire(index)
-			}
-			return r.host.unhang(index)
-		})
+	return err
+}
+
+func (d *differ) note(o heddle.Object, there, same bool, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return d.missing(o)
+	case !same:
+		return d.differs(o, "the fast path knows it in another way")
 	}
-	for _, x := range slices.Backward(p.Shortcuts) {
-		r.step(r.host, x.Key(), "", func() error { return f.Drop(x.Prefix) })
-	}
-	for _, x := range slices.Backward(p.Remotes) {
-		r.step(r.host, x.Key(), "", func() error { return f.DropRemote(x.Addr) })
-	}
+	return nil
 }

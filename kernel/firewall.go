@@ -1,167 +1,141 @@
 package kernel
 
 import (
-	"bytes"
-	"fmt"
-	"os/exec"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// drift is how the kernel's version of a firewall object departs from the one
-// wanted; detail says it in words.
-type drift struct {
-	want heddle.Firewall
-	// kind is "missing" or "differs", or "" if all is well.
-	kind   string
-	detail string
-	// rebuild says that the object cannot be changed while it is in use.
-	rebuild bool
+// firewallKind is the static part of the firewall: tables, sets, maps, counters, chains.
+type firewallKind struct{}
+
+func (firewallKind) make(a *attempt, _ *site, want *heddle.State) error {
+	return a.firewall(want.Firewall)
 }
 
-// tables reads those of our tables that the objects live in.
-func (s *site) tables(objects []heddle.Firewall) (map[string]*liveTable, error) {
-	all := map[string]*liveTable{}
-	for _, f := range objects {
-		if all[f.Family] != nil {
-			continue
-		}
-		t, err := s.nft.table(f.Family)
-		if err != nil {
-			return nil, err
-		}
-		all[f.Family] = t
-	}
-	return all, nil
-}
+// firewallKey names the static part of the firewall in steps and errors.
+const firewallKey = "firewall"
 
-// compareFirewall lists what is missing or different.
-func compareFirewall(live map[string]*liveTable, objects []heddle.Firewall) []drift {
-	var all []drift
-	for _, f := range objects {
-		d := live[f.Family].compare(f)
-		if d.want = f; d.kind != "" {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-func (t *liveTable) compare(f heddle.Firewall) drift {
-	missing := drift{kind: "missing"}
-	switch f.Kind {
-	case "table":
-		if !t.exists {
-			return missing
-		}
-	case "counter":
-		if _, there := t.counters[f.Name]; !there {
-			return missing
-		}
-	case "set", "map":
-		live, there := t.sets[f.Name]
-		if !there {
-			return missing
-		}
-		return compareSet(live, f)
-	case "chain":
-		live := t.chains[f.Name]
-		if live == nil {
-			return missing
-		}
-		return compareChain(live, f)
-	}
-	return drift{}
-}
-
-func compareSet(live liveSet, f heddle.Firewall) drift {
-	t, known := firewall.TypeOf(f.Family, f.Name)
-	if !known {
-		return drift{}
-	}
-	want := liveSet{name: f.Name, isMap: t.Value != nil, keyLen: keyLen(t.Match), valueLen: keyLen(t.Value), ranges: t.Ranges}
-	want.verdicts = want.isMap && t.Value[0] == firewall.TypeVerdict
-	if live == want {
-		return drift{}
-	}
-	return drift{kind: "differs", detail: fmt.Sprintf("want %+v, have %+v", want, live), rebuild: true}
-}
-
-func compareChain(live *liveChain, f heddle.Firewall) drift {
-	spec, err := parseBaseSpec(f.Family, f.Spec)
-	if err != nil {
-		return drift{kind: "differs", detail: err.Error()}
-	}
-	have := baseSpec{kind: live.kind, hook: live.hook, priority: live.priority, policy: live.policy}
-	if spec.hook < 0 {
-		spec, have.kind, have.policy = baseSpec{hook: -1}, "", 0
-	}
-	if have != spec {
-		d := drift{kind: "differs", detail: fmt.Sprintf("want %+v, have %+v", spec, have)}
-		have.policy = spec.policy // which can be changed
-		d.rebuild = have != spec
-		return d
-	}
-	want := make([]string, len(f.Rules))
-	for i, r := range f.Rules {
-		want[i] = firewall.RuleComment(r)
-	}
-	if !slices.Equal(want, live.rules) {
-		return drift{kind: "differs", detail: fmt.Sprintf("want rules %v, have %v", want, live.rules)}
-	}
-	return drift{}
-}
-
-// repairScript is the nft transaction that mends the drifts. A chain with other
-// rules is filled anew. A set of another type, or a base chain at another
-// hook, is in use by rules and elements: its whole table is made anew, and the
-// elements that went with it are missing until their own plans are applied.
-func repairScript(drifts []drift, objects []heddle.Firewall) string {
-	rebuilt, drifted := map[string]bool{}, map[string]bool{}
-	var script strings.Builder
-	for _, d := range drifts {
-		drifted[d.want.Key()] = true
-		if d.rebuild && !rebuilt[d.want.Family] {
-			rebuilt[d.want.Family] = true
-			fmt.Fprintf(&script, "delete table %s %s\n", d.want.Family, heddle.Mark)
-		}
-	}
-	for _, d := range drifts {
-		if d.kind == "differs" && !rebuilt[d.want.Family] {
-			fmt.Fprintf(&script, "flush chain %s %s %s\n", d.want.Family, heddle.Mark, d.want.Name)
-		}
-	}
-	var wanted []heddle.Firewall
-	for _, f := range objects {
-		if rebuilt[f.Family] || drifted[f.Key()] {
-			wanted = append(wanted, f)
-		}
-	}
-	return script.String() + firewall.Ruleset(wanted)
-}
-
-// runNft executes an nft script, which takes effect as a whole or not at all.
-func (s *site) runNft(script string) error {
-	if script == "" {
+// firewall makes the static part of the firewall, in one nft transaction.
+// Undone is what was missing; a chain of ours that somebody had changed stays
+// repaired.
+func (a *attempt) firewall(objects []heddle.Firewall) error {
+	if len(objects) == 0 {
 		return nil
 	}
-	return s.ns.Do(func() error {
-		var words bytes.Buffer
-		cmd := exec.Command("nft", "-f", "-")
-		cmd.Stdin, cmd.Stderr = strings.NewReader(script), &words
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("nft: %w: %s", err, firstLines(words.String()))
+	return a.step("make", firewallKey, func() error {
+		a.k.frame.Lock()
+		defer a.k.frame.Unlock()
+		live, err := a.host.tables(objects)
+		if err != nil {
+			return err
 		}
+		drifts := compareFirewall(live, objects)
+		if len(drifts) == 0 {
+			return nil
+		}
+		if err := a.host.runNft(repairScript(drifts, objects)); err != nil {
+			return err
+		}
+		nothing := func() error { return nil }
+		var missing []heddle.Firewall
+		for _, d := range drifts {
+			if d.kind == "missing" {
+				missing = append(missing, d.want)
+			}
+			a.did(d.want.Key(), nothing)
+		}
+		a.did(drifts[0].want.Key(), func() error {
+			a.k.frame.Lock()
+			defer a.k.frame.Unlock()
+			return a.host.removeFirewall(slices.DeleteFunc(missing, func(f heddle.Firewall) bool { return a.k.shared(f.Key()) }))
+		})
 		return nil
 	})
 }
 
-// firstLines keeps an error readable: nft quotes the offending line below its
-// message.
-func firstLines(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[:min(len(lines), 3)], " ")
+func (firewallKind) compare(d *differ, want *heddle.State) error {
+	live, err := d.s.tables(want.Firewall)
+	if err != nil {
+		return err
+	}
+	for _, x := range compareFirewall(live, want.Firewall) {
+		d.found = append(d.found, Difference{Key: x.want.Key(), Kind: x.kind, Detail: x.detail})
+	}
+	return nil
+}
+
+func (firewallKind) remove(r *removal, s *site, gone *heddle.State) {
+	unwanted := func() (some []heddle.Firewall) {
+		for _, f := range gone.Firewall {
+			if !r.keep(f.Key()) {
+				some = append(some, f)
+			}
+		}
+		return some
+	}
+	if len(unwanted()) == 0 || r.tripped {
+		return
+	}
+	r.do("firewall", func() error {
+		r.k.frame.Lock()
+		defer r.k.frame.Unlock()
+		return s.removeFirewall(unwanted()) // asked anew: who wants it said so before he made it
+	})
+}
+
+// removeFirewall takes away those of the objects that are there, in one nft
+// transaction. What is in a table goes with it.
+func (s *site) removeFirewall(objects []heddle.Firewall) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	live, err := s.tables(objects)
+	if err != nil {
+		return err
+	}
+	isTable := func(family string) bool {
+		return slices.ContainsFunc(objects, func(f heddle.Firewall) bool { return f.Family == family && f.Kind == "table" })
+	}
+	var there []heddle.Firewall
+	for _, f := range objects {
+		if f.Kind != "table" && isTable(f.Family) || live[f.Family].compare(f).kind == "missing" {
+			continue
+		}
+		there = append(there, f)
+	}
+	return s.runNft(firewall.Removal(there))
+}
+
+// own lists our tables with their chains, sets and counters.
+func (firewallKind) own(v *inventory) error {
+	for _, family := range ourFamilies {
+		t, err := v.table(family)
+		if err != nil || !t.exists {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		add := func(kind, name string) {
+			v.found.Firewall = append(v.found.Firewall, heddle.Firewall{Family: family, Kind: kind, Name: name})
+		}
+		add("table", "")
+		for _, name := range slices.Sorted(maps.Keys(t.counters)) {
+			add("counter", name)
+		}
+		for _, name := range t.setNames() {
+			if t.sets[name].isMap {
+				add("map", name)
+			} else {
+				add("set", name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.chains)) {
+			add("chain", name)
+		}
+	}
+	return nil
 }

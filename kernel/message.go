@@ -146,3 +146,7 @@ func flag(b bool) byte {
 	}
 	return 0
 }
+
+// Every object is made with NLM_F_EXCL: one request where nothing is there, and
+// only where something is it is read and compared.
+const excl = unix.NLM_F_CREATE | unix.NLM_F_EXCL

@@ -1,226 +1,187 @@
 package kernel
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
-// Snapshot describes an interface of the host that may be given to a container,
-// with all that the move takes from it. It refuses one that cannot be moved, or
-// not brought back as it was.
-func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
-	s := k.listing()
-	l, err := s.link(name)
+// nicKind are the NICs of the host that a container gets.
+type nicKind struct{ unmarked }
+
+func (nicKind) make(a *attempt, _ *site, want *heddle.State) error { return each(want.NICs, a.nic) }
+
+// compare: the NIC is in the container, under its name, with its MAC
+// address.
+func (nicKind) compare(d *differ, want *heddle.State) error {
+	return each(want.NICs, func(n heddle.NIC) error {
+		for _, l := range d.links {
+			switch {
+			case l.alias != n.Alias:
+			case l.name != n.IfName:
+				return d.differs(n, "want name %s, have %s", n.IfName, l.name)
+			case l.mac != n.MAC:
+				return d.differs(n, "want mac %s, have %s", n.MAC, l.mac)
+			default:
+				return nil
+			}
+		}
+		return d.missing(n)
+	})
+}
+
+// remove brings NICs back.
+func (nicKind) remove(r *removal, s *site, gone *heddle.State) {
+	for _, n := range gone.NICs {
+		if r.tripped {
+			return
+		}
+		err, tripped := (&homecoming{k: r.k, n: n, host: r.host, pod: s, trip: r.k.trip}).run()
+		r.err, r.tripped = errors.Join(r.err, err), tripped
+	}
+}
+
+// nic moves a NIC of the host into the container. It is marked first: whatever
+// happens from then on, the NIC is known wherever it is.
+func (a *attempt) nic(n heddle.NIC) error {
+	inside, err := a.pod.marked(n)
+	if err != nil || inside != nil && inside.name == n.IfName {
+		return refused("find", n.Key(), err)
+	}
+	live, err := a.host.nicAtHome(n)
 	if err != nil {
-		return heddle.NIC{}, refused("read", "nic/"+name, err)
+		return err
 	}
-	if l == nil {
-		return heddle.NIC{}, heddle.Errorf(heddle.NoParent, "NIC", name, "'ip link' lists the host's interfaces")
+	taken, err := a.pod.link(n.IfName)
+	if err != nil {
+		return refused("find", n.Key(), err)
 	}
-	if err := s.movable(*l); err != nil {
-		return heddle.NIC{}, heddle.Wrap(heddle.NICUnfit, "give away NIC", name, err, "name another one")
+	if taken != nil {
+		return heddle.Errorf(heddle.IfNameTaken, "move "+n.Key()+" to interface", n.IfName, "choose another name with --ifname")
 	}
-	for range snapshots {
-		n := heddle.NIC{Name: l.name, MAC: l.mac}
-		n.Was, err = s.nicState(*l)
-		if err == nil {
-			n.Was.TCX, err = s.tcx(l.index)
-		}
-		if err != nil {
-			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
-		}
-		var still bool
-		if n.Was.FarMAC, still, err = k.farMAC(s, *l); err != nil {
-			return n, refused("read", "nic/"+name, err)
-		}
-		if still {
-			return n, nil
-		}
-		if l, err = s.link(name); err != nil || l == nil {
-			return n, refused("read", "nic/"+name, cmp.Or(err, fmt.Errorf("interface %s is gone", name)))
-		}
+	mark := func() error { return a.host.rt.execute(aliasRequest(live.index, n.Alias)) }
+	if err := a.step("mark", n.Key(), mark); err != nil {
+		return err
 	}
-	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "NIC", name+": the other end of its pair comes and goes", "try again")
+	left := false
+	a.did(n.Key(), func() error {
+		err, _ := (&homecoming{k: a.k, n: n, host: a.host, pod: a.pod, stayed: !left}).run()
+		return err
+	})
+	lower := func() error { return a.host.rt.execute(raiseLink(live.index, false)) }
+	if err := a.step("lower", n.Key(), lower); err != nil {
+		return err
+	}
+	return a.step("move", n.Key(), func() error {
+		delete(a.host.index, n.Name)
+		a.fresh["pod/"+n.IfName] = true
+		left = true
+		return a.host.rt.execute(moveRequest(live.index, a.podNS, n.IfName, 0))
+	})
 }
 
-// snapshots is how often a NIC is described whose far end has moved meanwhile: it may be a
-// NIC that another container gets or gives back.
-const snapshots = 10
-
-// nicState reads the whole state of an interface.
-func (s *site) nicState(l linkState) (heddle.NICState, error) {
-	w := heddle.NICState{Taken: time.Now().UTC(), Index: l.index, Kind: l.kind, MTU: l.mtu, Up: l.up, Group: l.group, Alias: l.alias}
-	l.identity(&w)
-	var errs [5]error
-	errs[0] = s.nicFlags(l.index, &w)
-	w.Addrs, errs[1] = s.nicAddresses(l.index)
-	w.Routes, errs[2] = s.nicRoutes(l.index)
-	w.Neighbours, errs[3] = s.nicNeighbours(l.index)
-	w.Sysctls, errs[4] = s.nicSysctls(l.name)
-	return w, errors.Join(errs[:]...)
-}
-
-// movable says why an interface cannot be given away.
-func (s *site) movable(l linkState) error {
-	switch l.kind {
-	case "bridge", "bond", "team", "vrf":
-		return fmt.Errorf("it is a %s, not a NIC", l.kind)
+// nicAtHome finds the NIC on the host.
+func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
+	live, err := s.marked(n)
+	if err == nil && live == nil {
+		live, err = s.link(n.Name)
 	}
-	if (upper{linkState: l}).onLAN() {
-		return fmt.Errorf("it is a %s device, and who has it can make others on the same LAN: give a container an endpoint of mode macvlan or ipvlan, or the NIC below", l.kind)
-	}
-	was, holder, marked := heddle.ParseNICAlias(l.alias)
 	switch {
-	case l.ours():
-		return errors.New("it is one of heddle's own")
-	case marked && holder != "":
-		return fmt.Errorf("it belongs to endpoint %s, and is on its way", holder)
-	case marked:
-		return fmt.Errorf("it came back as %s because its name %s was taken; rename it and remove its alias", l.name, was)
-	case !unicast(l.mac):
-		return errors.New("it has no Ethernet address")
-	case l.master != 0:
-		return fmt.Errorf("it belongs to another interface (%s)", s.nameOf(l.master))
+	case err != nil:
+		return nil, refused("find", n.Key(), err)
+	case live == nil || live.mac != n.MAC:
+		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "it is not on the host any more; 'ip link' lists those that are")
+	case live.alias != n.Alias:
+		if err := s.movable(*live); err != nil {
+			return nil, heddle.Wrap(heddle.NICUnfit, "give away NIC", n.Name, err, "name another one")
+		}
 	}
-	if err := s.bare(l.index); err != nil {
-		return err
-	}
-	if err := s.trafficControl(l.index); err != nil {
-		return err
-	}
-	return s.tryMove(l.index)
+	return live, nil
 }
 
-func unicast(mac heddle.MAC) bool {
-	_, err := heddle.ParseMAC(string(mac))
-	return err == nil
-}
-
-// bare refuses an interface on which others of the host stand (VLANs, macvlan).
-func (s *site) bare(index int) error {
-	all, err := s.uppers(index)
-	if len(all) > 0 {
-		err = fmt.Errorf("the interface %s stands on it", all[0].name)
+// marked finds the NIC by its alias; nil if it is not here. A container's
+// administrator may copy the alias to an interface of his own: that one is of
+// another kind, or has another number.
+func (s *site) marked(n heddle.NIC) (found *linkState, err error) {
+	if s == nil || n.Alias == "" {
+		return nil, nil
 	}
-	if err != nil {
-		return err
-	}
-	there, err := everywhere()
-	if err != nil {
-		return err
-	}
-	defer there.close()
-	for _, u := range above(there.census(s.ns), s.ns, index) {
-		err = fmt.Errorf("the interface %s in %s stands on it", u.name, u.ns.path)
-	}
-	return err
-}
-
-// uppers lists the interfaces of the namespace that stand on another. Both ends
-// of a veth name each other; one elsewhere is told by its namespace's number.
-func (s *site) uppers(index int) ([]linkState, error) {
-	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
-		l, ok := decodeLink(b)
-		return l, ok && l.standsOn(index) && !l.elsewhere
-	})
-}
-
-// standsOn reports whether the link's lower device has that index, wherever it is.
-func (l linkState) standsOn(index int) bool {
-	return l.peer == index && !l.paired() && (l.elsewhere || l.index != index)
-}
-
-// paired reports whether the link's peer is the far end of a pair.
-func (l linkState) paired() bool {
-	return slices.Contains([]string{"veth", "netkit", "vxcan"}, l.kind)
-}
-
-func (s *site) nameOf(index int) string {
-	all, _ := s.links()
+	all, err := s.links()
 	for _, l := range all {
-		if l.index == index {
-			return l.name
+		if l.alias == n.Alias && l.kind == n.Was.Kind && (found == nil || l.index == n.Was.Index) {
+			found = &l
 		}
 	}
-	return fmt.Sprintf("#%d", index)
+	return found, err
 }
 
-// tryMove asks the kernel to move an interface to where it is: nothing happens,
-// but one that is bound to its namespace (NETIF_F_NETNS_LOCAL) is refused, for
-// that is looked at first (net/core/dev.c, __dev_change_net_namespace).
-func (s *site) tryMove(index int) error {
+// disguised finds the NIC in a container whose administrator has given it
+// another alias: by its MAC address, by its number, which a move keeps where it
+// can, or by its name.
+func (s *site) disguised(n heddle.NIC) (*linkState, error) {
+	if s == nil {
+		return nil, nil
+	}
+	all, err := s.links()
+	for _, is := range []func(linkState) bool{
+		func(l linkState) bool { return l.mac == n.MAC || l.permanent == n.MAC },
+		func(l linkState) bool { return l.index == n.Was.Index },
+		func(l linkState) bool { return l.name == n.IfName },
+	} {
+		for _, l := range all {
+			_, _, another := heddle.ParseNICAlias(l.alias)
+			if is(l) && !another && !l.ours() && l.kind == n.Was.Kind {
+				return &l, err
+			}
+		}
+	}
+	return nil, err
+}
+
+// home reports whether the NIC is on the host: it never left, or it is back.
+func (s *site) home(n heddle.NIC) (bool, error) {
+	all, err := s.links()
+	return slices.ContainsFunc(all, func(l linkState) bool {
+		was, endpoint, _ := heddle.ParseNICAlias(l.alias)
+		return l.mac == n.MAC && (l.name == n.Name || was == n.Name && endpoint == "")
+	}), err
+}
+
+// moveRequest moves an interface to another namespace and gives it a name there
+// in one transaction, and an index if there is one that it should have.
+func moveRequest(index int, to *Netns, name string, newIndex int) *nl.NetlinkRequest {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
-	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(s.ns.fd)))
-	if err := s.rt.execute(r); err != nil {
-		return fmt.Errorf("the kernel binds it to its namespace: %w", err)
+	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(to.fd)))
+	r.AddData(textAttr(unix.IFLA_IFNAME, name))
+	if newIndex != 0 {
+		r.AddData(numberAttr(unix.IFLA_NEW_IFINDEX, uint32(newIndex)))
 	}
-	return nil
+	return r
 }
 
-// trafficControl refuses an interface with queueing disciplines that somebody
-// gave it: a move drops them with their classes and filters, and no snapshot
-// holds these. Those that the kernel makes have no handle.
-func (s *site) trafficControl(index int) error {
-	own := ""
-	type tcmsg struct {
-		index  int
-		handle uint32
-		kind   string
-	}
-	all, err := list(s.rt, func() *nl.NetlinkRequest {
-		head := &nl.TcMsg{}
-		head.Ifindex = int32(index)
-		return request(unix.RTM_GETQDISC, 0, head)
-	}, func(b []byte) (tcmsg, bool) {
-		if len(b) < nl.SizeofTcMsg {
-			return tcmsg{}, false
-		}
-		m := nl.DeserializeTcMsg(b)
-		return tcmsg{int(m.Ifindex), m.Handle, text(attributes(b[nl.SizeofTcMsg:])[nl.TCA_KIND])}, true
-	})
-	for _, q := range all {
-		if q.index == index && q.handle != 0 {
-			own = q.kind
-		}
-	}
-	if err == nil && own != "" {
-		err = fmt.Errorf("it has a queueing discipline of its own (%s), which a move would drop ('tc qdisc del dev … root')", own)
-	}
-	return err
+func renameRequest(index int, name string) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(textAttr(unix.IFLA_IFNAME, name))
+	return r
 }
 
-// CarriesDefault reports whether the host's best default route of a family
-// leads through the interface.
-func (k *Kernel) CarriesDefault(name string) (bool, error) {
-	index, err := k.listing().ifindex(name)
+func aliasRequest(index int, alias string) *nl.NetlinkRequest {
+	r := request(unix.RTM_NEWLINK, 0, indexed(index))
+	r.AddData(nl.NewRtAttr(unix.IFLA_IFALIAS, []byte(alias)))
+	return r
+}
+
+// MarkNIC marks a NIC on the host that somebody else is about to move.
+func (k *Kernel) MarkNIC(n heddle.NIC) error {
+	live, err := k.hostSite().nicAtHome(n)
 	if err != nil {
-		return false, refused("read", "nic/"+name, err)
+		return err
 	}
-	h, err := k.home.handle()
-	if err != nil {
-		return false, refused("list", "default routes", err)
+	if err := k.trip("mark", n.Key()); err != nil {
+		return err
 	}
-	defer h.Close()
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		routes, err := defaultRoutes(h, family)
-		if err != nil {
-			return false, refused("list", "default routes", err)
-		}
-		if len(routes) == 0 {
-			continue
-		}
-		ups := map[int]*uplink{}
-		addUplink(ups, routes[0])
-		if ups[index] != nil {
-			return true, nil
-		}
-	}
-	return false, nil
+	return refused("mark", n.Key(), k.rt.execute(aliasRequest(live.index, n.Alias)))
 }

@@ -2,33 +2,16 @@ package kernel
 
 import (
 	"errors"
-	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netlink/nl"
-	"golang.org/x/sys/unix"
 )
 
-// The ways of a redirect.
-const (
-	byU32     = "u32"
-	byProgram = "ebpf"
-)
+// redirectKind are the filters on interfaces' egress that take packets into the host's stack.
+type redirectKind struct{}
 
-// redirectAt is a redirect as the kernel has it: a filter on an interface's egress.
-type redirectAt struct {
-	prefix netip.Prefix
-	// to is the index of the device on which packets arrive, 0 if that is gone.
-	to  int
-	mac heddle.MAC // that a program writes, "" where none does
-	by  string
-	// handle, priority and protocol are the filter's.
-	handle, info uint32
-}
-
-func egress(kind, flags, index int, handle, info uint32) *nl.NetlinkRequest {
-	return request(kind, flags, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Handle: handle, Parent: netlink.HANDLE_MIN_EGRESS, Info: info})
+func (redirectKind) make(a *attempt, s *site, want *heddle.State) error {
+	return each(want.Redirects, func(x heddle.Redirect) error { return a.redirect(s, x) })
 }
 
 // redirect makes one, in the place of one that leads elsewhere.
@@ -69,134 +52,74 @@ func (a *attempt) redirect(s *site, x heddle.Redirect) error {
 	})
 }
 
-// ends are the indexes of both interfaces.
-func (s *site) ends(x heddle.Redirect) (index, to int, err error) {
-	if index, err = s.ifindex(x.Link); err == nil {
-		to, err = s.ifindex(x.To)
-	}
-	return index, to, err
-}
-
-// putRedirect makes the filter: a program if the kernel takes it, unless another
-// way is asked for.
-func (k *Kernel) putRedirect(s *site, index, to int, x heddle.Redirect) error {
-	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
-		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "'modprobe sch_ingress' loads the kernel's module, if it has one")
-	}
-	if x.By != byU32 {
-		err := s.putProgram(index, to, x.Prefix)
-		if err == nil || x.By == byProgram {
-			return err
-		}
-	}
-	return s.putU32(index, to, x.Prefix)
-}
-
-// deleteRedirect takes all filters for the prefix away, and the qdisc if nobody else
-// has a filter there.
-func (s *site) deleteRedirect(x heddle.Redirect) error {
-	index, err := s.ifindex(x.Link)
-	if err != nil {
-		return err
-	}
-	live, err := s.redirectsOn(index)
-	for _, r := range live {
-		if r.prefix == x.Prefix {
-			err = errors.Join(err, s.dropRedirect(index, r))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.dropBareQdisc(index)
-}
-
-func (s *site) dropRedirect(index int, r redirectAt) error {
-	err := s.rt.execute(egress(unix.RTM_DELTFILTER, 0, index, r.handle, r.info))
-	if absent(err) {
-		return nil
-	}
-	if err != nil || r.by != byU32 {
-		return err
-	}
-	return s.dropBareTable(index, r.info)
-}
-
-// redirectsOn lists those of an interface.
-func (s *site) redirectsOn(index int) ([]redirectAt, error) {
-	all, err := list(s.rt, func() *nl.NetlinkRequest {
-		return egress(unix.RTM_GETTFILTER, 0, index, 0, 0)
-	}, decodeRedirect)
-	if absent(err) || errors.Is(err, unix.EINVAL) {
-		return nil, nil // no qdisc
-	}
-	for i, r := range all {
-		if r.mac == "" || err != nil {
+func (redirectKind) compare(d *differ, want *heddle.State) error {
+	live := map[int][]redirectAt{}
+	for _, x := range want.Redirects {
+		index := d.index(x.Link)
+		if index == 0 {
+			d.missing(x)
 			continue
 		}
-		mac, e := s.macOf(r.to)
-		if err = e; mac != r.mac {
-			all[i].to = 0 // the device has another address by now, or is another one
+		if _, known := live[index]; !known {
+			all, err := d.s.redirectsOn(index)
+			if err != nil {
+				return err
+			}
+			live[index] = all
 		}
+		d.redirect(x, live[index])
 	}
-	return all, err
+	return nil
 }
 
-func decodeRedirect(b []byte) (redirectAt, bool) {
-	if len(b) < nl.SizeofTcMsg {
-		return redirectAt{}, false
+// redirect compares all filters of the prefix: an old one beside the right one may
+// take the packets first.
+func (d *differ) redirect(x heddle.Redirect, live []redirectAt) {
+	there := false
+	for _, r := range live {
+		switch {
+		case r.prefix != x.Prefix:
+			continue
+		case r.to != d.index(x.To) || r.to == 0:
+			d.differs(x, "want to %s, have to %s", x.To, d.nameOf(r.to))
+			return
+		case x.By != "" && x.By != r.by:
+			d.differs(x, "want by %s, have by %s", x.By, r.by)
+			return
+		}
+		there = true
 	}
-	head := nl.DeserializeTcMsg(b)
-	at := after(nl.SizeofTcMsg, b)
-	options := attributes(at[nl.TCA_OPTIONS])
-	r, ok := redirectAt{}, false
-	switch priority := head.Info >> 16; {
-	case text(at[nl.TCA_KIND]) == "u32" && (priority == heddle.RedirectPriority4 || priority == heddle.RedirectPriority6):
-		r, ok = decodeU32(options, priority == heddle.RedirectPriority6)
-	case text(at[nl.TCA_KIND]) == "bpf" && priority == heddle.RedirectPriorityProgram:
-		r, ok = decodeProgram(options)
+	if !there {
+		d.missing(x)
 	}
-	r.handle, r.info = head.Handle, head.Info
-	return r, ok
 }
 
-// ownRedirects adds the redirects on all interfaces to what is ours.
-func (k *Kernel) ownRedirects(s *heddle.State) error {
-	live := k.listing()
-	qdiscs, err := live.clsacts()
+func (redirectKind) remove(r *removal, s *site, gone *heddle.State) {
+	for _, x := range slices.Backward(gone.Redirects) {
+		r.step(s, x.Key(), "", func() error { return s.deleteRedirect(x) })
+	}
+}
+
+// own lists the redirects on all interfaces but ours.
+func (redirectKind) own(v *inventory) error {
+	qdiscs, err := v.s.clsacts()
 	if err != nil || len(qdiscs) == 0 {
 		return err
 	}
-	links, err := live.links()
-	names := map[int]string{}
-	for _, l := range links {
-		names[l.index] = l.name
+	names, err := v.names()
+	if err != nil {
+		return err
 	}
+	links, err := v.links()
 	for _, l := range links {
 		if l.ours() || !qdiscs[l.index] {
 			continue
 		}
-		all, e := live.redirectsOn(l.index)
+		all, e := v.s.redirectsOn(l.index)
 		err = errors.Join(err, e)
 		for _, r := range all {
-			s.Redirects = append(s.Redirects, heddle.Redirect{Link: l.name, To: names[r.to], Prefix: r.prefix, By: r.by})
+			v.found.Redirects = append(v.found.Redirects, heddle.Redirect{Link: l.name, To: names[r.to], Prefix: r.prefix, By: r.by})
 		}
 	}
 	return err
-}
-
-// clsacts finds the interfaces that have a clsact qdisc.
-func (s *site) clsacts() (map[int]bool, error) {
-	found := map[int]bool{}
-	_, err := list(s.rt, func() *nl.NetlinkRequest {
-		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})
-	}, func(b []byte) (int, bool) {
-		if text(after(nl.SizeofTcMsg, b)[nl.TCA_KIND]) != "clsact" {
-			return 0, false
-		}
-		index := int(nl.DeserializeTcMsg(b).Ifindex)
-		found[index] = true
-		return index, true
-	})
-	return found, err
 }

@@ -1,121 +1,140 @@
 package kernel
 
 import (
-	"net/netip"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's default metric of IPv6 routes (IP6_RT_PRIO_USER).
-const metricIPv6 = 1024
+// routeKind are our routes, in whichever table.
+type routeKind struct{}
 
-// routeID is what the kernel tells routes apart by: two routes that agree in
-// it cannot both exist, whatever they lead to.
-type routeID struct {
-	table  int
-	dst    netip.Prefix
-	metric uint32
+func (routeKind) make(a *attempt, s *site, want *heddle.State) error {
+	return each(want.Routes, func(x heddle.Route) error { return a.route(s, x) })
 }
 
-func idOf(r heddle.Route) routeID {
-	r = filled(r)
-	return routeID{r.Table, r.Dst, r.Metric}
+func (a *attempt) route(s *site, x heddle.Route) error {
+	return a.step("make", x.Key(), func() error {
+		r, err := s.at(x)
+		if err != nil {
+			return err
+		}
+		err = s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, r))
+		if exists(err) {
+			return a.sameRoute(s, r)
+		}
+		if err == nil {
+			a.born(s, x.Key(), func() error { return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, r)) })
+		}
+		return err
+	})
 }
 
-// filled writes out a route as the kernel shows it: with its table and metric,
-// and an IPv6 route that leads nowhere without the loopback that the kernel
-// hangs it on.
-func filled(r heddle.Route) heddle.Route {
-	r.Dst = r.Dst.Masked()
-	if r.Table == 0 {
-		r.Table = unix.RT_TABLE_MAIN
+// sameRoute replaces a route of ours that leads elsewhere.
+func (a *attempt) sameRoute(s *site, r routeAt) error {
+	old, found, err := a.liveRoute(s, idOf(r.Route))
+	switch {
+	case err != nil:
+		return err
+	case found && old.same(r):
+		return nil
+	case found:
+		a.did(r.Key(), func() error { return s.swapRoute(r, old) })
+		return s.swapRoute(old, r)
 	}
-	if r.Metric == 0 && r.Dst.Addr().Is6() {
-		r.Metric = metricIPv6
-	}
-	if r.Type != "" {
-		r.Link = ""
-	}
-	return r
+	return fmt.Errorf("another route to %s with this metric is there, and it is not ours", r.Dst)
 }
 
-// plain is the reverse of filled: a route as a plan writes it.
-func plain(r heddle.Route) heddle.Route {
-	if r.Table == unix.RT_TABLE_MAIN {
-		r.Table = 0
+// liveRoute finds a route of ours in a list that is read once, and once more for
+// what is not in it: this call may have made it.
+func (a *attempt) liveRoute(s *site, id routeID) (routeAt, bool, error) {
+	if r, known := a.routes[s.side()][id]; known {
+		return r, true, nil
 	}
-	if r.Metric == metricIPv6 && r.Dst.Addr().Is6() {
-		r.Metric = 0
+	all, err := s.routes()
+	if err != nil {
+		return routeAt{}, false, err
 	}
-	return r
+	live := map[routeID]routeAt{}
+	for _, r := range all {
+		live[idOf(r.Route)] = r
+	}
+	a.routes[s.side()] = live
+	r, known := live[id]
+	return r, known, nil
 }
 
-// routeRequest is RTM_NEWROUTE or RTM_DELROUTE about a route of ours.
-func routeRequest(kind, flags int, r routeAt) *nl.NetlinkRequest {
-	r.Route = filled(r.Route)
-	raw := heddle.NICRoute{Dst: r.Dst, Type: unix.RTN_UNICAST, Table: uint32(r.Table), Protocol: heddle.RouteProtocol,
-		Scope: unix.RT_SCOPE_UNIVERSE, Via: r.Via, OnLink: r.OnLink, Src: r.Src, Metric: r.Metric}
-	if r.Type == "unreachable" {
-		raw.Type = unix.RTN_UNREACHABLE
-	} else if r.Dst.Addr().Is4() && !r.Via.IsValid() {
-		raw.Scope = unix.RT_SCOPE_LINK
+// swapRoute puts one route in the place of another, and no packet finds neither.
+// NLM_F_REPLACE would take whichever route comes first, also a stranger's. An
+// IPv4 route is appended to the old one, which is then the first that a deletion
+// fits. IPv6 would make one route with two next hops of them, or refuse the
+// second: another with a better metric stands in meanwhile.
+func (s *site) swapRoute(old, new routeAt) error {
+	remove := routeRequest(unix.RTM_DELROUTE, 0, old)
+	if new.Dst.Addr().Is4() {
+		return s.rt.execute(routeRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_APPEND, new), remove)
 	}
-	if r.MTU != 0 {
-		raw.Metrics = map[uint16]uint32{unix.RTAX_MTU: uint32(r.MTU)}
+	standIn := new
+	standIn.Metric = filled(new.Route).Metric - 1
+	if err := s.rt.execute(routeRequest(unix.RTM_NEWROUTE, excl, standIn)); err != nil && !exists(err) {
+		return err
 	}
-	return encodeRoute(kind, flags, r.index, raw)
+	err := s.rt.execute(remove, routeRequest(unix.RTM_NEWROUTE, excl, new))
+	return errors.Join(err, ignoreAbsent(s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, standIn))))
 }
 
-// routeAt is a route with its interface's index in place of the name.
-type routeAt struct {
-	heddle.Route
-	index int
+func (routeKind) compare(d *differ, want *heddle.State) error {
+	live, err := d.s.routes()
+	if err != nil {
+		return err
+	}
+	there := map[routeID]routeAt{}
+	for _, r := range live {
+		there[idOf(r.Route)] = r
+	}
+	return each(want.Routes, func(x heddle.Route) error {
+		at := routeAt{Route: x, index: d.index(x.Link)}
+		if x.Type != "" {
+			at.index = 0
+		}
+		have, ok := there[idOf(x)]
+		switch {
+		case !ok:
+			return d.missing(x)
+		case !have.same(at):
+			have.Link = d.nameOf(have.index)
+			return d.differs(x, "want %s, have %s", x, plain(have.Route))
+		}
+		return nil
+	})
 }
 
-// at resolves the route's interface.
-func (s *site) at(r heddle.Route) (routeAt, error) {
-	if r.Link == "" || r.Type != "" {
-		return routeAt{Route: r}, nil
+func (routeKind) remove(r *removal, s *site, gone *heddle.State) {
+	for _, x := range slices.Backward(gone.Routes) {
+		r.step(s, x.Key(), x.Link, func() error { return s.deleteRoute(x) })
 	}
-	index, err := s.ifindex(r.Link)
-	return routeAt{r, index}, err
 }
 
-// same reports whether two routes lead the same way.
-func (r routeAt) same(o routeAt) bool {
-	r.Route, o.Route = filled(r.Route), filled(o.Route)
-	r.Link, o.Link = "", ""
-	return r == o
+func (s *site) deleteRoute(x heddle.Route) error {
+	at, err := s.at(x)
+	if err != nil {
+		return err
+	}
+	return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, at))
 }
 
-// routes lists our routes in all tables; the kernel leaves out those of other
-// protocols, of which a router may have a million.
-func (s *site) routes() ([]routeAt, error) {
-	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
-		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})
-	}, decodeRoute)
-}
-
-func decodeRoute(b []byte) (routeAt, bool) {
-	if len(b) < unix.SizeofRtMsg {
-		return routeAt{}, false
+func (routeKind) own(v *inventory) error {
+	names, err := v.names()
+	if err != nil {
+		return err
 	}
-	head, at := nl.DeserializeRtMsg(b), attributes(b[unix.SizeofRtMsg:])
-	if head.Protocol != heddle.RouteProtocol || head.Flags&unix.RTM_F_CLONED != 0 {
-		return routeAt{}, false
+	live, err := v.s.routes()
+	for _, r := range live {
+		r.Link = names[r.index]
+		v.found.Routes = append(v.found.Routes, plain(r.Route))
 	}
-	r := routeAt{index: int(number(at[unix.RTA_OIF]))}
-	r.Dst = decodeDestination(head, at)
-	r.Table, r.Metric = int(number(at[unix.RTA_TABLE])), number(at[unix.RTA_PRIORITY])
-	r.Via = decodeVia(at)
-	r.Src, _ = netip.AddrFromSlice(at[unix.RTA_PREFSRC])
-	r.OnLink = head.Flags&unix.RTNH_F_ONLINK != 0
-	r.MTU = int(number(attributes(at[unix.RTA_METRICS])[unix.RTAX_MTU]))
-	if head.Type == unix.RTN_UNREACHABLE {
-		r.Type = "unreachable"
-		r.index = 0
-	}
-	return r, true
+	return err
 }

@@ -1,12 +1,77 @@
 package kernel
 
 import (
+	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
+
+// ruleKind are the rules of policy routing.
+type ruleKind struct{}
+
+func (ruleKind) make(a *attempt, s *site, want *heddle.State) error {
+	return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) })
+}
+
+// rule makes a policy rule. The kernel takes a second rule that differs only in
+// its table, so rules of ours that are in the way are removed; where this call
+// has made a link, its endpoint is new and there can be none, which keeps an
+// attach from listing all rules.
+func (a *attempt) rule(s *site, x heddle.Rule) error {
+	return a.step("make", x.Key(), func() error {
+		err := s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x))
+		if err == nil {
+			a.born(s, x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
+		}
+		if err != nil && !exists(err) || len(a.fresh) > 0 {
+			return ignoreExists(err)
+		}
+		live, err := s.rules()
+		for _, old := range live {
+			if old.Key() != x.Key() || old == x {
+				continue
+			}
+			a.did(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, old)) })
+			err = errors.Join(err, s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old)))
+		}
+		return err
+	})
+}
+
+func (ruleKind) compare(d *differ, want *heddle.State) error {
+	live, err := d.s.rules()
+	if err != nil {
+		return err
+	}
+	there := map[string][]heddle.Rule{}
+	for _, r := range live {
+		there[r.Key()] = append(there[r.Key()], r)
+	}
+	return each(want.Rules, func(r heddle.Rule) error {
+		switch have := there[r.Key()]; {
+		case len(have) == 0:
+			return d.missing(r)
+		case len(have) > 1 || have[0] != r:
+			return d.differs(r, "want table %d, have %s", r.Table, have)
+		}
+		return nil
+	})
+}
+
+func (ruleKind) remove(r *removal, s *site, gone *heddle.State) {
+	for _, x := range slices.Backward(gone.Rules) {
+		r.step(s, x.Key(), "", func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
+	}
+}
+
+func (ruleKind) own(v *inventory) (err error) {
+	v.found.Rules, err = v.s.rules()
+	return err
+}
 
 // fr_act of linux/fib_rules.h: look the destination up in a table.
 const actionTable = 1

@@ -104,3 +104,10 @@ func absent(err error) bool {
 }
 
 func exists(err error) bool { return errors.Is(err, unix.EEXIST) }
+
+func ignoreExists(err error) error {
+	if exists(err) {
+		return nil
+	}
+	return err
+}

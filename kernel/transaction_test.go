@@ -3,14 +3,14 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 )
 
 // TestTransactions: however many elements a plan has, also the same ones again and
@@ -18,16 +18,10 @@ import (
 // kernel waits.
 func TestTransactions(t *testing.T) {
 	r := newRoom(t)
-	ns, err := os.Open(filepath.Join(netnsDir, r.host))
-	cell.Must(t, err)
-	defer ns.Close()
-	s, err := openGeneration(ns)
-	cell.Must(t, err)
-	defer s.Close()
-	gen := func() uint32 {
+	gen := func() (g uint32) {
 		t.Helper()
-		g, err := generation(s)
-		cell.Must(t, err)
+		ask := nftRequest(unix.NFT_MSG_GETGEN, unix.NLM_F_ACK, "")
+		cell.Must(t, r.k.nft.get(ask, func(_ uint16, b []byte) { g = bigEndian(after(nl.SizeofNfgenmsg, b)[unix.NFTA_GEN_ID]) }))
 		return g
 	}
 	few := func(what string, do func()) {

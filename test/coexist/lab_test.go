@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +24,7 @@ import (
 //	routed ───────────── hd3
 type lab struct {
 	prefix string
-	c      *kernel.Coexist
+	c      *coexist.Firewalls
 }
 
 var labs atomic.Int32
@@ -69,7 +69,7 @@ func newLab(t *testing.T) *lab {
 	l.mustPass(t, "before the foreign firewall")
 	l.in(t, "host", func() {
 		var err error
-		if l.c, err = kernel.NewCoexist(); err != nil {
+		if l.c, err = coexist.Open(); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -26,7 +26,7 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/mode/parts", module + "/nic", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
+	{"agent", []string{module, module + "/cluster", module + "/commands", module + "/events", module + "/firewall", module + "/ipam", module + "/kernel", module + "/kernel/coexist", module + "/mode/parts", module + "/nic", module + "/peer", module + "/store", module + "/trial", "go.etcd.io/bbolt", "golang.org/x/sys", "github.com/prometheus/client_golang"},
 		"the agent orchestrates the rooms below; doors call it, modes are passed in, of which it knows what all have in common"},
 	{"bench", []string{module, "golang.org/x/perf", "github.com/jedib0t/go-pretty", "github.com/vbauerster/mpb", "golang.org/x/term", "golang.org/x/sys"},
 		"the benchmark is given places to run in, and knows neither agent nor kernel"},
@@ -34,7 +34,7 @@ var rules = []rule{
 	{"join", []string{module, module + "/cluster", module + "/durable", module + "/store", "go.etcd.io/etcd"}, "who belongs to a cluster is decided before there is an agent"},
 	{"peer", []string{module, "golang.org/x/net", "golang.org/x/sys"}, "looking at other hosts changes nothing on this one"},
 	{"store", []string{module, "go.etcd.io/etcd", "google.golang.org/grpc", "github.com/grpc-ecosystem/go-grpc-middleware", "go.uber.org/zap"}, "the record is keys and values; what they mean is agreed elsewhere"},
-	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
+	{"doctor", []string{module, module + "/firewall", module + "/kernel", module + "/kernel/coexist", module + "/trial", module + "/lab", module + "/door/client", "golang.org/x/sys"},
 		"the doctor looks at the host by itself, for the agent may be down or the patient; it calls the agent as every program does"},
 	{"door/client", []string{module, module + "/events"}, "a program that calls an agent must not contain one"},
 	{"door", []string{module, module + "/agent", module + "/door", module + "/durable", module + "/events", "golang.org/x/sys", "github.com/containernetworking/cni"},
@@ -46,6 +46,8 @@ var rules = []rule{
 	{"ethtool", []string{"golang.org/x/sys"}, "an interface's offloads are asked for by interpreter and lab, which know nothing of each other"},
 	{"kernel", []string{module, module + "/bpf", module + "/ethtool", module + "/firewall", "github.com/cilium/ebpf", "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "github.com/mdlayher", "golang.org/x/sys"},
 		"the interpreter knows plans, not who made them"},
+	{"kernel/*", []string{module, "github.com/vishvananda", "github.com/google/nftables", "github.com/coreos/go-iptables", "golang.org/x/sys"},
+		"other firewalls are met without plans"},
 	{"lab", []string{module, module + "/ethtool", module + "/lab/boot", "github.com/vishvananda", "golang.org/x/sys", "go.yaml.in/yaml/v3"}, "a lab makes hosts, not endpoints"},
 	{"rig", []string{module, module + "/bench", module + "/door/client", module + "/lab"}, "a rig asks agents as every program does; which flags and presets there are is the command's"},
 	{"nic", []string{module}, "NIC managers are told by files, providers by their own sockets"},
@@ -58,7 +60,7 @@ var rules = []rule{
 	{"cmd/heddle-cni", []string{"golang.org/x/sys"}, "a runtime starts it for every container: each import costs start-up time"},
 }
 
-// onlyKernel may be imported by package kernel alone, besides the exceptions.
+// onlyKernel may be imported by room kernel alone, besides the exceptions.
 var onlyKernel = map[string][]string{
 	"github.com/google/nftables":         nil,
 	"github.com/coreos/go-iptables":      nil,
@@ -141,7 +143,7 @@ func allowed(imported string, allow []string) bool {
 
 func checkOnlyKernel(t *testing.T, room, imported string) {
 	for library, others := range onlyKernel {
-		if !under(imported, library) || room == "kernel" || under(room, "test") {
+		if !under(imported, library) || under(room, "kernel") || under(room, "test") {
 			continue
 		}
 		ok := false

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -148,12 +148,12 @@ func foreignFirewall(t *testing.T, fast string) {
 		for _, h := range c.Hosts {
 			h.Sh(t, foreign)
 			err := h.Do(func() error {
-				coexist, err := kernel.NewCoexist()
+				others, err := coexist.Open()
 				if err != nil {
 					return err
 				}
-				defer coexist.Close()
-				_, err = coexist.Admit()
+				defer others.Close()
+				_, err = others.Admit()
 				return err
 			})
 			if err != nil {

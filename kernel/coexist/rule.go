@@ -1,11 +1,11 @@
-package kernel
+package coexist
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 
-	heddle "github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"

@@ -10,47 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// firewallKey names the static part of the firewall in steps and errors.
-const firewallKey = "firewall"
-
-// firewall makes the static part of the firewall, in one nft transaction.
-// Undone is what was missing; a chain of ours that somebody had changed stays
-// repaired.
-func (a *attempt) firewall(objects []heddle.Firewall) error {
-	if len(objects) == 0 {
-		return nil
-	}
-	return a.step("make", firewallKey, func() error {
-		a.k.frame.Lock()
-		defer a.k.frame.Unlock()
-		live, err := a.host.tables(objects)
-		if err != nil {
-			return err
-		}
-		drifts := compareFirewall(live, objects)
-		if len(drifts) == 0 {
-			return nil
-		}
-		if err := a.host.runNft(repairScript(drifts, objects)); err != nil {
-			return err
-		}
-		nothing := func() error { return nil }
-		var missing []heddle.Firewall
-		for _, d := range drifts {
-			if d.kind == "missing" {
-				missing = append(missing, d.want)
-			}
-			a.did(d.want.Key(), nothing)
-		}
-		a.did(drifts[0].want.Key(), func() error {
-			a.k.frame.Lock()
-			defer a.k.frame.Unlock()
-			return a.host.removeFirewall(slices.DeleteFunc(missing, func(f heddle.Firewall) bool { return a.k.shared(f.Key()) }))
-		})
-		return nil
-	})
-}
-
 // batchSize bounds a transaction's size, which must fit the socket's send
 // buffer.
 const batchSize = 256
@@ -194,4 +153,39 @@ func (m member) canonical() heddle.Element {
 		e.Value = decode(t.Value, m.value)
 	}
 	return e
+}
+
+// deleteTries bounds how often a batch is put together anew because somebody else
+// took an element out of it meanwhile.
+const deleteTries = 4
+
+// deleteElements takes elements out of our sets, in one transaction. The kernel
+// takes none if one of them is not there: then those that are there are looked for.
+func (c *conn) deleteElements(some []heddle.Element) error {
+	members := make([]member, len(some))
+	for i, e := range some {
+		m, err := newMember(e)
+		if err != nil {
+			return err
+		}
+		members[i] = m
+	}
+	var err error
+	for try := range deleteTries {
+		live := contents{c: c}
+		var reqs []*nl.NetlinkRequest
+		for _, m := range members {
+			there, err := live.has(m, try > 0)
+			if err != nil {
+				return err
+			}
+			if there {
+				reqs = append(reqs, m.request(unix.NFT_MSG_DELSETELEM, 0))
+			}
+		}
+		if err = c.batch(reqs...); !absent(err) {
+			return err
+		}
+	}
+	return err
 }

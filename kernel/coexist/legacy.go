@@ -1,4 +1,4 @@
-package kernel
+package coexist
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	heddle "github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle"
 
 	"github.com/coreos/go-iptables/iptables"
 )

@@ -1,11 +1,11 @@
-package kernel
+package coexist
 
 import (
 	"encoding/binary"
 	"errors"
 	"os"
 
-	heddle "github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle"
 
 	"github.com/vishvananda/netlink/nl"
 	"github.com/vishvananda/netns"

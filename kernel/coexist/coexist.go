@@ -1,18 +1,5 @@
-package kernel
-
-import (
-	"errors"
-	"os"
-	"sync"
-
-	heddle "github.com/heddle-network/heddle"
-
-	"github.com/google/nftables"
-	"github.com/vishvananda/netlink/nl"
-)
-
-// Coexist lets our forwarded traffic through the forward chains of others, and
-// touches nothing else of theirs.
+// Package coexist lets our forwarded traffic through the forward chains of other
+// firewalls, and touches nothing else of theirs.
 //
 // In netfilter a drop in any base chain is final, and an accept only ends its
 // own chain. So dockerd's or ufw's policy, or the reject firewalld ends with,
@@ -26,10 +13,24 @@ import (
 // that are left, four rules accept what comes from or goes to our devices. A drop
 // that names what it drops holds for our packets, too. What must not pass
 // by our own rules, our own table has dropped by then.
+package coexist
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+
+	"github.com/google/nftables"
+	"github.com/vishvananda/netlink/nl"
+)
+
+// Firewalls are the others' in one network namespace.
 //
 // The legacy tables are reached by a program that runs in its caller's
-// namespace, so all methods belong in the namespace of NewCoexist.
-type Coexist struct {
+// namespace, so all methods belong in the namespace of Open.
+type Firewalls struct {
 	mu     sync.Mutex
 	ns     *os.File
 	dump   *nftables.Conn
@@ -43,9 +44,9 @@ type Coexist struct {
 	notes   []string
 }
 
-// NewCoexist opens the current network namespace's rulesets.
-func NewCoexist() (*Coexist, error) {
-	c := &Coexist{legacy: newLegacyForwards()}
+// Open opens the current network namespace's rulesets.
+func Open() (*Firewalls, error) {
+	c := &Firewalls{legacy: newLegacyForwards()}
 	if err := c.open(); err != nil {
 		c.Close()
 		return nil, heddle.Wrap(heddle.KernelRefused, "open the nftables ruleset", "", err, "")
@@ -53,7 +54,7 @@ func NewCoexist() (*Coexist, error) {
 	return c, nil
 }
 
-func (c *Coexist) open() (err error) {
+func (c *Firewalls) open() (err error) {
 	// /proc/self would be the main thread's namespace, not the caller's.
 	if c.ns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (c *Coexist) open() (err error) {
 }
 
 // Close gives back the sockets. The rules stay.
-func (c *Coexist) Close() error {
+func (c *Firewalls) Close() error {
 	if c.gen != nil {
 		c.gen.Close()
 	}
@@ -82,7 +83,7 @@ func (c *Coexist) Close() error {
 // them. What somebody adds behind ours has them moved behind that. Without a change in
 // nftables since the last call it costs one netlink round trip, and one process per
 // family whose legacy table is in use.
-func (c *Coexist) Admit() (changed []string, err error) {
+func (c *Firewalls) Admit() (changed []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed, err = c.admitNft()
@@ -95,7 +96,7 @@ func (c *Coexist) Admit() (changed []string, err error) {
 
 // Stale reports whether somebody has changed nftables since the last Admit that found
 // nothing to do, for one netlink round trip. Of legacy tables it knows nothing.
-func (c *Coexist) Stale() bool {
+func (c *Firewalls) Stale() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, err := generation(c.gen)
@@ -103,7 +104,7 @@ func (c *Coexist) Stale() bool {
 }
 
 // Withdraw removes exactly what Admit inserted.
-func (c *Coexist) Withdraw() error {
+func (c *Firewalls) Withdraw() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.withdrawNft()
@@ -114,7 +115,7 @@ func (c *Coexist) Withdraw() error {
 }
 
 // Admitted lists our rules that are in place now.
-func (c *Coexist) Admitted() ([]string, error) {
+func (c *Firewalls) Admitted() ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all, err := c.admittedNft()
@@ -127,7 +128,7 @@ func (c *Coexist) Admitted() ([]string, error) {
 
 // Notes says what the last Admit had to leave alone and only the host's
 // operator can change.
-func (c *Coexist) Notes() []string {
+func (c *Firewalls) Notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := append([]string(nil), c.notes...)

@@ -1,11 +1,11 @@
-package kernel
+package coexist
 
 import (
 	"errors"
 	"os"
 	"slices"
 
-	heddle "github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle"
 
 	"github.com/google/nftables"
 	"golang.org/x/sys/unix"
@@ -32,7 +32,7 @@ type ownRule struct {
 }
 
 // admitNft is Admit for nftables, which includes the chains of iptables-nft.
-func (c *Coexist) admitNft() (changed []string, err error) {
+func (c *Firewalls) admitNft() (changed []string, err error) {
 	now, err := generation(c.gen)
 	if err != nil || c.settled && c.seen == now {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *Coexist) admitNft() (changed []string, err error) {
 // a reload is many commits, and a list read amid them may lack rules of ours,
 // which would then be there twice. When it does not come to rest, the last list
 // has to do: twice is untidy, but stops nobody.
-func (c *Coexist) readAtRest() (all []foreignFilter, read uint32, atRest bool, err error) {
+func (c *Firewalls) readAtRest() (all []foreignFilter, read uint32, atRest bool, err error) {
 	for range 3 {
 		before, gerr := generation(c.gen)
 		if gerr != nil {
@@ -67,7 +67,7 @@ func (c *Coexist) readAtRest() (all []foreignFilter, read uint32, atRest bool, e
 }
 
 // admitTo puts our rules where they belong, and takes them from where they do not.
-func (c *Coexist) admitTo(f foreignFilter) ([]string, error) {
+func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	var typed []string
 	found, shared := f.places()
 	for _, name := range shared {
@@ -132,7 +132,7 @@ func (c *foreignChain) put(conn *nftables.Conn, behind int) (typed []string) {
 	return typed
 }
 
-func (c *Coexist) withdrawNft() error {
+func (c *Firewalls) withdrawNft() error {
 	c.settled = false
 	all, err := c.filters()
 	for _, f := range all {
@@ -149,7 +149,7 @@ func (c *Coexist) withdrawNft() error {
 	return err
 }
 
-func (c *Coexist) admittedNft() ([]string, error) {
+func (c *Firewalls) admittedNft() ([]string, error) {
 	filters, err := c.filters()
 	var all []string
 	for _, f := range filters {
@@ -172,7 +172,7 @@ func (c *Coexist) admittedNft() ([]string, error) {
 
 // batch commits what fill asks for on a socket of its own: an error leaves
 // unread replies behind, which a lasting one would take for the next's.
-func (c *Coexist) batch(fill func(*nftables.Conn)) error {
+func (c *Firewalls) batch(fill func(*nftables.Conn)) error {
 	conn, err := nftables.New(nftables.WithNetNSFd(int(c.ns.Fd())))
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *Coexist) batch(fill func(*nftables.Conn)) error {
 
 // filters reads the foreign base chains at the forward hook, and what they lead to.
 // One that cannot be read does not keep the others.
-func (c *Coexist) filters() (all []foreignFilter, err error) {
+func (c *Firewalls) filters() (all []foreignFilter, err error) {
 	chains, err := c.dump.ListChains()
 	if err != nil {
 		return nil, heddle.Wrap(heddle.KernelRefused, "list the nftables chains", "", err, "")
@@ -203,7 +203,7 @@ func (c *Coexist) filters() (all []foreignFilter, err error) {
 }
 
 // readInto reads a chain and those of its table that it leads to.
-func (c *Coexist) readInto(f foreignFilter, chain *nftables.Chain, all []*nftables.Chain) error {
+func (c *Firewalls) readInto(f foreignFilter, chain *nftables.Chain, all []*nftables.Chain) error {
 	rules, err := c.dump.GetRules(chain.Table, chain)
 	if err != nil {
 		return err

@@ -2,10 +2,21 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
 )
+
+// linkKind are the interfaces. They are down when they are made, and brought up when
+// what guards them is there.
+type linkKind struct{}
+
+func (linkKind) make(a *attempt, s *site, want *heddle.State) error {
+	return each(want.Links, func(l heddle.Link) error { return a.link(s, l) })
+}
+
+func (linkKind) compare(d *differ, want *heddle.State) error { return each(want.Links, d.link) }
 
 func (d *differ) link(l heddle.Link) error {
 	have, there := d.links[l.Name]
@@ -68,15 +79,30 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 	return odd
 }
 
-// nameOf is the name of the interface with the index.
-func (d *differ) nameOf(index int) string {
-	if index == 0 {
-		return ""
+func (linkKind) remove(r *removal, s *site, gone *heddle.State) {
+	for _, l := range slices.Backward(gone.Links) {
+		if s == nil || r.tripped || l.Kind == "" || r.keep(l.Key()) || r.far[s.side()+l.Name] {
+			continue
+		}
+		r.do(l.Key(), func() error {
+			live, err := s.link(l.Name)
+			if err == nil && live == nil && s.pod && l.Parent != "" {
+				live, err = s.link(heddle.BirthName(l)) // a crash kept it from its name
+			}
+			if err != nil || live == nil || !live.ours() || l.Alias != "" && live.alias != "" && !heddle.SameOwner(live.alias, l.Alias) {
+				return err
+			}
+			return s.delete(live.index)
+		})
 	}
-	for _, l := range d.links {
-		if l.index == index {
-			return l.name
+}
+
+func (linkKind) own(v *inventory) error {
+	live, err := v.links()
+	for _, l := range live {
+		if l.ours() {
+			v.found.Links = append(v.found.Links, heddle.Link{Name: l.name, Kind: l.kind, MTU: l.mtu, MAC: l.mac, Group: l.group, Alias: l.alias})
 		}
 	}
-	return fmt.Sprintf("#%d", index)
+	return err
 }

@@ -1,0 +1,30 @@
+package commands
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// What the fast path is given is told: no command does that.
+func (t typist) remote(r heddle.Remote) []string {
+	return []string{fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU)}
+}
+
+func (t typist) shortcut(x heddle.Shortcut) []string {
+	switch {
+	case x.Link != "":
+		return []string{fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link)}
+	case x.Peer.IsValid():
+		return []string{fmt.Sprintf("# fast path: %s at peer %s", x.Prefix, x.Peer)}
+	}
+	return []string{fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix)}
+}
+
+func (t typist) program(p heddle.Program) []string {
+	name := "from_port"
+	if p.Wire != nil {
+		name = "from_wire"
+	}
+	return []string{fmt.Sprintf("# fast path: program %s on the ingress of %s", name, p.Link)}
+}

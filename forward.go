@@ -1,0 +1,16 @@
+package heddle
+
+import "net/netip"
+
+// Forward is a static entry of a forwarding table: frames to MAC leave by the
+// bridge's port Link or, with Dst, through the VXLAN device Link to the tunnel's
+// end at Dst.
+type Forward struct {
+	Link string     `json:"link"`
+	MAC  MAC        `json:"mac"`
+	Dst  netip.Addr `json:"dst,omitzero"`
+}
+
+func (f Forward) Key() string { return "forward/" + f.Link + "/" + string(f.MAC) }
+
+func (f Forward) comparable() any { return f }

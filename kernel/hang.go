@@ -1,0 +1,193 @@
+package kernel
+
+import (
+	"errors"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/heddle-network/heddle"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// Where our program hangs on an interface's ingress: in a clsact qdisc, as one
+// filter of direct action (tc-bpf(8)), known by its name and priority. TCA_BPF_ID is
+// of linux/pkt_cls.h.
+const (
+	programName     = "heddle"
+	programPriority = heddle.RouteProtocol
+	programHandle   = 1
+	bpfID           = 11
+)
+
+func qdiscRequest(kind, flags, index int) *nl.NetlinkRequest {
+	r := request(kind, flags, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT})
+	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("clsact")))
+	return r
+}
+
+func filterRequest(kind, flags, index int) *nl.NetlinkRequest {
+	return request(kind, flags, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Handle: programHandle, Parent: netlink.HANDLE_MIN_INGRESS,
+		Info: netlink.MakeHandle(programPriority, nl.Swap16(unix.ETH_P_ALL))})
+}
+
+// addProgram makes the request about a filter one of a program, of direct action.
+func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
+	r.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("bpf")))
+	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
+	options.AddRtAttr(nl.TCA_BPF_FD, nl.Uint32Attr(uint32(p.FD())))
+	options.AddRtAttr(nl.TCA_BPF_NAME, nl.ZeroTerminated(name))
+	options.AddRtAttr(nl.TCA_BPF_FLAGS, nl.Uint32Attr(nl.TCA_BPF_FLAG_ACT_DIRECT))
+	r.AddData(options)
+}
+
+// hang puts a program on an interface, in the place of ours that hangs there.
+func (s *site) hang(index int, p *ebpf.Program) error {
+	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
+	addProgram(r, p, programName)
+	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
+		return err
+	}
+	return s.rt.execute(r)
+}
+
+// unhang takes our filter away. The qdisc stays, which the interface's own end takes
+// with it: the kernel lets an interface drop what it sends while it gets or loses one
+// (dev_deactivate).
+func (s *site) unhang(index int) error {
+	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// unhangWhole also takes the qdisc away, if nobody else has a filter there.
+func (s *site) unhangWhole(index int) error {
+	if err := s.unhang(index); err != nil {
+		return err
+	}
+	return s.dropBareQdisc(index)
+}
+
+// dropBareQdisc takes the qdisc away if nobody has a filter there.
+func (s *site) dropBareQdisc(index int) error {
+	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
+		left, err := s.filters(index, parent)
+		if err != nil || len(left) > 0 {
+			return err
+		}
+	}
+	err := s.rt.execute(qdiscRequest(unix.RTM_DELQDISC, 0, index))
+	if errors.Is(err, unix.EINVAL) {
+		return nil // there is none
+	}
+	return err
+}
+
+// filter is one on an interface: ours bears our name.
+type filter struct {
+	id   ebpf.ProgramID
+	ours bool
+}
+
+func (s *site) filters(index int, parent uint32) ([]filter, error) {
+	return list(s.rt, func() *nl.NetlinkRequest {
+		return request(unix.RTM_GETTFILTER, 0, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Parent: parent})
+	}, func(b []byte) (filter, bool) {
+		attrs := after(nl.SizeofTcMsg, b)
+		options := attributes(attrs[nl.TCA_OPTIONS])
+		if text(attrs[nl.TCA_KIND]) != "bpf" || options[bpfID] == nil {
+			return filter{}, attrs[nl.TCA_OPTIONS] != nil
+		}
+		return filter{ebpf.ProgramID(nl.NativeEndian().Uint32(options[bpfID])), text(options[nl.TCA_BPF_NAME]) == programName}, true
+	})
+}
+
+// hanging finds our program on an interface's ingress, 0 if there is none.
+func (s *site) hanging(index int) (ebpf.ProgramID, error) {
+	all, err := s.filters(index, netlink.HANDLE_MIN_INGRESS)
+	for _, f := range all {
+		if f.ours {
+			return f.id, err
+		}
+	}
+	if absent(err) || errors.Is(err, unix.EINVAL) {
+		return 0, nil // no qdisc
+	}
+	return 0, err
+}
+
+// onWire finds our program on the underlay's interface, 0 if there is none: it is
+// attached through tcx (since Linux 6.6), which needs no qdisc and leaves others'
+// alone, or as on a port.
+func (s *site) onWire(index int) (id ebpf.ProgramID, tcx bool, err error) {
+	err = s.ns.Do(func() error {
+		q, err := link.QueryPrograms(link.QueryOptions{Target: index, Attach: ebpf.AttachTCXIngress})
+		if err != nil {
+			return nil // before tcx
+		}
+		for _, p := range q.Programs {
+			if wireProgram(p.ID) {
+				id, tcx = p.ID, true
+			}
+		}
+		return nil
+	})
+	if err == nil && id == 0 {
+		id, err = s.hanging(index)
+	}
+	return id, tcx, err
+}
+
+// wireProgram reports whether a program has the name of ours (src/fast.c).
+func wireProgram(id ebpf.ProgramID) bool {
+	p, err := ebpf.NewProgramFromID(id)
+	if err != nil {
+		return false
+	}
+	defer p.Close()
+	info, err := p.Info()
+	return err == nil && info.Name == "from_wire"
+}
+
+// hangOnWire puts the program on the underlay's interface, in the place of old.
+func (s *site) hangOnWire(index int, p *ebpf.Program, old ebpf.ProgramID, tcx bool) error {
+	err := s.ns.Do(func() error {
+		o := link.RawAttachProgramOptions{Target: index, Program: p, Attach: ebpf.AttachTCXIngress}
+		if old == 0 || !tcx {
+			o.Anchor = link.Head()
+			return link.RawAttachProgram(o)
+		}
+		before, err := ebpf.NewProgramFromID(old)
+		if err != nil {
+			return err
+		}
+		defer before.Close()
+		o.Anchor = link.ReplaceProgram(before)
+		return link.RawAttachProgram(o)
+	})
+	if errors.Is(err, link.ErrNotSupported) || errors.Is(err, unix.EINVAL) {
+		return s.hang(index, p)
+	}
+	return err
+}
+
+// unhangFromWire takes our program off the underlay's interface.
+func (s *site) unhangFromWire(index int) error {
+	id, tcx, err := s.onWire(index)
+	if err != nil || id == 0 {
+		return err
+	}
+	if !tcx {
+		return s.unhangWhole(index)
+	}
+	p, err := ebpf.NewProgramFromID(id)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return s.ns.Do(func() error {
+		return link.RawDetachProgram(link.RawDetachProgramOptions{Target: index, Program: p, Attach: ebpf.AttachTCXIngress})
+	})
+}

@@ -1,0 +1,53 @@
+package kernel
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/bpf"
+)
+
+// inventory is one call of Ours: what was found, and what several kinds read, once it is
+// asked for.
+type inventory struct {
+	s     *site
+	found heddle.State
+	// links lists all interfaces, fast is nil if the fast path is not at work.
+	links  func() ([]linkState, error)
+	fast   func() (*bpf.Fast, error)
+	tables map[string]*liveTable
+}
+
+// ourFamilies are those of our tables.
+var ourFamilies = []string{"inet", "bridge"}
+
+func (k *Kernel) inventory() *inventory {
+	s := k.listing()
+	return &inventory{s: s, links: sync.OnceValues(s.links), fast: sync.OnceValues(k.fastAtWork), tables: map[string]*liveTable{}}
+}
+
+// names are those of all interfaces by index.
+func (v *inventory) names() (map[int]string, error) {
+	live, err := v.links()
+	names := make(map[int]string, len(live))
+	for _, l := range live {
+		names[l.index] = l.name
+	}
+	return names, err
+}
+
+// table reads one of our tables, without its elements.
+func (v *inventory) table(family string) (t *liveTable, err error) {
+	if t = v.tables[family]; t == nil {
+		t, err = v.s.nft.table(family)
+		v.tables[family] = t
+	}
+	return t, err
+}
+
+// setNames are the names of sets and maps, but for those that belong to a rule.
+func (t *liveTable) setNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.sets)), func(name string) bool { return t.sets[name].anon })
+}

@@ -1,0 +1,51 @@
+package kernel
+
+import "github.com/heddle-network/heddle"
+
+// kind is how objects of one kind are made, compared, removed and read back. Each
+// stands in a file of its own; heddle.ObjectKinds says in which order they are walked
+// through.
+type kind interface {
+	// make makes what is missing and corrects what is ours and different.
+	make(a *attempt, s *site, want *heddle.State) error
+	// compare notes what is not as wanted. The kernel's objects are read once as a
+	// list, however many are wanted.
+	compare(d *differ, want *heddle.State) error
+	// remove takes the objects away, the last first. The site is nil if the container's
+	// namespace is gone.
+	remove(r *removal, s *site, gone *heddle.State)
+	// own finds the host's objects that bear our mark.
+	own(v *inventory) error
+}
+
+// kinds are the kinds by the names of their lists.
+var kinds = map[string]kind{
+	"firewall":   firewallKind{},
+	"links":      linkKind{},
+	"nics":       nicKind{},
+	"sysctls":    sysctlKind{},
+	"elements":   elementKind{},
+	"forwards":   forwardKind{},
+	"addresses":  addressKind{},
+	"neighbours": neighbourKind{},
+	"routes":     routeKind{},
+	"rules":      ruleKind{},
+	"redirects":  redirectKind{},
+	"remotes":    remoteKind{},
+	"shortcuts":  shortcutKind{},
+	"programs":   programKind{},
+}
+
+// unmarked objects bear no mark of ours: they live and go with our interfaces.
+type unmarked struct{}
+
+func (unmarked) own(*inventory) error { return nil }
+
+func each[T any](all []T, do func(T) error) error {
+	for _, x := range all {
+		if err := do(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
