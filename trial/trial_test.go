@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode"
@@ -24,22 +23,24 @@ func TestRun(t *testing.T) {
 	}
 	for _, m := range mode.All() {
 		for _, c := range []Case{{m.Name(), true, true}, {m.Name(), true, false}, {m.Name(), false, true}} {
-			start := time.Now()
-			err := Run(m, c)
-			if m.Name() == "ipvlan" && errors.Is(err, heddle.NotOnKernel.Sentinel()) && !vm.InGuest() {
-				t.Logf("not on this kernel: %v", err) // the guests' have it
-				continue
-			}
-			if err != nil {
-				t.Errorf("%+v: %v", c, err)
-			}
-			t.Logf("%s %s: %s", c.Mode, c.Families(), time.Since(start).Round(time.Millisecond))
+			t.Run(m.Name()+"/"+c.Families(), func(t *testing.T) {
+				err := Run(m, c)
+				if m.Name() == "ipvlan" && errors.Is(err, heddle.NotOnKernel.Sentinel()) && !vm.InGuest() {
+					t.Skip(err) // the guests' have it
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
 		}
 	}
 }
 
 // TestInGuests tries them under Debian's kernels.
-func TestInGuests(t *testing.T) { vm.RunInGuests(t, "^TestRun$") }
+func TestInGuests(t *testing.T) {
+	g := vm.Guest{Small: map[string]string{"6.1": "^TestRun$/./^IPv4_and_IPv6$"}}
+	g.RunEverywhere(t, "^TestRun$")
+}
 
 func TestBest(t *testing.T) {
 	both := func(mode string) Case { return Case{mode, true, true} }
