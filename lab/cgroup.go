@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,10 +22,13 @@ import (
 // will have them as soon as a container daemon runs.
 const leaf = "init"
 
-// groupName is the lab's folder in every cgroup hierarchy; two labs of one name
-// in different folders have different ones.
+// groupName is the lab's folder in every cgroup hierarchy; two labs of one name in
+// different folders have different ones. All mount namespaces share the hierarchies,
+// and one path is a folder of its own in each: its file system tells them apart.
 func groupName(folder string) string {
-	h := sha256.Sum256([]byte(folder))
+	var s unix.Stat_t
+	unix.Stat(folder, &s)
+	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", folder, s.Dev))
 	return heddle.Mark + "-lab-" + filepath.Base(folder) + "-" + hex.EncodeToString(h[:3])
 }
 
