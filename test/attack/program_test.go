@@ -3,6 +3,7 @@ package attack_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle/test/cell"
+	"github.com/heddle-network/heddle/test/poll"
 )
 
 // tcxDrop has a tcx program drop the packet (TCX_DROP of linux/bpf.h).
@@ -55,7 +57,9 @@ func leavesProgram(t *testing.T, mode string, open bool) bool {
 		_, err := c.w.Detach(t.Context(), c.Endpoint.ID)
 		cell.Must(t, err)
 	}
-	return c.w.Host.Ping(c.to, "-W1") != nil
+	reached := func() bool { return c.w.Host.Ping(c.to, "-W1") == nil }
+	_, err = poll.Until(5*time.Second, 100*time.Millisecond, poll.True(reached))
+	return err != nil
 }
 
 // dropper is a program that drops all; each is another one for the kernel.

@@ -94,6 +94,15 @@ func furnishNIC(t testing.TB, name string, number int) {
 		ip neigh add fd5NUM::77 lladdr 02:00:00:00:77:0NUM dev NAME nud permanent
 		ip neigh add proxy 10.5NUM.0.88 dev NAME; ip -6 neigh add proxy fd5NUM::88 dev NAME`)
 	settled(t, name)
+	// The kernel adds the local routes of IPv6 addresses later, at its leisure.
+	world.Within(t, slowly, "local routes of "+name, func() error {
+		addresses := sh(t, name, number, "ip -6 -o address show dev NAME | wc -l")
+		routes := sh(t, name, number, "ip -6 route show table local type local dev NAME | wc -l")
+		if addresses != routes {
+			return fmt.Errorf("%s of %s", strings.TrimSpace(routes), addresses)
+		}
+		return nil
+	})
 }
 
 // sh runs a script about an interface on the host.
