@@ -265,7 +265,7 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
 		return
 	}
-	if err := kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
+	if err := a.kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
 		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
 	}
 }
