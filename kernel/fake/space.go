@@ -2,6 +2,7 @@ package fake
 
 import (
 	"maps"
+	"net/netip"
 
 	"github.com/heddle-network/heddle"
 )
@@ -88,14 +89,63 @@ func (s *space) takeContents(f heddle.Firewall) {
 	}
 }
 
-// takeSourced takes the IPv4 routes whose source address has gone (fib_sync_down_addr).
+// takeSourced takes the IPv4 routes whose source address has gone (fib_sync_down_addr)
+// and, with an interface's last IPv4 address, its routes and neighbours of that family
+// (fib_disable_ip, arp_ifdown).
 func (s *space) takeSourced(a heddle.Address) {
 	if a.Prefix.Addr().Is6() {
 		return
 	}
+	if !s.hasAddress(a.Prefix.Addr()) {
+		for _, o := range s.objects {
+			if r, is := o.(heddle.Route); is && r.Src == a.Prefix.Addr() {
+				s.take(r.Key())
+			}
+		}
+	}
+	var four []string
+	for key := range s.on[a.Link] {
+		switch o := s.objects[key].(type) {
+		case heddle.Address:
+			if o.Prefix.Addr().Is4() {
+				return
+			}
+		case heddle.Route:
+			if o.Dst.Addr().Is4() {
+				four = append(four, key)
+			}
+		case heddle.Neighbour:
+			if o.Addr.Is4() {
+				four = append(four, key)
+			}
+		}
+	}
+	for _, key := range four {
+		s.take(key)
+	}
+}
+
+// hasAddress reports whether an address is on any link.
+func (s *space) hasAddress(addr netip.Addr) bool {
 	for _, o := range s.objects {
-		if r, is := o.(heddle.Route); is && r.Src == a.Prefix.Addr() {
-			s.take(r.Key())
+		if a, is := o.(heddle.Address); is && a.Prefix.Addr() == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// free makes ports of a bridge that goes nobody's; its forwarding table goes with it.
+func (s *space) free(bridge string) {
+	for _, port := range s.links {
+		if port.Master != bridge {
+			continue
+		}
+		port.Master, port.Port = "", nil
+		for key := range maps.Clone(s.on[port.Name]) {
+			if f, is := s.objects[key].(heddle.Forward); is && !f.Dst.IsValid() {
+				s.take(key)
+			}
 		}
 	}
 }
@@ -119,13 +169,8 @@ func (s *space) drop(l *link) {
 	if l.far != nil {
 		l.far.space.drop(l.far)
 	}
-	if l.Kind != "bridge" {
-		return
-	}
-	for _, port := range s.links {
-		if port.Master == l.Name {
-			port.Master, port.Port = "", nil
-		}
+	if l.Kind == "bridge" {
+		s.free(l.Name)
 	}
 }
 
