@@ -32,10 +32,10 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
-	ids     KeyedLocks[heddle.EndpointID]
+	ids     keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
-	// its namespace); it is taken before ids.
-	pods    KeyedLocks[uint64]
+	// its namespace).
+	pods    keyed[atPods, uint64]
 	ready   atomic.Bool
 	repairs atomic.Uint64
 	// working counts our own operations under way, worked is when the last one
@@ -51,22 +51,22 @@ type Agent struct {
 	tasks              *tasks
 	following, mending *errands
 	// works lets one at a time have the kernel work for a network, by its ID.
-	works KeyedLocks[string]
+	works keyed[atWorks, string]
 	// links lets one at a time make or remove a link that several plans want, by name.
-	links KeyedLocks[string]
+	links keyed[atLinks, string]
 	// reaching is held while the ways to other hosts change.
-	reaching sync.Mutex
+	reaching mutex[atReaching]
 	// seeing lets one at a time take up the cluster's newest view.
-	seeing sync.Mutex
+	seeing mutex[atSeeing]
 	// trying lets one at a time try out a mode.
-	trying KeyedLocks[trial.Case]
+	trying keyed[atTrying, trial.Case]
 
 	// forgetting lets one look at all connections of the host at a time.
-	forgetting sync.Mutex
+	forgetting mutex[atForgetting]
 	old        oldFlows
 
 	// mu guards the tables below; it is never held while the kernel works.
-	mu    sync.RWMutex
+	mu    rwMutex[atTables]
 	facts heddle.HostFacts
 	// clear are the host's sockets by whose ports no masqueraded connection leaves.
 	clear    []heddle.Socket
@@ -116,7 +116,7 @@ type Agent struct {
 
 	// pools is held while the blocks of shared networks change, and while
 	// addresses of them are taken; it guards what follows.
-	pools sync.Mutex
+	pools mutex[atBlocks]
 	// sources are the addresses of shared networks that the host keeps for itself.
 	sources []heddle.Pin
 	// lent are addresses set aside for other hosts, which the view may not show
@@ -128,9 +128,8 @@ type Agent struct {
 	// idle says since when a block has been of no use.
 	idle map[heddle.Block]time.Time
 
-	// leaseOps guards leases and subnets, with their records on the disk. Pools and mu
-	// may be taken while it is held.
-	leaseOps sync.Mutex
+	// leaseOps guards leases and subnets, with their records on the disk.
+	leaseOps mutex[atBooks]
 	// leases are set aside for endpoints to come, subnets for networks to come.
 	leases  map[string]Lease
 	subnets map[string]Pool

@@ -230,17 +230,18 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 
 // collect removes an endpoint if it is garbage, and passes its default route on.
 func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
+	unlock := a.ids.Lock(id)
 	r, gone, err := a.removeIf(id, garbage)
+	unlock()
 	if gone && err == nil && r.Endpoint.DefaultRoute {
 		a.passDefault(r.Inode)
 	}
 	return gone, err
 }
 
-// removeIf removes an endpoint if it is garbage. That is judged under its lock:
-// an endpoint that is being made, or made anew, is none.
+// removeIf removes an endpoint if it is garbage. The caller holds its lock: an endpoint
+// that is being made, or made anew, is none.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
-	defer a.ids.Lock(id)()
 	r, known := a.lookup(id)
 	if !known || !garbage(r) {
 		return r, false, nil

@@ -159,8 +159,12 @@ func (a *Agent) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
 // setDefault records that an endpoint has the default route, or has not, and
 // makes it so. It may be repeated: what is there already is left.
 func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, held heddle.EndpointID) error {
-	if id != held {
+	switch held {
+	case id:
+	case heddle.EndpointID{}:
 		defer a.ids.Lock(id)()
+	default:
+		defer a.ids.LockAnother(id)()
 	}
 	r, there := a.lookup(id)
 	if !there || a.pendingOf(id) == intentDetach {

@@ -175,7 +175,7 @@ func (a *Agent) lockLinks(names []string) func() {
 	slices.Sort(names)
 	var unlock []func()
 	for _, name := range slices.Compact(names) {
-		unlock = append(unlock, a.links.Lock(name))
+		unlock = append(unlock, a.links.LockAnother(name))
 	}
 	return func() {
 		for _, u := range unlock {

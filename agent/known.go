@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
@@ -26,7 +25,7 @@ type network struct {
 // life is held for reading while endpoints are made, for writing while their
 // network is deleted.
 type life struct {
-	sync.RWMutex
+	rwMutex[atLife]
 	gone bool
 }
 
