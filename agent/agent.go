@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/trial"
@@ -32,6 +31,10 @@ type Agent struct {
 	ledger  *ledger
 	lock    *os.File
 	started time.Time
+	trip    tripwire
+	host    *hostView
+	wants   *wants
+	ports   *ports
 	ids     keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace).
@@ -66,10 +69,7 @@ type Agent struct {
 	old        oldFlows
 
 	// mu guards the tables below; it is never held while the kernel works.
-	mu    rwMutex[atTables]
-	facts heddle.HostFacts
-	// clear are the host's sockets by whose ports no masqueraded connection leaves.
-	clear    []heddle.Socket
+	mu       rwMutex[atTables]
 	networks map[string]*network // by name
 	// underway are the networks, by ID, that are being made, renamed or removed.
 	underway map[string]*underway
@@ -83,10 +83,6 @@ type Agent struct {
 	quarantine map[heddle.EndpointID]string
 	// departures are the endpoints that Leave is about to remove.
 	departures map[heddle.EndpointID]*departure
-	wanted     wanted
-	// counted says whose plans wanted counts, so that none counts twice.
-	counted map[heddle.EndpointID]bool
-	ports   portTable
 	// defaults names, for each container's namespace (by inode), the endpoint
 	// with its default route.
 	defaults map[uint64]heddle.EndpointID
@@ -105,8 +101,6 @@ type Agent struct {
 	compareSoon chan struct{}
 	// news says that networks came, changed or went; it has room for one.
 	news chan struct{}
-	// misfits are hosts of the cluster that cannot be this one's peers.
-	misfits []cluster.Refusal
 	// stuck says of what, by owner, not all could be put right.
 	stuck map[string]string
 	// unfit are the networks of the cluster, by ID, that are not on this host.
@@ -154,7 +148,7 @@ type Agent struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), events: events.NewLog(),
 		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
-		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
+		trip: opt.Tripwire, wants: newWants(), ports: newPorts(), defaults: map[uint64]heddle.EndpointID{},
 		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
 		underway: map[string]*underway{}, stuck: map[string]string{}, unfit: map[string]unfit{}, tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
@@ -184,11 +178,4 @@ func New(opt Options) (*Agent, error) {
 		a.finished.Go(func() { a.testChecksums(ctx) })
 	}
 	return a, nil
-}
-
-func (a *Agent) step(name string) error {
-	if a.opt.Tripwire == nil {
-		return nil
-	}
-	return a.opt.Tripwire(name)
 }

@@ -55,7 +55,7 @@ func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
 	if err != nil {
 		return err
 	}
-	plan, err := n.mode.Network(a.host(), next)
+	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		return err
 	}
 	add, gone := heddle.Delta(n.plan.Host, plan.Host)
-	a.wantPlan(plan, true)
+	a.wants.add(plan.Host)
 	err := a.applyNetwork(heddle.Plan{Host: add})
 	var stuck error
 	if err != nil && next.Shared {
@@ -95,16 +95,16 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		err = nil
 	}
 	if err == nil {
-		err = a.step("ledger network change")
+		err = a.trip.step("ledger network change")
 	}
 	if err == nil {
 		err = a.ledger.putNetwork(next)
 	}
 	if err != nil {
-		a.wantPlan(plan, false)
-		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted), a.ledger.putPlan(n.ID, n.plan))
+		a.wants.drop(plan.Host)
+		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has), a.ledger.putPlan(n.ID, n.plan))
 	}
-	a.wantPlan(n.plan, false)
+	a.wants.drop(n.plan.Host)
 	a.mu.Lock()
 	a.changes++
 	stored := a.networks[n.Name]
@@ -115,5 +115,5 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	a.tellChange(before, next)
 	a.mu.Unlock()
 	a.tell()
-	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted))
+	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has))
 }

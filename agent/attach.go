@@ -216,7 +216,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 // make records the intent, makes the plan, and records that it is made. On an
 // error nothing is left.
 func (a *Agent) make(r record, pod *kernel.Netns) error {
-	if err := a.step("ledger intent attach"); err != nil {
+	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
 	a.remember(r, intentAttach)
@@ -237,7 +237,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
 	if err == nil {
-		err = a.step("ledger made")
+		err = a.trip.step("ledger made")
 	}
 	if err == nil {
 		err = a.ledger.settle(r.Endpoint.ID)
@@ -282,7 +282,7 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 		err = a.ledger.drop(r.Endpoint, time.Now()) // the container may have used the addresses already
 	}
 	if err != nil {
-		a.want(r)
+		a.wants.count(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo attach of", Object: r.Endpoint.ID.String(),
 			Cause: err.Error(), Remedy: "the attach failed before: " + why.Error() + "; detach the endpoint, or 'heddle gc'"}

@@ -81,7 +81,7 @@ func (a *Agent) chooseSource(n *network, subnet netip.Prefix, blocks []netip.Pre
 		}
 		for addr := b.Addr(); b.Contains(addr); addr = addr.Next() {
 			if n.pool.Lend(addr, heddle.HostItself) == nil {
-				a.sources = append(slices.Clone(a.sources), heddle.Pin{Network: n.ID, Addr: addr, Host: a.host().Name})
+				a.sources = append(slices.Clone(a.sources), heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
 				a.noteSource(n.ID, subnet, addr)
 				return
 			}

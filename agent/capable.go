@@ -20,5 +20,5 @@ func (a *Agent) ChoosesMAC(n heddle.Network) bool {
 		return false
 	}
 	f, fixed := mode.(heddle.FixedMAC)
-	return !fixed || f.MAC(a.host(), n) == ""
+	return !fixed || f.MAC(a.host.now(), n) == ""
 }

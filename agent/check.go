@@ -143,7 +143,7 @@ func (a *Agent) leftovers() ([]string, error) {
 		return nil, err
 	}
 	// asked only now: what is made is wanted before it is made
-	return slices.DeleteFunc(owned.Keys(), a.isWanted), nil
+	return slices.DeleteFunc(owned.Keys(), a.wants.has), nil
 }
 
 // unsettled lists endpoints without a container and operations not finished.
@@ -201,7 +201,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	}
 	swept, err := a.sweep()
 	removed, errs = append(removed, swept...), append(errs, err)
-	pruned, err := a.kernel.Prune(a.isWanted)
+	pruned, err := a.kernel.Prune(a.wants.has)
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)
 	}

@@ -55,7 +55,7 @@ func (p *paths) untested(id string) bool {
 }
 
 func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
-	f := a.host().Fabric
+	f := a.host.now().Fabric
 	family, ok := heddle.Path(f.Self, h)
 	if !ok {
 		return

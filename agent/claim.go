@@ -68,7 +68,7 @@ func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netn
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
 	}
-	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
+	if e.MAC, err = n.takeMAC(a.host.now(), req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		return err
 	}
@@ -85,9 +85,9 @@ func (a *Agent) giveAddresses(n *network, id heddle.EndpointID) {
 // mtu is that of a container's device on the network, in bytes.
 func (a *Agent) mtu(n *network) int {
 	if s, ok := n.mode.(heddle.Sizer); ok {
-		return s.MTU(a.host(), n.Network)
+		return s.MTU(a.host.now(), n.Network)
 	}
-	return heddle.ResolveMTU(a.host(), n.Network)
+	return heddle.ResolveMTU(a.host.now(), n.Network)
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
@@ -103,7 +103,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return nil
 	}
-	h := a.host()
+	h := a.host.now()
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
@@ -119,7 +119,7 @@ func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return false
 	}
-	h := a.host()
+	h := a.host.now()
 	parent, _ := h.Link(n.Parent)
 	taken := append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })

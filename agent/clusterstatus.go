@@ -70,21 +70,22 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 // sharedPart says which networks are not as they should be between this host and
 // the cluster.
 func (a *Agent) sharedPart() heddle.PartStatus {
+	host := a.host.now()
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
+	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
 	var trouble []string
 	bad := a.reachError != nil
 	if bad {
 		trouble = append(trouble, a.reachError.Error())
 	}
-	for _, addr := range a.facts.Fabric.Self.Underlay {
-		if _, there := a.facts.Holder(addr); !there {
+	for _, addr := range host.Fabric.Self.Underlay {
+		if _, there := host.Holder(addr); !there {
 			bad = true
 			trouble = append(trouble, "no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
 		}
 	}
-	for _, n := range a.facts.Fabric.Networks {
+	for _, n := range host.Fabric.Networks {
 		if n.Deleting {
 			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}

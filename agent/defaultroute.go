@@ -184,7 +184,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if on {
 		next.Plan.Pod.Routes = with
 	}
-	if err := a.step("ledger default route"); err != nil {
+	if err := a.trip.step("ledger default route"); err != nil {
 		return err
 	}
 	if err := a.recordDefault(next); err != nil {
@@ -233,12 +233,12 @@ func (a *Agent) makeDefault(on bool, with, without []heddle.Route, pod *kernel.N
 func (a *Agent) defaultRoutes(n *network, r record) (with, without []heddle.Route, err error) {
 	e := r.Endpoint
 	e.DefaultRoute = true
-	on, err := n.mode.Endpoint(a.host(), n.Network, e)
+	on, err := n.mode.Endpoint(a.host.now(), n.Network, e)
 	if err != nil {
 		return nil, nil, err
 	}
 	e.DefaultRoute = false
-	off, err := n.mode.Endpoint(a.host(), n.Network, e)
+	off, err := n.mode.Endpoint(a.host.now(), n.Network, e)
 	return on.Pod.Routes, off.Pod.Routes, err
 }
 

@@ -61,7 +61,7 @@ func (a *Agent) remove(r record) error {
 
 // begin records that an endpoint is going, and reports whether that is on disk.
 func (a *Agent) begin(r record) (recorded bool, err error) {
-	if err := a.step("ledger intent detach"); err != nil {
+	if err := a.trip.step("ledger intent detach"); err != nil {
 		return false, err
 	}
 	if err = a.ledger.putIntent(r, intentDetach); err != nil {
@@ -80,7 +80,7 @@ func (a *Agent) end(r record) error {
 	if err := a.undo(r); err != nil {
 		return err
 	}
-	if err := a.step("ledger forget"); err != nil {
+	if err := a.trip.step("ledger forget"); err != nil {
 		return err
 	}
 	return a.forget(r, time.Now())
@@ -104,13 +104,13 @@ func (a *Agent) undo(r record) error {
 func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 	defer a.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
-	a.unwant(r)
-	err := errors.Join(a.evict(r, pod), a.kernel.Remove(plan, pod, a.isWanted))
+	a.wants.discount(r)
+	err := errors.Join(a.evict(r, pod), a.kernel.Remove(plan, pod, a.wants.has))
 	if err == nil {
 		err = a.letGo(r)
 	}
 	if err != nil {
-		a.want(r)
+		a.wants.count(r)
 	}
 	return a.judge(r.Endpoint.ID, err)
 }

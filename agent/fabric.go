@@ -49,7 +49,7 @@ func (a *Agent) see() *cluster.View {
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
 	var misfits []cluster.Refusal
-	f.Peers, misfits = fitPeers(f.Peers, a.host(), a.ownSubnets())
+	f.Peers, misfits = fitPeers(f.Peers, a.host.now(), a.ownSubnets())
 	a.pools.Lock()
 	f.Sources = slices.Clone(a.sources)
 	a.pools.Unlock()
@@ -57,16 +57,14 @@ func (a *Agent) setFabric(v *cluster.View) {
 	if err := a.paths.fill(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.facts.Fabric, a.misfits = &f, misfits
+	a.host.setFabric(&f, misfits)
 }
 
 // weave brings what all shared networks need from its plan to the one for the
 // fabric as it is now. What is old goes later, once the networks' routes do not go there
 // any more (unweave).
 func (a *Agent) weave(t *task) {
-	if a.host().Fabric == nil {
+	if a.host.now().Fabric == nil {
 		return
 	}
 	a.reaching.Lock()
@@ -81,16 +79,16 @@ func (a *Agent) weave(t *task) {
 	if len(add.Links) > 0 {
 		add = next.Host // what lies on a device goes with it when it is made anew
 	}
-	a.wantPlan(next, true)
+	a.wants.add(next.Host)
 	var err error
 	if !add.Empty() {
 		_, err = a.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
 	if err != nil && !gone.Empty() {
 		// a range that goes may be in the way of one that comes
-		a.wantPlan(old, false)
-		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
-		a.wantPlan(old, true)
+		a.wants.drop(old.Host)
+		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has)
+		a.wants.add(old.Host)
 		if err == nil {
 			_, err = a.kernel.Apply(next, nil)
 		}
@@ -127,12 +125,12 @@ func (a *Agent) unweave(t *task) {
 	a.left = nil
 	a.mu.Unlock()
 	for _, old := range left {
-		a.wantPlan(old, false)
+		a.wants.drop(old.Host)
 		_, gone := heddle.Delta(old.Host, a.reach.Host)
 		if gone.Empty() {
 			continue
 		}
-		if err := a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted); err != nil {
+		if err := a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has); err != nil {
 			a.log.Error("ways to other hosts not all removed", "error", err)
 		}
 	}
@@ -150,7 +148,7 @@ func (a *Agent) setReachError(err error) {
 // planReach is what the shared networks need to reach other hosts, by mode.
 func (a *Agent) planReach() heddle.Plan {
 	var p heddle.Plan
-	host := a.host()
+	host := a.host.now()
 	for _, m := range a.opt.Modes {
 		r, spans := m.(heddle.Reacher)
 		used := slices.ContainsFunc(host.Fabric.Networks, func(n heddle.Network) bool { return n.Mode == m.Name() })
@@ -175,7 +173,7 @@ func (a *Agent) loadFabric(was recorded) error {
 			continue
 		}
 		for _, addr := range was.books[n.ID].sources {
-			a.sources = append(a.sources, heddle.Pin{Network: n.ID, Addr: addr, Host: a.facts.Name})
+			a.sources = append(a.sources, heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
 		}
 	}
 	if a.opt.Cluster == nil {

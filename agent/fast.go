@@ -27,7 +27,7 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 
 // securedPeers counts the hosts whose tunnels are left to the stack, for IPsec.
 func (a *Agent) securedPeers() (n int) {
-	host := a.host()
+	host := a.host.now()
 	if host.Fabric == nil {
 		return 0
 	}

@@ -153,7 +153,7 @@ func (a *Agent) forgetFlows(of ...heddle.Endpoint) {
 func (a *Agent) leads(p heddle.PortMapping, to netip.Addr) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return slices.ContainsFunc(a.ports[portKey(p)], func(q published) bool {
+	return slices.ContainsFunc(a.ports.of(p), func(q published) bool {
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(a.endpoints[q.by].Endpoint.Addrs, has)
 	})

@@ -55,7 +55,7 @@ func (a *Agent) freeSubnet(f heddle.Family) (netip.Prefix, error) {
 	for _, p := range a.subnets {
 		taken = append(taken, p.Subnet)
 	}
-	if f := a.host().Fabric; f != nil {
+	if f := a.host.now().Fabric; f != nil {
 		for _, h := range append(slices.Clone(f.Peers), f.Self) {
 			for _, u := range h.Underlay {
 				taken = append(taken, heddle.Single(u))

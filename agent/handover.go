@@ -29,7 +29,7 @@ const (
 
 // plan is what an endpoint wants of the kernel.
 func (a *Agent) plan(n *network, e heddle.Endpoint) (heddle.Plan, error) {
-	p, err := n.mode.Endpoint(a.host(), n.Network, e)
+	p, err := n.mode.Endpoint(a.host.now(), n.Network, e)
 	if err != nil || !e.Handover {
 		return p, err
 	}
@@ -152,7 +152,7 @@ func (a *Agent) fillIn(offered, next record, pod *kernel.Netns) error {
 
 // recordTaken puts next in the place of r. What next wants on the host, r wanted.
 func (a *Agent) recordTaken(r, next record) error {
-	if err := a.step("ledger taken"); err != nil {
+	if err := a.trip.step("ledger taken"); err != nil {
 		return err
 	}
 	if err := a.ledger.putRecord(next); err != nil {

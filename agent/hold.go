@@ -68,7 +68,7 @@ func (a *Agent) hold(r record, pod *kernel.Netns) error {
 	if r.Endpoint.NIC == nil {
 		return nil
 	}
-	if err := a.step("hold namespace"); err != nil {
+	if err := a.trip.step("hold namespace"); err != nil {
 		return err
 	}
 	if !r.offered() {
@@ -76,7 +76,7 @@ func (a *Agent) hold(r record, pod *kernel.Netns) error {
 			return err
 		}
 	}
-	if err := a.step("keep managers off"); err != nil {
+	if err := a.trip.step("keep managers off"); err != nil {
 		return err
 	}
 	return a.managers().Keep(*r.Endpoint.NIC)
@@ -87,13 +87,13 @@ func (a *Agent) letGo(r record) error {
 	if r.Endpoint.NIC == nil {
 		return nil
 	}
-	if err := a.step("release namespace"); err != nil {
+	if err := a.trip.step("release namespace"); err != nil {
 		return err
 	}
 	if err := kernel.Release(a.holdOf(r.Endpoint.ID)); err != nil {
 		return err
 	}
-	if err := a.step("let managers"); err != nil {
+	if err := a.trip.step("let managers"); err != nil {
 		return err
 	}
 	return a.managers().Free(r.Endpoint.NIC.MAC)

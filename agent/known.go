@@ -98,10 +98,3 @@ func (a *Agent) networkHeld(id string) *network {
 func noNetwork(name string) error {
 	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
 }
-
-// host returns what is known about the host.
-func (a *Agent) host() heddle.HostFacts {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.facts
-}

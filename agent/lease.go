@@ -105,7 +105,7 @@ func (n *network) keeps(addr netip.Addr) bool {
 
 // keepLease records a lease, on disk first. The caller holds leaseOps.
 func (a *Agent) keepLease(l Lease) error {
-	if err := a.step("ledger lease"); err != nil {
+	if err := a.trip.step("ledger lease"); err != nil {
 		return err
 	}
 	if err := a.ledger.putLease(l); err != nil {

@@ -154,7 +154,7 @@ func (a *Agent) cutOff(r record, d *departure) error {
 	if where != inContainer {
 		d.hurry() // its engine has no part in this
 	} else if err == nil {
-		if err = a.step("cut off"); err == nil {
+		if err = a.trip.step("cut off"); err == nil {
 			aside := r.handName()
 			if d.awaited = pod.Inhabited(); d.awaited {
 				aside = ""

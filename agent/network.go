@@ -45,7 +45,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 // create is CreateNetwork unless a network that is just being made or removed is in the
 // way: then it returns what tells of the end of that.
 func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, commands []string, busy <-chan struct{}, err error) {
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return made, nil, nil, err
 	}
 	if old, err := a.network(want.Name); err == nil {
@@ -64,7 +64,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		return made, nil, nil, err
 	}
 	next := &network{Network: n, mode: mode}
-	if next.plan, err = mode.Network(a.host(), n); err != nil {
+	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return made, nil, nil, err
 	}
 	if busy, err := a.inTheWay(next); err != nil {
@@ -111,12 +111,12 @@ func (a *Agent) makeNetwork(n *network) error {
 }
 
 func (a *Agent) makeReserved(n *network) error {
-	err := a.step("ledger network")
+	err := a.trip.step("ledger network")
 	if err == nil {
 		err = a.ledger.putPlan(n.ID, n.plan)
 	}
 	if err != nil {
-		a.wantPlan(n.plan, false)
+		a.wants.drop(n.plan.Host)
 		return err
 	}
 	if err = a.applyNetwork(n.plan); err == nil {
@@ -124,8 +124,8 @@ func (a *Agent) makeReserved(n *network) error {
 		err = a.ledger.putNetwork(n.Network)
 	}
 	if err != nil {
-		a.wantPlan(n.plan, false)
-		if undo := a.kernel.Remove(n.plan, nil, a.isWanted); undo != nil {
+		a.wants.drop(n.plan.Host)
+		if undo := a.kernel.Remove(n.plan, nil, a.wants.has); undo != nil {
 			a.log.Error("undo of a network failed", "network", n.Name, "error", undo)
 		}
 		a.ledger.dropPlan(n.ID)
@@ -153,16 +153,6 @@ func (n *network) equip() {
 	n.macs, n.slots, n.life = map[heddle.MAC]heddle.EndpointID{}, &slots{}, &life{}
 	if len(n.Subnets) > 0 {
 		n.pool = ipam.NewPool(n.Network)
-	}
-}
-
-func (a *Agent) wantPlan(p heddle.Plan, want bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if want {
-		a.wanted.add(p.Host)
-	} else {
-		a.wanted.remove(p.Host)
 	}
 }
 
@@ -228,7 +218,7 @@ func (a *Agent) disallow(id string) error {
 // caller holds its lock.
 func (a *Agent) unmake(n *network) error {
 	// from the disk first: what is left after a crash is pruned at the start
-	if err := a.step("ledger network delete"); err != nil {
+	if err := a.trip.step("ledger network delete"); err != nil {
 		return err
 	}
 	if err := a.ledger.dropNetwork(n.Network); err != nil {
@@ -238,7 +228,7 @@ func (a *Agent) unmake(n *network) error {
 	stored := a.networks[n.Name]
 	delete(a.networks, n.Name)
 	a.begunHeld(stored)
-	a.wanted.remove(n.plan.Host)
+	a.wants.drop(n.plan.Host)
 	last := len(a.networks)+len(a.underway) == 1
 	a.mu.Unlock()
 	defer a.tell()
@@ -247,7 +237,7 @@ func (a *Agent) unmake(n *network) error {
 	if err != nil {
 		// there again, as a whole: the patrol puts back what is gone already
 		a.networks[n.Name] = stored
-		a.wanted.add(n.plan.Host)
+		a.wants.add(n.plan.Host)
 	} else {
 		a.tellNetwork(events.Removed, n.Network, "")
 	}
@@ -270,7 +260,7 @@ func (a *Agent) unmake(n *network) error {
 
 func (a *Agent) removeNetwork(p heddle.Plan) error {
 	defer a.sharingParent(p.Host)()
-	return a.kernel.Remove(p, nil, a.isWanted)
+	return a.kernel.Remove(p, nil, a.wants.has)
 }
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {

@@ -23,7 +23,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	case n.pool == nil && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has")
 	}
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return e, err
 	}
 	nic, err := a.fitNIC(giver, n, req)
@@ -99,13 +99,14 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 // takeNIC reserves the NIC wished for, or the first that is free; unfit says why
 // others were not taken.
 func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
+	host := a.host.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var why []string
 	known := false
 	for _, member := range pool {
 		held, taken := a.holderOf(member)
-		l, here := linkOf(a.facts, member)
+		l, here := linkOf(host, member)
 		if wish != "" && wish != member && wish != l.Name && wish != string(l.MAC) && !held.is(wish) {
 			continue
 		}
@@ -224,9 +225,9 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 // hostWithNICs is the host with the NICs that containers have, so that a
 // network can be judged and completed while they are away.
 func (a *Agent) hostWithNICs() heddle.HostFacts {
+	facts := a.host.now()
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	facts := a.facts
 	facts.Links = slices.Clone(facts.Links)
 	for _, r := range a.endpoints {
 		if nic := r.Endpoint.NIC; nic != nil {

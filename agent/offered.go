@@ -92,7 +92,7 @@ func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err erro
 
 // handRoutes are the routes that the endpoint's engine has to make.
 func (a *Agent) handRoutes(n *network, e heddle.Endpoint) []heddle.Route {
-	p, err := n.mode.Endpoint(a.host(), n.Network, e)
+	p, err := n.mode.Endpoint(a.host.now(), n.Network, e)
 	if err != nil {
 		return nil // it was planned before
 	}

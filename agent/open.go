@@ -24,7 +24,7 @@ func (a *Agent) open() (err error) {
 	if a.kernel, err = kernel.Open(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
+	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wants.by, a.givenAway
 	a.kernel.Lost = func(nic, what string) {
 		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
 	}
@@ -36,14 +36,10 @@ func (a *Agent) open() (err error) {
 	if a.coexist, err = kernel.NewCoexist(); err != nil {
 		return err
 	}
-	if a.facts, err = a.kernel.Facts(); err != nil {
+	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
 		return err
 	}
-	a.clear = a.facts.Listening
-	if a.opt.Name != "" {
-		a.facts.Name = a.opt.Name
-	}
-	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.facts.BootID)
+	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID)
 	return err
 }
 

@@ -56,7 +56,7 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	if !a.ready.Load() {
 		return Pool{}, heddle.Errorf(heddle.Stopping, "pool", ask.Subnet.String(), "call again when the agent is back")
 	}
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return Pool{}, err
 	}
 	a.leaseOps.Lock()
@@ -85,7 +85,7 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	if err := a.clearWay(p); err != nil {
 		return Pool{}, err
 	}
-	if err := a.step("ledger pool"); err != nil {
+	if err := a.trip.step("ledger pool"); err != nil {
 		return Pool{}, err
 	}
 	if err := a.ledger.putPool(p); err != nil {
@@ -135,7 +135,7 @@ func (a *Agent) ReleasePool(id string) error {
 	if _, known := a.subnets[id]; !known {
 		return nil
 	}
-	if err := a.step("ledger release pool"); err != nil {
+	if err := a.trip.step("ledger release pool"); err != nil {
 		return err
 	}
 	return a.dropPool(id)

@@ -129,7 +129,7 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 	if err != nil { // one NIC must not keep the agent away
 		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
-	pruned, err := a.kernel.Prune(a.isWanted)
+	pruned, err := a.kernel.Prune(a.wants.has)
 	return append(swept, pruned...), err
 }
 
@@ -164,7 +164,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 			n.pool.RestoreQuarantine(address, since)
 		}
 	}
-	plan, err := n.mode.Network(a.host(), n.Network)
+	plan, err := n.mode.Network(a.host.now(), n.Network)
 	if err != nil {
 		a.log.Error("network cannot be planned now", "network", n.Name, "error", err)
 		if was.plan != nil {
@@ -174,7 +174,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 		}
 	}
 	n.plan = plan
-	a.wanted.add(plan.Host)
+	a.wants.add(plan.Host)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		// a full disk must not keep the agent from coming back
 		a.log.Warn("plan not recorded", "network", n.Name, "error", err)

@@ -73,9 +73,7 @@ func misplaced(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
 // wrote them.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
-	a.mu.RLock()
-	all := slices.Concat(a.misfits, v.Refused)
-	a.mu.RUnlock()
+	all := slices.Concat(a.host.notPeers(), v.Refused)
 	part := heddle.PartStatus{Name: "records", State: "ok", Detail: "all are taken on"}
 	if len(all) == 0 {
 		return part

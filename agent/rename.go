@@ -71,7 +71,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 // rename puts a network's record of another name in the place of the one that is
 // there. The caller holds the network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
-	plan, err := n.mode.Network(a.host(), next)
+	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {
 		return err
 	}

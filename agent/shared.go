@@ -130,7 +130,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if !cluster.SamePlace(local.Network, n) {
 		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "somebody changed its record in the store; delete the network and create it anew")
 	}
-	plan, err := local.mode.Network(a.host(), n)
+	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err != nil {
 		return err
 	}
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return err
 	}
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
@@ -184,11 +184,11 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if _, err := ipam.Check(n); err != nil {
 		return err
 	}
-	if err := mode.Check(a.host(), n); err != nil {
+	if err := mode.Check(a.host.now(), n); err != nil {
 		return err
 	}
 	next := &network{Network: n, mode: mode}
-	if next.plan, err = mode.Network(a.host(), n); err != nil {
+	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return err
 	}
 	if _, err := a.inTheWay(next); err != nil { // one that is underway ends, and this is tried again

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"sort"
@@ -14,7 +13,7 @@ import (
 // Status is the agent's health on one screen. It reads the tables in memory and
 // a handful of counters, never all endpoints' objects.
 func (a *Agent) Status() heddle.Status {
-	s := heddle.Status{Host: a.host().Name, Version: heddle.Version, Kernel: a.host().Kernel, BootID: a.host().BootID,
+	s := heddle.Status{Host: a.host.now().Name, Version: heddle.Version, Kernel: a.host.now().Kernel, BootID: a.host.now().BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairs.Load()}
 	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.stuckPart())
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
@@ -65,27 +64,12 @@ func (a *Agent) free(n *network) int64 {
 	}
 	const most = 1 << 53
 	for i, st := range n.pool.Stats() {
-		left := int64(min(st.Free+a.unclaimed(n, n.Subnets[i]), most))
+		left := int64(min(st.Free+unclaimed(a.host.now(), n, n.Subnets[i]), most))
 		if free < 0 || left < free {
 			free = left
 		}
 	}
 	return free
-}
-
-// unclaimed counts the addresses of a subnet that are in no host's block.
-func (a *Agent) unclaimed(n *network, subnet netip.Prefix) uint64 {
-	if !n.Shared || a.facts.Fabric == nil {
-		return 0
-	}
-	bits := heddle.BlockBits(subnet)
-	free := uint64(1) << min(32, bits-subnet.Bits())
-	for _, b := range a.facts.Fabric.Blocks {
-		if b.Network == n.ID && subnet.Contains(b.Prefix.Addr()) && free > 0 {
-			free--
-		}
-	}
-	return free << min(31, subnet.Addr().BitLen()-bits)
 }
 
 func (a *Agent) agentPart() heddle.PartStatus {

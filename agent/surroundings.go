@@ -18,13 +18,8 @@ func (a *Agent) heedSurroundings() {
 			a.heedAround(n.ID)
 		}))
 	}
-	now := a.host().Listening
-	a.mu.Lock()
-	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(a.clear, s) })
-	if len(newly) == 0 {
-		a.clear = now
-	}
-	a.mu.Unlock()
+	now := a.host.now().Listening
+	newly := a.host.newlyListening(now)
 	if len(newly) == 0 {
 		return
 	}
@@ -47,17 +42,16 @@ func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
 		a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.clear = now
+	a.host.setClear(now)
 }
 
 // behind lists the networks whose plans say something else than the host has besides.
 func (a *Agent) behind() (all []heddle.Network) {
+	host := a.host.now()
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, n := range a.networks {
-		if !heeds(n.plan.Host, a.facts) {
+		if !heeds(n.plan.Host, host) {
 			all = append(all, n.Network)
 		}
 	}
@@ -87,7 +81,7 @@ func heeds(p heddle.State, h heddle.HostFacts) bool {
 // heedAround has a network's plan say what the host has besides.
 func (a *Agent) heedAround(id string) {
 	defer a.works.Lock(id)()
-	n, host := a.networkByID(id), a.host()
+	n, host := a.networkByID(id), a.host.now()
 	if n == nil || heeds(n.plan.Host, host) {
 		return
 	}

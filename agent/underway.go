@@ -34,7 +34,7 @@ func (a *Agent) inTheWayHeld(n *network) (busy <-chan struct{}, err error) {
 // reserve claims what a network needs before it is made, as inTheWay allows; its plan is
 // wanted from then on.
 func (a *Agent) reserve(n *network) (busy <-chan struct{}, err error) {
-	return a.occupy(n, func() { a.wanted.add(n.plan.Host) })
+	return a.occupy(n, func() { a.wants.add(n.plan.Host) })
 }
 
 // occupy claims what a network needs, as inTheWay allows, and does what is to be done at

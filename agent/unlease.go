@@ -103,7 +103,7 @@ func (a *Agent) takeOwned(n *network, subnet netip.Prefix, addr netip.Addr) (net
 
 // dropLease ends a lease. The caller holds leaseOps.
 func (a *Agent) dropLease(l Lease) error {
-	if err := a.step("ledger unlease"); err != nil {
+	if err := a.trip.step("ledger unlease"); err != nil {
 		return err
 	}
 	if err := a.ledger.dropLease(l); err != nil {

@@ -198,7 +198,7 @@ func (a *Agent) repairEndpoint(id heddle.EndpointID) {
 // planAgain looks at the host anew, has the networks follow what changed, and plans
 // those that could not be planned before: their parent may have come.
 func (a *Agent) planAgain() {
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
@@ -229,7 +229,7 @@ func (a *Agent) planNetwork(id string) {
 	if n == nil || n.unplanned == nil {
 		return
 	}
-	plan, err := n.mode.Network(a.host(), n.Network)
+	plan, err := n.mode.Network(a.host.now(), n.Network)
 	if err == nil {
 		err = a.replan(n, n.Network, plan)
 	}
@@ -350,21 +350,4 @@ func (a *Agent) admit() error {
 		a.log.Info("opened other firewalls' forward chains for our traffic", "chains", changed)
 	}
 	return err
-}
-
-// refreshFacts looks at the host's interfaces anew. What IPsec looks after goes into the
-// ways to other hosts at once.
-func (a *Agent) refreshFacts() error {
-	facts, err := a.kernel.Facts()
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	facts.Name, facts.Fabric = a.facts.Name, a.facts.Fabric
-	if !slices.Equal(a.facts.Secured, facts.Secured) {
-		poke(a.lookAgain)
-	}
-	a.facts = facts
-	return nil
 }
