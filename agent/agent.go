@@ -24,18 +24,21 @@ import (
 
 // Agent is one host's agent.
 type Agent struct {
-	opt     Options
-	log     *slog.Logger
-	kernel  *kernel.Kernel
-	coexist *kernel.Coexist
-	ledger  *ledger
-	lock    *os.File
-	started time.Time
-	trip    tripwire
-	host    *hostView
-	wants   *wants
-	ports   *ports
-	ids     keyed[atIDs, heddle.EndpointID]
+	opt        Options
+	log        *slog.Logger
+	kernel     *kernel.Kernel
+	coexist    *kernel.Coexist
+	ledger     *ledger
+	lock       *os.File
+	started    time.Time
+	trip       tripwire
+	host       *hostView
+	wants      *wants
+	ports      *ports
+	roll       *roll
+	quarantine *quarantine
+	departures *departures
+	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace).
 	pods    keyed[atPods, uint64]
@@ -76,18 +79,10 @@ type Agent struct {
 	// changes counts what came into and went from networks and underway.
 	changes uint64
 	// tried holds what was found to work on this kernel.
-	tried     map[trial.Case]bool
-	endpoints map[heddle.EndpointID]record
-	pending   map[heddle.EndpointID]string
-	// quarantine says why endpoints that were detached are kept.
-	quarantine map[heddle.EndpointID]string
-	// departures are the endpoints that Leave is about to remove.
-	departures map[heddle.EndpointID]*departure
+	tried map[trial.Case]bool
 	// defaults names, for each container's namespace (by inode), the endpoint
 	// with its default route.
 	defaults map[uint64]heddle.EndpointID
-	// inPods lists the endpoints in each container's namespace (by inode).
-	inPods map[uint64]map[heddle.EndpointID]bool
 	// reach is the plan of what shared networks need to reach other hosts; only who
 	// holds reaching changes it. left are plans that it was before, of which not all is
 	// removed yet. reachError is why it could not be made.
@@ -147,13 +142,14 @@ type Agent struct {
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), events: events.NewLog(),
-		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
+		networks: map[string]*network{}, roll: newRoll(), departures: newDepartures(),
 		trip: opt.Tripwire, wants: newWants(), ports: newPorts(), defaults: map[uint64]heddle.EndpointID{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
+		nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
 		underway: map[string]*underway{}, stuck: map[string]string{}, unfit: map[string]unfit{}, tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.quarantine = newQuarantine(a.log)
 	a.metrics = newMetrics(a)
 	a.following, a.mending = newErrands(a.tasks, &a.finished), newErrands(a.tasks, &a.finished)
 	if err := a.open(); err != nil {

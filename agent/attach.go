@@ -29,7 +29,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
 	defer t.end()
-	a.awaitDepartures(n.ID)
+	a.departures.await(n.ID)
 	life := n.life
 	life.RLock()
 	defer life.RUnlock()
@@ -56,7 +56,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	}
 	defer a.ids.Lock(req.ID)()
 	defer a.work()()
-	if old, known := a.lookup(req.ID); known {
+	if old, known := a.roll.get(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, old.Plan.Commands(req.Netns)
@@ -140,13 +140,6 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, er
 	return pod, nil
 }
 
-func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	r, ok := a.endpoints[id]
-	return r, ok
-}
-
 // realise makes what is missing of what an endpoint has.
 func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	if r.offered() && r.Endpoint.NIC != nil {
@@ -185,14 +178,14 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Plan, err = a.plan(n, e)
 	}
 	if err == nil {
-		err = clash(e, r.Plan, a.container(pod))
+		err = clash(e, r.Plan, a.roll.container(pod))
 	}
 	if err == nil && !req.DryRun {
 		if err = a.noteBeside(&r); err == nil {
 			err = a.make(r, pod)
 		}
 	}
-	now, recorded := a.lookup(req.ID)
+	now, recorded := a.roll.get(req.ID)
 	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
 	} else {
@@ -245,9 +238,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	if err != nil {
 		return a.rollBack(r, pod, err)
 	}
-	a.mu.Lock()
-	a.setPending(r.Endpoint.ID, "")
-	a.mu.Unlock()
+	a.roll.setPending(r.Endpoint.ID, "")
 	a.tellEndpoint(events.Attached, r.Endpoint)
 	a.forgetFlows(r.Endpoint)
 	a.announce(r.Endpoint, pod)
@@ -273,7 +264,7 @@ func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
 func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
-	if now, known := a.lookup(r.Endpoint.ID); known {
+	if now, known := a.roll.get(r.Endpoint.ID); known {
 		r = now // with the number of its device
 	}
 	err := a.takeAway(r, r.Plan, pod)

@@ -19,7 +19,7 @@ import (
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	a.noticeHandovers(0)
 	if id != (heddle.EndpointID{}) {
-		r, known := a.lookup(id)
+		r, known := a.roll.get(id)
 		if !known {
 			return nil, noEndpoint(id)
 		}
@@ -27,16 +27,12 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	}
 	var all []heddle.Finding
 	a.mu.RLock()
-	networks, records := make([]network, 0), make([]record, 0)
+	networks := make([]network, 0)
 	for _, n := range a.networks {
 		networks = append(networks, *n)
 	}
-	for id, r := range a.endpoints {
-		if a.pending[id] == "" {
-			records = append(records, r)
-		}
-	}
 	a.mu.RUnlock()
+	records := a.roll.filter(settled)
 	for _, n := range networks {
 		drift, err := a.kernel.Diff(n.plan, nil)
 		if err != nil {
@@ -91,7 +87,7 @@ const auditTime = 5 * time.Second
 // nobody, what is wanted and missing, endpoints without a container, operations
 // that are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
-	a.awaitDepartures("")
+	a.departures.await("")
 	// what is about to be made is not missing, and what is about to go not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
 	a.noticeHandovers(0)
@@ -148,14 +144,12 @@ func (a *Agent) leftovers() ([]string, error) {
 
 // unsettled lists endpoints without a container and operations not finished.
 func (a *Agent) unsettled() []heddle.Finding {
-	a.mu.RLock()
+	held := a.quarantine.reasons()
 	records, pending := []record{}, map[heddle.EndpointID]string{}
-	for id, r := range a.endpoints {
+	a.roll.each(func(r record, op string) {
 		records = append(records, r)
-		pending[id] = a.pending[id]
-	}
-	held := maps.Clone(a.quarantine)
-	a.mu.RUnlock()
+		pending[r.Endpoint.ID] = op
+	})
 	var all []heddle.Finding
 	for _, r := range records {
 		owner := r.Endpoint.ID.String()
@@ -178,7 +172,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 // beside it: whoever asks for them knows nothing of its list, and does not wait for it.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
-	a.awaitDepartures("")
+	a.departures.await("")
 	var errs []error
 	beside := a.beingAttached()
 	all := a.Endpoints()
@@ -222,7 +216,7 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	switch {
 	case owner != "":
 		return r.Request.Owner == owner && !slices.Contains(keep, r.Endpoint.ID)
-	case a.pendingOf(r.Endpoint.ID) != "":
+	case a.roll.pendingOf(r.Endpoint.ID) != "":
 		return true // left by a call that could not finish
 	}
 	return r.hasPod() && !a.podAlive(r)
@@ -242,7 +236,7 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 // removeIf removes an endpoint if it is garbage. The caller holds its lock: an endpoint
 // that is being made, or made anew, is none.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known || !garbage(r) {
 		return r, false, nil
 	}
@@ -253,7 +247,7 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r rec
 // Explain prints an endpoint as the commands that would make it, with what the
 // kernel has otherwise.
 func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known {
 		return heddle.Explained{}, noEndpoint(id)
 	}

@@ -159,8 +159,8 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	}
 	a.mu.RLock()
 	holder, recorded := a.defaults[pod.Inode()]
-	r, made := a.endpoints[holder]
 	a.mu.RUnlock()
+	r, made := a.roll.get(holder)
 	if !recorded || made && r.isPodOf(pod) {
 		return
 	}

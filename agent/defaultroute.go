@@ -91,13 +91,7 @@ func (a *Agent) settleDefault(inode uint64, held heddle.EndpointID) {
 // openInode opens a container's namespace by the way into it of any endpoint
 // there; nil if the container is gone.
 func (a *Agent) openInode(inode uint64) *kernel.Netns {
-	a.mu.RLock()
-	var all []record
-	for id := range a.inPods[inode] {
-		all = append(all, a.endpoints[id])
-	}
-	a.mu.RUnlock()
-	for _, r := range all {
+	for _, r := range a.roll.in(inode) {
 		pod, err := a.podOf(r)
 		if err != nil {
 			a.log.Error("a container's namespace is not found", "endpoint", r.Endpoint.ID, "error", err)
@@ -115,18 +109,15 @@ func (a *Agent) openInode(inode uint64) *kernel.Netns {
 // heirs are the container's endpoints that may carry its default route, the
 // oldest first.
 func (a *Agent) heirs(pod *kernel.Netns) []record {
-	all := a.container(pod)
-	a.mu.RLock()
-	all = slices.DeleteFunc(all, func(r record) bool { return !a.mayCarry(r) || a.pending[r.Endpoint.ID] != "" })
-	a.mu.RUnlock()
+	all := slices.DeleteFunc(a.roll.container(pod), func(r record) bool { return !a.mayCarry(r) || a.roll.pendingOf(r.Endpoint.ID) != "" })
 	slices.SortFunc(all, func(x, y record) int { return x.Endpoint.Created.Compare(y.Endpoint.Created) })
 	return all
 }
 
 // mayCarry reports whether a default route can lead through the endpoint, and it
-// did not refuse it. The caller holds mu.
+// did not refuse it.
 func (a *Agent) mayCarry(r record) bool {
-	n := a.networkHeld(r.Endpoint.Network)
+	n := a.networkByID(r.Endpoint.Network)
 	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
@@ -149,7 +140,7 @@ func (a *Agent) arrange(pod *kernel.Netns, to, held heddle.EndpointID) error {
 
 func (a *Agent) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
 	var all []heddle.EndpointID
-	for _, r := range a.container(pod) {
+	for _, r := range a.roll.container(pod) {
 		all = append(all, r.Endpoint.ID)
 	}
 	slices.SortFunc(all, func(x, y heddle.EndpointID) int { return cmp.Compare(x.String(), y.String()) })
@@ -166,8 +157,8 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	default:
 		defer a.ids.LockAnother(id)()
 	}
-	r, there := a.lookup(id)
-	if !there || a.pendingOf(id) == intentDetach {
+	r, there := a.roll.get(id)
+	if !there || a.roll.pendingOf(id) == intentDetach {
 		return nil
 	}
 	n, err := a.networkFor(r.Endpoint)
@@ -190,15 +181,15 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if err := a.recordDefault(next); err != nil {
 		return err
 	}
+	a.roll.put(next)
 	a.mu.Lock()
-	a.endpoints[id] = next
 	if on {
 		a.defaults[pod.Inode()] = id
 	} else if a.defaults[pod.Inode()] == id {
 		delete(a.defaults, pod.Inode())
 	}
 	a.mu.Unlock()
-	if err := a.makeDefault(on, with, without, pod); err != nil || a.pendingOf(id) != "" {
+	if err := a.makeDefault(on, with, without, pod); err != nil || a.roll.pendingOf(id) != "" {
 		return err
 	}
 	if err := a.ledger.settle(id); err != nil {
@@ -211,7 +202,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 // recordDefault writes what is about to be so. An attach that is under way has
 // an intent of its own, and is undone as a whole.
 func (a *Agent) recordDefault(next record) error {
-	if a.pendingOf(next.Endpoint.ID) != "" {
+	if a.roll.pendingOf(next.Endpoint.ID) != "" {
 		return a.ledger.putRecord(next)
 	}
 	return a.ledger.putIntent(next, intentDefault)
@@ -245,20 +236,16 @@ func (a *Agent) defaultRoutes(n *network, r record) (with, without []heddle.Rout
 // settleDefaults ends, at start, what a change of a default route had begun. A
 // container whose only endpoint has it, as no intent doubts, needs no look.
 func (a *Agent) settleDefaults(intents map[string]string) {
-	a.mu.RLock()
-	var unclear []uint64
-	for inode, ids := range a.inPods {
-		doubtful := len(ids) > 1
-		for id := range ids {
-			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaults[inode] != id && a.mayCarry(a.endpoints[id])
+	for _, inode := range a.roll.inodes() {
+		all := a.roll.in(inode)
+		doubtful := len(all) > 1
+		for _, r := range all {
+			id := r.Endpoint.ID
+			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaultOf(inode) != id && a.mayCarry(r)
 		}
 		if doubtful {
-			unclear = append(unclear, inode)
+			a.passDefault(inode)
 		}
-	}
-	a.mu.RUnlock()
-	for _, inode := range unclear {
-		a.passDefault(inode)
 	}
 }
 
@@ -275,9 +262,7 @@ func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, 
 	if err := a.ledger.putRecord(old); err != nil {
 		return old, err
 	}
-	a.mu.Lock()
-	a.endpoints[id] = old
-	a.mu.Unlock()
+	a.roll.put(old)
 	to := id
 	if !on {
 		to = heddle.EndpointID{}
@@ -286,6 +271,12 @@ func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, 
 		}
 	}
 	err := a.arrange(pod, to, id)
-	now, _ := a.lookup(id)
+	now, _ := a.roll.get(id)
 	return now, err
+}
+
+func (a *Agent) defaultOf(inode uint64) heddle.EndpointID {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.defaults[inode]
 }

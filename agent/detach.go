@@ -44,7 +44,7 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	defer a.ids.Lock(id)()
 	defer a.work()()
-	if r, found = a.lookup(id); !found {
+	if r, found = a.roll.get(id); !found {
 		return r, false, nil
 	}
 	return r, true, a.remove(r)
@@ -69,9 +69,7 @@ func (a *Agent) begin(r record) (recorded bool, err error) {
 		// is read again, says "made", and gc finds the namespace gone
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.setPending(r.Endpoint.ID, intentDetach)
+	a.roll.setPending(r.Endpoint.ID, intentDetach)
 	return err == nil, nil
 }
 
@@ -112,7 +110,7 @@ func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
 	if err != nil {
 		a.wants.count(r)
 	}
-	return a.judge(r.Endpoint.ID, err)
+	return a.quarantine.judge(r.Endpoint.ID, err)
 }
 
 // podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).

@@ -46,12 +46,9 @@ func (a *Agent) usesFastPath() bool {
 	if len(a.reach.Host.Programs) > 0 {
 		return true
 	}
-	for _, r := range a.endpoints {
-		if len(r.Plan.Host.Programs) > 0 {
-			return true
-		}
-	}
-	return false
+	uses := false
+	a.roll.each(func(r record, _ string) { uses = uses || len(r.Plan.Host.Programs) > 0 })
+	return uses
 }
 
 // withCounts adds what the fast path did for an endpoint.

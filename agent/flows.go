@@ -151,10 +151,9 @@ func (a *Agent) forgetFlows(of ...heddle.Endpoint) {
 // leads reports whether a port of the host is published now, on whichever address of
 // it, as the container's port at an address.
 func (a *Agent) leads(p heddle.PortMapping, to netip.Addr) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
 	return slices.ContainsFunc(a.ports.of(p), func(q published) bool {
+		r, _ := a.roll.get(q.by)
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
-		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(a.endpoints[q.by].Endpoint.Addrs, has)
+		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)
 	})
 }

@@ -57,7 +57,7 @@ func (a *Agent) whereabouts(r record) (where place, seen *kernel.Seen, pod *kern
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
-	pod, err = a.sandbox(r)
+	pod, err = a.departures.sandbox(r)
 	if err != nil || a.kernel.IsOwn(pod) {
 		if pod != nil {
 			pod.Close()
@@ -133,7 +133,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err := a.noteDevice(next.Endpoint.ID, pod); err != nil {
 		return r, where, err
 	}
-	next, _ = a.lookup(next.Endpoint.ID)
+	next, _ = a.roll.get(next.Endpoint.ID)
 	a.announce(next.Endpoint, pod)
 	return next, where, nil
 }
@@ -158,7 +158,7 @@ func (a *Agent) recordTaken(r, next record) error {
 	if err := a.ledger.putRecord(next); err != nil {
 		return err
 	}
-	a.swap(r, next)
+	a.exchangeRecords(r, next)
 	return nil
 }
 
@@ -169,16 +169,12 @@ const engineRest = time.Second
 // noticeHandovers looks after all endpoints that were offered at least so long ago, and
 // after those whose addresses a LAN has to be told of.
 func (a *Agent) noticeHandovers(age time.Duration) {
-	a.mu.RLock()
-	var offered []heddle.EndpointID
-	for id, r := range a.endpoints {
-		if r.offered() && a.pending[id] == "" && (time.Since(r.Endpoint.Created) >= age || a.onLAN(r)) {
-			offered = append(offered, id)
-		}
-	}
-	a.mu.RUnlock()
 	var noticed []<-chan struct{}
-	for _, id := range offered {
+	for _, r := range a.roll.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
+		id := r.Endpoint.ID
+		if time.Since(r.Endpoint.Created) < age && !a.onLAN(r) {
+			continue
+		}
 		noticed = append(noticed, a.mending.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
 			t.awaits("the kernel")
 			a.noticeOne(id)
@@ -193,16 +189,16 @@ const noticeTime = 5 * time.Second
 
 func (a *Agent) noticeOne(id heddle.EndpointID) {
 	defer a.ids.Lock(id)()
-	if r, known := a.lookup(id); known && r.offered() && a.pendingOf(id) == "" {
+	if r, known := a.roll.get(id); known && r.offered() && a.roll.pendingOf(id) == "" {
 		if _, _, err := a.noticeHandover(r); err != nil {
 			a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
 		}
 	}
 }
 
-// onLAN reports whether the endpoint's network is a parent's LAN. The caller holds mu.
+// onLAN reports whether the endpoint's network is a parent's LAN.
 func (a *Agent) onLAN(r record) bool {
-	n := a.networkHeld(r.Endpoint.Network)
+	n := a.networkByID(r.Endpoint.Network)
 	if n == nil {
 		return false
 	}

@@ -160,9 +160,9 @@ func (a *Agent) heldNICs() []heldNIC {
 // bringBack detaches an endpoint whose container has died.
 func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
 	defer a.ids.Lock(id)()
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	switch {
-	case !known || a.pendingOf(id) == intentAttach || r.offered():
+	case !known || a.roll.pendingOf(id) == intentAttach || r.offered():
 		return false, nil
 	case a.leadsThere(r):
 		return false, a.holdAgain(r)
@@ -176,14 +176,12 @@ func (a *Agent) bringBack(id heddle.EndpointID) (back bool, err error) {
 func (a *Agent) strayHolds() []string {
 	// listed first: what is held is recorded before
 	entries, _ := os.ReadDir(a.holds()) // none if there never was one
-	a.mu.RLock()
 	wanted := map[string]bool{}
-	for id, r := range a.endpoints {
+	a.roll.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
-			wanted[filepath.Base(a.holdOf(id))] = true
+			wanted[filepath.Base(a.holdOf(r.Endpoint.ID))] = true
 		}
-	}
-	a.mu.RUnlock()
+	})
 	var all []string
 	for _, e := range entries {
 		if !wanted[e.Name()] && strings.HasPrefix(e.Name(), holdPrefix) {
@@ -196,14 +194,12 @@ func (a *Agent) strayHolds() []string {
 // strayFiles lists the NICs that managers are kept off and no endpoint has.
 func (a *Agent) strayFiles() []heddle.MAC {
 	kept := a.managers().Kept()
-	a.mu.RLock()
 	wanted := map[heddle.MAC]bool{}
-	for _, r := range a.endpoints {
+	a.roll.each(func(r record, _ string) {
 		if r.Endpoint.NIC != nil {
 			wanted[r.Endpoint.NIC.MAC] = true
 		}
-	}
-	a.mu.RUnlock()
+	})
 	var all []heddle.MAC
 	for _, mac := range kept {
 		if !wanted[mac] {
@@ -243,7 +239,7 @@ func (a *Agent) inTransit(l kernel.MarkedNIC) bool {
 	if err != nil {
 		return false
 	}
-	_, known := a.lookup(id)
+	_, known := a.roll.get(id)
 	return known
 }
 

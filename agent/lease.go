@@ -54,7 +54,7 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	}
 	n := a.networkOf(p)
 	if n != nil {
-		a.awaitDepartures(n.ID)
+		a.departures.await(n.ID)
 	}
 	if old, known := a.leaseAt(p.ID, addr); known && addr.IsValid() {
 		if old.MAC == mac && !old.Released {

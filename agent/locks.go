@@ -29,8 +29,11 @@ type (
 	atSeeing     [9]struct{}  // the cluster's newest view is taken up
 	atBooks      [10]struct{} // leases and pools, with their records on the disk
 	atBlocks     [11]struct{} // the blocks of shared networks, and addresses taken of them
-	atTables     [12]struct{} // the networks and endpoints in memory
+	atTables     [12]struct{} // the networks in memory
 	atHost       [13]struct{} // what is known about the host
-	atPorts      [14]struct{} // who publishes what
-	atWants      [15]struct{} // which objects are wanted
+	atRoll       [14]struct{} // the endpoints in memory
+	atQuarantine [15]struct{} // why endpoints are in quarantine
+	atDepartures [16]struct{} // the endpoints that are leaving
+	atPorts      [17]struct{} // who publishes what
+	atWants      [18]struct{} // which objects are wanted
 )

@@ -14,7 +14,7 @@ import (
 // MAC to another host, where the endpoint of the same id gets them when it is
 // attached.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}

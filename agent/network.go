@@ -166,7 +166,7 @@ func (a *Agent) DeleteNetwork(name string) error {
 	if err != nil {
 		return err
 	}
-	a.awaitDepartures(n.ID)
+	a.departures.await(n.ID)
 	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
 	defer t.end()
 	if n.Shared && a.opt.Cluster != nil {
@@ -265,19 +265,19 @@ func (a *Agent) removeNetwork(p heddle.Plan) error {
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	a.mu.RLock()
-	defer a.mu.RUnlock()
 	names := map[string]string{} // of today, by ID
 	for _, n := range a.networks {
 		names[n.ID] = n.Name
 	}
+	a.mu.RUnlock()
 	var all []heddle.Endpoint
-	for _, r := range a.endpoints {
+	a.roll.each(func(r record, _ string) {
 		if id == "" || r.Endpoint.Network == id {
 			e := r.shown()
 			e.NetworkName = names[e.Network]
 			all = append(all, e)
 		}
-	}
+	})
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
 	return all
 }
@@ -316,7 +316,7 @@ func (a *Agent) Endpoints() []heddle.Endpoint { return a.endpointsOn("") }
 
 // Endpoint returns one endpoint.
 func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
-	r, ok := a.lookup(id)
+	r, ok := a.roll.get(id)
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}

@@ -114,7 +114,7 @@ func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wis
 		switch {
 		case taken:
 			with := member + " is with " + held.by.String()
-			if a.quarantine[held.by] != "" {
+			if why, _ := a.quarantine.of(held.by); why != "" {
 				with += " (in quarantine)"
 			}
 			why = append(why, with)
@@ -157,18 +157,6 @@ type heldNIC struct {
 
 func (h heldNIC) is(member string) bool {
 	return member != "" && (h.name == member || string(h.mac) == member)
-}
-
-// givenAway lists the NICs that containers have.
-func (a *Agent) givenAway() (all []kernel.GivenNIC) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, r := range a.endpoints {
-		if r.Endpoint.NIC != nil {
-			all = append(all, kernel.GivenNIC{NIC: *r.Endpoint.NIC, Inode: r.Inode, Cookie: r.Cookie})
-		}
-	}
-	return all
 }
 
 // holderOf says who has the NIC that a pool's member names. The caller holds mu.
@@ -226,14 +214,10 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 // network can be judged and completed while they are away.
 func (a *Agent) hostWithNICs() heddle.HostFacts {
 	facts := a.host.now()
-	a.mu.RLock()
-	defer a.mu.RUnlock()
 	facts.Links = slices.Clone(facts.Links)
-	for _, r := range a.endpoints {
-		if nic := r.Endpoint.NIC; nic != nil {
-			if _, here := linkOf(facts, nic.Name); !here {
-				facts.Links = append(facts.Links, nic.Fact())
-			}
+	for _, given := range a.roll.givenAway() {
+		if _, here := linkOf(facts, given.NIC.Name); !here {
+			facts.Links = append(facts.Links, given.NIC.Fact())
 		}
 	}
 	return facts
@@ -246,21 +230,6 @@ func (a *Agent) standsOn(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) 
 		return slices.ContainsFunc(giver.Pool(n), func(member string) bool { return member == l.Name || member == string(l.MAC) })
 	}
 	return mayShareSubnet(mode) && l.Name == n.Parent
-}
-
-// container lists the records of the other endpoints in a namespace.
-func (a *Agent) container(pod *kernel.Netns) []record {
-	if pod == nil {
-		return nil
-	}
-	a.mu.RLock()
-	var all []record
-	for id := range a.inPods[pod.Inode()] {
-		all = append(all, a.endpoints[id])
-	}
-	a.mu.RUnlock()
-	// a number may be used again
-	return slices.DeleteFunc(all, func(r record) bool { return !r.isPodOf(pod) })
 }
 
 // restoreNIC claims again, at start, the NIC that a recorded endpoint has.

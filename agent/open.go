@@ -24,7 +24,7 @@ func (a *Agent) open() (err error) {
 	if a.kernel, err = kernel.Open(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wants.by, a.givenAway
+	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wants.by, a.roll.givenAway
 	a.kernel.Lost = func(nic, what string) {
 		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
 	}
@@ -73,7 +73,7 @@ func (a *Agent) Close() error {
 	}
 	a.following.close()
 	a.mending.close()
-	a.hurryDepartures()
+	a.departures.hurryAll()
 	a.finished.Wait()
 	var errs []error
 	if a.paths != nil {

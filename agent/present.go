@@ -11,9 +11,9 @@ import (
 // endpoint is there (made whole again if something was missing) or asked for
 // differently; not done when the container's namespace is a new one.
 func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
-	if a.pendingOf(req.ID) != "" {
+	if a.roll.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
-		if why, is := a.quarantined(req.ID); is {
+		if why, is := a.quarantine.of(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "endpoint", req.ID.String(), why+"; end the container that had it, or attach under another id")
 		}
 		return err != nil, reply, err
@@ -30,7 +30,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 		if err == nil {
 			err = a.noteDevice(req.ID, pod)
 		}
-		if old, _ = a.lookup(req.ID); err == nil {
+		if old, _ = a.roll.get(req.ID); err == nil {
 			old, err = a.changeDefault(n, old, req, pod)
 		}
 		reply := a.reply(n, old)

@@ -24,8 +24,8 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	}
 	defer a.ids.Lock(id)()
 	defer a.work()()
-	r, known := a.lookup(id)
-	if !known || a.departing(id) {
+	r, known := a.roll.get(id)
+	if !known || a.departures.has(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	n, err := a.networkFor(r.Endpoint)
@@ -84,14 +84,14 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	if err := a.ledger.putRecord(next); err != nil {
 		return old, err
 	}
-	a.swap(old, next)
+	a.exchangeRecords(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
 	defer a.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has)
 	}
 	if err != nil {
-		a.swap(next, old)
+		a.exchangeRecords(next, old)
 		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has))
 	}
 	a.tellEndpoint(events.Updated, next.Endpoint)
@@ -121,12 +121,4 @@ func (a *Agent) upToDate(r record) record {
 		return false
 	}))
 	return r
-}
-
-// swap replaces an endpoint's record in memory.
-func (a *Agent) swap(old, next record) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.wants.exchange(old, next)
-	a.endpoints[old.Endpoint.ID] = next
 }

@@ -247,18 +247,18 @@ func (a *Agent) union(without ...heddle.Finding) heddle.State {
 	for _, f := range without {
 		skip[f.Owner] = true
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
 	var u unionBuilder
+	a.mu.RLock()
 	u.add(a.reach.Host)
 	for _, n := range a.networks {
 		u.add(n.plan.Host)
 	}
-	for id, r := range a.endpoints {
-		if !skip[id.String()] {
+	a.mu.RUnlock()
+	a.roll.each(func(r record, _ string) {
+		if !skip[r.Endpoint.ID.String()] {
 			u.add(r.Plan.Host)
 		}
-	}
+	})
 	return u.state
 }
 

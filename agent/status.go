@@ -19,21 +19,20 @@ func (a *Agent) Status() heddle.Status {
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.others()...)
-	quarantine := a.quarantinePart()
+	quarantine := a.quarantine.parts()
 	s.Late = a.tasks.since(lateAfter, nil)
 	s.Parts = append(s.Parts, workPart(s.Late))
+	var pending int
+	s.Endpoints, pending = a.roll.sizes()
+	counts := map[string]int{}
+	a.roll.each(func(r record, _ string) { counts[r.Endpoint.Network]++ })
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	s.Endpoints = len(a.endpoints)
-	counts := map[string]int{}
-	for _, r := range a.endpoints {
-		counts[r.Endpoint.Network]++
-	}
 	for _, n := range a.networks {
 		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: a.free(n)})
 	}
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
-	s.Parts = append(s.Parts, a.networksPart(s.Networks), a.pendingPart())
+	s.Parts = append(s.Parts, networksPart(s.Networks), pendingPart(s.Endpoints, pending))
 	s.Parts = append(s.Parts, quarantine...)
 	return s
 }
@@ -105,7 +104,7 @@ func (a *Agent) firewallPart(s *heddle.Status) heddle.PartStatus {
 	return heddle.PartStatus{Name: "firewall", State: state, Detail: detail}
 }
 
-func (a *Agent) networksPart(all []heddle.NetworkStatus) heddle.PartStatus {
+func networksPart(all []heddle.NetworkStatus) heddle.PartStatus {
 	for _, n := range all {
 		if n.Free == 0 {
 			return heddle.PartStatus{Name: "networks", State: "warn", Detail: "no address left on " + n.Name}
@@ -114,9 +113,9 @@ func (a *Agent) networksPart(all []heddle.NetworkStatus) heddle.PartStatus {
 	return heddle.PartStatus{Name: "networks", State: "ok", Detail: fmt.Sprint(len(all))}
 }
 
-func (a *Agent) pendingPart() heddle.PartStatus {
-	if n := len(a.pending); n > 0 {
-		return heddle.PartStatus{Name: heddle.PartEndpoints, State: "warn", Detail: fmt.Sprintf("%d, %d of them being made or removed", len(a.endpoints), n)}
+func pendingPart(all, pending int) heddle.PartStatus {
+	if pending > 0 {
+		return heddle.PartStatus{Name: heddle.PartEndpoints, State: "warn", Detail: fmt.Sprintf("%d, %d of them being made or removed", all, pending)}
 	}
-	return heddle.PartStatus{Name: heddle.PartEndpoints, State: "ok", Detail: fmt.Sprint(len(a.endpoints))}
+	return heddle.PartStatus{Name: heddle.PartEndpoints, State: "ok", Detail: fmt.Sprint(all)}
 }

@@ -31,11 +31,9 @@ func (a *Agent) noteBeside(r *record) (err error) {
 		return err
 	}
 	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
-	a.mu.RLock()
-	for _, other := range a.endpoints {
+	a.roll.each(func(other record, _ string) {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
-	}
-	a.mu.RUnlock()
+	})
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
 	if len(r.Beside) == 0 {
 		return nil
@@ -55,7 +53,7 @@ func (a *Agent) noteBeside(r *record) (err error) {
 // noteDevice records the number of the endpoint's device on a parent, which has just
 // been made or found whole. The caller holds the endpoint's lock.
 func (a *Agent) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
 	}
@@ -67,9 +65,7 @@ func (a *Agent) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
 	if err := a.ledger.putRecord(r); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.endpoints[id] = r
+	a.roll.put(r)
 	return nil
 }
 
@@ -78,7 +74,7 @@ func (a *Agent) evict(r record, pod *kernel.Netns) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
-	known := a.devices()
+	known := a.roll.devices()
 	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
@@ -101,31 +97,15 @@ func (r record) besides(other record) bool {
 	return r.parent() == other.parent()
 }
 
-// devices are those of all endpoints on parents.
-func (a *Agent) devices() map[device][]record {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	all := map[device][]record{}
-	for _, r := range a.endpoints {
-		if r.Device != 0 {
-			at := device{r.Cookie, r.Device}
-			all[at] = append(all[at], r)
-		}
-	}
-	return all
-}
-
 // tenants finds devices that containers have made for themselves on a parent beside the
 // one that they were given.
 func (a *Agent) tenants() ([]heddle.Finding, error) {
-	known, parents, containers := a.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
-	a.mu.RLock()
-	for id, r := range a.endpoints {
-		if r.parent() != "" && a.pending[id] == "" && !r.offered() {
-			parents[r.parent()], containers[r.Cookie] = true, id
+	known, parents, containers := a.roll.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
+	a.roll.each(func(r record, op string) {
+		if r.parent() != "" && op == "" && !r.offered() {
+			parents[r.parent()], containers[r.Cookie] = true, r.Endpoint.ID
 		}
-	}
-	a.mu.RUnlock()
+	})
 	var all []heddle.Finding
 	var errs []error
 	for parent := range parents {

@@ -24,7 +24,7 @@ func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 	if !known {
 		return nil
 	}
-	if a.leaseUsed(l, a.addressesInUse()) {
+	if a.leaseUsed(l, a.roll.addresses()) {
 		// not on disk: an agent that dies now keeps the address until it expires
 		l.Released = true
 		a.leases[leaseKey(id, addr)] = l
@@ -124,19 +124,6 @@ func (a *Agent) giveLease(l Lease) {
 	}
 }
 
-// addressesInUse are the addresses that endpoints have, by network.
-func (a *Agent) addressesInUse() map[heddle.Pin]bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	all := map[heddle.Pin]bool{}
-	for _, r := range a.endpoints {
-		for _, p := range r.Endpoint.Addrs {
-			all[heddle.Pin{Network: r.Endpoint.Network, Addr: p.Addr()}] = true
-		}
-	}
-	return all
-}
-
 func (a *Agent) leaseUsed(l Lease, used map[heddle.Pin]bool) bool {
 	p, err := a.poolByID(l.Pool)
 	if err != nil {
@@ -149,7 +136,7 @@ func (a *Agent) leaseUsed(l Lease, used map[heddle.Pin]bool) bool {
 // expire drops leases that no endpoint has for long, and those that were released
 // while one had them. The network's own addresses stay. The caller holds leaseOps.
 func (a *Agent) expire() {
-	used := a.addressesInUse()
+	used := a.roll.addresses()
 	for key, l := range a.leases {
 		p, err := a.poolByID(l.Pool)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 // each is gone; it is returned for the next patrol.
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
-	for _, r := range a.handedOver() {
+	for _, r := range a.roll.handedOver() {
 		if !a.over(r) {
 			continue
 		}
@@ -41,21 +41,7 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 // removed and could not be.
 func (a *Agent) over(r record) bool {
 	id := r.Endpoint.ID
-	return !a.departing(id) && (a.pendingOf(id) == intentDetach || a.vanished(r))
-}
-
-// handedOver lists the endpoints whose links engines move, but for those that are
-// being made.
-func (a *Agent) handedOver() []record {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var all []record
-	for id, r := range a.endpoints {
-		if r.Endpoint.Handover && a.pending[id] != intentAttach {
-			all = append(all, r)
-		}
-	}
-	return all
+	return !a.departures.has(id) && (a.roll.pendingOf(id) == intentDetach || a.vanished(r))
 }
 
 // vanished reports whether an endpoint that was handed over is certainly over. That

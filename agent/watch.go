@@ -190,7 +190,7 @@ func (a *Agent) repairNetwork(id string) {
 // repairEndpoint is that for an endpoint that is made.
 func (a *Agent) repairEndpoint(id heddle.EndpointID) {
 	defer a.ids.Lock(id)()
-	if now, known := a.lookup(id); known && a.pendingOf(id) == "" {
+	if now, known := a.roll.get(id); known && a.roll.pendingOf(id) == "" {
 		a.putBack(id.String(), func() ([]string, error) { return a.repair(now) })
 	}
 }
@@ -288,7 +288,7 @@ type owners struct {
 
 // lasting is what an endpoint wants on the host for long: of one that is offered, the
 // container's end is about to go, and when it has gone is its engine's to ask for again.
-func (a *Agent) lasting(r record) heddle.State {
+func (r record) lasting() heddle.State {
 	s := r.Plan.Host
 	if r.offered() {
 		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
@@ -306,18 +306,14 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 		keys[d.Key] = true
 	}
 	a.mu.RLock()
-	defer a.mu.RUnlock()
 	found := owners{reach: wantsAny(a.reach.Host, keys)}
 	for _, n := range a.networks {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
 		}
 	}
-	for id, r := range a.endpoints {
-		if a.pending[id] == "" && wantsAny(a.lasting(r), keys) {
-			found.endpoints = append(found.endpoints, r)
-		}
-	}
+	a.mu.RUnlock()
+	found.endpoints = a.roll.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lasting(), keys) })
 	return found
 }
 
