@@ -19,7 +19,6 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
-	"github.com/heddle-network/heddle/trial"
 )
 
 // Agent is one host's agent.
@@ -38,6 +37,15 @@ type Agent struct {
 	roll       *roll
 	quarantine *quarantine
 	departures *departures
+	networks   *register
+	defaults   *defaults
+	nics       *nics
+	ways       *ways
+	troubles   *troubles
+	trials     *trials
+	modes      modes
+	shows      shows
+	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace).
@@ -60,49 +68,17 @@ type Agent struct {
 	works keyed[atWorks, string]
 	// links lets one at a time make or remove a link that several plans want, by name.
 	links keyed[atLinks, string]
-	// reaching is held while the ways to other hosts change.
-	reaching mutex[atReaching]
 	// seeing lets one at a time take up the cluster's newest view.
 	seeing mutex[atSeeing]
-	// trying lets one at a time try out a mode.
-	trying keyed[atTrying, trial.Case]
-
 	// forgetting lets one look at all connections of the host at a time.
 	forgetting mutex[atForgetting]
 	old        oldFlows
 
-	// mu guards the tables below; it is never held while the kernel works.
-	mu       rwMutex[atTables]
-	networks map[string]*network // by name
-	// underway are the networks, by ID, that are being made, renamed or removed.
-	underway map[string]*underway
-	// changes counts what came into and went from networks and underway.
-	changes uint64
-	// tried holds what was found to work on this kernel.
-	tried map[trial.Case]bool
-	// defaults names, for each container's namespace (by inode), the endpoint
-	// with its default route.
-	defaults map[uint64]heddle.EndpointID
-	// reach is the plan of what shared networks need to reach other hosts; only who
-	// holds reaching changes it. left are plans that it was before, of which not all is
-	// removed yet. reachError is why it could not be made.
-	reach      heddle.Plan
-	left       []heddle.Plan
-	reachError error
 	// adopted says that the host followed a new view; it has room for one, as has
 	// lookAgain, which asks it to look once more.
 	adopted, lookAgain chan struct{}
 	// compareSoon asks for a comparison with the plans; it has room for one.
 	compareSoon chan struct{}
-	// news says that networks came, changed or went; it has room for one.
-	news chan struct{}
-	// stuck says of what, by owner, not all could be put right.
-	stuck map[string]string
-	// unfit are the networks of the cluster, by ID, that are not on this host.
-	unfit map[string]unfit
-	// lonely says which networks of this host the cluster did not take, and why.
-	lonely map[string]error
-
 	// pools is held while the blocks of shared networks change, and while
 	// addresses of them are taken; it guards what follows.
 	pools mutex[atBlocks]
@@ -127,29 +103,20 @@ type Agent struct {
 
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
-
-	// shows are parts of the status that others know about.
-	shows []func() heddle.PartStatus
-
-	// events is what happened lately.
-	events *events.Log
-
-	// nics names, by name on the host and MAC address, the NICs that endpoints have.
-	nics map[string]heldNIC
 }
 
 // New opens the ledger, finishes what an earlier life left undone, and brings
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
-	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), events: events.NewLog(),
-		networks: map[string]*network{}, roll: newRoll(), departures: newDepartures(),
-		trip: opt.Tripwire, wants: newWants(), ports: newPorts(), defaults: map[uint64]heddle.EndpointID{},
-		nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		underway: map[string]*underway{}, stuck: map[string]string{}, unfit: map[string]unfit{}, tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
+		wants: newWants(), ports: newPorts(), roll: newRoll(), departures: newDepartures(), defaults: newDefaults(),
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1),
+		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
-	a.quarantine = newQuarantine(a.log)
+	a.teller = teller{&a.ready, events.NewLog()}
+	a.networks, a.quarantine, a.troubles = newRegister(a.wants, a.teller), newQuarantine(a.log), newTroubles(a.log)
 	a.metrics = newMetrics(a)
 	a.following, a.mending = newErrands(a.tasks, &a.finished), newErrands(a.tasks, &a.finished)
 	if err := a.open(); err != nil {

@@ -23,7 +23,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := a.accept(ctx, &req); err != nil {
 		return reply, err
 	}
-	n, err := a.network(req.Network)
+	n, err := a.networks.find(req.Network)
 	if err != nil {
 		return reply, err
 	}
@@ -34,7 +34,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	life.RLock()
 	defer life.RUnlock()
 	// again: while a network is deleted, or goes into the store, nobody is here
-	n, err = a.network(req.Network)
+	n, err = a.networks.find(req.Network)
 	switch {
 	case err != nil:
 		return reply, err
@@ -239,7 +239,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		return a.rollBack(r, pod, err)
 	}
 	a.roll.setPending(r.Endpoint.ID, "")
-	a.tellEndpoint(events.Attached, r.Endpoint)
+	a.networks.tellEndpoint(events.Attached, r.Endpoint)
 	a.forgetFlows(r.Endpoint)
 	a.announce(r.Endpoint, pod)
 	return nil
@@ -248,7 +248,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 // announce tells a LAN who has the addresses now. The endpoint is made, so a
 // failure is only told.
 func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.networkFor(e)
+	n, err := a.networks.of(e)
 	if err != nil {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 // fit brings the pool of a shared network in line with the blocks that the host
 // holds.
 func (a *Agent) fit(n heddle.Network) {
-	local := a.networkByID(n.ID)
+	local := a.networks.byID(n.ID)
 	if local == nil || local.pool == nil {
 		return
 	}

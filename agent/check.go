@@ -26,12 +26,7 @@ func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 		return a.checkRecord(r)
 	}
 	var all []heddle.Finding
-	a.mu.RLock()
-	networks := make([]network, 0)
-	for _, n := range a.networks {
-		networks = append(networks, *n)
-	}
-	a.mu.RUnlock()
+	networks := a.networks.copies()
 	records := a.roll.filter(settled)
 	for _, n := range networks {
 		drift, err := a.kernel.Diff(n.plan, nil)

@@ -80,7 +80,7 @@ func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 	}
 	a.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
 	a.see()
-	a.weave(nil)
+	a.ways.weave(nil)
 	poke(a.lookAgain)
 	p.mu.Lock()
 	clear(p.checksums) // all are tested again

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -63,17 +62,15 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 
 // claimRest reserves what an endpoint needs besides its addresses, all or nothing.
 func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netns, e *heddle.Endpoint) (err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
 	}
-	if e.MAC, err = n.takeMAC(a.host.now(), req); err != nil {
+	if e.MAC, err = n.seats.takeMAC(n, a.host.now(), req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		return err
 	}
-	e.Slot = n.slots.take()
-	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
+	e.Slot = n.seats.takeSlot()
+	e.DefaultRoute = a.defaults.claimFor(n, req, pod, nil)
 	return nil
 }
 
@@ -125,50 +122,18 @@ func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
 }
 
-func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
-	if f, ok := n.mode.(heddle.FixedMAC); ok {
-		fixed := f.MAC(h, n.Network)
-		if fixed != "" && req.MAC != "" && req.MAC != fixed {
-			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
-		}
-		if fixed != "" {
-			return fixed, nil
-		}
-	}
-	if req.MAC != "" && req.MAC == n.GatewayMAC() {
-		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
-	}
-	if holder, taken := n.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
-		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of endpoint "+holder.String(), "choose another one, or leave it out")
-	}
-	mac := req.MAC
-	for salt := 0; mac == ""; salt++ {
-		if m := req.ID.DefaultMAC(n.ID, salt); n.macs[m] == (heddle.EndpointID{}) {
-			mac = m
-		}
-	}
-	n.macs[mac] = req.ID
-	return mac, nil
-}
-
 // forgetStaleDefault drops the record of who has the namespace's default route
 // if that endpoint is not in it: an inode number may be used again.
 func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	if pod == nil {
 		return
 	}
-	a.mu.RLock()
-	holder, recorded := a.defaults[pod.Inode()]
-	a.mu.RUnlock()
+	holder, recorded := a.defaults.of(pod.Inode())
 	r, made := a.roll.get(holder)
 	if !recorded || made && r.isPodOf(pod) {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.defaults[pod.Inode()] == holder {
-		delete(a.defaults, pod.Inode())
-	}
+	a.defaults.drop(pod.Inode(), holder)
 }
 
 // checkPorts refuses what cannot be published, and ports on which a program of
@@ -193,25 +158,20 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // release gives back what claim took; the addresses go to quarantine. After a
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
-	a.giveNIC(e.ID)
+	a.nics.give(e.ID)
 	if n.pool != nil {
 		a.giveAddresses(n, e.ID)
 	} else if e.NIC == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
+	a.defaults.forget(e.ID)
 	a.ports.free(e.ID, e.Ports)
-	if n.macs[e.MAC] == e.ID {
-		delete(n.macs, e.MAC)
-	}
-	n.slots.give(e.Slot)
+	n.seats.give(e)
 }
 
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
-	a.restoreNIC(e)
+	a.nics.restore(e)
 	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
@@ -224,11 +184,10 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err
 	}
-	n.macs[e.MAC] = e.ID
-	n.slots.mark(e.Slot)
+	n.seats.restore(e)
 	if pod, err := kernel.OpenNetns(e.Netns); err == nil {
 		if e.DefaultRoute {
-			a.defaults[pod.Inode()] = e.ID
+			a.defaults.set(pod.Inode(), e.ID)
 		}
 		pod.Close()
 	}
@@ -237,14 +196,12 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 
 // saveCursors writes where allocation stands.
 func (a *Agent) saveCursors() {
-	a.mu.RLock()
 	cursors := map[string]map[heddle.Family]netip.Addr{}
-	for _, n := range a.networks {
+	for _, n := range a.networks.copies() {
 		if n.pool != nil {
 			cursors[n.ID] = n.pool.Cursor()
 		}
 	}
-	a.mu.RUnlock()
 	for id, families := range cursors {
 		old, _ := a.ledger.cursors(id)
 		for family, at := range families {

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -71,13 +69,12 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 // the cluster.
 func (a *Agent) sharedPart() heddle.PartStatus {
 	host := a.host.now()
-	a.mu.RLock()
-	defer a.mu.RUnlock()
 	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
 	var trouble []string
-	bad := a.reachError != nil
+	why := a.ways.broken()
+	bad := why != nil
 	if bad {
-		trouble = append(trouble, a.reachError.Error())
+		trouble = append(trouble, why.Error())
 	}
 	for _, addr := range host.Fabric.Self.Underlay {
 		if _, there := host.Holder(addr); !there {
@@ -90,15 +87,7 @@ func (a *Agent) sharedPart() heddle.PartStatus {
 			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
-	var absent []string
-	for _, u := range a.unfit {
-		absent = append(absent, "network "+u.name+" is not on this host: "+u.why.Error())
-	}
-	slices.Sort(absent)
-	trouble = append(trouble, absent...)
-	for _, name := range slices.Sorted(maps.Keys(a.lonely)) {
-		trouble = append(trouble, "network "+name+" is on this host alone: "+a.lonely[name].Error())
-	}
+	trouble = append(trouble, a.troubles.apart()...)
 	switch {
 	case bad:
 		part.State, part.Detail = "bad", firstFew(trouble, "; ")

@@ -35,20 +35,16 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 	return nil
 }
 
-// claimDefault reports whether the endpoint begins with the default route: if
-// nobody in the container has it yet. The caller holds mu.
-func (a *Agent) claimDefault(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
+// claimFor reports whether the endpoint begins with the default route: if
+// nobody in the container has it yet.
+func (d *defaults) claimFor(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
 	if !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
 		return false
 	}
 	if pod == nil {
 		return true // its engine knows the container's other networks
 	}
-	if _, held := a.defaults[pod.Inode()]; held {
-		return false
-	}
-	a.defaults[pod.Inode()] = req.ID
-	return true
+	return d.claim(pod.Inode(), req.ID)
 }
 
 // wantsDefault reports whether an endpoint asks for the default route and does
@@ -117,7 +113,7 @@ func (a *Agent) heirs(pod *kernel.Netns) []record {
 // mayCarry reports whether a default route can lead through the endpoint, and it
 // did not refuse it.
 func (a *Agent) mayCarry(r record) bool {
-	n := a.networkByID(r.Endpoint.Network)
+	n := a.networks.byID(r.Endpoint.Network)
 	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
 }
 
@@ -161,7 +157,7 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 	if !there || a.roll.pendingOf(id) == intentDetach {
 		return nil
 	}
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -182,20 +178,18 @@ func (a *Agent) setDefault(id heddle.EndpointID, on bool, pod *kernel.Netns, hel
 		return err
 	}
 	a.roll.put(next)
-	a.mu.Lock()
 	if on {
-		a.defaults[pod.Inode()] = id
-	} else if a.defaults[pod.Inode()] == id {
-		delete(a.defaults, pod.Inode())
+		a.defaults.set(pod.Inode(), id)
+	} else {
+		a.defaults.drop(pod.Inode(), id)
 	}
-	a.mu.Unlock()
 	if err := a.makeDefault(on, with, without, pod); err != nil || a.roll.pendingOf(id) != "" {
 		return err
 	}
 	if err := a.ledger.settle(id); err != nil {
 		return err
 	}
-	a.tellEndpoint(events.Updated, next.Endpoint)
+	a.networks.tellEndpoint(events.Updated, next.Endpoint)
 	return nil
 }
 
@@ -238,10 +232,11 @@ func (a *Agent) defaultRoutes(n *network, r record) (with, without []heddle.Rout
 func (a *Agent) settleDefaults(intents map[string]string) {
 	for _, inode := range a.roll.inodes() {
 		all := a.roll.in(inode)
+		holder, _ := a.defaults.of(inode)
 		doubtful := len(all) > 1
 		for _, r := range all {
 			id := r.Endpoint.ID
-			doubtful = doubtful || intents[id.String()] == intentDefault || a.defaultOf(inode) != id && a.mayCarry(r)
+			doubtful = doubtful || intents[id.String()] == intentDefault || holder != id && a.mayCarry(r)
 		}
 		if doubtful {
 			a.passDefault(inode)
@@ -273,10 +268,4 @@ func (a *Agent) changeDefault(n *network, old record, req heddle.AttachRequest, 
 	err := a.arrange(pod, to, id)
 	now, _ := a.roll.get(id)
 	return now, err
-}
-
-func (a *Agent) defaultOf(inode uint64) heddle.EndpointID {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.defaults[inode]
 }

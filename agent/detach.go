@@ -190,9 +190,9 @@ func (a *Agent) forget(r record, freed time.Time) error {
 	}
 	a.erase(r)
 	a.forgetEndpoint(r.Endpoint)
-	if n, err := a.networkFor(r.Endpoint); err == nil {
+	if n, err := a.networks.of(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
-	a.tellEndpoint(events.Detached, r.Endpoint)
+	a.networks.tellEndpoint(events.Detached, r.Endpoint)
 	return nil
 }

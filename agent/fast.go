@@ -41,9 +41,7 @@ func (a *Agent) securedPeers() (n int) {
 
 // usesFastPath reports whether a plan hangs a program in.
 func (a *Agent) usesFastPath() bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if len(a.reach.Host.Programs) > 0 {
+	if len(a.ways.now().Host.Programs) > 0 {
 		return true
 	}
 	uses := false

@@ -25,7 +25,7 @@ func (a *Agent) checkSubnetFree(subnet netip.Prefix) error {
 // name.
 func (a *Agent) networkSubnets() map[string][]netip.Prefix {
 	all := map[string][]netip.Prefix{}
-	for _, n := range a.Networks() {
+	for _, n := range a.networks.all() {
 		all[n.Name] = n.Subnets
 	}
 	if a.opt.Cluster != nil {

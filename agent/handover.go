@@ -107,7 +107,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
 		return r, where, err
 	}
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return r, where, err
 	}
@@ -198,7 +198,7 @@ func (a *Agent) noticeOne(id heddle.EndpointID) {
 
 // onLAN reports whether the endpoint's network is a parent's LAN.
 func (a *Agent) onLAN(r record) bool {
-	n := a.networkByID(r.Endpoint.Network)
+	n := a.networks.byID(r.Endpoint.Network)
 	if n == nil {
 		return false
 	}

@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +131,7 @@ func (a *Agent) vigil(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		for _, h := range a.heldNICs() {
+		for _, h := range a.nics.all() {
 			back, err := a.bringBack(h.by)
 			switch {
 			case err == nil && back:
@@ -149,12 +147,6 @@ func (a *Agent) vigil(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func (a *Agent) heldNICs() []heldNIC {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return slices.Collect(maps.Values(a.nics))
 }
 
 // bringBack detaches an endpoint whose container has died.

@@ -52,7 +52,7 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
 		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease", addr.String()+" from pool "+pool, "choose one inside "+p.Subnet.String())
 	}
-	n := a.networkOf(p)
+	n := a.networks.on(p.Subnet)
 	if n != nil {
 		a.departures.await(n.ID)
 	}

@@ -15,7 +15,7 @@ type lender struct{ *Agent }
 
 // Lend sets an address aside, or says who has it.
 func (l lender) Lend(network string, addr netip.Addr) error {
-	n := l.networkByID(network)
+	n := l.networks.byID(network)
 	if n == nil || n.pool == nil {
 		return noNetwork(network)
 	}
@@ -30,7 +30,7 @@ func (l lender) Lend(network string, addr netip.Addr) error {
 
 // Reclaim takes an address back, unless another host has it by now.
 func (l lender) Reclaim(network string, addr netip.Addr) {
-	n := l.networkByID(network)
+	n := l.networks.byID(network)
 	l.pools.Lock()
 	defer l.pools.Unlock()
 	delete(l.lent, heddle.Pin{Network: network, Addr: addr})
@@ -84,7 +84,7 @@ func (a *Agent) returnUnused() {
 		if p.Host != v.Self.ID {
 			continue
 		}
-		n := a.networkByID(p.Network)
+		n := a.networks.byID(p.Network)
 		if n != nil && n.pool != nil {
 			if _, held := n.pool.Holder(p.Addr); held {
 				continue
@@ -102,7 +102,7 @@ const idleTime = ipam.Quarantine
 // is being deleted, or that has had no endpoint here for a while; otherwise those
 // that nobody uses, but for the one with the host's own address.
 func (a *Agent) yieldIdle(ctx context.Context) {
-	for _, n := range a.Networks() {
+	for _, n := range a.networks.all() {
 		if !n.Shared {
 			continue
 		}
@@ -114,7 +114,7 @@ func (a *Agent) yieldIdle(ctx context.Context) {
 
 // idleBlocks marks the blocks that are about to be yielded, and returns them.
 func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
-	n := a.networkByID(shown.ID)
+	n := a.networks.byID(shown.ID)
 	if n == nil || n.pool == nil {
 		return nil
 	}

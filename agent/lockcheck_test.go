@@ -12,7 +12,7 @@ import (
 func TestLockOrder(t *testing.T) {
 	var (
 		early mutex[atReaching]
-		late  rwMutex[atTables]
+		late  rwMutex[atNetworks]
 		ids   keyed[atIDs, string]
 	)
 	tries := func(do func()) (why string) {
@@ -35,7 +35,7 @@ func TestLockOrder(t *testing.T) {
 	}
 	late.Lock()
 	why := tries(inOrder)
-	if !strings.Contains(why, "atReaching") || !strings.Contains(why, "atTables") {
+	if !strings.Contains(why, "atReaching") || !strings.Contains(why, "atNetworks") {
 		t.Errorf("against the order: %q", why)
 	}
 	free := make(chan string)

@@ -29,11 +29,18 @@ type (
 	atSeeing     [9]struct{}  // the cluster's newest view is taken up
 	atBooks      [10]struct{} // leases and pools, with their records on the disk
 	atBlocks     [11]struct{} // the blocks of shared networks, and addresses taken of them
-	atTables     [12]struct{} // the networks in memory
-	atHost       [13]struct{} // what is known about the host
-	atRoll       [14]struct{} // the endpoints in memory
-	atQuarantine [15]struct{} // why endpoints are in quarantine
-	atDepartures [16]struct{} // the endpoints that are leaving
-	atPorts      [17]struct{} // who publishes what
-	atWants      [18]struct{} // which objects are wanted
+	atNetworks   [12]struct{} // the networks in memory, and what follows: other tables there
+	atHost       [13]struct{}
+	atWays       [14]struct{}
+	atRoll       [15]struct{}
+	atNICs       [16]struct{}
+	atQuarantine [17]struct{}
+	atDepartures [18]struct{}
+	atDefaults   [19]struct{}
+	atPorts      [20]struct{}
+	atSeats      [21]struct{}
+	atTroubles   [22]struct{}
+	atTrials     [23]struct{}
+	atShows      [24]struct{}
+	atWants      [25]struct{}
 )

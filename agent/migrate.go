@@ -14,12 +14,7 @@ import (
 // network has the name, or the subnet) stays on this host alone, and the status says so.
 func (a *Agent) migrate(ctx context.Context, n *network, v *cluster.View) error {
 	err := a.migrateNetwork(ctx, n, v)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.lonely, n.Name)
-	if err != nil {
-		a.lonely[n.Name] = err
-	}
+	a.troubles.noteLonely(n.Name, err)
 	return err
 }
 
@@ -48,15 +43,10 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 		return err
 	}
 	defer a.works.Lock(n.ID)()
-	a.mu.Lock()
-	stored := a.networkHeld(n.ID)
-	if stored == nil {
-		a.mu.Unlock()
+	next, known := a.networks.share(n.ID)
+	if !known {
 		return noNetwork(n.Name)
 	}
-	stored.Shared = true
-	next := stored.Network
-	a.mu.Unlock()
 	if err := a.ledger.putNetwork(next); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 	if !known {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}

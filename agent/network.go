@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/ipam"
 )
 
@@ -15,7 +14,7 @@ import (
 // Created again with the same settings, it is returned as it is. For one in its way that
 // is being made or removed it waits, until that is taken for broken (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, commands []string, err error) {
-	mode, err := a.mode(want.Mode)
+	mode, err := a.modes.find(want.Mode)
 	if err != nil {
 		return made, nil, err
 	}
@@ -48,7 +47,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if err := a.host.look(); err != nil {
 		return made, nil, nil, err
 	}
-	if old, err := a.network(want.Name); err == nil {
+	if old, err := a.networks.find(want.Name); err == nil {
 		n, err := a.again(mode, old, want)
 		if err != nil {
 			return made, nil, nil, err
@@ -67,7 +66,7 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return made, nil, nil, err
 	}
-	if busy, err := a.inTheWay(next); err != nil {
+	if busy, err := a.networks.inTheWay(next); err != nil {
 		return made, nil, busy, err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -76,14 +75,14 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if dryRun {
 		return n, next.plan.Commands(""), nil, a.checkShared(mode, n)
 	}
-	if err := a.probe(mode, n); err != nil {
+	if err := a.trials.probe(mode, n); err != nil {
 		return made, nil, nil, err
 	}
-	if a.spans(mode) {
+	if a.opt.spans(mode) {
 		n, err = a.share(n, t)
 		return n, nil, nil, err
 	}
-	if busy, err := a.reserve(next); err != nil {
+	if busy, err := a.networks.reserve(next); err != nil {
 		return made, nil, busy, err
 	}
 	defer a.works.Lock(n.ID)()
@@ -93,17 +92,10 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 // makeNetwork makes a network that is reserved. The caller holds its lock.
 func (a *Agent) makeNetwork(n *network) error {
 	err := a.makeReserved(n)
-	a.mu.Lock()
-	if err == nil {
-		a.networks[n.Name] = n
-		a.tellNetwork(events.Created, n.Network, "")
-	}
-	a.concludeHeld(n.ID)
-	a.mu.Unlock()
+	a.networks.made(n, err == nil)
 	if err != nil {
 		return err
 	}
-	a.tell()
 	if err := a.admit(); err != nil { // the network is there; the patrol tries again
 		a.log.Error("other firewalls not opened for our traffic", "error", err)
 	}
@@ -150,7 +142,7 @@ func (a *Agent) mendNetwork(s heddle.State) error {
 }
 
 func (n *network) equip() {
-	n.macs, n.slots, n.life = map[heddle.MAC]heddle.EndpointID{}, &slots{}, &life{}
+	n.seats, n.life = newSeats(), &life{}
 	if len(n.Subnets) > 0 {
 		n.pool = ipam.NewPool(n.Network)
 	}
@@ -159,7 +151,7 @@ func (n *network) equip() {
 // DeleteNetwork removes a network without endpoints, on all hosts that have it. It
 // is found by its name or ID, and is the same if it gets another name meanwhile.
 func (a *Agent) DeleteNetwork(name string) error {
-	n, err := a.network(name)
+	n, err := a.networks.find(name)
 	if err != nil && a.refuses(name) {
 		return a.dropRefused(name)
 	}
@@ -189,7 +181,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 		return err
 	}
 	defer a.works.Lock(n.ID)()
-	now := a.networkByID(n.ID)
+	now := a.networks.byID(n.ID)
 	if now == nil {
 		return noNetwork(n.Name)
 	}
@@ -203,7 +195,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 // disallow takes back the permissions of this host's networks for a network. Those of
 // the cluster's are taken by who deletes it: other hosts may not.
 func (a *Agent) disallow(id string) error {
-	for _, other := range a.Networks() {
+	for _, other := range a.networks.all() {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
@@ -224,25 +216,10 @@ func (a *Agent) unmake(n *network) error {
 	if err := a.ledger.dropNetwork(n.Network); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	stored := a.networks[n.Name]
-	delete(a.networks, n.Name)
-	a.begunHeld(stored)
-	a.wants.drop(n.plan.Host)
-	last := len(a.networks)+len(a.underway) == 1
-	a.mu.Unlock()
-	defer a.tell()
+	last := a.networks.leave(n)
+	defer a.networks.changed()
 	err := a.removeNetwork(n.plan)
-	a.mu.Lock()
-	if err != nil {
-		// there again, as a whole: the patrol puts back what is gone already
-		a.networks[n.Name] = stored
-		a.wants.add(n.plan.Host)
-	} else {
-		a.tellNetwork(events.Removed, n.Network, "")
-	}
-	a.concludeHeld(n.ID)
-	a.mu.Unlock()
+	a.networks.left(n, err == nil)
 	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
@@ -264,12 +241,7 @@ func (a *Agent) removeNetwork(p heddle.Plan) error {
 }
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
-	a.mu.RLock()
-	names := map[string]string{} // of today, by ID
-	for _, n := range a.networks {
-		names[n.ID] = n.Name
-	}
-	a.mu.RUnlock()
+	names := a.networks.names()
 	var all []heddle.Endpoint
 	a.roll.each(func(r record, _ string) {
 		if id == "" || r.Endpoint.Network == id {
@@ -283,20 +255,11 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 }
 
 // Networks lists all networks, by name.
-func (a *Agent) Networks() []heddle.Network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	all := make([]heddle.Network, 0, len(a.networks))
-	for _, n := range a.networks {
-		all = append(all, withLimits(n.mode, n.Network))
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all
-}
+func (a *Agent) Networks() []heddle.Network { return a.networks.all() }
 
 // Network returns one network.
 func (a *Agent) Network(name string) (heddle.Network, error) {
-	n, err := a.network(name)
+	n, err := a.networks.find(name)
 	if err != nil {
 		return heddle.Network{}, err
 	}
@@ -321,7 +284,7 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	e := a.withCounts(r)
-	if n, err := a.networkFor(e); err == nil {
+	if n, err := a.networks.of(e); err == nil {
 		e.NetworkName = n.Name
 	}
 	return e, nil

@@ -39,6 +39,8 @@ func (a *Agent) open() (err error) {
 	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
 		return err
 	}
+	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
+	a.ways = &ways{kernel: a.kernel, log: a.log, host: a.host, wants: a.wants, modes: a.modes}
 	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID)
 	return err
 }

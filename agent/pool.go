@@ -102,7 +102,7 @@ func (a *Agent) clearWay(p Pool) error {
 	for _, other := range a.subnets {
 		switch {
 		case other.ID == p.ID || !other.Subnet.Overlaps(p.Subnet):
-		case a.networkOf(other) == nil && time.Since(other.Asked) > wayTime:
+		case a.networks.on(other.Subnet) == nil && time.Since(other.Asked) > wayTime:
 			dead = append(dead, other.ID)
 		default:
 			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and pool %s", p.ID, other.ID), "choose another subnet")
@@ -154,7 +154,7 @@ func (a *Agent) dropPool(id string) error {
 // expire drops. The caller holds leaseOps.
 func (a *Agent) forgetPools() {
 	for id, p := range a.subnets {
-		if a.networkOf(p) != nil || time.Since(p.Asked) < poolTime {
+		if a.networks.on(p.Subnet) != nil || time.Since(p.Asked) < poolTime {
 			continue
 		}
 		if err := a.dropPool(id); err != nil {

@@ -17,7 +17,7 @@ func TestClearWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	a := &Agent{ledger: l, log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &Agent{ledger: l, networks: newRegister(newWants(), teller{}), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	prefix := netip.MustParsePrefix
 	put := func(p Pool, age time.Duration) {
 		t.Helper()
@@ -41,11 +41,11 @@ func TestClearWay(t *testing.T) {
 		t.Errorf("with one asked for just now: %v, left %v, %v", err, a.subnets, a.leases)
 	}
 	put(young, wayTime+time.Second)
-	a.networks = map[string]*network{"net": {Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{young.Subnet}}}}
+	a.networks.put(&network{Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{young.Subnet}}})
 	if err := a.clearWay(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 {
 		t.Errorf("with one that has a network: %v, left %v", err, a.subnets)
 	}
-	a.networks = nil
+	a.networks = newRegister(newWants(), teller{})
 	if err := a.clearWay(whole); err != nil {
 		t.Error(err)
 	}

@@ -33,22 +33,9 @@ func (a *Agent) poolByID(id string) (Pool, error) {
 	return newPool(subnet.Masked(), part), nil
 }
 
-// networkOf is the network on a pool's subnet, nil if there is none yet.
-func (a *Agent) networkOf(p Pool) *network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if slices.Contains(n.Subnets, p.Subnet) {
-			c := *n
-			return &c
-		}
-	}
-	return nil
-}
-
 // filled is the pool with its network's gateway.
 func (a *Agent) filled(p Pool) Pool {
-	if n := a.networkOf(p); n != nil {
+	if n := a.networks.on(p.Subnet); n != nil {
 		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
 			p.Gateway = netip.PrefixFrom(gw, p.Subnet.Bits())
 		}
@@ -80,7 +67,7 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 
 // subnetOf is the subnet of a network that is there.
 func (a *Agent) subnetOf(ask PoolAsk) (netip.Prefix, error) {
-	n := a.networkByID(ask.Network)
+	n := a.networks.byID(ask.Network)
 	if n == nil {
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "network with the ID", ask.Network, "'heddle network list' shows those there are")
 	}

@@ -28,7 +28,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if !known || a.departures.has(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
@@ -94,14 +94,14 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 		a.exchangeRecords(next, old)
 		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has))
 	}
-	a.tellEndpoint(events.Updated, next.Endpoint)
+	a.networks.tellEndpoint(events.Updated, next.Endpoint)
 	return next, nil
 }
 
 // upToDate is the record with all that the endpoint's guard and its published ports need:
 // one that an older agent wrote lacks some.
 func (a *Agent) upToDate(r record) record {
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return r
 	}

@@ -24,7 +24,7 @@ func (a *Agent) recover() error {
 	}
 	modes := make([]heddle.Mode, len(was.networks))
 	for i, n := range was.networks {
-		if modes[i], err = a.mode(n.Mode); err != nil {
+		if modes[i], err = a.modes.find(n.Mode); err != nil {
 			return err
 		}
 	}
@@ -62,13 +62,13 @@ func (a *Agent) recover() error {
 	if err != nil {
 		return err
 	}
-	if err := a.ledger.forgetPlans(a.networkIDs()); err != nil {
+	if err := a.ledger.forgetPlans(a.networks.names()); err != nil {
 		return err
 	}
 	if len(removed) > 0 {
 		a.log.Info("removed what nobody wants", "objects", removed)
 	}
-	if len(a.networks) == 0 {
+	if a.networks.none() {
 		// another firewall that does not answer must not keep the agent away
 		if err := a.coexist.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
@@ -84,14 +84,6 @@ func undoable(intent string) string {
 		return ""
 	}
 	return intent
-}
-
-func (a *Agent) networkIDs() map[string]bool {
-	ids := map[string]bool{}
-	for _, n := range a.Networks() {
-		ids[n.ID] = true
-	}
-	return ids
 }
 
 // allKnown refuses a state folder that does not know the networks of endpoints
@@ -183,13 +175,13 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
 	}
 	a.fitLeases(n)
-	a.networks[n.Name] = n
+	a.networks.put(n)
 }
 
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -248,12 +240,10 @@ func (a *Agent) union(without ...heddle.Finding) heddle.State {
 		skip[f.Owner] = true
 	}
 	var u unionBuilder
-	a.mu.RLock()
-	u.add(a.reach.Host)
-	for _, n := range a.networks {
+	u.add(a.ways.now().Host)
+	for _, n := range a.networks.copies() {
 		u.add(n.plan.Host)
 	}
-	a.mu.RUnlock()
 	a.roll.each(func(r record, _ string) {
 		if !skip[r.Endpoint.ID.String()] {
 			u.add(r.Plan.Host)

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -28,19 +27,6 @@ func (a *Agent) dropRefused(name string) error {
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	return a.opt.Cluster.DropNetwork(ctx, name)
-}
-
-// ownSubnets are those of this host's networks whose addresses are found nowhere else.
-func (a *Agent) ownSubnets() (all []netip.Prefix) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		_, guest := n.mode.(heddle.Guest)
-		if !guest && !mayShareSubnet(n.mode) && !hasCommonSubnet(n.mode) {
-			all = append(all, n.Subnets...)
-		}
-	}
-	return all
 }
 
 // fitPeers leaves out the peers whose underlay address this host has itself, or a
@@ -86,18 +72,4 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	part.State = "warn"
 	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(told, "; "))
 	return part
-}
-
-// stuckPart tells what the last comparison could not put right.
-func (a *Agent) stuckPart() heddle.PartStatus {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if len(a.stuck) == 0 {
-		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
-	}
-	var told []string
-	for _, owner := range slices.Sorted(maps.Keys(a.stuck)) {
-		told = append(told, owner+": "+a.stuck[owner])
-	}
-	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(told, "; ")}
 }

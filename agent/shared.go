@@ -12,21 +12,21 @@ import (
 )
 
 // spans reports whether networks of the mode are in the store.
-func (a *Agent) spans(mode heddle.Mode) bool {
+func (o Options) spans(mode heddle.Mode) bool {
 	_, reacher := mode.(heddle.Reacher)
-	return reacher && a.opt.Cluster != nil
+	return reacher && o.Cluster != nil
 }
 
 // Spans reports whether networks of the mode are on all hosts of a cluster that
 // this one belongs to.
 func (a *Agent) Spans(mode string) bool {
-	m, err := a.mode(mode)
-	return err == nil && a.spans(m)
+	m, err := a.modes.find(mode)
+	return err == nil && a.opt.spans(m)
 }
 
 // checkShared is why a new network could not be recorded in the store.
 func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
-	if !a.spans(mode) {
+	if !a.opt.spans(mode) {
 		return nil
 	}
 	if err := a.storeAway("create network", n.Name); err != nil {
@@ -106,12 +106,12 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if err != nil {
 		return err
 	}
-	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
+	if known := a.networks.byID(n.ID); known != nil && known.Name != n.Name {
 		if err := a.rename(known, n); err != nil {
 			return err
 		}
 	}
-	local, err := a.network(n.Name)
+	local, err := a.networks.find(n.Name)
 	if err == nil && local.ID != n.ID {
 		if err := a.makeWay(local, n); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 		return taken(n.Name)
 	}
 	defer unlock()
-	now := a.networkByID(local.ID)
+	now := a.networks.byID(local.ID)
 	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
 		return taken(n.Name)
 	}
@@ -171,7 +171,7 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 // it were created here keeps it from this host, not from others. The caller holds its
 // lock.
 func (a *Agent) takeOn(n heddle.Network) error {
-	mode, err := a.mode(n.Mode)
+	mode, err := a.modes.find(n.Mode)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return err
 	}
-	if _, err := a.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
+	if _, err := a.networks.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
 		return err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -200,10 +200,10 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.checkHostRoutes(n); err != nil {
 		return err
 	}
-	if err := a.probe(mode, n); err != nil {
+	if err := a.trials.probe(mode, n); err != nil {
 		return err
 	}
-	if _, err := a.reserve(next); err != nil {
+	if _, err := a.networks.reserve(next); err != nil {
 		return err
 	}
 	if err := a.makeNetwork(next); err != nil {

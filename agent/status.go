@@ -13,12 +13,13 @@ import (
 // Status is the agent's health on one screen. It reads the tables in memory and
 // a handful of counters, never all endpoints' objects.
 func (a *Agent) Status() heddle.Status {
-	s := heddle.Status{Host: a.host.now().Name, Version: heddle.Version, Kernel: a.host.now().Kernel, BootID: a.host.now().BootID,
+	host := a.host.now()
+	s := heddle.Status{Host: host.Name, Version: heddle.Version, Kernel: host.Kernel, BootID: host.BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairs.Load()}
-	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.stuckPart())
+	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.troubles.stuckPart())
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
-	s.Parts = append(s.Parts, a.others()...)
+	s.Parts = append(s.Parts, a.shows.parts()...)
 	quarantine := a.quarantine.parts()
 	s.Late = a.tasks.since(lateAfter, nil)
 	s.Parts = append(s.Parts, workPart(s.Late))
@@ -26,10 +27,8 @@ func (a *Agent) Status() heddle.Status {
 	s.Endpoints, pending = a.roll.sizes()
 	counts := map[string]int{}
 	a.roll.each(func(r record, _ string) { counts[r.Endpoint.Network]++ })
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: a.free(n)})
+	for _, n := range a.networks.copies() {
+		s.Networks = append(s.Networks, heddle.NetworkStatus{Name: n.Name, Mode: n.Mode, Endpoints: counts[n.ID], Free: n.free(host)})
 	}
 	sort.Slice(s.Networks, func(i, j int) bool { return s.Networks[i].Name < s.Networks[j].Name })
 	s.Parts = append(s.Parts, networksPart(s.Networks), pendingPart(s.Endpoints, pending))
@@ -39,31 +38,19 @@ func (a *Agent) Status() heddle.Status {
 
 // Show adds somebody else's part to the status, such as a door's.
 func (a *Agent) Show(part func() heddle.PartStatus) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.shows = append(a.shows, part)
-}
-
-func (a *Agent) others() (all []heddle.PartStatus) {
-	a.mu.RLock()
-	shows := slices.Clone(a.shows)
-	a.mu.RUnlock()
-	for _, part := range shows {
-		all = append(all, part())
-	}
-	return all
+	a.shows.add(part)
 }
 
 // free is the number of addresses left in the scarcest family, -1 without any; of
 // a network of several hosts those in this host's blocks, and in free ones.
-func (a *Agent) free(n *network) int64 {
+func (n *network) free(h heddle.HostFacts) int64 {
 	free := int64(-1)
 	if n.pool == nil {
 		return free
 	}
 	const most = 1 << 53
 	for i, st := range n.pool.Stats() {
-		left := int64(min(st.Free+unclaimed(a.host.now(), n, n.Subnets[i]), most))
+		left := int64(min(st.Free+unclaimed(h, n, n.Subnets[i]), most))
 		if free < 0 || left < free {
 			free = left
 		}
@@ -118,4 +105,26 @@ func pendingPart(all, pending int) heddle.PartStatus {
 		return heddle.PartStatus{Name: heddle.PartEndpoints, State: "warn", Detail: fmt.Sprintf("%d, %d of them being made or removed", all, pending)}
 	}
 	return heddle.PartStatus{Name: heddle.PartEndpoints, State: "ok", Detail: fmt.Sprint(all)}
+}
+
+// shows are the parts of the status that others know about.
+type shows struct {
+	mu  rwMutex[atShows]
+	all []func() heddle.PartStatus
+}
+
+func (s *shows) add(part func() heddle.PartStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, part)
+}
+
+func (s *shows) parts() (all []heddle.PartStatus) {
+	s.mu.RLock()
+	shows := slices.Clone(s.all)
+	s.mu.RUnlock()
+	for _, part := range shows {
+		all = append(all, part())
+	}
+	return all
 }

@@ -12,7 +12,7 @@ import (
 // A network of which that fails is behind still, and comes again with the next patrol.
 func (a *Agent) heedSurroundings() {
 	var heeded []<-chan struct{}
-	for _, n := range a.behind() {
+	for _, n := range a.networks.behind(a.host.now()) {
 		heeded = append(heeded, a.mending.start("surroundings "+n.ID, work{what: "heed what the host has besides", network: n.Name}, func(t *task) {
 			t.awaits("the kernel")
 			a.heedAround(n.ID)
@@ -27,7 +27,7 @@ func (a *Agent) heedSurroundings() {
 	a.mending.start("shadows", work{what: "keep clear of the host's ports"}, func(t *task) {
 		t.awaits("the kernel")
 		awaitAll(context.Background(), lateAfter/2, heeded)
-		if len(a.behind()) == 0 { // nothing new leaves by them
+		if len(a.networks.behind(a.host.now())) == 0 { // nothing new leaves by them
 			a.forgetShadows(newly, now)
 		}
 	})
@@ -43,19 +43,6 @@ func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
 		return
 	}
 	a.host.setClear(now)
-}
-
-// behind lists the networks whose plans say something else than the host has besides.
-func (a *Agent) behind() (all []heddle.Network) {
-	host := a.host.now()
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if !heeds(n.plan.Host, host) {
-			all = append(all, n.Network)
-		}
-	}
-	return all
 }
 
 // heeds reports whether a network's plan, if it has our forwarding, says what the host
@@ -81,7 +68,7 @@ func heeds(p heddle.State, h heddle.HostFacts) bool {
 // heedAround has a network's plan say what the host has besides.
 func (a *Agent) heedAround(id string) {
 	defer a.works.Lock(id)()
-	n, host := a.networkByID(id), a.host.now()
+	n, host := a.networks.byID(id), a.host.now()
 	if n == nil || heeds(n.plan.Host, host) {
 		return
 	}

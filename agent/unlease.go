@@ -119,7 +119,7 @@ func (a *Agent) giveLease(l Lease) {
 	if err != nil {
 		return
 	}
-	if n := a.networkOf(p); n != nil && n.pool != nil {
+	if n := a.networks.on(p.Subnet); n != nil && n.pool != nil {
 		a.giveAddresses(n, leaseID(l.Addr.Addr()))
 	}
 }
@@ -129,7 +129,7 @@ func (a *Agent) leaseUsed(l Lease, used map[heddle.Pin]bool) bool {
 	if err != nil {
 		return false
 	}
-	n := a.networkOf(p)
+	n := a.networks.on(p.Subnet)
 	return n != nil && used[heddle.Pin{Network: n.ID, Addr: l.Addr.Addr()}]
 }
 
@@ -142,7 +142,7 @@ func (a *Agent) expire() {
 		if err != nil {
 			continue
 		}
-		n := a.networkOf(p)
+		n := a.networks.on(p.Subnet)
 		switch {
 		case n != nil && n.keeps(l.Addr.Addr()):
 		case a.leaseUsed(l, used):

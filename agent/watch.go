@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -113,12 +112,10 @@ func (a *Agent) work() func() {
 
 // frameBroken compares the static part of the firewall only.
 func (a *Agent) frameBroken() bool {
-	a.mu.RLock()
 	var u unionBuilder
-	for _, n := range a.networks {
+	for _, n := range a.networks.copies() {
 		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
 	}
-	a.mu.RUnlock()
 	drift, err := a.kernel.Diff(heddle.Plan{Host: u.state}, nil)
 	return err != nil || len(drift) > 0
 }
@@ -139,7 +136,7 @@ func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
-		a.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
+		a.troubles.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
 		return nil
 	}
 	mend := func(key string, w work, repair func()) {
@@ -150,11 +147,11 @@ func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 		}))
 	}
 	broken := a.ownersOf(drift)
-	a.forgetStuck(broken)
+	a.troubles.forgetStuck(broken)
 	if broken.reach {
 		mend("reach", work{}, a.repairReach)
 	} else {
-		a.setReachError(nil)
+		a.ways.setError(nil)
 	}
 	for _, n := range broken.networks {
 		mend(n.ID, work{network: n.Name}, func() { a.repairNetwork(n.ID) })
@@ -167,19 +164,15 @@ func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 }
 
 func (a *Agent) repairReach() {
-	a.reaching.Lock()
-	defer a.reaching.Unlock()
-	a.putBack(tunnels, func() ([]string, error) {
-		made, err := a.kernel.Mend(a.reach.Host)
-		a.setReachError(err)
-		return made, err
-	})
+	a.ways.making.Lock()
+	defer a.ways.making.Unlock()
+	a.putBack(tunnels, a.ways.mend)
 }
 
 // repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
 func (a *Agent) repairNetwork(id string) {
 	defer a.works.Lock(id)()
-	n := a.networkByID(id)
+	n := a.networks.byID(id)
 	if n == nil {
 		return
 	}
@@ -203,7 +196,7 @@ func (a *Agent) planAgain() {
 		return
 	}
 	a.heedSurroundings()
-	for _, n := range a.unplanned() {
+	for _, n := range a.networks.unplanned() {
 		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
 			t.awaits("the kernel")
 			a.planNetwork(n.ID)
@@ -211,21 +204,10 @@ func (a *Agent) planAgain() {
 	}
 }
 
-func (a *Agent) unplanned() (all []heddle.Network) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if n.unplanned != nil {
-			all = append(all, n.Network)
-		}
-	}
-	return all
-}
-
 // planNetwork makes a network that could not be planned before.
 func (a *Agent) planNetwork(id string) {
 	defer a.works.Lock(id)()
-	n := a.networkByID(id)
+	n := a.networks.byID(id)
 	if n == nil || n.unplanned == nil {
 		return
 	}
@@ -244,36 +226,12 @@ const (
 	tunnels   = "tunnels"
 )
 
-// noteStuck keeps, for the status, why not all of an owner's could be put right.
-func (a *Agent) noteStuck(owner string, why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.stuck, owner)
-	if why != nil {
-		a.stuck[owner] = why.Error()
-	}
-}
-
-// forgetStuck forgets those who miss nothing any more.
-func (a *Agent) forgetStuck(broken owners) {
-	still := map[string]bool{tunnels: broken.reach}
-	for _, n := range broken.networks {
-		still[n.Name] = true
-	}
-	for _, r := range broken.endpoints {
-		still[r.Endpoint.ID.String()] = true
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.stuck, func(owner, _ string) bool { return !still[owner] })
-}
-
 func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 	made, err := apply()
 	if err != nil {
 		a.log.Error("drift not repaired", "owner", owner, "error", err)
 	}
-	a.noteStuck(owner, err)
+	a.troubles.noteStuck(owner, err)
 	if len(made) > 0 {
 		a.repairs.Add(uint64(len(made)))
 		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
@@ -305,14 +263,12 @@ func (a *Agent) ownersOf(drift []kernel.Difference) owners {
 	for _, d := range drift {
 		keys[d.Key] = true
 	}
-	a.mu.RLock()
-	found := owners{reach: wantsAny(a.reach.Host, keys)}
-	for _, n := range a.networks {
+	found := owners{reach: wantsAny(a.ways.now().Host, keys)}
+	for _, n := range a.networks.copies() {
 		if wantsAny(n.plan.Host, keys) {
 			found.networks = append(found.networks, n.Network)
 		}
 	}
-	a.mu.RUnlock()
 	found.endpoints = a.roll.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lasting(), keys) })
 	return found
 }
@@ -335,10 +291,7 @@ func (a *Agent) admitForeign() {
 // admit lets our traffic through other firewalls' forward chains, while there
 // is a network.
 func (a *Agent) admit() error {
-	a.mu.RLock()
-	idle := len(a.networks) == 0
-	a.mu.RUnlock()
-	if idle {
+	if a.networks.none() {
 		return nil
 	}
 	changed, err := a.coexist.Admit()
