@@ -45,6 +45,8 @@ type Agent struct {
 	trials     *trials
 	modes      modes
 	shows      shows
+	blocks     *blocks
+	books      *books
 	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
@@ -79,28 +81,6 @@ type Agent struct {
 	adopted, lookAgain chan struct{}
 	// compareSoon asks for a comparison with the plans; it has room for one.
 	compareSoon chan struct{}
-	// pools is held while the blocks of shared networks change, and while
-	// addresses of them are taken; it guards what follows.
-	pools mutex[atBlocks]
-	// sources are the addresses of shared networks that the host keeps for itself.
-	sources []heddle.Pin
-	// lent are addresses set aside for other hosts, which the view may not show
-	// yet, yielding blocks that are about to be given back.
-	lent map[heddle.Pin]bool
-	// moving are addresses of endpoints that are about to be sent elsewhere.
-	moving   map[heddle.Pin]bool
-	yielding map[heddle.Block]bool
-	// idle says since when a block has been of no use.
-	idle map[heddle.Block]time.Time
-
-	// leaseOps guards leases and subnets, with their records on the disk.
-	leaseOps mutex[atBooks]
-	// leases are set aside for endpoints to come, subnets for networks to come.
-	leases  map[string]Lease
-	subnets map[string]Pool
-	// given are the addresses that were given back last, by pool.
-	given map[string][]given
-
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
 }
@@ -110,8 +90,7 @@ type Agent struct {
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
 		wants: newWants(), ports: newPorts(), roll: newRoll(), departures: newDepartures(), defaults: newDefaults(),
-		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1),
-		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -135,7 +114,7 @@ func New(opt Options) (*Agent, error) {
 	a.ready.Store(true)
 	a.finished.Go(func() { a.witness(ctx) })
 	if a.opt.Cluster != nil {
-		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
+		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, a.blocks) })
 		a.finished.Go(func() { a.follow(ctx) })
 		a.finished.Go(func() { a.tend(ctx) })
 		a.finished.Go(func() { a.testChecksums(ctx) })

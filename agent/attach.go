@@ -164,7 +164,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if n.Shared {
 		t.awaits("an address from the cluster")
 	}
-	e, err := a.claim(ctx, n, a.moved(n, req), pod)
+	e, err := a.claim(ctx, n, a.blocks.moved(n, req), pod)
 	t.awaits("the kernel")
 	if err != nil {
 		return reply, err

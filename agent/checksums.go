@@ -72,7 +72,7 @@ func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 	p.checksums[h.ID] = v
 	spoiled := found == peer.Spoiled && !p.found.SoftChecksums
 	if spoiled {
-		p.found.SoftChecksums, err = true, p.save()
+		p.found.SoftChecksums, err = true, p.saveLocked()
 	}
 	p.mu.Unlock()
 	if !spoiled {

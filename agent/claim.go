@@ -38,13 +38,13 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		take = n.pool.Preview
 	}
 	if n.Shared && a.opt.Cluster != nil {
-		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.takeShared(ctx, n, req) }
+		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.blocks.takeShared(ctx, n, req) }
 	}
 	addrs, leased, err := a.claimLeased(n, req)
 	if !leased {
 		addrs, err = take(req.ID, req.IPs)
 	}
-	for err == nil && !leased && !req.DryRun && a.hostHas(n, addrs) {
+	for err == nil && !leased && !req.DryRun && hostHas(a.host.now(), n, addrs) {
 		n.pool.Give(req.ID) // to quarantine: the next one is another
 		addrs, err = take(req.ID, req.IPs)
 	}
@@ -54,7 +54,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	e.Addrs, e.MTU = addrs, a.mtu(n)
 	a.forgetStaleDefault(pod)
 	if err := a.claimRest(n, req, pod, &e); err != nil {
-		a.giveAddresses(n, req.ID)
+		a.blocks.giveAddresses(n, req.ID)
 		return e, err
 	}
 	return e, nil
@@ -75,8 +75,8 @@ func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netn
 }
 
 // giveAddresses ends an endpoint's lease.
-func (a *Agent) giveAddresses(n *network, id heddle.EndpointID) {
-	a.giveBack(n, n.pool.Give(id))
+func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
+	bs.giveBack(n, n.pool.Give(id))
 }
 
 // mtu is that of a container's device on the network, in bytes.
@@ -112,11 +112,10 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 
 // hostHas reports whether, on a parent's LAN, the host or its router has one of
 // the addresses by now.
-func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
+func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return false
 	}
-	h := a.host.now()
 	parent, _ := h.Link(n.Parent)
 	taken := append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
@@ -160,7 +159,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.nics.give(e.ID)
 	if n.pool != nil {
-		a.giveAddresses(n, e.ID)
+		a.blocks.giveAddresses(n, e.ID)
 	} else if e.NIC == nil {
 		return
 	}
@@ -179,7 +178,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
-		a.noticeLent(n, e)
+		a.blocks.noticeLent(n, e)
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err

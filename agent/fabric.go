@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -13,14 +12,6 @@ import (
 // storeTime bounds what an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// storeAway refuses at once what needs a store that is known to be away.
-func (a *Agent) storeAway(op, object string) error {
-	if h := a.opt.Cluster.Health(); h.State == "down" {
-		return heddle.Errorf(heddle.StoreDown, op, object, "wait until it is back ('heddle status'): "+h.Detail)
-	}
-	return nil
-}
-
 // tend gives back what the host does not need, beside follow: the store may be slow.
 func (a *Agent) tend(ctx context.Context) {
 	for {
@@ -28,7 +19,7 @@ func (a *Agent) tend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.adopted:
-			a.yieldIdle(ctx)
+			a.blocks.yieldIdle(ctx)
 		}
 	}
 }
@@ -50,9 +41,7 @@ func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
 	var misfits []cluster.Refusal
 	f.Peers, misfits = fitPeers(f.Peers, a.host.now(), a.networks.ownSubnets())
-	a.pools.Lock()
-	f.Sources = slices.Clone(a.sources)
-	a.pools.Unlock()
+	f.Sources = a.blocks.ownSources()
 	a.paths.Set(f.Peers)
 	if err := a.paths.fill(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
@@ -74,7 +63,7 @@ func (a *Agent) loadFabric(was recorded) error {
 			continue
 		}
 		for _, addr := range was.books[n.ID].sources {
-			a.sources = append(a.sources, heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
+			a.blocks.restoreSource(heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
 		}
 	}
 	if a.opt.Cluster == nil {
@@ -99,4 +88,12 @@ func (a *Agent) leave(n *heddle.Network) error {
 // waiting bounds an operation that needs the store.
 func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTime, errors.New("the store did not answer in time"))
+}
+
+// storeAway refuses at once what needs a store that is known to be away.
+func storeAway(c cluster.API, op, object string) error {
+	if h := c.Health(); h.State == "down" {
+		return heddle.Errorf(heddle.StoreDown, op, object, "wait until it is back ('heddle status'): "+h.Detail)
+	}
+	return nil
 }

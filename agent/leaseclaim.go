@@ -61,17 +61,17 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	return gone
 }
 
-// fitLeases puts the leases on a network's subnets into its pool, which is new.
-func (a *Agent) fitLeases(n *network) {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	for _, l := range a.leases {
-		p, err := a.poolByID(l.Pool)
+// fit puts the leases on a network's subnets into its pool, which is new.
+func (k *books) fit(n *network) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.leases {
+		p, err := poolByID(l.Pool)
 		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
 			continue
 		}
 		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {
-			a.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
+			k.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
 		}
 	}
 }

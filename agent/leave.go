@@ -114,7 +114,7 @@ func (a *Agent) finishLeave(id heddle.EndpointID) {
 	var err error
 	if r, known := a.roll.get(id); known && a.roll.pendingOf(id) == intentDetach {
 		if err = a.end(r); err == nil {
-			a.releaseLeft(r.Endpoint)
+			a.books.releaseLeft(r.Endpoint)
 		} else {
 			a.log.Error("an endpoint that has left is not removed", "endpoint", id, "error", err)
 		}
@@ -149,16 +149,16 @@ func (a *Agent) cutOff(r record, d *departure) error {
 }
 
 // releaseLeft ends the leases that were given back while their endpoint was leaving.
-func (a *Agent) releaseLeft(e heddle.Endpoint) {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	for _, l := range a.leases {
+func (k *books) releaseLeft(e heddle.Endpoint) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.leases {
 		for _, p := range e.Addrs {
-			if l.Addr != p || !l.Released || a.leaseUsed(l, a.roll.addresses()) {
+			if l.Addr != p || !l.Released || k.leaseUsed(l, k.roll.addresses()) {
 				continue
 			}
-			if err := a.endLease(l); err != nil {
-				a.log.Error("an address is not given back", "address", l.Addr, "error", err)
+			if err := k.endLeaseLocked(l); err != nil {
+				k.log.Error("an address is not given back", "address", l.Addr, "error", err)
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func (a *Agent) makeReserved(n *network) error {
 		return err
 	}
 	n.equip()
-	a.fitLeases(n)
+	a.books.fit(n)
 	return nil
 }
 

@@ -41,8 +41,14 @@ func (a *Agent) open() (err error) {
 	}
 	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
 	a.ways = &ways{kernel: a.kernel, log: a.log, host: a.host, wants: a.wants, modes: a.modes}
-	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID)
-	return err
+	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
+		return err
+	}
+	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, roll: a.roll, ready: &a.ready,
+		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
+	a.books = &books{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
+		roll: a.roll, departures: a.departures, blocks: a.blocks, keepFor: a.opt.LeaseTime, given: map[string][]given{}}
+	return nil
 }
 
 // forkTime is how long a forked child may take to become another program.

@@ -59,8 +59,8 @@ func (p *paths) load() error {
 	return err
 }
 
-// save writes the file anew; the caller holds mu.
-func (p *paths) save() error {
+// saveLocked writes the file anew.
+func (p *paths) saveLocked() error {
 	text, err := json.Marshal(p.found)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *paths) fill(f *heddle.Fabric) error {
 	if maps.Equal(old, p.found.MTU) {
 		return nil
 	}
-	return p.save()
+	return p.saveLocked()
 }
 
 // Peers lists the other hosts of the cluster, by name; none without a cluster.

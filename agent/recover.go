@@ -28,7 +28,7 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
-	a.leases, a.subnets = was.leases, was.pools
+	a.books.leases, a.books.subnets = was.leases, was.pools
 	if err := a.loadFabric(was); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *Agent) recover() error {
 		a.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
 	if a.opt.Cluster != nil {
-		a.returnUnused()
+		a.blocks.returnUnused()
 	}
 	a.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
@@ -147,9 +147,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	n.equip()
 	if n.pool != nil {
 		if n.Shared {
-			a.pools.Lock()
-			a.fitLocked(n, a.opt.Cluster.View())
-			a.pools.Unlock()
+			a.blocks.fitNew(n)
 		}
 		n.pool.SetCursor(was.cursors)
 		for address, since := range was.freed {
@@ -174,7 +172,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
 	}
-	a.fitLeases(n)
+	a.books.fit(n)
 	a.networks.put(n)
 }
 

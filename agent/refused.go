@@ -21,7 +21,7 @@ func (a *Agent) refuses(name string) bool {
 
 // dropRefused deletes the record of a network that no host takes on.
 func (a *Agent) dropRefused(name string) error {
-	if err := a.storeAway("delete network", name); err != nil {
+	if err := storeAway(a.opt.Cluster, "delete network", name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())

@@ -54,7 +54,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	if other, err := a.networks.find(name); err == nil && other.ID != n.ID {
 		return taken(name)
 	}
-	if err := a.storeAway("name network", name); err != nil {
+	if err := storeAway(a.opt.Cluster, "name network", name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())

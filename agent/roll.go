@@ -196,3 +196,8 @@ func (a *Agent) exchangeRecords(old, next record) {
 	a.wants.exchange(old, next)
 	a.roll.put(next)
 }
+
+// empties reports whether no endpoint is on the network.
+func (l *roll) empties(network string) bool {
+	return len(l.filter(func(r record, _ string) bool { return r.Endpoint.Network == network })) == 0
+}

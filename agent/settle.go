@@ -130,7 +130,7 @@ func (a *Agent) settle(ctx context.Context, id string) error {
 		}
 		return err
 	}
-	a.fit(n)
+	a.blocks.fit(n)
 	err := a.adoptNewest(id)
 	a.troubles.noteUnfit(id, n.Name, err)
 	return err

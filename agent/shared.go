@@ -29,7 +29,7 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	if !a.opt.spans(mode) {
 		return nil
 	}
-	if err := a.storeAway("create network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -40,7 +40,7 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again.
 func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
-	if err := a.storeAway("create network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
 		return n, err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -73,7 +73,7 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
-	if err := a.storeAway("delete network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "delete network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -91,7 +91,7 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 
 // changeShared changes a network's record in the store, which all hosts follow.
 func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) error {
-	if err := a.storeAway("change network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "change network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -209,7 +209,7 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.makeNetwork(next); err != nil {
 		return err
 	}
-	a.fit(n)
+	a.blocks.fit(n)
 	return nil
 }
 

@@ -78,7 +78,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			t.awaits("the kernel")
 			a.saveCursors()
 			missing = a.collectVanished(missing)
-			a.tendLeases()
+			a.books.tend()
 		})
 		a.planAgain()
 		a.reconcile()
