@@ -47,17 +47,18 @@ type Agent struct {
 	shows      shows
 	blocks     *blocks
 	books      *books
+	flows      *flows
+	holds      *holds
+	containers *containers
+	tenures    *tenures
 	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace).
-	pods    keyed[atPods, uint64]
-	ready   atomic.Bool
-	repairs atomic.Uint64
-	// working counts our own operations under way, worked is when the last one
-	// ended (Unix nanoseconds).
-	working  atomic.Int64
-	worked   atomic.Int64
+	pods     keyed[atPods, uint64]
+	ready    atomic.Bool
+	repairs  atomic.Uint64
+	activity activity
 	metrics  *metrics
 	stop     context.CancelFunc
 	finished sync.WaitGroup
@@ -68,14 +69,9 @@ type Agent struct {
 	following, mending *errands
 	// works lets one at a time have the kernel work for a network, by its ID.
 	works keyed[atWorks, string]
-	// links lets one at a time make or remove a link that several plans want, by name.
-	links keyed[atLinks, string]
+	links links
 	// seeing lets one at a time take up the cluster's newest view.
 	seeing mutex[atSeeing]
-	// forgetting lets one look at all connections of the host at a time.
-	forgetting mutex[atForgetting]
-	old        oldFlows
-
 	// adopted says that the host followed a new view; it has room for one, as has
 	// lookAgain, which asks it to look once more.
 	adopted, lookAgain chan struct{}
@@ -89,7 +85,7 @@ type Agent struct {
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
-		wants: newWants(), ports: newPorts(), roll: newRoll(), departures: newDepartures(), defaults: newDefaults(),
+		wants: newWants(), ports: newPorts(), roll: newRoll(), departures: newDepartures(),
 		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

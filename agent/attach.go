@@ -55,7 +55,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 		defer a.pods.Lock(pod.Inode())()
 	}
 	defer a.ids.Lock(req.ID)()
-	defer a.work()()
+	defer a.activity.begin()()
 	if old, known := a.roll.get(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old)
@@ -155,7 +155,7 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 }
 
 func (a *Agent) apply(r record, pod *kernel.Netns) error {
-	defer a.sharing(r)()
+	defer a.links.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
 }
@@ -181,7 +181,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		err = clash(e, r.Plan, a.roll.container(pod))
 	}
 	if err == nil && !req.DryRun {
-		if err = a.noteBeside(&r); err == nil {
+		if err = a.tenures.noteBeside(&r); err == nil {
 			err = a.make(r, pod)
 		}
 	}
@@ -193,7 +193,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	if err != nil {
 		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
-			a.settleDefault(pod.Inode(), req.ID) // it may have been taken from another already
+			a.defaults.settle(pod.Inode(), req.ID) // it may have been taken from another already
 		}
 		return heddle.AttachReply{}, err
 	}
@@ -217,17 +217,17 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 		a.erase(r)
 		return err
 	}
-	a.awaitForgotten(r.Endpoint)
-	err := a.hold(r, pod)
+	a.flows.awaitForgotten(r.Endpoint)
+	err := a.holds.begin(r, pod)
 	if err == nil {
 		err = a.realise(r, pod)
 	}
 	if err == nil {
-		err = a.noteDevice(r.Endpoint.ID, pod)
+		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
 	}
 	// others' locks are taken only now: whoever has one may wait for the shared
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
-		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
+		err = a.defaults.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
 	if err == nil {
 		err = a.trip.step("ledger made")
@@ -240,7 +240,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	}
 	a.roll.setPending(r.Endpoint.ID, "")
 	a.networks.tellEndpoint(events.Attached, r.Endpoint)
-	a.forgetFlows(r.Endpoint)
+	a.flows.forgetFlows(r.Endpoint)
 	a.announce(r.Endpoint, pod)
 	return nil
 }
@@ -269,7 +269,7 @@ func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
 	}
 	err := a.takeAway(r, r.Plan, pod)
 	if err == nil {
-		a.forgetEndpoint(r.Endpoint)
+		a.flows.forgetEndpoint(r.Endpoint)
 		err = a.ledger.drop(r.Endpoint, time.Now()) // the container may have used the addresses already
 	}
 	if err != nil {

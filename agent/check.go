@@ -102,8 +102,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	for _, l := range late {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
 	}
-	all = append(append(all, differences...), a.strays()...)
-	beside, err := a.tenants()
+	all = append(append(all, differences...), a.holds.strays()...)
+	beside, err := a.tenures.tenants()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 			all = append(all, heddle.Finding{Kind: "quarantine", Object: op, Owner: owner, Detail: held[r.Endpoint.ID]})
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
-		case r.hasPod() && !a.podAlive(r):
+		case r.hasPod() && !a.containers.podAlive(r):
 			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
 		}
 	}
@@ -188,7 +188,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
-	swept, err := a.sweep()
+	swept, err := a.holds.sweep()
 	removed, errs = append(removed, swept...), append(errs, err)
 	pruned, err := a.kernel.Prune(a.wants.has)
 	if err == nil {
@@ -214,7 +214,7 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	case a.roll.pendingOf(r.Endpoint.ID) != "":
 		return true // left by a call that could not finish
 	}
-	return r.hasPod() && !a.podAlive(r)
+	return r.hasPod() && !a.containers.podAlive(r)
 }
 
 // collect removes an endpoint if it is garbage, and passes its default route on.
@@ -223,7 +223,7 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 	r, gone, err := a.removeIf(id, garbage)
 	unlock()
 	if gone && err == nil && r.Endpoint.DefaultRoute {
-		a.passDefault(r.Inode)
+		a.defaults.pass(r.Inode)
 	}
 	return gone, err
 }
@@ -235,7 +235,7 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r rec
 	if !known || !garbage(r) {
 		return r, false, nil
 	}
-	defer a.work()()
+	defer a.activity.begin()()
 	return r, true, a.remove(r)
 }
 

@@ -1,15 +1,29 @@
 package agent
 
-import "github.com/heddle-network/heddle"
+import (
+	"log/slog"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
 
 // defaults says, for each container's namespace (by inode), which endpoint has its
-// default route.
+// default route, and moves it.
 type defaults struct {
+	kernel     *kernel.Kernel
+	ledger     *ledger
+	log        *slog.Logger
+	trip       tripwire
+	host       *hostView
+	networks   *register
+	roll       *roll
+	containers *containers
+	pods       *keyed[atPods, uint64]
+	ids        *keyed[atIDs, heddle.EndpointID]
+
 	mu      rwMutex[atDefaults]
 	holders map[uint64]heddle.EndpointID
 }
-
-func newDefaults() *defaults { return &defaults{holders: map[uint64]heddle.EndpointID{}} }
 
 // of is the endpoint with the default route, if any has it.
 func (d *defaults) of(inode uint64) (id heddle.EndpointID, is bool) {

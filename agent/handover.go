@@ -51,42 +51,6 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// whereabouts looks for the container's end of an endpoint's link.
-func (a *Agent) whereabouts(r record) (where place, seen *kernel.Seen, pod *kernel.Netns, err error) {
-	here, err := a.kernel.Has(r.handName(), r.alias())
-	if err != nil || here {
-		return onHost, nil, nil, err
-	}
-	pod, err = a.departures.sandbox(r)
-	if err != nil || a.kernel.IsOwn(pod) {
-		if pod != nil {
-			pod.Close()
-		}
-		return nowhere, nil, nil, nil
-	}
-	seen, err = a.seek(r, pod)
-	if err != nil || seen == nil {
-		pod.Close()
-		return nowhere, nil, nil, err
-	}
-	return inContainer, seen, pod, nil
-}
-
-// seek finds the endpoint's interface in a namespace: a pair's by its end on the host, a
-// device on a parent by its number, once that is known. Only what has just been handed
-// over is known by its alias: no container runs yet that could write it.
-func (a *Agent) seek(r record, pod *kernel.Netns) (*kernel.Seen, error) {
-	for _, l := range r.Plan.Host.Links {
-		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			return a.kernel.FarEnd(l.Name, pod)
-		}
-	}
-	if r.Device != 0 && r.isPodOf(pod) {
-		return pod.FindIndex(r.Device)
-	}
-	return pod.Find(r.alias())
-}
-
 // handName is what the container's end is called while it is on the host.
 func (r record) handName() string {
 	if r.Endpoint.NIC != nil {
@@ -99,7 +63,7 @@ func (r record) handName() string {
 // the container, what it still needs there is made, and then the record says where
 // it is. The caller holds the endpoint's lock.
 func (a *Agent) noticeHandover(r record) (record, place, error) {
-	where, seen, pod, err := a.whereabouts(r)
+	where, seen, pod, err := a.containers.whereabouts(r)
 	if pod != nil {
 		defer pod.Close()
 	}
@@ -120,8 +84,8 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
 		return r, where, err
 	}
-	defer a.work()()
-	if err := a.hold(next, pod); err != nil {
+	defer a.activity.begin()()
+	if err := a.holds.begin(next, pod); err != nil {
 		return r, where, err
 	}
 	if err := a.fillIn(r, next, pod); err != nil {
@@ -130,7 +94,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err := a.recordTaken(r, next); err != nil {
 		return r, where, err
 	}
-	if err := a.noteDevice(next.Endpoint.ID, pod); err != nil {
+	if err := a.tenures.noteDevice(next.Endpoint.ID, pod); err != nil {
 		return r, where, err
 	}
 	next, _ = a.roll.get(next.Endpoint.ID)
@@ -144,7 +108,7 @@ func (a *Agent) fillIn(offered, next record, pod *kernel.Netns) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
 	if !add.Empty() {
-		defer a.sharing(next)()
+		defer a.links.sharing(next)()
 	}
 	_, err := a.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
 	return err

@@ -56,7 +56,7 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed", "endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
 	}
 	if gone && e.DefaultRoute {
-		a.finished.Go(func() { a.passDefault(r.Inode) })
+		a.finished.Go(func() { a.defaults.pass(r.Inode) })
 	}
 	return gone
 }

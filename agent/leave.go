@@ -67,7 +67,7 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		}
 		a.finishLeave(id)
 		if r.Endpoint.DefaultRoute {
-			a.passDefault(r.Inode)
+			a.defaults.pass(r.Inode)
 		}
 	})
 	if !recorded { // nobody would go on with it after a crash
@@ -88,7 +88,7 @@ func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
 // no departure of one that has left meanwhile.
 func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, err error) {
 	defer a.ids.Lock(id)()
-	defer a.work()()
+	defer a.activity.begin()()
 	r, known := a.roll.get(id)
 	if !known || a.departures.has(id) {
 		return nil, true, nil
@@ -110,7 +110,7 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, e
 func (a *Agent) finishLeave(id heddle.EndpointID) {
 	began := time.Now()
 	defer a.ids.Lock(id)()
-	defer a.work()()
+	defer a.activity.begin()()
 	var err error
 	if r, known := a.roll.get(id); known && a.roll.pendingOf(id) == intentDetach {
 		if err = a.end(r); err == nil {
@@ -128,7 +128,7 @@ func (a *Agent) finishLeave(id heddle.EndpointID) {
 // serve nobody. While the container lives the engine is let: it goes on showing, and
 // reading the counters of, an interface that it could not take out.
 func (a *Agent) cutOff(r record, d *departure) error {
-	where, seen, pod, err := a.whereabouts(r)
+	where, seen, pod, err := a.containers.whereabouts(r)
 	if where != inContainer {
 		d.hurry() // its engine has no part in this
 	} else if err == nil {

@@ -129,14 +129,14 @@ func (a *Agent) makeReserved(n *network) error {
 }
 
 func (a *Agent) applyNetwork(p heddle.Plan) error {
-	defer a.sharingParent(p.Host)()
+	defer a.links.sharingParent(p.Host)()
 	_, err := a.kernel.Apply(p, nil)
 	return err
 }
 
 // mendNetwork makes of a network what the kernel takes.
 func (a *Agent) mendNetwork(s heddle.State) error {
-	defer a.sharingParent(s)()
+	defer a.links.sharingParent(s)()
 	_, err := a.kernel.Mend(s)
 	return err
 }
@@ -236,7 +236,7 @@ func (a *Agent) unmake(n *network) error {
 }
 
 func (a *Agent) removeNetwork(p heddle.Plan) error {
-	defer a.sharingParent(p.Host)()
+	defer a.links.sharingParent(p.Host)()
 	return a.kernel.Remove(p, nil, a.wants.has)
 }
 

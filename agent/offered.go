@@ -44,7 +44,7 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 	case err != nil || r.Endpoint.NIC != nil:
 		return nil, err
 	case where == onHost && r.offered():
-		defer a.sharing(r)()
+		defer a.links.sharing(r)()
 		return a.kernel.Apply(r.Plan, nil)
 	case where != inContainer || r.offered():
 		return nil, nil
@@ -65,17 +65,17 @@ func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err erro
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {
 	case !r.Endpoint.Handover && outlives:
-		pod, err = a.podOf(r)
+		pod, err = a.containers.podOf(r)
 		return r.Plan, pod, err
 	case !r.Endpoint.Handover:
-		return r.Plan, a.podAt(r), nil
+		return r.Plan, a.containers.podAt(r), nil
 	}
 	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
 	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
 	if r.Endpoint.NIC == nil {
 		p.Host.Links = append(slices.Clone(p.Host.Links), end)
 	}
-	_, seen, pod, err := a.whereabouts(r)
+	_, seen, pod, err := a.containers.whereabouts(r)
 	if err != nil {
 		a.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
 	}
@@ -84,7 +84,7 @@ func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err erro
 		p.Pod.Links = []heddle.Link{end}
 	}
 	if pod == nil && outlives {
-		pod, err = a.podOf(r)
+		pod, err = a.containers.podOf(r)
 		return p, pod, err
 	}
 	return p, pod, nil

@@ -48,6 +48,12 @@ func (a *Agent) open() (err error) {
 		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
 	a.books = &books{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
 		roll: a.roll, departures: a.departures, blocks: a.blocks, keepFor: a.opt.LeaseTime, given: map[string][]given{}}
+	a.flows = &flows{kernel: a.kernel, log: a.log, roll: a.roll, ports: a.ports, behind: &a.finished}
+	a.holds = &holds{kernel: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{kernel: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
+	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, roll: a.roll}
+	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
+		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}}
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 		return heddle.Endpoint{}, err
 	}
 	defer a.ids.Lock(id)()
-	defer a.work()()
+	defer a.activity.begin()()
 	r, known := a.roll.get(id)
 	if !known || a.departures.has(id) {
 		return heddle.Endpoint{}, noEndpoint(id)
@@ -55,7 +55,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	if next, err = a.exchange(n, r, next); err != nil {
 		return heddle.Endpoint{}, errors.Join(err, a.ports.exchange(id, ports, r.Endpoint.Ports))
 	}
-	a.forgetFlows(r.Endpoint, next.Endpoint)
+	a.flows.forgetFlows(r.Endpoint, next.Endpoint)
 	return next.shown(), nil
 }
 
@@ -86,7 +86,7 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	}
 	a.exchangeRecords(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
-	defer a.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
+	defer a.links.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has)
 	}

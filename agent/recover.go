@@ -47,7 +47,7 @@ func (a *Agent) recover() error {
 	// nobody has what was freed since the host started, but an agent that was killed
 	// may not have come to forget its connections
 	for _, b := range was.books {
-		a.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
+		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
@@ -57,7 +57,7 @@ func (a *Agent) recover() error {
 	for _, repaired := range a.reconcile() {
 		<-repaired
 	}
-	a.settleDefaults(was.intents)
+	a.defaults.settleAll(was.intents)
 	removed, err := a.prune(was.unclaimed)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return nil, nil
 	}
-	swept, err := a.sweep()
+	swept, err := a.holds.sweep()
 	if err != nil { // one NIC must not keep the agent away
 		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
@@ -129,7 +129,7 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 // one.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
-	if len(a.strayHolds()) > 0 {
+	if len(a.holds.strayHolds()) > 0 {
 		return true, err
 	}
 	port := func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }
@@ -196,7 +196,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 			}
 		}
 		a.erase(r)
-		a.forgetEndpoint(r.Endpoint)
+		a.flows.forgetEndpoint(r.Endpoint)
 		return a.ledger.drop(r.Endpoint, time.Now())
 	}
 	return a.restore(n, r.Endpoint)
@@ -223,9 +223,9 @@ func (a *Agent) repair(r record) (made []string, err error) {
 
 // applyAgain puts back what is missing of an endpoint and its container's end.
 func (a *Agent) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
-	defer a.sharing(r)()
+	defer a.links.sharing(r)()
 	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
-		err = a.noteDevice(r.Endpoint.ID, pod)
+		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
 	}
 	return made, err
 }

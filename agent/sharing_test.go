@@ -20,7 +20,7 @@ func TestSharing(t *testing.T) {
 		others := a.links.Lock("hs0123456789aa")
 		done := make(chan bool)
 		go func() {
-			a.sharing(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
+			a.links.sharing(record{Endpoint: heddle.Endpoint{ID: id, Handover: true}, Plan: heddle.Plan{Host: heddle.State{Links: c.links}}})()
 			close(done)
 		}()
 		limit := 20 * time.Second

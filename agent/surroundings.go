@@ -36,8 +36,8 @@ func (a *Agent) heedSurroundings() {
 // forgetShadows ends what left by ports on which somebody listens since, and notes on
 // which somebody does.
 func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
-	a.forgetting.Lock()
-	defer a.forgetting.Unlock()
+	a.flows.listing.Lock()
+	defer a.flows.listing.Unlock()
 	if err := a.kernel.ForgetShadows(newly); err != nil {
 		a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
 		return

@@ -8,6 +8,14 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
+// tenures say what endpoints have on a parent's LAN: a device, whose number is in their
+// records, and what their containers have made beside it.
+type tenures struct {
+	kernel *kernel.Kernel
+	ledger *ledger
+	roll   *roll
+}
+
 // parent is the host's interface that the endpoint's device stands on; "" if its link
 // is of another kind.
 func (r record) parent() string {
@@ -23,27 +31,27 @@ func (r record) parent() string {
 // noteBeside notes the parent's number, and whose MAC addresses are on it already: those
 // of the host, and of somebody of the user's, who does not go with this endpoint. Those of
 // endpoints, and of what their containers have made, are not.
-func (a *Agent) noteBeside(r *record) (err error) {
+func (e *tenures) noteBeside(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
 	}
-	if r.Beside, r.Under, err = a.kernel.Heard(r.parent()); err != nil {
+	if r.Beside, r.Under, err = e.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
 	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
-	a.roll.each(func(other record, _ string) {
+	e.roll.each(func(other record, _ string) {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
 	})
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
 	if len(r.Beside) == 0 {
 		return nil
 	}
-	theirs, err := a.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
+	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
 	if err != nil {
 		return err
 	}
 	// heard again: a device that had another address while it was looked for excuses nobody
-	still, _, err := a.kernel.Heard(r.parent())
+	still, _, err := e.kernel.Heard(r.parent())
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
 	})
@@ -52,30 +60,30 @@ func (a *Agent) noteBeside(r *record) (err error) {
 
 // noteDevice records the number of the endpoint's device on a parent, which has just
 // been made or found whole. The caller holds the endpoint's lock.
-func (a *Agent) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
-	r, known := a.roll.get(id)
+func (e *tenures) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
+	r, known := e.roll.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
 	}
-	index, err := a.kernel.DeviceOn(r.parent(), r.alias(), r.Device, pod)
+	index, err := e.kernel.DeviceOn(r.parent(), r.alias(), r.Device, pod)
 	if err != nil || index == 0 || index == r.Device {
 		return err
 	}
 	r.Device = index
-	if err := a.ledger.putRecord(r); err != nil {
+	if err := e.ledger.putRecord(r); err != nil {
 		return err
 	}
-	a.roll.put(r)
+	e.roll.put(r)
 	return nil
 }
 
 // evict takes an endpoint's container off its parent's LAN.
-func (a *Agent) evict(r record, pod *kernel.Netns) error {
+func (e *tenures) evict(r record, pod *kernel.Netns) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
-	known := a.roll.devices()
-	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
+	known := e.roll.devices()
+	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
 				return other.Endpoint.ID != r.Endpoint.ID && other.besides(r)
@@ -99,9 +107,9 @@ func (r record) besides(other record) bool {
 
 // tenants finds devices that containers have made for themselves on a parent beside the
 // one that they were given.
-func (a *Agent) tenants() ([]heddle.Finding, error) {
-	known, parents, containers := a.roll.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
-	a.roll.each(func(r record, op string) {
+func (e *tenures) tenants() ([]heddle.Finding, error) {
+	known, parents, containers := e.roll.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
+	e.roll.each(func(r record, op string) {
 		if r.parent() != "" && op == "" && !r.offered() {
 			parents[r.parent()], containers[r.Cookie] = true, r.Endpoint.ID
 		}
@@ -109,7 +117,7 @@ func (a *Agent) tenants() ([]heddle.Finding, error) {
 	var all []heddle.Finding
 	var errs []error
 	for parent := range parents {
-		there, err := a.kernel.Tenants(parent)
+		there, err := e.kernel.Tenants(parent)
 		errs = append(errs, err)
 		for _, x := range there {
 			id, inside := containers[x.Cookie]

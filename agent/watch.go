@@ -56,7 +56,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.busy() && change != kernel.Policies && (change != kernel.Tables || !a.frameBroken())
+			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.frameBroken())
 			if !echo {
 				due = soonest
 			}
@@ -93,21 +93,6 @@ func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 		return a.opt.Patrol
 	}
 	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolTenth)
-}
-
-// busy reports whether an operation of our own has just ended or is under way.
-func (a *Agent) busy() bool {
-	return a.working.Load() > 0 || time.Since(time.Unix(0, a.worked.Load())) < ownNoise
-}
-
-// work marks an operation that changes the kernel; call what it returns at its
-// end.
-func (a *Agent) work() func() {
-	a.working.Add(1)
-	return func() {
-		a.worked.Store(time.Now().UnixNano())
-		a.working.Add(-1)
-	}
 }
 
 // frameBroken compares the static part of the firewall only.
@@ -176,7 +161,7 @@ func (a *Agent) repairNetwork(id string) {
 	if n == nil {
 		return
 	}
-	defer a.sharingParent(n.plan.Host)()
+	defer a.links.sharingParent(n.plan.Host)()
 	a.putBack(n.Name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
 }
 
