@@ -26,7 +26,7 @@ type Agent struct {
 	opt        Options
 	log        *slog.Logger
 	kernel     *kernel.Kernel
-	coexist    *kernel.Coexist
+	gates      *gates
 	ledger     *ledger
 	lock       *os.File
 	started    time.Time
@@ -51,6 +51,8 @@ type Agent struct {
 	holds      *holds
 	containers *containers
 	tenures    *tenures
+	handovers  *handovers
+	plans      *plans
 	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
@@ -85,11 +87,12 @@ type Agent struct {
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
 	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
-		wants: newWants(), ports: newPorts(), roll: newRoll(), departures: newDepartures(),
+		wants: newWants(), ports: newPorts(), departures: newDepartures(),
 		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.roll = newRoll(a.wants)
 	a.teller = teller{&a.ready, events.NewLog()}
 	a.networks, a.quarantine, a.troubles = newRegister(a.wants, a.teller), newQuarantine(a.log), newTroubles(a.log)
 	a.metrics = newMetrics(a)
@@ -113,7 +116,7 @@ func New(opt Options) (*Agent, error) {
 		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, a.blocks) })
 		a.finished.Go(func() { a.follow(ctx) })
 		a.finished.Go(func() { a.tend(ctx) })
-		a.finished.Go(func() { a.testChecksums(ctx) })
+		a.finished.Go(func() { a.paths.testChecksums(ctx) })
 	}
 	return a, nil
 }

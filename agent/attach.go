@@ -175,7 +175,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Cookie, err = pod.Cookie()
 	}
 	if err == nil {
-		r.Plan, err = a.plan(n, e)
+		r.Plan, err = n.planFor(a.host.now(), e)
 	}
 	if err == nil {
 		err = clash(e, r.Plan, a.roll.container(pod))
@@ -212,7 +212,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
-	a.remember(r, intentAttach)
+	a.roll.enter(r, intentAttach)
 	if err := a.ledger.putIntent(r, intentAttach); err != nil {
 		a.erase(r)
 		return err
@@ -241,23 +241,8 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	a.roll.setPending(r.Endpoint.ID, "")
 	a.networks.tellEndpoint(events.Attached, r.Endpoint)
 	a.flows.forgetFlows(r.Endpoint)
-	a.announce(r.Endpoint, pod)
+	a.tenures.announce(r.Endpoint, pod)
 	return nil
-}
-
-// announce tells a LAN who has the addresses now. The endpoint is made, so a
-// failure is only told.
-func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.networks.of(e)
-	if err != nil {
-		return
-	}
-	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
-		return
-	}
-	if err := kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
-		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
-	}
 }
 
 // rollBack removes what make has made, and returns why. What cannot be removed
@@ -292,7 +277,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		}
 	}
 	if e.Handover {
-		r.Source, r.Routes = made.handName(), a.handRoutes(n, e)
+		r.Source, r.Routes = made.handName(), n.handRoutes(a.host.now(), e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()

@@ -17,7 +17,7 @@ import (
 // It repairs nothing; what engines have put into containers by now it completes
 // first, as the patrol does, so that this is not taken for drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	if id != (heddle.EndpointID{}) {
 		r, known := a.roll.get(id)
 		if !known {
@@ -85,7 +85,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.departures.await("")
 	// what is about to be made is not missing, and what is about to go not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	differences, err := a.differences()
 	if err == nil && len(differences) > 0 { // some of it may have begun to go, or to come, meanwhile
 		late = a.tasks.await(auditTime, ofNoEndpoint)
@@ -113,7 +113,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 // differences lists what is ours on the host and wanted by nobody, and what is wanted and
 // missing there.
 func (a *Agent) differences() ([]heddle.Finding, error) {
-	left, err := a.leftovers()
+	left, err := a.plans.leftovers()
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +121,11 @@ func (a *Agent) differences() ([]heddle.Finding, error) {
 	for _, k := range left {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
 	}
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(a.unsettled()...)}, nil)
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.plans.union(a.unsettled()...)}, nil)
 	return append(all, findings("", drift)...), err
 }
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }
-
-// leftovers lists what bears our mark on the host and no plan wants.
-func (a *Agent) leftovers() ([]string, error) {
-	owned, err := a.kernel.Ours()
-	if err != nil {
-		return nil, err
-	}
-	// asked only now: what is made is wanted before it is made
-	return slices.DeleteFunc(owned.Keys(), a.wants.has), nil
-}
 
 // unsettled lists endpoints without a container and operations not finished.
 func (a *Agent) unsettled() []heddle.Finding {

@@ -51,7 +51,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if err != nil {
 		return e, err
 	}
-	e.Addrs, e.MTU = addrs, a.mtu(n)
+	e.Addrs, e.MTU = addrs, n.mtu(a.host.now())
 	a.forgetStaleDefault(pod)
 	if err := a.claimRest(n, req, pod, &e); err != nil {
 		a.blocks.giveAddresses(n, req.ID)
@@ -77,14 +77,6 @@ func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netn
 // giveAddresses ends an endpoint's lease.
 func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
 	bs.giveBack(n, n.pool.Give(id))
-}
-
-// mtu is that of a container's device on the network, in bytes.
-func (a *Agent) mtu(n *network) int {
-	if s, ok := n.mode.(heddle.Sizer); ok {
-		return s.MTU(a.host.now(), n.Network)
-	}
-	return heddle.ResolveMTU(a.host.now(), n.Network)
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
 )
 
 // clusterParts are the lines of the status about the store and the other hosts.
@@ -12,11 +14,10 @@ func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{a.storePart(), a.hostsPart(), a.refusedPart(), a.sharedPart(), a.pathsPart()}
+	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.paths.part(a.started)}
 }
 
-func (a *Agent) storePart() heddle.PartStatus {
-	v, h := a.opt.Cluster.View(), a.opt.Cluster.Health()
+func storePart(v *cluster.View, h store.Health) heddle.PartStatus {
 	up := 0
 	for _, m := range h.Members {
 		if m.Up {
@@ -41,8 +42,7 @@ func (a *Agent) storePart() heddle.PartStatus {
 	return part
 }
 
-func (a *Agent) hostsPart() heddle.PartStatus {
-	v := a.opt.Cluster.View()
+func hostsPart(v *cluster.View) heddle.PartStatus {
 	var away []string
 	for _, h := range v.Peers {
 		if !v.Alive[h.Name] {

@@ -86,7 +86,7 @@ func (a *Agent) end(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	plan, pod, err := a.removal(r)
+	plan, pod, err := a.handovers.removal(r)
 	if err != nil {
 		return err
 	}
@@ -125,4 +125,11 @@ func (a *Agent) forget(r record, freed time.Time) error {
 	}
 	a.networks.tellEndpoint(events.Detached, r.Endpoint)
 	return nil
+}
+
+// erase forgets an endpoint in memory.
+func (a *Agent) erase(r record) {
+	a.wants.discount(r)
+	a.roll.strike(r)
+	a.quarantine.forget(r.Endpoint.ID)
 }

@@ -8,7 +8,7 @@ import (
 
 // fastPart is the status of the fast path, if a plan of this host uses it.
 func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
-	if !a.usesFastPath() {
+	if !a.plans.usesFastPath() {
 		return nil
 	}
 	part := heddle.PartStatus{Name: "fast path", State: "ok"}
@@ -37,16 +37,6 @@ func (a *Agent) securedPeers() (n int) {
 		}
 	}
 	return n
-}
-
-// usesFastPath reports whether a plan hangs a program in.
-func (a *Agent) usesFastPath() bool {
-	if len(a.ways.now().Host.Programs) > 0 {
-		return true
-	}
-	uses := false
-	a.roll.each(func(r record, _ string) { uses = uses || len(r.Plan.Host.Programs) > 0 })
-	return uses
 }
 
 // withCounts adds what the fast path did for an endpoint.

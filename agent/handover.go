@@ -2,17 +2,34 @@ package agent
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// An endpoint that is handed over is first offered: both ends of its link are on
+// handovers looks after endpoints whose links engines move. One is first offered: both ends of its link are on
 // the host. Its engine then moves one into the container and tells nobody, so the
 // agent looks for it there, by its alias. Once it is found, up and with a name,
 // the endpoint is like any other: its record says where it is, and the plan's part
 // for the container is made as far as the engine has not.
+type handovers struct {
+	kernel     *kernel.Kernel
+	ledger     *ledger
+	log        *slog.Logger
+	trip       tripwire
+	host       *hostView
+	networks   *register
+	roll       *roll
+	containers *containers
+	holds      *holds
+	tenures    *tenures
+	links      *links
+	activity   *activity
+	mending    *errands
+	ids        *keyed[atIDs, heddle.EndpointID]
+}
 
 // place is where the container's end of a link that is handed over was found.
 type place int
@@ -26,15 +43,6 @@ const (
 	// says so already.
 	inContainer
 )
-
-// plan is what an endpoint wants of the kernel.
-func (a *Agent) plan(n *network, e heddle.Endpoint) (heddle.Plan, error) {
-	p, err := n.mode.Endpoint(a.host.now(), n.Network, e)
-	if err != nil || !e.Handover {
-		return p, err
-	}
-	return heddle.HandOver(p, e), nil
-}
 
 // checkHandover refuses what cannot be handed over.
 func checkHandover(n *network, req heddle.AttachRequest) error {
@@ -62,8 +70,8 @@ func (r record) handName() string {
 // noticeHandover looks after an endpoint that was offered: once its link is in
 // the container, what it still needs there is made, and then the record says where
 // it is. The caller holds the endpoint's lock.
-func (a *Agent) noticeHandover(r record) (record, place, error) {
-	where, seen, pod, err := a.containers.whereabouts(r)
+func (o *handovers) noticeHandover(r record) (record, place, error) {
+	where, seen, pod, err := o.containers.whereabouts(r)
 	if pod != nil {
 		defer pod.Close()
 	}
@@ -71,7 +79,7 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 	if err != nil || !ready || r.Endpoint.Inside == seen.Name && r.Inode == pod.Inode() {
 		return r, where, err
 	}
-	n, err := a.networks.of(r.Endpoint)
+	n, err := o.networks.of(r.Endpoint)
 	if err != nil {
 		return r, where, err
 	}
@@ -81,48 +89,48 @@ func (a *Agent) noticeHandover(r record) (record, place, error) {
 		return r, where, err
 	}
 	next.Endpoint.NoIPv6 = seen.NoIPv6
-	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
+	if next.Plan, err = n.planFor(o.host.now(), next.Endpoint); err != nil {
 		return r, where, err
 	}
-	defer a.activity.begin()()
-	if err := a.holds.begin(next, pod); err != nil {
+	defer o.activity.begin()()
+	if err := o.holds.begin(next, pod); err != nil {
 		return r, where, err
 	}
-	if err := a.fillIn(r, next, pod); err != nil {
+	if err := o.fillIn(r, next, pod); err != nil {
 		return r, where, err
 	}
-	if err := a.recordTaken(r, next); err != nil {
+	if err := o.recordTaken(r, next); err != nil {
 		return r, where, err
 	}
-	if err := a.tenures.noteDevice(next.Endpoint.ID, pod); err != nil {
+	if err := o.tenures.noteDevice(next.Endpoint.ID, pod); err != nil {
 		return r, where, err
 	}
-	next, _ = a.roll.get(next.Endpoint.ID)
-	a.announce(next.Endpoint, pod)
+	next, _ = o.roll.get(next.Endpoint.ID)
+	o.tenures.announce(next.Endpoint, pod)
 	return next, where, nil
 }
 
 // fillIn makes what next wants in the container. What it wants on the host was made
 // when it was offered, but for what has changed since; the links there are as they were.
-func (a *Agent) fillIn(offered, next record, pod *kernel.Netns) error {
+func (o *handovers) fillIn(offered, next record, pod *kernel.Netns) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
 	if !add.Empty() {
-		defer a.links.sharing(next)()
+		defer o.links.sharing(next)()
 	}
-	_, err := a.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
+	_, err := o.kernel.Apply(heddle.Plan{Host: add, Pod: next.Plan.Pod}, pod)
 	return err
 }
 
 // recordTaken puts next in the place of r. What next wants on the host, r wanted.
-func (a *Agent) recordTaken(r, next record) error {
-	if err := a.trip.step("ledger taken"); err != nil {
+func (o *handovers) recordTaken(r, next record) error {
+	if err := o.trip.step("ledger taken"); err != nil {
 		return err
 	}
-	if err := a.ledger.putRecord(next); err != nil {
+	if err := o.ledger.putRecord(next); err != nil {
 		return err
 	}
-	a.exchangeRecords(r, next)
+	o.roll.exchange(r, next)
 	return nil
 }
 
@@ -132,16 +140,16 @@ const engineRest = time.Second
 
 // noticeHandovers looks after all endpoints that were offered at least so long ago, and
 // after those whose addresses a LAN has to be told of.
-func (a *Agent) noticeHandovers(age time.Duration) {
+func (o *handovers) noticeHandovers(age time.Duration) {
 	var noticed []<-chan struct{}
-	for _, r := range a.roll.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
+	for _, r := range o.roll.filter(func(r record, op string) bool { return r.offered() && op == "" }) {
 		id := r.Endpoint.ID
-		if time.Since(r.Endpoint.Created) < age && !a.onLAN(r) {
+		if time.Since(r.Endpoint.Created) < age && !o.onLAN(r) {
 			continue
 		}
-		noticed = append(noticed, a.mending.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
+		noticed = append(noticed, o.mending.start("notice "+id.String(), work{what: "take over from its engine", endpoint: id.String()}, func(t *task) {
 			t.awaits("the kernel")
-			a.noticeOne(id)
+			o.noticeOne(id)
 		}))
 	}
 	awaitAll(context.Background(), noticeTime, noticed)
@@ -151,18 +159,18 @@ func (a *Agent) noticeHandovers(age time.Duration) {
 // completed: the kernel may be slow with one of them.
 const noticeTime = 5 * time.Second
 
-func (a *Agent) noticeOne(id heddle.EndpointID) {
-	defer a.ids.Lock(id)()
-	if r, known := a.roll.get(id); known && r.offered() && a.roll.pendingOf(id) == "" {
-		if _, _, err := a.noticeHandover(r); err != nil {
-			a.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
+func (o *handovers) noticeOne(id heddle.EndpointID) {
+	defer o.ids.Lock(id)()
+	if r, known := o.roll.get(id); known && r.offered() && o.roll.pendingOf(id) == "" {
+		if _, _, err := o.noticeHandover(r); err != nil {
+			o.log.Error("what an engine has put into a container is not completed", "endpoint", id, "error", err)
 		}
 	}
 }
 
 // onLAN reports whether the endpoint's network is a parent's LAN.
-func (a *Agent) onLAN(r record) bool {
-	n := a.networks.byID(r.Endpoint.Network)
+func (o *handovers) onLAN(r record) bool {
+	n := o.networks.byID(r.Endpoint.Network)
 	if n == nil {
 		return false
 	}

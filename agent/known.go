@@ -54,3 +54,29 @@ func (all modes) names() (names []string) {
 func noNetwork(name string) error {
 	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
 }
+
+// planFor is what an endpoint wants of the kernel.
+func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := n.mode.Endpoint(h, n.Network, e)
+	if err != nil || !e.Handover {
+		return p, err
+	}
+	return heddle.HandOver(p, e), nil
+}
+
+// handRoutes are the routes that the endpoint's engine has to make.
+func (n *network) handRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
+	p, err := n.mode.Endpoint(h, n.Network, e)
+	if err != nil {
+		return nil // it was planned before
+	}
+	return heddle.HandRoutes(p)
+}
+
+// mtu is that of a container's device on the network, in bytes.
+func (n *network) mtu(h heddle.HostFacts) int {
+	if s, ok := n.mode.(heddle.Sizer); ok {
+		return s.MTU(h, n.Network)
+	}
+	return heddle.ResolveMTU(h, n.Network)
+}

@@ -96,9 +96,7 @@ func (a *Agent) makeNetwork(n *network) error {
 	if err != nil {
 		return err
 	}
-	if err := a.admit(); err != nil { // the network is there; the patrol tries again
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
+	a.gates.open() // if that fails, the network is there; the patrol tries again
 	return nil
 }
 
@@ -225,12 +223,10 @@ func (a *Agent) unmake(n *network) error {
 	}
 	poke(a.lookAgain) // a network of the cluster may have its place now
 	if last {
-		if err := a.coexist.Withdraw(); err != nil {
+		if err := a.gates.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
-		if err := a.admit(); err != nil { // the next network may have come meanwhile
-			a.log.Error("other firewalls not opened for our traffic", "error", err)
-		}
+		a.gates.open() // the next network may have come meanwhile
 	}
 	return a.ledger.dropPlan(n.ID)
 }

@@ -33,9 +33,11 @@ func (a *Agent) open() (err error) {
 			return err
 		}
 	}
-	if a.coexist, err = kernel.NewCoexist(); err != nil {
+	coexist, err := kernel.NewCoexist()
+	if err != nil {
 		return err
 	}
+	a.gates = &gates{Coexist: coexist, log: a.log, networks: a.networks}
 	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
 		return err
 	}
@@ -51,9 +53,12 @@ func (a *Agent) open() (err error) {
 	a.flows = &flows{kernel: a.kernel, log: a.log, roll: a.roll, ports: a.ports, behind: &a.finished}
 	a.holds = &holds{kernel: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
 	a.containers = &containers{kernel: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
-	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, roll: a.roll}
+	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, roll: a.roll}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
 		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}}
+	a.handovers = &handovers{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
+		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
+	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}
 	return nil
 }
 
@@ -97,8 +102,8 @@ func (a *Agent) Close() error {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())
 	}
-	if a.coexist != nil {
-		errs = append(errs, a.coexist.Close())
+	if a.gates != nil {
+		errs = append(errs, a.gates.Close())
 	}
 	if a.kernel != nil {
 		errs = append(errs, a.kernel.Close())

@@ -17,7 +17,7 @@ func TestClearWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	a := &books{ledger: l, networks: newRegister(newWants(), teller{}), roll: newRoll(), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &books{ledger: l, networks: newRegister(newWants(), teller{}), roll: newRoll(newWants()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	prefix := netip.MustParsePrefix
 	put := func(p Pool, age time.Duration) {
 		t.Helper()

@@ -75,7 +75,7 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 // caller holds the endpoint's lock.
 func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	var err error
-	if next.Plan, err = a.plan(n, next.Endpoint); err != nil {
+	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {
 		return old, err
 	}
 	if err := a.trip.step("ledger ports"); err != nil {
@@ -84,14 +84,14 @@ func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	if err := a.ledger.putRecord(next); err != nil {
 		return old, err
 	}
-	a.exchangeRecords(old, next)
+	a.roll.exchange(old, next)
 	add, gone := heddle.Delta(old.Plan.Host, next.Plan.Host)
 	defer a.links.sharing(record{Endpoint: next.Endpoint, Plan: heddle.Plan{Host: heddle.Append(old.Plan.Host, next.Plan.Host)}})()
 	if _, err = a.kernel.Apply(heddle.Plan{Host: add}, nil); err == nil {
 		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has)
 	}
 	if err != nil {
-		a.exchangeRecords(next, old)
+		a.roll.exchange(next, old)
 		return old, errors.Join(err, a.ledger.putRecord(old), a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has))
 	}
 	a.networks.tellEndpoint(events.Updated, next.Endpoint)
@@ -105,7 +105,7 @@ func (a *Agent) upToDate(r record) record {
 	if err != nil {
 		return r
 	}
-	now, err := a.plan(n, r.Endpoint)
+	now, err := n.planFor(a.host.now(), r.Endpoint)
 	if err != nil {
 		return r
 	}

@@ -37,7 +37,7 @@ func (a *Agent) recover() error {
 	}
 	for i, r := range was.endpoints {
 		was.endpoints[i] = a.upToDate(r)
-		a.remember(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
+		a.roll.enter(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range was.endpoints {
 		if err := a.settleRecord(r, undoable(was.intents[r.Endpoint.ID.String()])); err != nil {
@@ -52,7 +52,7 @@ func (a *Agent) recover() error {
 	if a.opt.Cluster != nil {
 		a.blocks.returnUnused()
 	}
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
 	for _, repaired := range a.reconcile() {
 		<-repaired
@@ -70,7 +70,7 @@ func (a *Agent) recover() error {
 	}
 	if a.networks.none() {
 		// another firewall that does not answer must not keep the agent away
-		if err := a.coexist.Withdraw(); err != nil {
+		if err := a.gates.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
 	}
@@ -205,7 +205,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 // repair applies a recorded plan again if the container is still there.
 func (a *Agent) repair(r record) (made []string, err error) {
 	if r.Endpoint.Handover {
-		return a.repairHandover(r)
+		return a.handovers.repairHandover(r)
 	}
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
 		return nil, nil // of a NIC, nothing is on the host
@@ -218,53 +218,5 @@ func (a *Agent) repair(r record) (made []string, err error) {
 	if a.kernel.IsOwn(pod) || !r.isPodOf(pod) {
 		return nil, nil
 	}
-	return a.applyAgain(r, pod)
-}
-
-// applyAgain puts back what is missing of an endpoint and its container's end.
-func (a *Agent) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
-	defer a.links.sharing(r)()
-	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
-		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
-	}
-	return made, err
-}
-
-// union is the host's wanted state: all networks' and endpoints' plans, without
-// those of the endpoints that the findings name as owners.
-func (a *Agent) union(without ...heddle.Finding) heddle.State {
-	skip := map[string]bool{}
-	for _, f := range without {
-		skip[f.Owner] = true
-	}
-	var u unionBuilder
-	u.add(a.ways.now().Host)
-	for _, n := range a.networks.copies() {
-		u.add(n.plan.Host)
-	}
-	a.roll.each(func(r record, _ string) {
-		if !skip[r.Endpoint.ID.String()] {
-			u.add(r.Plan.Host)
-		}
-	})
-	return u.state
-}
-
-// unionBuilder adds states up without comparing: where two plans want one
-// object, they want it the same way, since conflicts were refused before.
-type unionBuilder struct {
-	state heddle.State
-	seen  map[string]bool
-}
-
-func (u *unionBuilder) add(s heddle.State) {
-	if u.seen == nil {
-		u.seen = map[string]bool{}
-	}
-	more := s.Filter(func(o heddle.Object) bool {
-		known := u.seen[o.Key()]
-		u.seen[o.Key()] = true
-		return !known
-	})
-	u.state = heddle.Append(u.state, more)
+	return a.handovers.applyAgain(r, pod)
 }

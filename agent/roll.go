@@ -10,6 +10,9 @@ import (
 // roll has the records of the endpoints on this host, what is not finished about each, and
 // which are in one container.
 type roll struct {
+	// wants counts what the records' plans want.
+	wants *wants
+
 	mu      rwMutex[atRoll]
 	records map[heddle.EndpointID]record
 	pending map[heddle.EndpointID]string
@@ -17,8 +20,8 @@ type roll struct {
 	inPods map[uint64]map[heddle.EndpointID]bool
 }
 
-func newRoll() *roll {
-	return &roll{records: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+func newRoll(w *wants) *roll {
+	return &roll{wants: w, records: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
 }
 
 func (l *roll) get(id heddle.EndpointID) (record, bool) {
@@ -26,6 +29,12 @@ func (l *roll) get(id heddle.EndpointID) (record, bool) {
 	defer l.mu.RUnlock()
 	r, known := l.records[id]
 	return r, known
+}
+
+// exchange puts an endpoint's next record in the place of the old.
+func (l *roll) exchange(old, next record) {
+	l.wants.exchange(old, next)
+	l.put(next)
 }
 
 // put replaces the record of an endpoint that is there.
@@ -37,6 +46,7 @@ func (l *roll) put(r record) {
 
 // enter adds a record, with the operation on it that is not finished.
 func (l *roll) enter(r record, op string) {
+	defer l.wants.count(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records[r.Endpoint.ID] = r
@@ -177,24 +187,6 @@ func (l *roll) devices() map[device][]record {
 		}
 	})
 	return all
-}
-
-// remember and erase keep the tables in memory.
-func (a *Agent) remember(r record, op string) {
-	a.roll.enter(r, op)
-	a.wants.count(r)
-}
-
-func (a *Agent) erase(r record) {
-	a.wants.discount(r)
-	a.roll.strike(r)
-	a.quarantine.forget(r.Endpoint.ID)
-}
-
-// exchangeRecords replaces an endpoint's record in memory.
-func (a *Agent) exchangeRecords(old, next record) {
-	a.wants.exchange(old, next)
-	a.roll.put(next)
 }
 
 // empties reports whether no endpoint is on the network.

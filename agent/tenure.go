@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -11,9 +12,11 @@ import (
 // tenures say what endpoints have on a parent's LAN: a device, whose number is in their
 // records, and what their containers have made beside it.
 type tenures struct {
-	kernel *kernel.Kernel
-	ledger *ledger
-	roll   *roll
+	kernel   *kernel.Kernel
+	ledger   *ledger
+	log      *slog.Logger
+	networks *register
+	roll     *roll
 }
 
 // parent is the host's interface that the endpoint's device stands on; "" if its link
@@ -129,4 +132,19 @@ func (e *tenures) tenants() ([]heddle.Finding, error) {
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+// announce tells a LAN who has the addresses now. The endpoint is made, so a
+// failure is only told.
+func (e *tenures) announce(of heddle.Endpoint, pod *kernel.Netns) {
+	n, err := e.networks.of(of)
+	if err != nil {
+		return
+	}
+	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+		return
+	}
+	if err := kernel.Announce(pod, of.Interface(), of.MAC, of.Addrs); err != nil {
+		e.log.Warn("addresses not announced", "endpoint", of.ID, "error", err)
+	}
 }

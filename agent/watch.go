@@ -56,7 +56,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.frameBroken())
+			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.plans.frameBroken())
 			if !echo {
 				due = soonest
 			}
@@ -65,11 +65,11 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		case <-tick.C:
 			// others' tables send no event; a rule that somebody has added behind
 			// ours has no effect yet
-			if a.coexist.Stale() {
-				a.admitForeign()
+			if a.gates.Stale() {
+				a.gates.open()
 			}
 		}
-		a.noticeHandovers(engineRest)
+		a.handovers.noticeHandovers(engineRest)
 		if time.Now().Before(due) {
 			continue
 		}
@@ -95,16 +95,6 @@ func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolTenth)
 }
 
-// frameBroken compares the static part of the firewall only.
-func (a *Agent) frameBroken() bool {
-	var u unionBuilder
-	for _, n := range a.networks.copies() {
-		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
-	}
-	drift, err := a.kernel.Diff(heddle.Plan{Host: u.state}, nil)
-	return err != nil || len(drift) > 0
-}
-
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -117,8 +107,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 // reconcile compares the whole host with the plans, and has repaired what differs, each
 // network and each endpoint for itself: nobody's repair waits for another's.
 func (a *Agent) reconcile() (repairs []<-chan struct{}) {
-	a.admitForeign()
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
+	a.gates.open()
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.plans.union()}, nil)
 	if err != nil {
 		a.log.Error("host not compared with its plans", "error", err)
 		a.troubles.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
@@ -131,7 +121,7 @@ func (a *Agent) reconcile() (repairs []<-chan struct{}) {
 			repair()
 		}))
 	}
-	broken := a.ownersOf(drift)
+	broken := a.plans.ownersOf(drift)
 	a.troubles.forgetStuck(broken)
 	if broken.reach {
 		mend("reach", work{}, a.repairReach)
@@ -223,12 +213,6 @@ func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
 	}
 }
 
-type owners struct {
-	reach     bool
-	networks  []heddle.Network
-	endpoints []record
-}
-
 // lasting is what an endpoint wants on the host for long: of one that is offered, the
 // container's end is about to go, and when it has gone is its engine's to ask for again.
 func (r record) lasting() heddle.State {
@@ -237,51 +221,4 @@ func (r record) lasting() heddle.State {
 		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
 	}
 	return s
-}
-
-// ownersOf finds the networks and endpoints that want the drifted objects.
-func (a *Agent) ownersOf(drift []kernel.Difference) owners {
-	if len(drift) == 0 {
-		return owners{}
-	}
-	keys := map[string]bool{}
-	for _, d := range drift {
-		keys[d.Key] = true
-	}
-	found := owners{reach: wantsAny(a.ways.now().Host, keys)}
-	for _, n := range a.networks.copies() {
-		if wantsAny(n.plan.Host, keys) {
-			found.networks = append(found.networks, n.Network)
-		}
-	}
-	found.endpoints = a.roll.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lasting(), keys) })
-	return found
-}
-
-func wantsAny(s heddle.State, keys map[string]bool) bool {
-	for _, o := range s.Objects() {
-		if keys[o.Key()] {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *Agent) admitForeign() {
-	if err := a.admit(); err != nil {
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
-}
-
-// admit lets our traffic through other firewalls' forward chains, while there
-// is a network.
-func (a *Agent) admit() error {
-	if a.networks.none() {
-		return nil
-	}
-	changed, err := a.coexist.Admit()
-	if len(changed) > 0 {
-		a.log.Info("opened other firewalls' forward chains for our traffic", "chains", changed)
-	}
-	return err
 }
