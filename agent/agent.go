@@ -53,13 +53,13 @@ type Agent struct {
 	tenures    *tenures
 	handovers  *handovers
 	plans      *plans
+	mender     *mender
 	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
 	// its namespace).
 	pods     keyed[atPods, uint64]
 	ready    atomic.Bool
-	repairs  atomic.Uint64
 	activity activity
 	metrics  *metrics
 	stop     context.CancelFunc

@@ -147,7 +147,7 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	}
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
-		a.repairNetwork(r.Endpoint.Network)
+		a.mender.network(r.Endpoint.Network)
 		poke(a.compareSoon) // others had something in it, too
 		err = a.apply(r, pod)
 	}

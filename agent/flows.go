@@ -173,3 +173,10 @@ func (w *flows) leads(p heddle.PortMapping, to netip.Addr) bool {
 		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)
 	})
 }
+
+// forgetShadows ends what left by ports of the host on which somebody listens since.
+func (w *flows) forgetShadows(newly []heddle.Socket) error {
+	w.listing.Lock()
+	defer w.listing.Unlock()
+	return w.kernel.ForgetShadows(newly)
+}

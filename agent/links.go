@@ -7,7 +7,7 @@ import (
 )
 
 // links lets one at a time make or remove a link that several plans want, by name.
-type links struct{ keyed[atLinks, string] }
+type links struct{ byName keyed[atLinks, string] }
 
 // sharing locks out others while links that several endpoints want may be made or
 // removed. Most plans have none, and wait for nobody: the ends of the endpoint's own
@@ -46,7 +46,7 @@ func (x *links) lock(names []string) func() {
 	slices.Sort(names)
 	var unlock []func()
 	for _, name := range slices.Compact(names) {
-		unlock = append(unlock, x.LockAnother(name))
+		unlock = append(unlock, x.byName.LockAnother(name))
 	}
 	return func() {
 		for _, u := range unlock {

@@ -59,6 +59,8 @@ func (a *Agent) open() (err error) {
 	a.handovers = &handovers{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
 		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
 	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}
+	a.mender = &mender{kernel: a.kernel, log: a.log, gates: a.gates, networks: a.networks, roll: a.roll, ways: a.ways, plans: a.plans,
+		troubles: a.troubles, handovers: a.handovers, links: &a.links, works: &a.works, ids: &a.ids, mending: a.mending}
 	return nil
 }
 

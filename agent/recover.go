@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // recover reads the record, undoes what was in the middle, makes whole what is
@@ -54,7 +53,7 @@ func (a *Agent) recover() error {
 	}
 	a.handovers.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
-	for _, repaired := range a.reconcile() {
+	for _, repaired := range a.mender.reconcile() {
 		<-repaired
 	}
 	a.defaults.settleAll(was.intents)
@@ -200,23 +199,4 @@ func (a *Agent) settleRecord(r record, intent string) error {
 		return a.ledger.drop(r.Endpoint, time.Now())
 	}
 	return a.restore(n, r.Endpoint)
-}
-
-// repair applies a recorded plan again if the container is still there.
-func (a *Agent) repair(r record) (made []string, err error) {
-	if r.Endpoint.Handover {
-		return a.handovers.repairHandover(r)
-	}
-	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
-		return nil, nil // of a NIC, nothing is on the host
-	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil {
-		return nil, nil
-	}
-	defer pod.Close()
-	if a.kernel.IsOwn(pod) || !r.isPodOf(pod) {
-		return nil, nil
-	}
-	return a.handovers.applyAgain(r, pod)
 }

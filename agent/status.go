@@ -15,7 +15,7 @@ import (
 func (a *Agent) Status() heddle.Status {
 	host := a.host.now()
 	s := heddle.Status{Host: host.Name, Version: heddle.Version, Kernel: host.Kernel, BootID: host.BootID,
-		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.repairs.Load()}
+		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.mender.done.Load()}
 	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.troubles.stuckPart())
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
@@ -85,7 +85,7 @@ func (a *Agent) firewallPart(s *heddle.Status) heddle.PartStatus {
 		total += n
 	}
 	state, detail := "ok", fmt.Sprintf("%d packets dropped", total)
-	if repairs := a.repairs.Load(); repairs > 0 {
+	if repairs := a.mender.done.Load(); repairs > 0 {
 		state, detail = "warn", fmt.Sprintf("%s, %d objects put back", detail, repairs)
 	}
 	return heddle.PartStatus{Name: "firewall", State: state, Detail: detail}

@@ -28,21 +28,13 @@ func (a *Agent) heedSurroundings() {
 		t.awaits("the kernel")
 		awaitAll(context.Background(), lateAfter/2, heeded)
 		if len(a.networks.behind(a.host.now())) == 0 { // nothing new leaves by them
-			a.forgetShadows(newly, now)
+			if err := a.flows.forgetShadows(newly); err != nil {
+				a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
+				return
+			}
+			a.host.setClear(now)
 		}
 	})
-}
-
-// forgetShadows ends what left by ports on which somebody listens since, and notes on
-// which somebody does.
-func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
-	a.flows.listing.Lock()
-	defer a.flows.listing.Unlock()
-	if err := a.kernel.ForgetShadows(newly); err != nil {
-		a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
-		return
-	}
-	a.host.setClear(now)
 }
 
 // heeds reports whether a network's plan, if it has our forwarding, says what the host

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -81,7 +80,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			a.books.tend()
 		})
 		a.planAgain()
-		a.reconcile()
+		a.mender.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
 	}
@@ -101,65 +100,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 		return false
 	case <-time.After(d):
 		return true
-	}
-}
-
-// reconcile compares the whole host with the plans, and has repaired what differs, each
-// network and each endpoint for itself: nobody's repair waits for another's.
-func (a *Agent) reconcile() (repairs []<-chan struct{}) {
-	a.gates.open()
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.plans.union()}, nil)
-	if err != nil {
-		a.log.Error("host not compared with its plans", "error", err)
-		a.troubles.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
-		return nil
-	}
-	mend := func(key string, w work, repair func()) {
-		w.what = "repair"
-		repairs = append(repairs, a.mending.start(key, w, func(t *task) {
-			t.awaits("the kernel")
-			repair()
-		}))
-	}
-	broken := a.plans.ownersOf(drift)
-	a.troubles.forgetStuck(broken)
-	if broken.reach {
-		mend("reach", work{}, a.repairReach)
-	} else {
-		a.ways.setError(nil)
-	}
-	for _, n := range broken.networks {
-		mend(n.ID, work{network: n.Name}, func() { a.repairNetwork(n.ID) })
-	}
-	for _, r := range broken.endpoints {
-		id := r.Endpoint.ID
-		mend(id.String(), work{endpoint: id.String(), network: r.Endpoint.NetworkName}, func() { a.repairEndpoint(id) })
-	}
-	return repairs
-}
-
-func (a *Agent) repairReach() {
-	a.ways.making.Lock()
-	defer a.ways.making.Unlock()
-	a.putBack(tunnels, a.ways.mend)
-}
-
-// repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
-func (a *Agent) repairNetwork(id string) {
-	defer a.works.Lock(id)()
-	n := a.networks.byID(id)
-	if n == nil {
-		return
-	}
-	defer a.links.sharingParent(n.plan.Host)()
-	a.putBack(n.Name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
-}
-
-// repairEndpoint is that for an endpoint that is made.
-func (a *Agent) repairEndpoint(id heddle.EndpointID) {
-	defer a.ids.Lock(id)()
-	if now, known := a.roll.get(id); known && a.roll.pendingOf(id) == "" {
-		a.putBack(id.String(), func() ([]string, error) { return a.repair(now) })
 	}
 }
 
@@ -192,24 +132,6 @@ func (a *Agent) planNetwork(id string) {
 	}
 	if err != nil {
 		a.log.Debug("network still cannot be planned", "network", n.Name, "error", err)
-	}
-}
-
-// What may be stuck beside networks and endpoints.
-const (
-	wholeHost = "host"
-	tunnels   = "tunnels"
-)
-
-func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
-	made, err := apply()
-	if err != nil {
-		a.log.Error("drift not repaired", "owner", owner, "error", err)
-	}
-	a.troubles.noteStuck(owner, err)
-	if len(made) > 0 {
-		a.repairs.Add(uint64(len(made)))
-		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
 	}
 }
 

@@ -95,8 +95,10 @@ func (w *ways) unweave(t *task) {
 	}
 }
 
-// mend puts back what is missing, for who holds making.
+// mend puts back what is missing.
 func (w *ways) mend() (made []string, err error) {
+	w.making.Lock()
+	defer w.making.Unlock()
 	made, err = w.kernel.Mend(w.now().Host)
 	w.setError(err)
 	return made, err
