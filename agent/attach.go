@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -293,30 +292,4 @@ func (r record) shown() heddle.Endpoint {
 		e.Port = e.ID.PortName()
 	}
 	return e
-}
-
-// listenOn is where it is tried whether a port of the host can be had, as net.Listen
-// takes it: an address of IPv6, were it all of them, is of IPv6 alone.
-func listenOn(p heddle.PortMapping) (network, address string) {
-	if !p.HostIP.IsValid() {
-		return p.Protocol, net.JoinHostPort("", fmt.Sprint(p.HostPort))
-	}
-	return p.Protocol + heddle.FamilyOf(p.HostIP).Digit(), net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
-}
-
-// portFree reports whether nobody on the host listens on the port.
-func portFree(p heddle.PortMapping) error {
-	network, address := listenOn(p)
-	if p.Protocol == "udp" {
-		c, err := net.ListenPacket(network, address)
-		if err != nil {
-			return err
-		}
-		return c.Close()
-	}
-	l, err := net.Listen(network, address)
-	if err != nil {
-		return err
-	}
-	return l.Close()
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 
@@ -77,26 +76,6 @@ func (t *ports) published(p heddle.PortMapping) bool {
 
 // portTries bounds the search for a port that nobody has.
 const portTries = 32
-
-// anyPort asks the kernel for a port on which nobody listens.
-func anyPort(p heddle.PortMapping) (uint16, error) {
-	p.HostPort = 0
-	network, address := listenOn(p)
-	if p.Protocol == "udp" {
-		c, err := net.ListenPacket(network, address)
-		if err != nil {
-			return 0, err
-		}
-		defer c.Close()
-		return uint16(c.LocalAddr().(*net.UDPAddr).Port), nil
-	}
-	l, err := net.Listen(network, address)
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return uint16(l.Addr().(*net.TCPAddr).Port), nil
-}
 
 // portTable says who publishes what on the host, by protocol and port.
 type portTable map[string][]published
