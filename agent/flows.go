@@ -13,7 +13,7 @@ import (
 // oldFlows are the addresses of endpoints that are gone, whose connections the host
 // is about to forget: all that came together since the last look at them.
 type oldFlows struct {
-	mu            sync.Mutex
+	mu            mutex[atOldFlows]
 	next, current *flowBatch
 	// stuck are those of which that has failed, and that no endpoint has got since.
 	stuck map[netip.Addr]bool

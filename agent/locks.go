@@ -43,4 +43,8 @@ type (
 	atTrials     [23]struct{}
 	atShows      [24]struct{}
 	atWants      [25]struct{}
+	atErrands    [26]struct{}
+	atTasks      [27]struct{}
+	atOldFlows   [28]struct{}
+	atPaths      [29]struct{}
 )

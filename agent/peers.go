@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -30,7 +29,7 @@ type paths struct {
 	// spoiled is called when checksums were found to arrive spoiled.
 	spoiled func()
 
-	mu    sync.Mutex
+	mu    mutex[atPaths]
 	found found
 	// checksums has the verdicts of the self-test, by the peers' IDs.
 	checksums map[string]verdict
