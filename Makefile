@@ -22,7 +22,8 @@ LONGEST  := ./test/attack ./test/modes ./test/fleet ./test/ipvlan ./test/hardshi
 ALONE    := ./test/docker
 BESIDE   := ./cmd/heddle ./peer ./test/join ./test/handover
 LAST     := $(ALONE) $(BESIDE)
-# Those that many goroutines share are tested with the race detector, which needs gcc.
+# Those that many goroutines share are tested with the race detector, which needs gcc, and with
+# locks that check their order.
 RACED    := ./agent ./cluster ./store ./join
 # Never from go's cache: it does not see the programs that tests build, nor the kernel.
 EACH     := -json -vet=off -timeout 75m -count=1
@@ -74,7 +75,7 @@ test: deps build vm-kernels cni-plugins cri-modules lint ## everything this mach
 	@echo "running all tests; what cannot run here is listed at the end"
 	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(LAST))); \
-	   CGO_ENABLED=1 $(GO) test -race $(EACH) -p $(AT_ONCE) $(RACED); \
+	   CGO_ENABLED=1 $(GO) test -race -tags lockorder $(EACH) -p $(AT_ONCE) $(RACED); \
 	   $(GO) test $(EACH) -p 2 $(LAST); } | $(GO) run ./test/report
 
 # Told before anything is installed or built.
@@ -84,8 +85,8 @@ endif
 flaky: deps build vm-kernels cni-plugins cri-modules ## N runs of a package or of one of its tests: make flaky N=10 PKG=./test/modes RUN=TestFirstPacket
 	@for i in $$(seq $(or $(N),10)); do $(GO) test $(EACH) -run '$(RUN)' $(PKG); done | $(GO) run ./test/report
 
-race: deps build cni-plugins cri-modules ## the race detector over every package, without guests (needs gcc; an hour)
-	CGO_ENABLED=1 $(GO) test -race -timeout 75m -count=1 -p $(AT_ONCE) ./...
+race: deps build cni-plugins cri-modules ## the race detector and the order of locks over every package, without guests (needs gcc; an hour)
+	CGO_ENABLED=1 $(GO) test -race -tags lockorder -timeout 75m -count=1 -p $(AT_ONCE) ./...
 
 soak: build ## the full-scale forms: hours
 	HEDDLE_SOAK=1 $(GO) test -timeout 12h -count=1 -v -run 'Soak|InGuests' ./...

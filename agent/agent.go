@@ -17,32 +17,50 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/kernel"
-	"github.com/heddle-network/heddle/kernel/coexist"
-	"github.com/heddle-network/heddle/trial"
 )
 
 // Agent is one host's agent.
 type Agent struct {
-	opt     Options
-	log     *slog.Logger
-	kernel  *kernel.Kernel
-	coexist *coexist.Firewalls
-	ledger  *ledger
-	lock    *os.File
-	started time.Time
-	ids     KeyedLocks[heddle.EndpointID]
+	opt        Options
+	log        *slog.Logger
+	kernel     *kernel.Kernel
+	gates      *gates
+	ledger     *ledger
+	lock       *os.File
+	started    time.Time
+	trip       tripwire
+	host       *hostView
+	wants      *wants
+	ports      *ports
+	roll       *roll
+	quarantine *quarantine
+	departures *departures
+	networks   *register
+	defaults   *defaults
+	nics       *nics
+	ways       *ways
+	troubles   *troubles
+	trials     *trials
+	modes      modes
+	shows      shows
+	blocks     *blocks
+	books      *books
+	flows      *flows
+	holds      *holds
+	containers *containers
+	tenures    *tenures
+	handovers  *handovers
+	plans      *plans
+	mender     *mender
+	teller     teller
+	ids        keyed[atIDs, heddle.EndpointID]
 	// pods lets one container be attached to a network at a time (by the inode of
-	// its namespace); it is taken before ids.
-	pods    KeyedLocks[uint64]
-	ready   atomic.Bool
-	repairs atomic.Uint64
-	// working counts our own operations under way, worked is when the last one
-	// ended (Unix nanoseconds).
-	working  atomic.Int64
-	worked   atomic.Int64
+	// its namespace).
+	pods     keyed[atPods, uint64]
+	ready    atomic.Bool
+	activity activity
 	metrics  *metrics
 	stop     context.CancelFunc
 	finished sync.WaitGroup
@@ -52,116 +70,31 @@ type Agent struct {
 	tasks              *tasks
 	following, mending *errands
 	// works lets one at a time have the kernel work for a network, by its ID.
-	works KeyedLocks[string]
-	// links lets one at a time make or remove a link that several plans want, by name.
-	links KeyedLocks[string]
-	// reaching is held while the ways to other hosts change.
-	reaching sync.Mutex
+	works keyed[atWorks, string]
+	links links
 	// seeing lets one at a time take up the cluster's newest view.
-	seeing sync.Mutex
-	// trying lets one at a time try out a mode.
-	trying KeyedLocks[trial.Case]
-
-	// forgetting lets one look at all connections of the host at a time.
-	forgetting sync.Mutex
-	old        oldFlows
-
-	// mu guards the tables below; it is never held while the kernel works.
-	mu    sync.RWMutex
-	facts heddle.HostFacts
-	// clear are the host's sockets by whose ports no masqueraded connection leaves.
-	clear    []heddle.Socket
-	networks map[string]*network // by name
-	// underway are the networks, by ID, that are being made, renamed or removed.
-	underway map[string]*underway
-	// changes counts what came into and went from networks and underway.
-	changes uint64
-	// tried holds what was found to work on this kernel.
-	tried     map[trial.Case]bool
-	endpoints map[heddle.EndpointID]record
-	pending   map[heddle.EndpointID]string
-	// quarantine says why endpoints that were detached are kept.
-	quarantine map[heddle.EndpointID]string
-	// departures are the endpoints that Leave is about to remove.
-	departures map[heddle.EndpointID]*departure
-	wanted     wanted
-	// counted says whose plans wanted counts, so that none counts twice.
-	counted map[heddle.EndpointID]bool
-	ports   portTable
-	// defaults names, for each container's namespace (by inode), the endpoint
-	// with its default route.
-	defaults map[uint64]heddle.EndpointID
-	// inPods lists the endpoints in each container's namespace (by inode).
-	inPods map[uint64]map[heddle.EndpointID]bool
-	// reach is the plan of what shared networks need to reach other hosts; only who
-	// holds reaching changes it. left are plans that it was before, of which not all is
-	// removed yet. reachError is why it could not be made.
-	reach      heddle.Plan
-	left       []heddle.Plan
-	reachError error
+	seeing mutex[atSeeing]
 	// adopted says that the host followed a new view; it has room for one, as has
 	// lookAgain, which asks it to look once more.
 	adopted, lookAgain chan struct{}
 	// compareSoon asks for a comparison with the plans; it has room for one.
 	compareSoon chan struct{}
-	// news says that networks came, changed or went; it has room for one.
-	news chan struct{}
-	// misfits are hosts of the cluster that cannot be this one's peers.
-	misfits []cluster.Refusal
-	// stuck says of what, by owner, not all could be put right.
-	stuck map[string]string
-	// unfit are the networks of the cluster, by ID, that are not on this host.
-	unfit map[string]unfit
-	// lonely says which networks of this host the cluster did not take, and why.
-	lonely map[string]error
-
-	// pools is held while the blocks of shared networks change, and while
-	// addresses of them are taken; it guards what follows.
-	pools sync.Mutex
-	// sources are the addresses of shared networks that the host keeps for itself.
-	sources []heddle.Pin
-	// lent are addresses set aside for other hosts, which the view may not show
-	// yet, yielding blocks that are about to be given back.
-	lent map[heddle.Pin]bool
-	// moving are addresses of endpoints that are about to be sent elsewhere.
-	moving   map[heddle.Pin]bool
-	yielding map[heddle.Block]bool
-	// idle says since when a block has been of no use.
-	idle map[heddle.Block]time.Time
-
-	// leaseOps guards leases and subnets, with their records on the disk. Pools and mu
-	// may be taken while it is held.
-	leaseOps sync.Mutex
-	// leases are set aside for endpoints to come, subnets for networks to come.
-	leases  map[string]Lease
-	subnets map[string]Pool
-	// given are the addresses that were given back last, by pool.
-	given map[string][]given
-
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths
-
-	// shows are parts of the status that others know about.
-	shows []func() heddle.PartStatus
-
-	// events is what happened lately.
-	events *events.Log
-
-	// nics names, by name on the host and MAC address, the NICs that endpoints have.
-	nics map[string]heldNIC
 }
 
 // New opens the ledger, finishes what an earlier life left undone, and brings
 // the kernel in line with the record.
 func New(opt Options) (*Agent, error) {
-	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), events: events.NewLog(),
-		networks: map[string]*network{}, endpoints: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, quarantine: map[heddle.EndpointID]string{}, departures: map[heddle.EndpointID]*departure{},
-		wanted: wanted{}, counted: map[heddle.EndpointID]bool{}, ports: portTable{}, defaults: map[uint64]heddle.EndpointID{},
-		inPods: map[uint64]map[heddle.EndpointID]bool{}, nics: map[string]heldNIC{}, tried: map[trial.Case]bool{},
-		underway: map[string]*underway{}, stuck: map[string]string{}, unfit: map[string]unfit{}, tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1), news: make(chan struct{}, 1), lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}, lonely: map[string]error{}, leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &Agent{opt: opt, log: opt.Log, started: time.Now(), trip: opt.Tripwire, modes: opt.Modes,
+		wants: newWants(), ports: newPorts(), departures: newDepartures(),
+		trials: newTrials(opt.Modes, opt.Untried), tasks: newTasks(), adopted: make(chan struct{}, 1), lookAgain: make(chan struct{}, 1), compareSoon: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.roll = newRoll(a.wants)
+	a.teller = teller{&a.ready, events.NewLog()}
+	a.networks, a.quarantine, a.troubles = newRegister(a.wants, a.teller), newQuarantine(a.log), newTroubles(a.log)
 	a.metrics = newMetrics(a)
 	a.following, a.mending = newErrands(a.tasks, &a.finished), newErrands(a.tasks, &a.finished)
 	if err := a.open(); err != nil {
@@ -180,17 +113,10 @@ func New(opt Options) (*Agent, error) {
 	a.ready.Store(true)
 	a.finished.Go(func() { a.witness(ctx) })
 	if a.opt.Cluster != nil {
-		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, lender{a}) })
+		a.finished.Go(func() { a.opt.Cluster.Serve(ctx, a.blocks) })
 		a.finished.Go(func() { a.follow(ctx) })
 		a.finished.Go(func() { a.tend(ctx) })
-		a.finished.Go(func() { a.testChecksums(ctx) })
+		a.finished.Go(func() { a.paths.testChecksums(ctx) })
 	}
 	return a, nil
-}
-
-func (a *Agent) step(name string) error {
-	if a.opt.Tripwire == nil {
-		return nil
-	}
-	return a.opt.Tripwire(name)
 }

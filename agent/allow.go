@@ -10,7 +10,7 @@ import (
 
 // Allow permits traffic between two networks, both ways.
 func (a *Agent) Allow(first, second string) error {
-	n, err := a.network(second)
+	n, err := a.networks.find(second)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (a *Agent) Allow(first, second string) error {
 // join adds a permission, which the first network's plan holds; one between a network
 // of all hosts and one of this host is the latter's.
 func (a *Agent) join(name, otherID string) error {
-	n, err := a.network(name)
+	n, err := a.networks.find(name)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *Agent) join(name, otherID string) error {
 		return nil
 	}
 	if n.Shared && a.opt.Cluster != nil {
-		if other := a.networkByID(otherID); other != nil && !other.Shared {
+		if other := a.networks.byID(otherID); other != nil && !other.Shared {
 			return a.join(other.Name, n.ID)
 		}
 		return a.joinShared(n, otherID)
@@ -45,7 +45,7 @@ func (a *Agent) join(name, otherID string) error {
 // joinHere adds or removes a permission in the record of a network of this host.
 func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
 	defer a.works.Lock(of.ID)()
-	n := a.networkByID(of.ID)
+	n := a.networks.byID(of.ID)
 	if n == nil {
 		return noNetwork(of.Name)
 	}
@@ -55,7 +55,7 @@ func (a *Agent) joinHere(of heddle.Network, otherID string, on bool) error {
 	if err != nil {
 		return err
 	}
-	plan, err := n.mode.Network(a.host(), next)
+	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		return err
 	}
 	add, gone := heddle.Delta(n.plan.Host, plan.Host)
-	a.wantPlan(plan, true)
+	a.wants.add(plan.Host)
 	err := a.applyNetwork(heddle.Plan{Host: add})
 	var stuck error
 	if err != nil && next.Shared {
@@ -95,25 +95,16 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 		err = nil
 	}
 	if err == nil {
-		err = a.step("ledger network change")
+		err = a.trip.step("ledger network change")
 	}
 	if err == nil {
 		err = a.ledger.putNetwork(next)
 	}
 	if err != nil {
-		a.wantPlan(plan, false)
-		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.isWanted), a.ledger.putPlan(n.ID, n.plan))
+		a.wants.drop(plan.Host)
+		return errors.Join(err, a.kernel.Remove(heddle.Plan{Host: add}, nil, a.wants.has), a.ledger.putPlan(n.ID, n.plan))
 	}
-	a.wantPlan(n.plan, false)
-	a.mu.Lock()
-	a.changes++
-	stored := a.networks[n.Name]
-	before := stored.Network
-	stored.Network, stored.plan, stored.unplanned = next, plan, nil
-	delete(a.networks, n.Name)
-	a.networks[next.Name] = stored
-	a.tellChange(before, next)
-	a.mu.Unlock()
-	a.tell()
-	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted))
+	a.wants.drop(n.plan.Host)
+	a.networks.replace(n.Name, next, plan)
+	return errors.Join(stuck, a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.wants.has))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -24,18 +23,18 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	if err := a.accept(ctx, &req); err != nil {
 		return reply, err
 	}
-	n, err := a.network(req.Network)
+	n, err := a.networks.find(req.Network)
 	if err != nil {
 		return reply, err
 	}
 	t := a.tasks.begin(work{what: intentAttach, network: n.Name, endpoint: req.ID.String()}, "its network, or a call about the same container")
 	defer t.end()
-	a.awaitDepartures(n.ID)
+	a.departures.await(n.ID)
 	life := n.life
 	life.RLock()
 	defer life.RUnlock()
 	// again: while a network is deleted, or goes into the store, nobody is here
-	n, err = a.network(req.Network)
+	n, err = a.networks.find(req.Network)
 	switch {
 	case err != nil:
 		return reply, err
@@ -56,8 +55,8 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 		defer a.pods.Lock(pod.Inode())()
 	}
 	defer a.ids.Lock(req.ID)()
-	defer a.work()()
-	if old, known := a.lookup(req.ID); known {
+	defer a.activity.begin()()
+	if old, known := a.roll.get(req.ID); known {
 		if req.DryRun {
 			reply = a.reply(n, old)
 			reply.Existed, reply.Commands = true, commands.Of(old.Plan, req.Netns)
@@ -141,13 +140,6 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, er
 	return pod, nil
 }
 
-func (a *Agent) lookup(id heddle.EndpointID) (record, bool) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	r, ok := a.endpoints[id]
-	return r, ok
-}
-
 // realise makes what is missing of what an endpoint has.
 func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	if r.offered() && r.Endpoint.NIC != nil {
@@ -155,7 +147,7 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	}
 	err := a.apply(r, pod)
 	if errors.Is(err, unix.ENOENT) { // somebody has just flushed the firewall
-		a.repairNetwork(r.Endpoint.Network)
+		a.mender.network(r.Endpoint.Network)
 		poke(a.compareSoon) // others had something in it, too
 		err = a.apply(r, pod)
 	}
@@ -163,7 +155,7 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 }
 
 func (a *Agent) apply(r record, pod *kernel.Netns) error {
-	defer a.sharing(r)()
+	defer a.links.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
 }
@@ -172,7 +164,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	if n.Shared {
 		t.awaits("an address from the cluster")
 	}
-	e, err := a.claim(ctx, n, a.moved(n, req), pod)
+	e, err := a.claim(ctx, n, a.blocks.moved(n, req), pod)
 	t.awaits("the kernel")
 	if err != nil {
 		return reply, err
@@ -183,17 +175,17 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 		r.Cookie, err = pod.Cookie()
 	}
 	if err == nil {
-		r.Plan, err = a.plan(n, e)
+		r.Plan, err = n.planFor(a.host.now(), e)
 	}
 	if err == nil {
-		err = clash(e, r.Plan, a.container(pod))
+		err = clash(e, r.Plan, a.roll.container(pod))
 	}
 	if err == nil && !req.DryRun {
-		if err = a.noteBeside(&r); err == nil {
+		if err = a.tenures.noteBeside(&r); err == nil {
 			err = a.make(r, pod)
 		}
 	}
-	now, recorded := a.lookup(req.ID)
+	now, recorded := a.roll.get(req.ID)
 	if !recorded {
 		a.release(n, e) // a dry run, a failure; what could not be undone keeps what it holds
 	} else {
@@ -201,7 +193,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 	}
 	if err != nil {
 		if change, _ := wantsDefault(req, e); change && pod != nil && !req.DryRun {
-			a.settleDefault(pod.Inode(), req.ID) // it may have been taken from another already
+			a.defaults.settle(pod.Inode(), req.ID) // it may have been taken from another already
 		}
 		return heddle.AttachReply{}, err
 	}
@@ -217,28 +209,28 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 // make records the intent, makes the plan, and records that it is made. On an
 // error nothing is left.
 func (a *Agent) make(r record, pod *kernel.Netns) error {
-	if err := a.step("ledger intent attach"); err != nil {
+	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
-	a.remember(r, intentAttach)
+	a.roll.enter(r, intentAttach)
 	if err := a.ledger.putIntent(r, intentAttach); err != nil {
 		a.erase(r)
 		return err
 	}
-	a.awaitForgotten(r.Endpoint)
-	err := a.hold(r, pod)
+	a.flows.awaitForgotten(r.Endpoint)
+	err := a.holds.begin(r, pod)
 	if err == nil {
 		err = a.realise(r, pod)
 	}
 	if err == nil {
-		err = a.noteDevice(r.Endpoint.ID, pod)
+		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
 	}
 	// others' locks are taken only now: whoever has one may wait for the shared
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
-		err = a.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
+		err = a.defaults.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
 	if err == nil {
-		err = a.step("ledger made")
+		err = a.trip.step("ledger made")
 	}
 	if err == nil {
 		err = a.ledger.settle(r.Endpoint.ID)
@@ -246,44 +238,27 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 	if err != nil {
 		return a.rollBack(r, pod, err)
 	}
-	a.mu.Lock()
-	a.setPending(r.Endpoint.ID, "")
-	a.mu.Unlock()
-	a.tellEndpoint(events.Attached, r.Endpoint)
-	a.forgetFlows(r.Endpoint)
-	a.announce(r.Endpoint, pod)
+	a.roll.setPending(r.Endpoint.ID, "")
+	a.networks.tellEndpoint(events.Attached, r.Endpoint)
+	a.flows.forgetFlows(r.Endpoint)
+	a.tenures.announce(r.Endpoint, pod)
 	return nil
-}
-
-// announce tells a LAN who has the addresses now. The endpoint is made, so a
-// failure is only told.
-func (a *Agent) announce(e heddle.Endpoint, pod *kernel.Netns) {
-	n, err := a.networkFor(e)
-	if err != nil {
-		return
-	}
-	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
-		return
-	}
-	if err := kernel.Announce(pod, e.Interface(), e.MAC, e.Addrs); err != nil {
-		a.log.Warn("addresses not announced", "endpoint", e.ID, "error", err)
-	}
 }
 
 // rollBack removes what make has made, and returns why. What cannot be removed
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
 func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
-	if now, known := a.lookup(r.Endpoint.ID); known {
+	if now, known := a.roll.get(r.Endpoint.ID); known {
 		r = now // with the number of its device
 	}
 	err := a.takeAway(r, r.Plan, pod)
 	if err == nil {
-		a.forgetEndpoint(r.Endpoint)
+		a.flows.forgetEndpoint(r.Endpoint)
 		err = a.ledger.drop(r.Endpoint, time.Now()) // the container may have used the addresses already
 	}
 	if err != nil {
-		a.want(r)
+		a.wants.count(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
 		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo attach of", Object: r.Endpoint.ID.String(),
 			Cause: err.Error(), Remedy: "the attach failed before: " + why.Error() + "; detach the endpoint, or 'heddle gc'"}
@@ -302,7 +277,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 		}
 	}
 	if e.Handover {
-		r.Source, r.Routes = made.handName(), a.handRoutes(n, e)
+		r.Source, r.Routes = made.handName(), n.handRoutes(a.host.now(), e)
 	}
 	if e.Port != "" {
 		r.PortName, r.PortMAC = e.Port, e.ID.PortMAC()
@@ -318,30 +293,4 @@ func (r record) shown() heddle.Endpoint {
 		e.Port = e.ID.PortName()
 	}
 	return e
-}
-
-// listenOn is where it is tried whether a port of the host can be had, as net.Listen
-// takes it: an address of IPv6, were it all of them, is of IPv6 alone.
-func listenOn(p heddle.PortMapping) (network, address string) {
-	if !p.HostIP.IsValid() {
-		return p.Protocol, net.JoinHostPort("", fmt.Sprint(p.HostPort))
-	}
-	return p.Protocol + heddle.FamilyOf(p.HostIP).Digit(), net.JoinHostPort(p.HostIP.String(), fmt.Sprint(p.HostPort))
-}
-
-// portFree reports whether nobody on the host listens on the port.
-func portFree(p heddle.PortMapping) error {
-	network, address := listenOn(p)
-	if p.Protocol == "udp" {
-		c, err := net.ListenPacket(network, address)
-		if err != nil {
-			return err
-		}
-		return c.Close()
-	}
-	l, err := net.Listen(network, address)
-	if err != nil {
-		return err
-	}
-	return l.Close()
 }

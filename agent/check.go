@@ -18,26 +18,17 @@ import (
 // It repairs nothing; what engines have put into containers by now it completes
 // first, as the patrol does, so that this is not taken for drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	if id != (heddle.EndpointID{}) {
-		r, known := a.lookup(id)
+		r, known := a.roll.get(id)
 		if !known {
 			return nil, noEndpoint(id)
 		}
 		return a.checkRecord(r)
 	}
 	var all []heddle.Finding
-	a.mu.RLock()
-	networks, records := make([]network, 0), make([]record, 0)
-	for _, n := range a.networks {
-		networks = append(networks, *n)
-	}
-	for id, r := range a.endpoints {
-		if a.pending[id] == "" {
-			records = append(records, r)
-		}
-	}
-	a.mu.RUnlock()
+	networks := a.networks.copies()
+	records := a.roll.filter(settled)
 	for _, n := range networks {
 		drift, err := a.kernel.Diff(n.plan, nil)
 		if err != nil {
@@ -92,10 +83,10 @@ const auditTime = 5 * time.Second
 // nobody, what is wanted and missing, endpoints without a container, operations
 // that are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
-	a.awaitDepartures("")
+	a.departures.await("")
 	// what is about to be made is not missing, and what is about to go not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	differences, err := a.differences()
 	if err == nil && len(differences) > 0 { // some of it may have begun to go, or to come, meanwhile
 		late = a.tasks.await(auditTime, ofNoEndpoint)
@@ -112,8 +103,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	for _, l := range late {
 		all = append(all, heddle.Finding{Kind: "pending", Object: l.What, Owner: l.Network, Detail: l.String()})
 	}
-	all = append(append(all, differences...), a.strays()...)
-	beside, err := a.tenants()
+	all = append(append(all, differences...), a.holds.strays()...)
+	beside, err := a.tenures.tenants()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +114,7 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 // differences lists what is ours on the host and wanted by nobody, and what is wanted and
 // missing there.
 func (a *Agent) differences() ([]heddle.Finding, error) {
-	left, err := a.leftovers()
+	left, err := a.plans.leftovers()
 	if err != nil {
 		return nil, err
 	}
@@ -131,32 +122,20 @@ func (a *Agent) differences() ([]heddle.Finding, error) {
 	for _, k := range left {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: k})
 	}
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union(a.unsettled()...)}, nil)
+	drift, err := a.kernel.Diff(heddle.Plan{Host: a.plans.union(a.unsettled()...)}, nil)
 	return append(all, findings("", drift)...), err
 }
 
 func ofNoEndpoint(w work) bool { return w.endpoint == "" }
 
-// leftovers lists what bears our mark on the host and no plan wants.
-func (a *Agent) leftovers() ([]string, error) {
-	owned, err := a.kernel.Ours()
-	if err != nil {
-		return nil, err
-	}
-	// asked only now: what is made is wanted before it is made
-	return slices.DeleteFunc(owned.Keys(), a.isWanted), nil
-}
-
 // unsettled lists endpoints without a container and operations not finished.
 func (a *Agent) unsettled() []heddle.Finding {
-	a.mu.RLock()
+	held := a.quarantine.reasons()
 	records, pending := []record{}, map[heddle.EndpointID]string{}
-	for id, r := range a.endpoints {
+	a.roll.each(func(r record, op string) {
 		records = append(records, r)
-		pending[id] = a.pending[id]
-	}
-	held := maps.Clone(a.quarantine)
-	a.mu.RUnlock()
+		pending[r.Endpoint.ID] = op
+	})
 	var all []heddle.Finding
 	for _, r := range records {
 		owner := r.Endpoint.ID.String()
@@ -165,7 +144,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 			all = append(all, heddle.Finding{Kind: "quarantine", Object: op, Owner: owner, Detail: held[r.Endpoint.ID]})
 		case op != "":
 			all = append(all, heddle.Finding{Kind: "pending", Object: op, Owner: owner})
-		case r.hasPod() && !a.podAlive(r):
+		case r.hasPod() && !a.containers.podAlive(r):
 			all = append(all, heddle.Finding{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: "the container's namespace is no more"})
 		}
 	}
@@ -179,7 +158,7 @@ func (a *Agent) unsettled() []heddle.Finding {
 // beside it: whoever asks for them knows nothing of its list, and does not wait for it.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
-	a.awaitDepartures("")
+	a.departures.await("")
 	var errs []error
 	beside := a.beingAttached()
 	all := a.Endpoints()
@@ -200,9 +179,9 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	if owner != "" {
 		return removed, errors.Join(errs...)
 	}
-	swept, err := a.sweep()
+	swept, err := a.holds.sweep()
 	removed, errs = append(removed, swept...), append(errs, err)
-	pruned, err := a.kernel.Prune(a.isWanted)
+	pruned, err := a.kernel.Prune(a.wants.has)
 	if err == nil {
 		err = a.ledger.setUnclaimed(false)
 	}
@@ -223,37 +202,38 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 	switch {
 	case owner != "":
 		return r.Request.Owner == owner && !slices.Contains(keep, r.Endpoint.ID)
-	case a.pendingOf(r.Endpoint.ID) != "":
+	case a.roll.pendingOf(r.Endpoint.ID) != "":
 		return true // left by a call that could not finish
 	}
-	return r.hasPod() && !a.podAlive(r)
+	return r.hasPod() && !a.containers.podAlive(r)
 }
 
 // collect removes an endpoint if it is garbage, and passes its default route on.
 func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
+	unlock := a.ids.Lock(id)
 	r, gone, err := a.removeIf(id, garbage)
+	unlock()
 	if gone && err == nil && r.Endpoint.DefaultRoute {
-		a.passDefault(r.Inode)
+		a.defaults.pass(r.Inode)
 	}
 	return gone, err
 }
 
-// removeIf removes an endpoint if it is garbage. That is judged under its lock:
-// an endpoint that is being made, or made anew, is none.
+// removeIf removes an endpoint if it is garbage. The caller holds its lock: an endpoint
+// that is being made, or made anew, is none.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
-	defer a.ids.Lock(id)()
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known || !garbage(r) {
 		return r, false, nil
 	}
-	defer a.work()()
+	defer a.activity.begin()()
 	return r, true, a.remove(r)
 }
 
 // Explain prints an endpoint as the commands that would make it, with what the
 // kernel has otherwise.
 func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known {
 		return heddle.Explained{}, noEndpoint(id)
 	}

@@ -30,13 +30,13 @@ func (p *paths) verdict(id string) peer.Verdict {
 }
 
 // testChecksums tests the way to each peer that answers, until ctx ends.
-func (a *Agent) testChecksums(ctx context.Context) {
+func (w *paths) testChecksums(ctx context.Context) {
 	tick := time.NewTicker(checksumEvery)
 	defer tick.Stop()
 	for {
-		for _, h := range a.opt.Cluster.View().Peers {
-			if ctx.Err() == nil && a.paths.Paths()[h.ID].State == peer.Up && a.paths.untested(h.ID) {
-				a.testChecksum(ctx, h)
+		for _, h := range w.cluster.View().Peers {
+			if ctx.Err() == nil && w.Paths()[h.ID].State == peer.Up && w.untested(h.ID) {
+				w.testChecksum(ctx, h)
 			}
 		}
 		select {
@@ -54,17 +54,17 @@ func (p *paths) untested(id string) bool {
 	return v.Verdict != peer.Good && !time.Now().Before(v.next)
 }
 
-func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
-	f := a.host().Fabric
+func (w *paths) testChecksum(ctx context.Context, h heddle.Host) {
+	f := w.host.now().Fabric
 	family, ok := heddle.Path(f.Self, h)
 	if !ok {
 		return
 	}
 	found, err := peer.TestChecksums(ctx, f.TunnelName(family), f.Self.TunnelMAC().LinkLocal(), h.TunnelMAC().LinkLocal())
 	if err != nil {
-		a.log.Debug("checksums not tested", "peer", h.Name, "error", err)
+		w.log.Debug("checksums not tested", "peer", h.Name, "error", err)
 	}
-	p := a.paths
+	p := w
 	p.mu.Lock()
 	v := p.checksums[h.ID]
 	v.Verdict, v.wait = found, min(checksumAgain, max(checksumEvery, 2*v.wait))
@@ -72,16 +72,14 @@ func (a *Agent) testChecksum(ctx context.Context, h heddle.Host) {
 	p.checksums[h.ID] = v
 	spoiled := found == peer.Spoiled && !p.found.SoftChecksums
 	if spoiled {
-		p.found.SoftChecksums, err = true, p.save()
+		p.found.SoftChecksums, err = true, p.saveLocked()
 	}
 	p.mu.Unlock()
 	if !spoiled {
 		return
 	}
-	a.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
-	a.see()
-	a.weave(nil)
-	poke(a.lookAgain)
+	w.log.Warn("checksums of packets in tunnels arrive spoiled: they are computed in software from now on", "peer", h.Name, "kept", err == nil)
+	w.spoiled()
 	p.mu.Lock()
 	clear(p.checksums) // all are tested again
 	p.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
-	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
@@ -40,23 +38,23 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		take = n.pool.Preview
 	}
 	if n.Shared && a.opt.Cluster != nil {
-		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.takeShared(ctx, n, req) }
+		take = func(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { return a.blocks.takeShared(ctx, n, req) }
 	}
 	addrs, leased, err := a.claimLeased(n, req)
 	if !leased {
 		addrs, err = take(req.ID, req.IPs)
 	}
-	for err == nil && !leased && !req.DryRun && a.hostHas(n, addrs) {
+	for err == nil && !leased && !req.DryRun && hostHas(a.host.now(), n, addrs) {
 		n.pool.Give(req.ID) // to quarantine: the next one is another
 		addrs, err = take(req.ID, req.IPs)
 	}
 	if err != nil {
 		return e, err
 	}
-	e.Addrs, e.MTU = addrs, a.mtu(n)
+	e.Addrs, e.MTU = addrs, n.mtu(a.host.now())
 	a.forgetStaleDefault(pod)
 	if err := a.claimRest(n, req, pod, &e); err != nil {
-		a.giveAddresses(n, req.ID)
+		a.blocks.giveAddresses(n, req.ID)
 		return e, err
 	}
 	return e, nil
@@ -64,31 +62,21 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 
 // claimRest reserves what an endpoint needs besides its addresses, all or nothing.
 func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netns, e *heddle.Endpoint) (err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
 	}
-	if e.MAC, err = n.takeMAC(a.facts, req); err != nil {
+	if e.MAC, err = n.seats.takeMAC(n, a.host.now(), req); err != nil {
 		a.ports.free(req.ID, req.Ports)
 		return err
 	}
-	e.Slot = n.slots.take()
-	e.DefaultRoute = a.claimDefault(n, req, pod, nil)
+	e.Slot = n.seats.takeSlot()
+	e.DefaultRoute = a.defaults.claimFor(n, req, pod, nil)
 	return nil
 }
 
 // giveAddresses ends an endpoint's lease.
-func (a *Agent) giveAddresses(n *network, id heddle.EndpointID) {
-	a.giveBack(n, n.pool.Give(id))
-}
-
-// mtu is that of a container's device on the network, in bytes.
-func (a *Agent) mtu(n *network) int {
-	if s, ok := n.mode.(heddle.Sizer); ok {
-		return s.MTU(a.host(), n.Network)
-	}
-	return parts.ResolveMTU(a.host(), n.Network)
+func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
+	bs.giveBack(n, n.pool.Give(id))
 }
 
 // claimNothing refuses, on a network without addresses, what needs them.
@@ -104,7 +92,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return nil
 	}
-	h := a.host()
+	h := a.host.now()
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
@@ -116,40 +104,13 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 
 // hostHas reports whether, on a parent's LAN, the host or its router has one of
 // the addresses by now.
-func (a *Agent) hostHas(n *network, addrs []netip.Prefix) bool {
+func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return false
 	}
-	h := a.host()
 	parent, _ := h.Link(n.Parent)
 	taken := append(slices.Clone(parent.Gateways), hostAddresses(n.mode, h, parent)...)
 	return slices.ContainsFunc(addrs, func(p netip.Prefix) bool { return slices.Contains(taken, p.Addr()) })
-}
-
-func (n *network) takeMAC(h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
-	if f, ok := n.mode.(heddle.FixedMAC); ok {
-		fixed := f.MAC(h, n.Network)
-		if fixed != "" && req.MAC != "" && req.MAC != fixed {
-			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
-		}
-		if fixed != "" {
-			return fixed, nil
-		}
-	}
-	if req.MAC != "" && req.MAC == n.GatewayMAC() {
-		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
-	}
-	if holder, taken := n.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
-		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of endpoint "+holder.String(), "choose another one, or leave it out")
-	}
-	mac := req.MAC
-	for salt := 0; mac == ""; salt++ {
-		if m := req.ID.DefaultMAC(n.ID, salt); n.macs[m] == (heddle.EndpointID{}) {
-			mac = m
-		}
-	}
-	n.macs[mac] = req.ID
-	return mac, nil
 }
 
 // forgetStaleDefault drops the record of who has the namespace's default route
@@ -158,18 +119,12 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 	if pod == nil {
 		return
 	}
-	a.mu.RLock()
-	holder, recorded := a.defaults[pod.Inode()]
-	r, made := a.endpoints[holder]
-	a.mu.RUnlock()
+	holder, recorded := a.defaults.of(pod.Inode())
+	r, made := a.roll.get(holder)
 	if !recorded || made && r.isPodOf(pod) {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.defaults[pod.Inode()] == holder {
-		delete(a.defaults, pod.Inode())
-	}
+	a.defaults.drop(pod.Inode(), holder)
 }
 
 // checkPorts refuses what cannot be published, and ports on which a program of
@@ -194,25 +149,20 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // release gives back what claim took; the addresses go to quarantine. After a
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
-	a.giveNIC(e.ID)
+	a.nics.give(e.ID)
 	if n.pool != nil {
-		a.giveAddresses(n, e.ID)
+		a.blocks.giveAddresses(n, e.ID)
 	} else if e.NIC == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.defaults, func(_ uint64, id heddle.EndpointID) bool { return id == e.ID })
+	a.defaults.forget(e.ID)
 	a.ports.free(e.ID, e.Ports)
-	if n.macs[e.MAC] == e.ID {
-		delete(n.macs, e.MAC)
-	}
-	n.slots.give(e.Slot)
+	n.seats.give(e)
 }
 
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
-	a.restoreNIC(e)
+	a.nics.restore(e)
 	if n.pool == nil && e.NIC == nil {
 		return nil
 	}
@@ -220,16 +170,15 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
-		a.noticeLent(n, e)
+		a.blocks.noticeLent(n, e)
 	}
 	if err := a.ports.reserve(e.ID, e.Ports); err != nil {
 		return err
 	}
-	n.macs[e.MAC] = e.ID
-	n.slots.mark(e.Slot)
+	n.seats.restore(e)
 	if pod, err := kernel.OpenNetns(e.Netns); err == nil {
 		if e.DefaultRoute {
-			a.defaults[pod.Inode()] = e.ID
+			a.defaults.set(pod.Inode(), e.ID)
 		}
 		pod.Close()
 	}
@@ -238,14 +187,12 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 
 // saveCursors writes where allocation stands.
 func (a *Agent) saveCursors() {
-	a.mu.RLock()
 	cursors := map[string]map[heddle.Family]netip.Addr{}
-	for _, n := range a.networks {
+	for _, n := range a.networks.copies() {
 		if n.pool != nil {
 			cursors[n.ID] = n.pool.Cursor()
 		}
 	}
-	a.mu.RUnlock()
 	for id, families := range cursors {
 		old, _ := a.ledger.cursors(id)
 		for family, at := range families {

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/store"
 )
 
 // clusterParts are the lines of the status about the store and the other hosts.
@@ -14,11 +14,10 @@ func (a *Agent) clusterParts() []heddle.PartStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	return []heddle.PartStatus{a.storePart(), a.hostsPart(), a.refusedPart(), a.sharedPart(), a.pathsPart()}
+	return []heddle.PartStatus{storePart(a.opt.Cluster.View(), a.opt.Cluster.Health()), hostsPart(a.opt.Cluster.View()), a.refusedPart(), a.sharedPart(), a.paths.part(a.started)}
 }
 
-func (a *Agent) storePart() heddle.PartStatus {
-	v, h := a.opt.Cluster.View(), a.opt.Cluster.Health()
+func storePart(v *cluster.View, h store.Health) heddle.PartStatus {
 	up := 0
 	for _, m := range h.Members {
 		if m.Up {
@@ -43,8 +42,7 @@ func (a *Agent) storePart() heddle.PartStatus {
 	return part
 }
 
-func (a *Agent) hostsPart() heddle.PartStatus {
-	v := a.opt.Cluster.View()
+func hostsPart(v *cluster.View) heddle.PartStatus {
 	var away []string
 	for _, h := range v.Peers {
 		if !v.Alive[h.Name] {
@@ -70,34 +68,26 @@ func (a *Agent) hostsPart() heddle.PartStatus {
 // sharedPart says which networks are not as they should be between this host and
 // the cluster.
 func (a *Agent) sharedPart() heddle.PartStatus {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(a.facts.Fabric.Peers))}
+	host := a.host.now()
+	part := heddle.PartStatus{Name: "tunnels", State: "ok", Detail: fmt.Sprintf("to %d hosts", len(host.Fabric.Peers))}
 	var trouble []string
-	bad := a.reachError != nil
+	why := a.ways.broken()
+	bad := why != nil
 	if bad {
-		trouble = append(trouble, a.reachError.Error())
+		trouble = append(trouble, why.Error())
 	}
-	for _, addr := range a.facts.Fabric.Self.Underlay {
-		if _, there := a.facts.Holder(addr); !there {
+	for _, addr := range host.Fabric.Self.Underlay {
+		if _, there := host.Holder(addr); !there {
 			bad = true
 			trouble = append(trouble, "no interface has this host's underlay address "+addr.String()+": give it back, or restart heddled to take the new one")
 		}
 	}
-	for _, n := range a.facts.Fabric.Networks {
+	for _, n := range host.Fabric.Networks {
 		if n.Deleting {
 			trouble = append(trouble, "network "+n.Name+" is being deleted; 'heddle network delete "+n.Name+"' finishes what was cut off")
 		}
 	}
-	var absent []string
-	for _, u := range a.unfit {
-		absent = append(absent, "network "+u.name+" is not on this host: "+u.why.Error())
-	}
-	slices.Sort(absent)
-	trouble = append(trouble, absent...)
-	for _, name := range slices.Sorted(maps.Keys(a.lonely)) {
-		trouble = append(trouble, "network "+name+" is on this host alone: "+a.lonely[name].Error())
-	}
+	trouble = append(trouble, a.troubles.apart()...)
 	switch {
 	case bad:
 		part.State, part.Detail = "bad", firstFew(trouble, "; ")

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -22,7 +21,7 @@ func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, e
 	defer t.end()
 	r, found, err := a.detach(id)
 	if found && err == nil && r.Endpoint.DefaultRoute {
-		a.passDefault(r.Inode)
+		a.defaults.pass(r.Inode)
 	}
 	return found, err
 }
@@ -43,8 +42,8 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 
 func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	defer a.ids.Lock(id)()
-	defer a.work()()
-	if r, found = a.lookup(id); !found {
+	defer a.activity.begin()()
+	if r, found = a.roll.get(id); !found {
 		return r, false, nil
 	}
 	return r, true, a.remove(r)
@@ -61,7 +60,7 @@ func (a *Agent) remove(r record) error {
 
 // begin records that an endpoint is going, and reports whether that is on disk.
 func (a *Agent) begin(r record) (recorded bool, err error) {
-	if err := a.step("ledger intent detach"); err != nil {
+	if err := a.trip.step("ledger intent detach"); err != nil {
 		return false, err
 	}
 	if err = a.ledger.putIntent(r, intentDetach); err != nil {
@@ -69,9 +68,7 @@ func (a *Agent) begin(r record) (recorded bool, err error) {
 		// is read again, says "made", and gc finds the namespace gone
 		a.log.Warn("detach not recorded beforehand", "endpoint", r.Endpoint.ID, "error", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.setPending(r.Endpoint.ID, intentDetach)
+	a.roll.setPending(r.Endpoint.ID, intentDetach)
 	return err == nil, nil
 }
 
@@ -80,7 +77,7 @@ func (a *Agent) end(r record) error {
 	if err := a.undo(r); err != nil {
 		return err
 	}
-	if err := a.step("ledger forget"); err != nil {
+	if err := a.trip.step("ledger forget"); err != nil {
 		return err
 	}
 	return a.forget(r, time.Now())
@@ -89,7 +86,7 @@ func (a *Agent) end(r record) error {
 // undo removes from the kernel what the record's plan says and no other plan
 // wants.
 func (a *Agent) undo(r record) error {
-	plan, pod, err := a.removal(r)
+	plan, pod, err := a.handovers.removal(r)
 	if err != nil {
 		return err
 	}
@@ -102,86 +99,17 @@ func (a *Agent) undo(r record) error {
 // takeAway removes the plan and whatever else the container has on its parent's LAN, and
 // lets go of its namespace.
 func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
-	defer a.sharing(r)()
+	defer a.links.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
-	a.unwant(r)
-	err := errors.Join(a.evict(r, pod), a.kernel.Remove(plan, pod, a.isWanted))
+	a.wants.discount(r)
+	err := errors.Join(a.tenures.evict(r, pod), a.kernel.Remove(plan, pod, a.wants.has))
 	if err == nil {
-		err = a.letGo(r)
+		err = a.holds.end(r)
 	}
 	if err != nil {
-		a.want(r)
+		a.wants.count(r)
 	}
-	return a.judge(r.Endpoint.ID, err)
-}
-
-// podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).
-func (a *Agent) podAt(r record) *kernel.Netns {
-	pod, err := kernel.OpenNetns(a.wayInto(r))
-	if err != nil {
-		return nil
-	}
-	if r.isPodOf(pod) {
-		return pod
-	}
-	pod.Close()
-	return nil
-}
-
-// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
-// to it, it is looked for: it may live on by a process, a mount or a file. It fails if
-// that cannot be told.
-func (a *Agent) podOf(r record) (*kernel.Netns, error) {
-	if pod := a.podAt(r); pod != nil || r.Inode == 0 {
-		return pod, nil
-	}
-	return kernel.FindNetns(r.Inode, r.Cookie)
-}
-
-// sharing locks out others while links that several endpoints want may be made or
-// removed. Most plans have none, and wait for nobody: the ends of the endpoint's own
-// link are its alone.
-func (a *Agent) sharing(r record) func() {
-	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handName() }
-	var names []string
-	for _, l := range r.Plan.Host.Links {
-		if others(l.Name) {
-			names = append(names, l.Name)
-		}
-	}
-	for _, c := range r.Plan.Host.Sysctls {
-		if link, is := c.IsLoopbackWay(); is && others(link) {
-			names = append(names, link)
-		}
-	}
-	return a.lockLinks(names)
-}
-
-// sharingParent is sharing for a network: those on one parent have a device there in
-// common.
-func (a *Agent) sharingParent(s heddle.State) func() {
-	var names []string
-	for _, l := range s.Links {
-		if l.Parent != "" {
-			names = append(names, l.Name)
-		}
-	}
-	return a.lockLinks(names)
-}
-
-// lockLinks takes the locks of links, by name, so that two who want several wait for
-// each other at the first.
-func (a *Agent) lockLinks(names []string) func() {
-	slices.Sort(names)
-	var unlock []func()
-	for _, name := range slices.Compact(names) {
-		unlock = append(unlock, a.links.Lock(name))
-	}
-	return func() {
-		for _, u := range unlock {
-			u()
-		}
-	}
+	return a.quarantine.judge(r.Endpoint.ID, err)
 }
 
 // forget drops the record of an endpoint that undo has removed, from the ledger
@@ -191,10 +119,17 @@ func (a *Agent) forget(r record, freed time.Time) error {
 		return err
 	}
 	a.erase(r)
-	a.forgetEndpoint(r.Endpoint)
-	if n, err := a.networkFor(r.Endpoint); err == nil {
+	a.flows.forgetEndpoint(r.Endpoint)
+	if n, err := a.networks.of(r.Endpoint); err == nil {
 		a.release(n, r.Endpoint)
 	}
-	a.tellEndpoint(events.Detached, r.Endpoint)
+	a.networks.tellEndpoint(events.Detached, r.Endpoint)
 	return nil
+}
+
+// erase forgets an endpoint in memory.
+func (a *Agent) erase(r record) {
+	a.wants.discount(r)
+	a.roll.strike(r)
+	a.quarantine.forget(r.Endpoint.ID)
 }

@@ -17,7 +17,7 @@ type errands struct {
 	// all counts the goroutines.
 	all *sync.WaitGroup
 
-	mu     sync.Mutex
+	mu     mutex[atErrands]
 	under  map[string]*errand
 	closed bool
 }

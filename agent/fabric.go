@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -13,14 +12,6 @@ import (
 // storeTime bounds what an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// storeAway refuses at once what needs a store that is known to be away.
-func (a *Agent) storeAway(op, object string) error {
-	if h := a.opt.Cluster.Health(); h.State == "down" {
-		return heddle.Errorf(heddle.StoreDown, op, object, "wait until it is back ('heddle status'): "+h.Detail)
-	}
-	return nil
-}
-
 // tend gives back what the host does not need, beside follow: the store may be slow.
 func (a *Agent) tend(ctx context.Context) {
 	for {
@@ -28,7 +19,7 @@ func (a *Agent) tend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-a.adopted:
-			a.yieldIdle(ctx)
+			a.blocks.yieldIdle(ctx)
 		}
 	}
 }
@@ -49,116 +40,13 @@ func (a *Agent) see() *cluster.View {
 func (a *Agent) setFabric(v *cluster.View) {
 	f := v.Fabric
 	var misfits []cluster.Refusal
-	f.Peers, misfits = fitPeers(f.Peers, a.host(), a.ownSubnets())
-	a.pools.Lock()
-	f.Sources = slices.Clone(a.sources)
-	a.pools.Unlock()
+	f.Peers, misfits = fitPeers(f.Peers, a.host.now(), a.networks.ownSubnets())
+	f.Sources = a.blocks.ownSources()
 	a.paths.Set(f.Peers)
 	if err := a.paths.fill(&f); err != nil {
 		a.log.Warn("what is known about paths is not kept", "error", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.facts.Fabric, a.misfits = &f, misfits
-}
-
-// weave brings what all shared networks need from its plan to the one for the
-// fabric as it is now. What is old goes later, once the networks' routes do not go there
-// any more (unweave).
-func (a *Agent) weave(t *task) {
-	if a.host().Fabric == nil {
-		return
-	}
-	a.reaching.Lock()
-	defer a.reaching.Unlock()
-	t.awaits("the kernel")
-	old, next := a.reach, a.planReach()
-	add, gone := heddle.Delta(old.Host, next.Host)
-	if add.Empty() && gone.Empty() {
-		a.setReach(next)
-		return
-	}
-	if len(add.Links) > 0 {
-		add = next.Host // what lies on a device goes with it when it is made anew
-	}
-	a.wantPlan(next, true)
-	var err error
-	if !add.Empty() {
-		_, err = a.kernel.Apply(heddle.Plan{Host: add}, nil)
-	}
-	if err != nil && !gone.Empty() {
-		// a range that goes may be in the way of one that comes
-		a.wantPlan(old, false)
-		err = a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted)
-		a.wantPlan(old, true)
-		if err == nil {
-			_, err = a.kernel.Apply(next, nil)
-		}
-	}
-	if err != nil {
-		// what one peer says of itself may be refused: the others have their ways all
-		// the same, and the patrol goes on trying
-		_, err = a.kernel.Mend(next.Host)
-	}
-	a.mu.Lock()
-	a.left = append(a.left, old)
-	a.mu.Unlock()
-	a.setReach(next)
-	if !add.Empty() {
-		a.setReachError(err)
-	}
-}
-
-// setReach notes the ways to other hosts that are wanted. The plan counted as wanted
-// before is the same, or in left.
-func (a *Agent) setReach(p heddle.Plan) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.reach = p
-}
-
-// unweave removes what the ways to other hosts needed before, and do not any more.
-func (a *Agent) unweave(t *task) {
-	a.reaching.Lock()
-	defer a.reaching.Unlock()
-	t.awaits("the kernel")
-	a.mu.Lock()
-	left := a.left
-	a.left = nil
-	a.mu.Unlock()
-	for _, old := range left {
-		a.wantPlan(old, false)
-		_, gone := heddle.Delta(old.Host, a.reach.Host)
-		if gone.Empty() {
-			continue
-		}
-		if err := a.kernel.Remove(heddle.Plan{Host: gone}, nil, a.isWanted); err != nil {
-			a.log.Error("ways to other hosts not all removed", "error", err)
-		}
-	}
-}
-
-func (a *Agent) setReachError(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err != nil && (a.reachError == nil || a.reachError.Error() != err.Error()) {
-		a.log.Error("not all ways to other hosts are there", "error", err)
-	}
-	a.reachError = err
-}
-
-// planReach is what the shared networks need to reach other hosts, by mode.
-func (a *Agent) planReach() heddle.Plan {
-	var p heddle.Plan
-	host := a.host()
-	for _, m := range a.opt.Modes {
-		r, spans := m.(heddle.Reacher)
-		used := slices.ContainsFunc(host.Fabric.Networks, func(n heddle.Network) bool { return n.Mode == m.Name() })
-		if spans && used {
-			p.Host, _ = p.Host.Union(r.Reach(host).Host)
-		}
-	}
-	return p
+	a.host.setFabric(&f, misfits)
 }
 
 // loadFabric takes up, at the start, what the host last knew of its cluster, and
@@ -175,7 +63,7 @@ func (a *Agent) loadFabric(was recorded) error {
 			continue
 		}
 		for _, addr := range was.books[n.ID].sources {
-			a.sources = append(a.sources, heddle.Pin{Network: n.ID, Addr: addr, Host: a.facts.Name})
+			a.blocks.restoreSource(heddle.Pin{Network: n.ID, Addr: addr, Host: a.host.now().Name})
 		}
 	}
 	if a.opt.Cluster == nil {
@@ -183,8 +71,8 @@ func (a *Agent) loadFabric(was recorded) error {
 	}
 	a.openPaths()
 	a.setFabric(a.opt.Cluster.View())
-	a.weave(nil)
-	a.unweave(nil)
+	a.ways.weave(nil)
+	a.ways.unweave(nil)
 	return nil
 }
 
@@ -200,4 +88,12 @@ func (a *Agent) leave(n *heddle.Network) error {
 // waiting bounds an operation that needs the store.
 func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, storeTime, errors.New("the store did not answer in time"))
+}
+
+// storeAway refuses at once what needs a store that is known to be away.
+func storeAway(c cluster.API, op, object string) error {
+	if h := c.Health(); h.State == "down" {
+		return heddle.Errorf(heddle.StoreDown, op, object, "wait until it is back ('heddle status'): "+h.Detail)
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // fastPart is the status of the fast path, if a plan of this host uses it.
 func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
-	if !a.usesFastPath() {
+	if !a.plans.usesFastPath() {
 		return nil
 	}
 	part := heddle.PartStatus{Name: "fast path", State: "ok"}
@@ -27,7 +27,7 @@ func (a *Agent) fastPart(s *heddle.Status) []heddle.PartStatus {
 
 // securedPeers counts the hosts whose tunnels are left to the stack, for IPsec.
 func (a *Agent) securedPeers() (n int) {
-	host := a.host()
+	host := a.host.now()
 	if host.Fabric == nil {
 		return 0
 	}
@@ -37,21 +37,6 @@ func (a *Agent) securedPeers() (n int) {
 		}
 	}
 	return n
-}
-
-// usesFastPath reports whether a plan hangs a program in.
-func (a *Agent) usesFastPath() bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if len(a.reach.Host.Programs) > 0 {
-		return true
-	}
-	for _, r := range a.endpoints {
-		if len(r.Plan.Host.Programs) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // withCounts adds what the fast path did for an endpoint.

@@ -1,17 +1,19 @@
 package agent
 
 import (
+	"log/slog"
 	"net/netip"
 	"slices"
 	"sync"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
 )
 
 // oldFlows are the addresses of endpoints that are gone, whose connections the host
 // is about to forget: all that came together since the last look at them.
 type oldFlows struct {
-	mu            sync.Mutex
+	mu            mutex[atOldFlows]
 	next, current *flowBatch
 	// stuck are those of which that has failed, and that no endpoint has got since.
 	stuck map[netip.Addr]bool
@@ -88,61 +90,75 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 	}
 }
 
+// flows are the host's connections, which it is to forget when they are an endpoint's that
+// is gone.
+type flows struct {
+	kernel *kernel.Kernel
+	log    *slog.Logger
+	roll   *roll
+	ports  *ports
+	// behind counts the goroutines that forget behind whoever called.
+	behind *sync.WaitGroup
+	// listing lets one look at all connections of the host at a time.
+	listing mutex[atForgetting]
+	old     oldFlows
+}
+
 // forgetAddresses has the host forget the connections of addresses whose endpoints
 // are gone, behind whoever called: an endpoint that gets one of them waits for it
 // (awaitForgotten). What has failed twice is told, and tried again then.
-func (a *Agent) forgetAddresses(addrs ...netip.Addr) {
-	if !a.old.add(addrs) {
+func (w *flows) forgetAddresses(addrs ...netip.Addr) {
+	if !w.old.add(addrs) {
 		return
 	}
-	a.finished.Go(func() {
-		a.forgetting.Lock()
-		defer a.forgetting.Unlock()
-		b := a.old.take()
+	w.behind.Go(func() {
+		w.listing.Lock()
+		defer w.listing.Unlock()
+		b := w.old.take()
 		defer close(b.done)
-		err := a.kernel.ForgetAddresses(b.addrs)
+		err := w.kernel.ForgetAddresses(b.addrs)
 		if err != nil {
-			err = a.kernel.ForgetAddresses(b.addrs)
+			err = w.kernel.ForgetAddresses(b.addrs)
 		}
 		if err != nil {
-			a.old.keep(b)
-			a.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
+			w.old.keep(b)
+			w.log.Warn("connections of addresses that were freed not forgotten", "addresses", len(b.addrs), "error", err)
 		}
 	})
 }
 
 // awaitForgotten waits until no connection of the endpoint's addresses is a former
 // owner's, or the kernel has refused once more to forget them.
-func (a *Agent) awaitForgotten(e heddle.Endpoint) {
-	a.old.await(e)
-	if stuck := a.old.takeStuck(e); len(stuck) > 0 {
-		a.forgetAddresses(stuck...)
-		a.old.await(e)
-		a.old.takeStuck(e)
+func (w *flows) awaitForgotten(e heddle.Endpoint) {
+	w.old.await(e)
+	if stuck := w.old.takeStuck(e); len(stuck) > 0 {
+		w.forgetAddresses(stuck...)
+		w.old.await(e)
+		w.old.takeStuck(e)
 	}
 }
 
 // forgetEndpoint is forgetAddresses of an endpoint's.
-func (a *Agent) forgetEndpoint(e heddle.Endpoint) {
+func (w *flows) forgetEndpoint(e heddle.Endpoint) {
 	for _, p := range e.Addrs {
-		a.forgetAddresses(p.Addr())
+		w.forgetAddresses(p.Addr())
 	}
 }
 
 // forgetFlows lets clients of published ports find the endpoint that has them now. The
 // endpoints are made or gone by then, and a host with many connections takes long to
 // list them: that is done behind whoever called, and a failure is only told.
-func (a *Agent) forgetFlows(of ...heddle.Endpoint) {
+func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 	of = slices.DeleteFunc(of, func(e heddle.Endpoint) bool { return len(e.Ports) == 0 })
 	if len(of) == 0 {
 		return
 	}
-	a.finished.Go(func() {
-		a.forgetting.Lock()
-		defer a.forgetting.Unlock()
+	w.behind.Go(func() {
+		w.listing.Lock()
+		defer w.listing.Unlock()
 		for _, e := range of {
-			if err := a.kernel.ForgetFlows(e, a.leads); err != nil {
-				a.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
+			if err := w.kernel.ForgetFlows(e, w.leads); err != nil {
+				w.log.Warn("old connections not forgotten", "endpoint", e.ID, "error", err)
 			}
 		}
 	})
@@ -150,11 +166,17 @@ func (a *Agent) forgetFlows(of ...heddle.Endpoint) {
 
 // leads reports whether a port of the host is published now, on whichever address of
 // it, as the container's port at an address.
-func (a *Agent) leads(p heddle.PortMapping, to netip.Addr) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return slices.ContainsFunc(a.ports[portKey(p)], func(q published) bool {
+func (w *flows) leads(p heddle.PortMapping, to netip.Addr) bool {
+	return slices.ContainsFunc(w.ports.of(p), func(q published) bool {
+		r, _ := w.roll.get(q.by)
 		has := func(of netip.Prefix) bool { return of.Addr() == to }
-		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(a.endpoints[q.by].Endpoint.Addrs, has)
+		return q.ContainerPort == p.ContainerPort && slices.ContainsFunc(r.Endpoint.Addrs, has)
 	})
+}
+
+// forgetShadows ends what left by ports of the host on which somebody listens since.
+func (w *flows) forgetShadows(newly []heddle.Socket) error {
+	w.listing.Lock()
+	defer w.listing.Unlock()
+	return w.kernel.ForgetShadows(newly)
 }

@@ -12,8 +12,8 @@ import (
 
 // checkSubnetFree refuses a subnet that a network has. What the host's interfaces
 // have, only the network's mode can judge.
-func (a *Agent) checkSubnetFree(subnet netip.Prefix) error {
-	for name, s := range a.networkSubnets() {
+func (k *books) checkSubnetFree(subnet netip.Prefix) error {
+	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
 			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and network %s (%s)", subnet, name, s[i]), "choose another subnet")
 		}
@@ -23,13 +23,13 @@ func (a *Agent) checkSubnetFree(subnet netip.Prefix) error {
 
 // networkSubnets are those of the networks of this host and of its cluster, by
 // name.
-func (a *Agent) networkSubnets() map[string][]netip.Prefix {
+func (k *books) networkSubnets() map[string][]netip.Prefix {
 	all := map[string][]netip.Prefix{}
-	for _, n := range a.Networks() {
+	for _, n := range k.networks.all() {
 		all[n.Name] = n.Subnets
 	}
-	if a.opt.Cluster != nil {
-		for _, n := range a.opt.Cluster.View().Networks {
+	if k.cluster != nil {
+		for _, n := range k.cluster.View().Networks {
 			all[n.Name] = append(slices.Clone(all[n.Name]), n.Subnets...)
 		}
 	}
@@ -42,20 +42,20 @@ var freeIPv4 = netip.MustParsePrefix("10.128.0.0/9")
 
 const freeBits = 20
 
-// freeSubnet begins anywhere: two hosts that choose at the same time should not
+// freeSubnetLocked begins anywhere: two hosts that choose at the same time should not
 // choose the same.
-func (a *Agent) freeSubnet(f heddle.Family) (netip.Prefix, error) {
-	taken, err := a.kernel.Destinations()
+func (k *books) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
+	taken, err := k.kernel.Destinations()
 	if err != nil {
 		return netip.Prefix{}, err
 	}
-	for _, s := range a.networkSubnets() {
+	for _, s := range k.networkSubnets() {
 		taken = append(taken, s...)
 	}
-	for _, p := range a.subnets {
+	for _, p := range k.subnets {
 		taken = append(taken, p.Subnet)
 	}
-	if f := a.host().Fabric; f != nil {
+	if f := k.host.now().Fabric; f != nil {
 		for _, h := range append(slices.Clone(f.Peers), f.Self) {
 			for _, u := range h.Underlay {
 				taken = append(taken, heddle.Single(u))

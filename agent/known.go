@@ -2,10 +2,10 @@ package agent
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // network is a network with what belongs to it on this host. Readers get copies
@@ -17,22 +17,23 @@ type network struct {
 	// unplanned is why the network has no plan: its parent is not there (yet).
 	unplanned error
 	pool      *ipam.Pool
-	// slots marks the ordinals in use.
-	slots *slots
-	macs  map[heddle.MAC]heddle.EndpointID
-	life  *life
+	seats     *seats
+	life      *life
 }
 
 // life is held for reading while endpoints are made, for writing while their
 // network is deleted.
 type life struct {
-	sync.RWMutex
+	rwMutex[atLife]
 	gone bool
 }
 
-func (a *Agent) mode(name string) (heddle.Mode, error) {
+// modes are those that the agent has.
+type modes []heddle.Mode
+
+func (all modes) find(name string) (heddle.Mode, error) {
 	names := []string{}
-	for _, m := range a.opt.Modes {
+	for _, m := range all {
 		if m.Name() == name {
 			return m, nil
 		}
@@ -42,67 +43,41 @@ func (a *Agent) mode(name string) (heddle.Mode, error) {
 }
 
 // Modes lists the modes the agent has.
-func (a *Agent) Modes() []string {
-	var names []string
-	for _, m := range a.opt.Modes {
+func (a *Agent) Modes() []string { return a.modes.names() }
+
+func (all modes) names() (names []string) {
+	for _, m := range all {
 		names = append(names, m.Name())
 	}
 	return names
-}
-
-// network returns a copy of the record of the network with the name, or else with
-// the ID: doors whose networks are renamed call them by that.
-func (a *Agent) network(name string) (*network, error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	n, ok := a.networks[name]
-	if !ok {
-		n = a.networkHeld(name)
-	}
-	if n == nil {
-		return nil, noNetwork(name)
-	}
-	c := *n
-	return &c, nil
-}
-
-// networkFor returns a copy of the record of an endpoint's network, whatever it is
-// called by now.
-func (a *Agent) networkFor(e heddle.Endpoint) (*network, error) {
-	if n := a.networkByID(e.Network); n != nil {
-		return n, nil
-	}
-	return nil, noNetwork(e.NetworkName)
-}
-
-// networkByID returns a copy of a network's record, nil if there is none.
-func (a *Agent) networkByID(id string) *network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if n := a.networkHeld(id); n != nil {
-		c := *n
-		return &c
-	}
-	return nil
-}
-
-// networkHeld is the record itself, nil if there is none. The caller holds mu.
-func (a *Agent) networkHeld(id string) *network {
-	for _, n := range a.networks {
-		if n.ID == id {
-			return n
-		}
-	}
-	return nil
 }
 
 func noNetwork(name string) error {
 	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
 }
 
-// host returns what is known about the host.
-func (a *Agent) host() heddle.HostFacts {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.facts
+// planFor is what an endpoint wants of the kernel.
+func (n *network) planFor(h heddle.HostFacts, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := n.mode.Endpoint(h, n.Network, e)
+	if err != nil || !e.Handover {
+		return p, err
+	}
+	return parts.HandOver(p, e), nil
+}
+
+// handRoutes are the routes that the endpoint's engine has to make.
+func (n *network) handRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Route {
+	p, err := n.mode.Endpoint(h, n.Network, e)
+	if err != nil {
+		return nil // it was planned before
+	}
+	return parts.HandRoutes(p)
+}
+
+// mtu is that of a container's device on the network, in bytes.
+func (n *network) mtu(h heddle.HostFacts) int {
+	if s, ok := n.mode.(heddle.Sizer); ok {
+		return s.MTU(h, n.Network)
+	}
+	return parts.ResolveMTU(h, n.Network)
 }

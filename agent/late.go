@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -24,7 +23,7 @@ type work struct{ what, network, endpoint string }
 
 // tasks are what is being done, so that the status can tell what takes long.
 type tasks struct {
-	mu  sync.Mutex
+	mu  mutex[atTasks]
 	all map[*task]bool
 	// ended is closed when a task ends, and made anew.
 	ended chan struct{}

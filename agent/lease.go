@@ -36,27 +36,20 @@ func leaseID(addr netip.Addr) heddle.EndpointID {
 	return heddle.EndpointID{Container: "lease", IfName: addr.String()}
 }
 
-// Lease takes an address of a pool: the one asked for or, with the zero address,
-// a free one. It is on disk before Lease returns. The same address asked for
-// with the same MAC again is the same lease, unless it was given back and an
-// endpoint still has it: then it is refused. Before there is a network on the pool,
-// only what is asked for by name can be leased.
-func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
-	if !a.ready.Load() {
-		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease from pool", pool, "call again when the agent is back")
-	}
-	p, err := a.poolByID(pool)
+// lease is Agent.Lease.
+func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
+	p, err := poolByID(pool)
 	if err != nil {
 		return netip.Prefix{}, err
 	}
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
 		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease", addr.String()+" from pool "+pool, "choose one inside "+p.Subnet.String())
 	}
-	n := a.networkOf(p)
+	n := k.networks.on(p.Subnet)
 	if n != nil {
-		a.awaitDepartures(n.ID)
+		k.departures.await(n.ID)
 	}
-	if old, known := a.leaseAt(p.ID, addr); known && addr.IsValid() {
+	if old, known := k.leaseAt(p.ID, addr); known && addr.IsValid() {
 		if old.MAC == mac && !old.Released {
 			return old.Addr, nil
 		}
@@ -71,29 +64,29 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	default:
 		var again bool
 		if l.Unasked {
-			l.Addr, again = a.takeAgain(n, p)
+			l.Addr, again = k.takeAgain(n, p)
 		}
 		if again {
 			break
 		}
 		// nobody waits for this one, who may wait for the store
-		if l.Addr, err = a.takeOne(ctx, n, p.Subnet, addr); err != nil {
+		if l.Addr, err = k.blocks.takeOne(ctx, n, p.Subnet, addr); err != nil {
 			return netip.Prefix{}, err
 		}
 	}
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	if err := a.keepLease(l); err != nil {
-		a.giveLease(l)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.keepLeaseLocked(l); err != nil {
+		k.giveLease(l)
 		return netip.Prefix{}, err
 	}
 	return l.Addr, nil
 }
 
-func (a *Agent) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	l, known := a.leases[leaseKey(pool, addr)]
+func (k *books) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l, known := k.leases[leaseKey(pool, addr)]
 	return l, known
 }
 
@@ -103,37 +96,37 @@ func (n *network) keeps(addr netip.Addr) bool {
 	return slices.Contains(n.Gateways, addr) || slices.Contains(n.Reserved, addr)
 }
 
-// keepLease records a lease, on disk first. The caller holds leaseOps.
-func (a *Agent) keepLease(l Lease) error {
-	if err := a.step("ledger lease"); err != nil {
+// keepLeaseLocked records a lease, on disk first.
+func (k *books) keepLeaseLocked(l Lease) error {
+	if err := k.trip.step("ledger lease"); err != nil {
 		return err
 	}
-	if err := a.ledger.putLease(l); err != nil {
+	if err := k.ledger.putLease(l); err != nil {
 		return err
 	}
-	a.leases[leaseKey(l.Pool, l.Addr.Addr())] = l
+	k.leases[leaseKey(l.Pool, l.Addr.Addr())] = l
 	return nil
 }
 
 // takeOne takes an address of the network, of the cluster if need be.
-func (a *Agent) takeOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
-	if n.Shared && a.opt.Cluster != nil {
-		return a.takeOneShared(ctx, n, subnet, addr)
+func (bs *blocks) takeOne(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+	if n.Shared && bs.cluster != nil {
+		return bs.takeOneShared(ctx, n, subnet, addr)
 	}
 	got, err := n.pool.TakeOne(subnet, addr, leaseID)
-	for err == nil && !addr.IsValid() && a.hostHas(n, []netip.Prefix{got}) {
+	for err == nil && !addr.IsValid() && hostHas(bs.host.now(), n, []netip.Prefix{got}) {
 		n.pool.Give(leaseID(got.Addr())) // to quarantine: the next one is another
 		got, err = n.pool.TakeOne(subnet, addr, leaseID)
 	}
 	return got, err
 }
 
-// Leases lists what is set aside, by pool and address.
-func (a *Agent) Leases() []Lease {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
+// all is Agent.Leases.
+func (k *books) all() []Lease {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	var all []Lease
-	for _, l := range a.leases {
+	for _, l := range k.leases {
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(x, y Lease) int {

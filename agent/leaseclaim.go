@@ -45,7 +45,9 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	if to.DryRun {
 		return false
 	}
+	unlock := a.ids.LockAnother(e.ID)
 	r, gone, err := a.removeIf(e.ID, a.over)
+	unlock()
 	if err != nil {
 		a.log.Error("an endpoint whose container is gone stays", "endpoint", e.ID, "error", err)
 		return false
@@ -54,22 +56,22 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 		a.log.Info("container is gone, and another one wants its addresses; its endpoint is removed", "endpoint", e.ID, "for", to.ID, "addresses", e.Addrs)
 	}
 	if gone && e.DefaultRoute {
-		a.finished.Go(func() { a.passDefault(r.Inode) })
+		a.finished.Go(func() { a.defaults.pass(r.Inode) })
 	}
 	return gone
 }
 
-// fitLeases puts the leases on a network's subnets into its pool, which is new.
-func (a *Agent) fitLeases(n *network) {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	for _, l := range a.leases {
-		p, err := a.poolByID(l.Pool)
+// fit puts the leases on a network's subnets into its pool, which is new.
+func (k *books) fit(n *network) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.leases {
+		p, err := poolByID(l.Pool)
 		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
 			continue
 		}
 		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {
-			a.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
+			k.log.Warn("a lease does not fit its network", "address", l.Addr, "network", n.Name, "error", err)
 		}
 	}
 }

@@ -40,10 +40,10 @@ const (
 // with it (Forgo), or soon: whoever wants an address of the network, an endpoint on it
 // or its removal waits for that. An endpoint that is not there has left already.
 func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
-	if a.departing(id) {
+	if a.departures.has(id) {
 		return nil
 	}
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known || !r.Endpoint.Handover || r.Endpoint.NIC != nil { // a NIC has to be out before its container ends
 		_, err := a.Detach(ctx, id)
 		return err
@@ -67,7 +67,7 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 		}
 		a.finishLeave(id)
 		if r.Endpoint.DefaultRoute {
-			a.passDefault(r.Inode)
+			a.defaults.pass(r.Inode)
 		}
 	})
 	if !recorded { // nobody would go on with it after a crash
@@ -80,11 +80,7 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 // Forgo is Leave of an endpoint that its engine has done with: what has left goes now.
 func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
 	err := a.Leave(ctx, id)
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if d := a.departures[id]; d != nil {
-		d.hurry()
-	}
+	a.departures.hurry(id)
 	return err
 }
 
@@ -92,9 +88,9 @@ func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
 // no departure of one that has left meanwhile.
 func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, err error) {
 	defer a.ids.Lock(id)()
-	defer a.work()()
-	r, known := a.lookup(id)
-	if !known || a.departing(id) {
+	defer a.activity.begin()()
+	r, known := a.roll.get(id)
+	if !known || a.departures.has(id) {
 		return nil, true, nil
 	}
 	if recorded, err = a.begin(r); err != nil {
@@ -105,9 +101,7 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, e
 	if err := a.cutOff(r, d); err != nil {
 		return nil, false, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.departures[id] = d
+	a.departures.begin(id, d)
 	return d, recorded, nil
 }
 
@@ -116,33 +110,17 @@ func (a *Agent) beginLeave(id heddle.EndpointID) (d *departure, recorded bool, e
 func (a *Agent) finishLeave(id heddle.EndpointID) {
 	began := time.Now()
 	defer a.ids.Lock(id)()
-	defer a.work()()
+	defer a.activity.begin()()
 	var err error
-	if r, known := a.lookup(id); known && a.pendingOf(id) == intentDetach {
+	if r, known := a.roll.get(id); known && a.roll.pendingOf(id) == intentDetach {
 		if err = a.end(r); err == nil {
-			a.releaseLeft(r.Endpoint)
+			a.books.releaseLeft(r.Endpoint)
 		} else {
 			a.log.Error("an endpoint that has left is not removed", "endpoint", id, "error", err)
 		}
 	}
 	a.metrics.observe("detach", began, &err)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if pod := a.departures[id].pod; pod != nil {
-		pod.Close()
-	}
-	delete(a.departures, id)
-}
-
-// sandbox opens the container's namespace by the engine's way to it, or, of what is
-// leaving, the one that it was in.
-func (a *Agent) sandbox(r record) (*kernel.Netns, error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if d := a.departures[r.Endpoint.ID]; d != nil && d.pod != nil {
-		return d.pod.Dup()
-	}
-	return kernel.OpenNetns(r.Request.Netns)
+	a.departures.end(id)
 }
 
 // cutOff lowers the container's end. If the container is over, it takes the name from
@@ -150,11 +128,11 @@ func (a *Agent) sandbox(r record) (*kernel.Netns, error) {
 // serve nobody. While the container lives the engine is let: it goes on showing, and
 // reading the counters of, an interface that it could not take out.
 func (a *Agent) cutOff(r record, d *departure) error {
-	where, seen, pod, err := a.whereabouts(r)
+	where, seen, pod, err := a.containers.whereabouts(r)
 	if where != inContainer {
 		d.hurry() // its engine has no part in this
 	} else if err == nil {
-		if err = a.step("cut off"); err == nil {
+		if err = a.trip.step("cut off"); err == nil {
 			aside := r.handName()
 			if d.awaited = pod.Inhabited(); d.awaited {
 				aside = ""
@@ -170,59 +148,17 @@ func (a *Agent) cutOff(r record, d *departure) error {
 	return err
 }
 
-func (a *Agent) departing(id heddle.EndpointID) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.departures[id] != nil
-}
-
-// awaitDepartures waits until what has left a network is gone: any network for "".
-// The caller holds no lock.
-func (a *Agent) awaitDepartures(network string) {
-	a.mu.RLock()
-	var all []*departure
-	for _, d := range a.departures {
-		if network == "" || d.network == network {
-			all = append(all, d)
-		}
-	}
-	a.mu.RUnlock()
-	patience, enough := context.WithTimeout(context.Background(), engineShare)
-	defer enough()
-	for _, d := range all {
-		if d.awaited {
-			select {
-			case <-d.goes:
-			case <-patience.Done():
-			}
-		}
-		d.hurry()
-	}
-	for _, d := range all {
-		<-d.done
-	}
-}
-
-// hurryDepartures has all that has left go now: the agent ends.
-func (a *Agent) hurryDepartures() {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, d := range a.departures {
-		d.hurry()
-	}
-}
-
 // releaseLeft ends the leases that were given back while their endpoint was leaving.
-func (a *Agent) releaseLeft(e heddle.Endpoint) {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	for _, l := range a.leases {
+func (k *books) releaseLeft(e heddle.Endpoint) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.leases {
 		for _, p := range e.Addrs {
-			if l.Addr != p || !l.Released || a.leaseUsed(l, a.addressesInUse()) {
+			if l.Addr != p || !l.Released || k.leaseUsed(l, k.roll.addresses()) {
 				continue
 			}
-			if err := a.endLease(l); err != nil {
-				a.log.Error("an address is not given back", "address", l.Addr, "error", err)
+			if err := k.endLeaseLocked(l); err != nil {
+				k.log.Error("an address is not given back", "address", l.Addr, "error", err)
 			}
 		}
 	}

@@ -10,87 +10,84 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// lender answers other hosts that ask for addresses of this one's blocks.
-type lender struct{ *Agent }
-
 // Lend sets an address aside, or says who has it.
-func (l lender) Lend(network string, addr netip.Addr) error {
-	n := l.networkByID(network)
+func (bs *blocks) Lend(network string, addr netip.Addr) error {
+	n := bs.networks.byID(network)
 	if n == nil || n.pool == nil {
 		return noNetwork(network)
 	}
-	l.pools.Lock()
-	defer l.pools.Unlock()
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
 	if err := n.pool.Lend(addr, "another host"); err != nil {
 		return err
 	}
-	l.lent[heddle.Pin{Network: network, Addr: addr}] = true
+	bs.lent[heddle.Pin{Network: network, Addr: addr}] = true
 	return nil
 }
 
 // Reclaim takes an address back, unless another host has it by now.
-func (l lender) Reclaim(network string, addr netip.Addr) {
-	n := l.networkByID(network)
-	l.pools.Lock()
-	defer l.pools.Unlock()
-	delete(l.lent, heddle.Pin{Network: network, Addr: addr})
-	if n != nil && n.pool != nil && !l.isLent(network, addr) {
+func (bs *blocks) Reclaim(network string, addr netip.Addr) {
+	n := bs.networks.byID(network)
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.lent, heddle.Pin{Network: network, Addr: addr})
+	if n != nil && n.pool != nil && !bs.isLent(network, addr) {
 		n.pool.Reclaim(addr)
 	}
 }
 
 // isLent reports whether the cluster says that another host has, or may have, an
 // address of this one's.
-func (a *Agent) isLent(network string, addr netip.Addr) bool {
-	return slices.ContainsFunc(a.opt.Cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
+func (bs *blocks) isLent(network string, addr netip.Addr) bool {
+	return slices.ContainsFunc(bs.cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
 // noticeLent tells of an endpoint's addresses that another host has by the store:
 // its record there is stale, or a host wrote what it may not. The endpoint keeps
 // them, for it has them.
-func (a *Agent) noticeLent(n *network, e heddle.Endpoint) {
-	if !n.Shared || a.opt.Cluster == nil {
+func (bs *blocks) noticeLent(n *network, e heddle.Endpoint) {
+	if !n.Shared || bs.cluster == nil {
 		return
 	}
 	for _, addr := range e.Addrs {
-		if a.isLent(n.ID, addr.Addr()) {
-			a.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it", "endpoint", e.ID, "network", n.Name, "address", addr.Addr())
+		if bs.isLent(n.ID, addr.Addr()) {
+			bs.log.Error("an endpoint's address is another host's by the store; the endpoint keeps it", "endpoint", e.ID, "network", n.Name, "address", addr.Addr())
 		}
 	}
 }
 
 // giveBack returns the addresses that were borrowed from other hosts.
-func (a *Agent) giveBack(n *network, addrs []netip.Addr) {
-	if !n.Shared || a.opt.Cluster == nil {
+func (bs *blocks) giveBack(n *network, addrs []netip.Addr) {
+	if !n.Shared || bs.cluster == nil {
 		return
 	}
-	a.pools.Lock()
-	defer a.pools.Unlock()
-	v := a.opt.Cluster.View()
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	v := bs.cluster.View()
 	for _, addr := range addrs {
 		_, held := n.pool.Holder(addr) // by another endpoint, since
 		pin := heddle.Pin{Network: n.ID, Addr: addr}
-		if !held && !a.moving[pin] && slices.Contains(v.Pins, heddle.Pin{Network: n.ID, Addr: addr, Host: v.Self.ID}) {
-			a.opt.Cluster.Return(n.ID, addr)
+		if !held && !bs.moving[pin] && slices.Contains(v.Pins, heddle.Pin{Network: n.ID, Addr: addr, Host: v.Self.ID}) {
+			bs.cluster.Return(n.ID, addr)
 		}
 	}
 }
 
 // returnUnused gives back, at the start, what was borrowed for endpoints that are
 // no more.
-func (a *Agent) returnUnused() {
-	v := a.opt.Cluster.View()
+func (bs *blocks) returnUnused() {
+	v := bs.cluster.View()
 	for _, p := range v.Pins {
 		if p.Host != v.Self.ID {
 			continue
 		}
-		n := a.networkByID(p.Network)
+		n := bs.networks.byID(p.Network)
 		if n != nil && n.pool != nil {
 			if _, held := n.pool.Holder(p.Addr); held {
 				continue
 			}
 		}
-		a.opt.Cluster.Return(p.Network, p.Addr)
+		bs.cluster.Return(p.Network, p.Addr)
 	}
 }
 
@@ -101,65 +98,65 @@ const idleTime = ipam.Quarantine
 // yieldIdle gives back blocks that the host does not need: all of a network that
 // is being deleted, or that has had no endpoint here for a while; otherwise those
 // that nobody uses, but for the one with the host's own address.
-func (a *Agent) yieldIdle(ctx context.Context) {
-	for _, n := range a.Networks() {
+func (bs *blocks) yieldIdle(ctx context.Context) {
+	for _, n := range bs.networks.all() {
 		if !n.Shared {
 			continue
 		}
-		for _, b := range a.idleBlocks(n) {
-			a.yield(ctx, b)
+		for _, b := range bs.idleBlocks(n) {
+			bs.yield(ctx, b)
 		}
 	}
 }
 
 // idleBlocks marks the blocks that are about to be yielded, and returns them.
-func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
-	n := a.networkByID(shown.ID)
+func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
+	n := bs.networks.byID(shown.ID)
 	if n == nil || n.pool == nil {
 		return nil
 	}
-	unused := len(a.endpointsOn(n.ID)) == 0
-	a.pools.Lock()
-	defer a.pools.Unlock()
-	v := a.opt.Cluster.View()
-	if v.Revision == 0 || v.Strange != nil || v.Removed || a.opt.Cluster.Health().State == "down" {
+	unused := bs.roll.empties(n.ID)
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	v := bs.cluster.View()
+	if v.Revision == 0 || v.Strange != nil || v.Removed || bs.cluster.Health().State == "down" {
 		return nil // without the store, a block given up is not got back
 	}
-	for _, p := range a.blocksOf(n.ID, v) {
+	for _, p := range bs.blocksOfLocked(n.ID, v) {
 		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
 		leaving := shown.Deleting && unused && !n.pool.Leased(p)
-		if leaving || a.idleLong(b, n.pool.Idle(p) && (unused || !a.hasSource(n.ID, p))) {
-			a.yielding[b] = true
-			delete(a.idle, b)
+		if leaving || bs.idleLongLocked(b, n.pool.Idle(p) && (unused || !bs.hasSourceLocked(n.ID, p))) {
+			bs.yielding[b] = true
+			delete(bs.idle, b)
 		}
 	}
 	var all []heddle.Block // also those that could not be yielded before
-	for b := range a.yielding {
+	for b := range bs.yielding {
 		if b.Network == n.ID {
 			all = append(all, b)
 		}
 	}
 	if len(all) > 0 {
-		a.fitLocked(n, v)
+		bs.fitLocked(n, v)
 	}
 	return all
 }
 
-// idleLong notes whether a block is of use, and reports whether it has not been
+// idleLongLocked notes whether a block is of use, and reports whether it has not been
 // for idleTime.
-func (a *Agent) idleLong(b heddle.Block, idle bool) bool {
-	since, known := a.idle[b]
+func (bs *blocks) idleLongLocked(b heddle.Block, idle bool) bool {
+	since, known := bs.idle[b]
 	switch {
 	case !idle:
-		delete(a.idle, b)
+		delete(bs.idle, b)
 	case !known:
-		a.idle[b] = time.Now()
+		bs.idle[b] = time.Now()
 	}
 	return idle && known && time.Since(since) >= idleTime
 }
 
-func (a *Agent) hasSource(network string, block netip.Prefix) bool {
-	for _, s := range a.sources {
+func (bs *blocks) hasSourceLocked(network string, block netip.Prefix) bool {
+	for _, s := range bs.sources {
 		if s.Network == network && block.Contains(s.Addr) {
 			return true
 		}
@@ -169,14 +166,14 @@ func (a *Agent) hasSource(network string, block netip.Prefix) bool {
 
 // yield gives a block back. Until it is known to be given back, nothing is taken
 // from it.
-func (a *Agent) yield(ctx context.Context, b heddle.Block) {
+func (bs *blocks) yield(ctx context.Context, b heddle.Block) {
 	ctx, cancel := waiting(ctx)
 	defer cancel()
-	if err := a.opt.Cluster.YieldBlock(ctx, b.Network, b.Prefix); err != nil {
-		a.log.Debug("block not yielded yet", "block", b.Prefix, "error", err)
+	if err := bs.cluster.YieldBlock(ctx, b.Network, b.Prefix); err != nil {
+		bs.log.Debug("block not yielded yet", "block", b.Prefix, "error", err)
 		return
 	}
-	a.pools.Lock()
-	defer a.pools.Unlock()
-	delete(a.yielding, b)
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.yielding, b)
 }

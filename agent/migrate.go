@@ -14,19 +14,14 @@ import (
 // network has the name, or the subnet) stays on this host alone, and the status says so.
 func (a *Agent) migrate(ctx context.Context, n *network, v *cluster.View) error {
 	err := a.migrateNetwork(ctx, n, v)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.lonely, n.Name)
-	if err != nil {
-		a.lonely[n.Name] = err
-	}
+	a.troubles.noteLonely(n.Name, err)
 	return err
 }
 
 func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View) error {
 	there := slices.ContainsFunc(v.Networks, func(m heddle.Network) bool { return m.ID == n.ID })
 	if !there {
-		if err := a.storeAway("share network", n.Name); err != nil {
+		if err := storeAway(a.opt.Cluster, "share network", n.Name); err != nil {
 			return err // nobody waits for it
 		}
 	}
@@ -44,35 +39,30 @@ func (a *Agent) migrateNetwork(ctx context.Context, n *network, v *cluster.View)
 			return err
 		}
 	}
-	if err := a.checkOwned(n); err != nil {
+	if err := a.blocks.checkOwned(n); err != nil {
 		return err
 	}
 	defer a.works.Lock(n.ID)()
-	a.mu.Lock()
-	stored := a.networkHeld(n.ID)
-	if stored == nil {
-		a.mu.Unlock()
+	next, known := a.networks.share(n.ID)
+	if !known {
 		return noNetwork(n.Name)
 	}
-	stored.Shared = true
-	next := stored.Network
-	a.mu.Unlock()
 	if err := a.ledger.putNetwork(next); err != nil {
 		return err
 	}
-	a.fit(next)
+	a.blocks.fit(next)
 	return nil
 }
 
 // checkOwned refuses a network of which an endpoint has an address that is not
 // this host's to give: it came to it while the host had left the cluster.
-func (a *Agent) checkOwned(n *network) error {
-	a.pools.Lock()
-	defer a.pools.Unlock()
-	v := a.opt.Cluster.View()
+func (bs *blocks) checkOwned(n *network) error {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	v := bs.cluster.View()
 	for id, addrs := range n.pool.Held() {
 		for _, addr := range addrs {
-			if !a.owns(n.ID, addr.Addr(), v) {
+			if !bs.ownsLocked(n.ID, addr.Addr(), v) {
 				return heddle.Errorf(heddle.AddressTaken, "network "+n.Name+" is of this host alone: address", addr.Addr().String()+" of endpoint "+id.String(), "other hosts may have it; detach the endpoint, and the network is the cluster's again")
 			}
 		}

@@ -14,11 +14,11 @@ import (
 // MAC to another host, where the endpoint of the same id gets them when it is
 // attached.
 func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (heddle.Endpoint, error) {
-	r, known := a.lookup(id)
+	r, known := a.roll.get(id)
 	if !known {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return heddle.Endpoint{}, err
 	}
@@ -32,23 +32,23 @@ func (a *Agent) Move(ctx context.Context, id heddle.EndpointID, to string) (hedd
 	if h := a.opt.Cluster.Health(); h.State == "down" {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.StoreDown, "move endpoint", id.String(), "wait for the store: "+h.Detail)
 	}
-	defer a.keepForMove(n.ID, r.Endpoint)()
+	defer a.blocks.keepForMove(n.ID, r.Endpoint)()
 	if _, err := a.Detach(ctx, id); err != nil {
 		return heddle.Endpoint{}, err
 	}
-	return r.Endpoint, a.send(ctx, n, r.Endpoint, to)
+	return r.Endpoint, a.blocks.send(ctx, n, r.Endpoint, to)
 }
 
 // keepForMove keeps borrowed addresses from being given back when their endpoint
 // is detached.
-func (a *Agent) keepForMove(network string, e heddle.Endpoint) (end func()) {
+func (bs *blocks) keepForMove(network string, e heddle.Endpoint) (end func()) {
 	mark := func(on bool) {
-		a.pools.Lock()
-		defer a.pools.Unlock()
+		bs.mu.Lock()
+		defer bs.mu.Unlock()
 		for _, p := range e.Addrs {
 			pin := heddle.Pin{Network: network, Addr: p.Addr()}
-			if delete(a.moving, pin); on {
-				a.moving[pin] = true
+			if delete(bs.moving, pin); on {
+				bs.moving[pin] = true
 			}
 		}
 	}
@@ -57,22 +57,22 @@ func (a *Agent) keepForMove(network string, e heddle.Endpoint) (end func()) {
 }
 
 // send lends the addresses of an endpoint that is detached.
-func (a *Agent) send(ctx context.Context, n *network, e heddle.Endpoint, to string) error {
+func (bs *blocks) send(ctx context.Context, n *network, e heddle.Endpoint, to string) error {
 	ctx, cancel := waiting(ctx)
 	defer cancel()
-	self := a.opt.Cluster.View().Self.Name
+	self := bs.cluster.View().Self.Name
 	var errs []error
 	for _, p := range e.Addrs {
-		if a.inOwnBlock(n.ID, p.Addr()) {
-			if err := (lender{a}).Lend(n.ID, p.Addr()); err != nil {
+		if bs.inOwnBlock(n.ID, p.Addr()) {
+			if err := bs.Lend(n.ID, p.Addr()); err != nil {
 				errs = append(errs, err)
 				continue
 			}
 		}
 		m := cluster.Move{Network: n.ID, Addr: p.Addr(), Endpoint: e.ID, MAC: e.MAC, From: self, To: to}
-		if err := a.opt.Cluster.Send(ctx, m); err != nil {
-			lender{a}.Reclaim(n.ID, p.Addr())
-			a.opt.Cluster.Return(n.ID, p.Addr()) // if it was borrowed
+		if err := bs.cluster.Send(ctx, m); err != nil {
+			bs.Reclaim(n.ID, p.Addr())
+			bs.cluster.Return(n.ID, p.Addr()) // if it was borrowed
 			errs = append(errs, err)
 		}
 	}
@@ -83,19 +83,19 @@ func (a *Agent) send(ctx context.Context, n *network, e heddle.Endpoint, to stri
 	return nil
 }
 
-func (a *Agent) inOwnBlock(network string, addr netip.Addr) bool {
-	a.pools.Lock()
-	defer a.pools.Unlock()
-	return slices.ContainsFunc(a.blocksOf(network, a.opt.Cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
+func (bs *blocks) inOwnBlock(network string, addr netip.Addr) bool {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	return slices.ContainsFunc(bs.blocksOfLocked(network, bs.cluster.View()), func(b netip.Prefix) bool { return b.Contains(addr) })
 }
 
 // moved fills in what an endpoint that comes from another host brings along,
 // unless the request says otherwise.
-func (a *Agent) moved(n *network, req heddle.AttachRequest) heddle.AttachRequest {
-	if !n.Shared || a.opt.Cluster == nil || len(req.IPs) > 0 {
+func (bs *blocks) moved(n *network, req heddle.AttachRequest) heddle.AttachRequest {
+	if !n.Shared || bs.cluster == nil || len(req.IPs) > 0 {
 		return req
 	}
-	for _, m := range a.opt.Cluster.View().Moves {
+	for _, m := range bs.cluster.View().Moves {
 		if m.Network != n.ID || m.Endpoint != req.ID {
 			continue
 		}

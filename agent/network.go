@@ -8,7 +8,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/commands"
-	"github.com/heddle-network/heddle/events"
 	"github.com/heddle-network/heddle/ipam"
 )
 
@@ -16,7 +15,7 @@ import (
 // Created again with the same settings, it is returned as it is. For one in its way that
 // is being made or removed it waits, until that is taken for broken (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, lines []string, err error) {
-	mode, err := a.mode(want.Mode)
+	mode, err := a.modes.find(want.Mode)
 	if err != nil {
 		return made, nil, err
 	}
@@ -46,10 +45,10 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 // create is CreateNetwork unless a network that is just being made or removed is in the
 // way: then it returns what tells of the end of that.
 func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return made, nil, nil, err
 	}
-	if old, err := a.network(want.Name); err == nil {
+	if old, err := a.networks.find(want.Name); err == nil {
 		n, err := a.again(mode, old, want)
 		if err != nil {
 			return made, nil, nil, err
@@ -65,10 +64,10 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 		return made, nil, nil, err
 	}
 	next := &network{Network: n, mode: mode}
-	if next.plan, err = mode.Network(a.host(), n); err != nil {
+	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return made, nil, nil, err
 	}
-	if busy, err := a.inTheWay(next); err != nil {
+	if busy, err := a.networks.inTheWay(next); err != nil {
 		return made, nil, busy, err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -77,14 +76,14 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 	if dryRun {
 		return n, commands.Of(next.plan, ""), nil, a.checkShared(mode, n)
 	}
-	if err := a.probe(mode, n); err != nil {
+	if err := a.trials.probe(mode, n); err != nil {
 		return made, nil, nil, err
 	}
-	if a.spans(mode) {
+	if a.opt.spans(mode) {
 		n, err = a.share(n, t)
 		return n, nil, nil, err
 	}
-	if busy, err := a.reserve(next); err != nil {
+	if busy, err := a.networks.reserve(next); err != nil {
 		return made, nil, busy, err
 	}
 	defer a.works.Lock(n.ID)()
@@ -94,30 +93,21 @@ func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *ta
 // makeNetwork makes a network that is reserved. The caller holds its lock.
 func (a *Agent) makeNetwork(n *network) error {
 	err := a.makeReserved(n)
-	a.mu.Lock()
-	if err == nil {
-		a.networks[n.Name] = n
-		a.tellNetwork(events.Created, n.Network, "")
-	}
-	a.concludeHeld(n.ID)
-	a.mu.Unlock()
+	a.networks.made(n, err == nil)
 	if err != nil {
 		return err
 	}
-	a.tell()
-	if err := a.admit(); err != nil { // the network is there; the patrol tries again
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
+	a.gates.open() // if that fails, the network is there; the patrol tries again
 	return nil
 }
 
 func (a *Agent) makeReserved(n *network) error {
-	err := a.step("ledger network")
+	err := a.trip.step("ledger network")
 	if err == nil {
 		err = a.ledger.putPlan(n.ID, n.plan)
 	}
 	if err != nil {
-		a.wantPlan(n.plan, false)
+		a.wants.drop(n.plan.Host)
 		return err
 	}
 	if err = a.applyNetwork(n.plan); err == nil {
@@ -125,59 +115,49 @@ func (a *Agent) makeReserved(n *network) error {
 		err = a.ledger.putNetwork(n.Network)
 	}
 	if err != nil {
-		a.wantPlan(n.plan, false)
-		if undo := a.kernel.Remove(n.plan, nil, a.isWanted); undo != nil {
+		a.wants.drop(n.plan.Host)
+		if undo := a.kernel.Remove(n.plan, nil, a.wants.has); undo != nil {
 			a.log.Error("undo of a network failed", "network", n.Name, "error", undo)
 		}
 		a.ledger.dropPlan(n.ID)
 		return err
 	}
 	n.equip()
-	a.fitLeases(n)
+	a.books.fit(n)
 	return nil
 }
 
 func (a *Agent) applyNetwork(p heddle.Plan) error {
-	defer a.sharingParent(p.Host)()
+	defer a.links.sharingParent(p.Host)()
 	_, err := a.kernel.Apply(p, nil)
 	return err
 }
 
 // mendNetwork makes of a network what the kernel takes.
 func (a *Agent) mendNetwork(s heddle.State) error {
-	defer a.sharingParent(s)()
+	defer a.links.sharingParent(s)()
 	_, err := a.kernel.Mend(s)
 	return err
 }
 
 func (n *network) equip() {
-	n.macs, n.slots, n.life = map[heddle.MAC]heddle.EndpointID{}, &slots{}, &life{}
+	n.seats, n.life = newSeats(), &life{}
 	if len(n.Subnets) > 0 {
 		n.pool = ipam.NewPool(n.Network)
-	}
-}
-
-func (a *Agent) wantPlan(p heddle.Plan, want bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if want {
-		a.wanted.add(p.Host)
-	} else {
-		a.wanted.remove(p.Host)
 	}
 }
 
 // DeleteNetwork removes a network without endpoints, on all hosts that have it. It
 // is found by its name or ID, and is the same if it gets another name meanwhile.
 func (a *Agent) DeleteNetwork(name string) error {
-	n, err := a.network(name)
+	n, err := a.networks.find(name)
 	if err != nil && a.refuses(name) {
 		return a.dropRefused(name)
 	}
 	if err != nil {
 		return err
 	}
-	a.awaitDepartures(n.ID)
+	a.departures.await(n.ID)
 	t := a.tasks.begin(work{what: "delete", network: n.Name}, "the kernel")
 	defer t.end()
 	if n.Shared && a.opt.Cluster != nil {
@@ -200,7 +180,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 		return err
 	}
 	defer a.works.Lock(n.ID)()
-	now := a.networkByID(n.ID)
+	now := a.networks.byID(n.ID)
 	if now == nil {
 		return noNetwork(n.Name)
 	}
@@ -214,7 +194,7 @@ func (a *Agent) unmakeUnused(n *network) error {
 // disallow takes back the permissions of this host's networks for a network. Those of
 // the cluster's are taken by who deletes it: other hosts may not.
 func (a *Agent) disallow(id string) error {
-	for _, other := range a.Networks() {
+	for _, other := range a.networks.all() {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {
 			continue
 		}
@@ -229,85 +209,54 @@ func (a *Agent) disallow(id string) error {
 // caller holds its lock.
 func (a *Agent) unmake(n *network) error {
 	// from the disk first: what is left after a crash is pruned at the start
-	if err := a.step("ledger network delete"); err != nil {
+	if err := a.trip.step("ledger network delete"); err != nil {
 		return err
 	}
 	if err := a.ledger.dropNetwork(n.Network); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	stored := a.networks[n.Name]
-	delete(a.networks, n.Name)
-	a.begunHeld(stored)
-	a.wanted.remove(n.plan.Host)
-	last := len(a.networks)+len(a.underway) == 1
-	a.mu.Unlock()
-	defer a.tell()
+	last := a.networks.leave(n)
+	defer a.networks.changed()
 	err := a.removeNetwork(n.plan)
-	a.mu.Lock()
-	if err != nil {
-		// there again, as a whole: the patrol puts back what is gone already
-		a.networks[n.Name] = stored
-		a.wanted.add(n.plan.Host)
-	} else {
-		a.tellNetwork(events.Removed, n.Network, "")
-	}
-	a.concludeHeld(n.ID)
-	a.mu.Unlock()
+	a.networks.left(n, err == nil)
 	if err != nil {
 		return errors.Join(err, a.ledger.putNetwork(n.Network))
 	}
 	poke(a.lookAgain) // a network of the cluster may have its place now
 	if last {
-		if err := a.coexist.Withdraw(); err != nil {
+		if err := a.gates.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
-		if err := a.admit(); err != nil { // the next network may have come meanwhile
-			a.log.Error("other firewalls not opened for our traffic", "error", err)
-		}
+		a.gates.open() // the next network may have come meanwhile
 	}
 	return a.ledger.dropPlan(n.ID)
 }
 
 func (a *Agent) removeNetwork(p heddle.Plan) error {
-	defer a.sharingParent(p.Host)()
-	return a.kernel.Remove(p, nil, a.isWanted)
+	defer a.links.sharingParent(p.Host)()
+	return a.kernel.Remove(p, nil, a.wants.has)
 }
 
 func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	names := map[string]string{} // of today, by ID
-	for _, n := range a.networks {
-		names[n.ID] = n.Name
-	}
+	names := a.networks.names()
 	var all []heddle.Endpoint
-	for _, r := range a.endpoints {
+	a.roll.each(func(r record, _ string) {
 		if id == "" || r.Endpoint.Network == id {
 			e := r.shown()
 			e.NetworkName = names[e.Network]
 			all = append(all, e)
 		}
-	}
+	})
 	sort.Slice(all, func(i, j int) bool { return all[i].ID.String() < all[j].ID.String() })
 	return all
 }
 
 // Networks lists all networks, by name.
-func (a *Agent) Networks() []heddle.Network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	all := make([]heddle.Network, 0, len(a.networks))
-	for _, n := range a.networks {
-		all = append(all, withLimits(n.mode, n.Network))
-	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all
-}
+func (a *Agent) Networks() []heddle.Network { return a.networks.all() }
 
 // Network returns one network.
 func (a *Agent) Network(name string) (heddle.Network, error) {
-	n, err := a.network(name)
+	n, err := a.networks.find(name)
 	if err != nil {
 		return heddle.Network{}, err
 	}
@@ -327,12 +276,12 @@ func (a *Agent) Endpoints() []heddle.Endpoint { return a.endpointsOn("") }
 
 // Endpoint returns one endpoint.
 func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
-	r, ok := a.lookup(id)
+	r, ok := a.roll.get(id)
 	if !ok {
 		return heddle.Endpoint{}, noEndpoint(id)
 	}
 	e := a.withCounts(r)
-	if n, err := a.networkFor(e); err == nil {
+	if n, err := a.networks.of(e); err == nil {
 		e.NetworkName = n.Name
 	}
 	return e, nil

@@ -35,13 +35,13 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 		// a NIC keeps its MTU, and its addresses are reserved already
 		return n, mode.Check(a.hostWithNICs(), n)
 	}
-	if err := mode.Check(a.host(), n); err != nil {
+	if err := mode.Check(a.host.now(), n); err != nil {
 		return n, err
 	}
 	if _, spans := mode.(heddle.Reacher); len(n.Subnets) > 0 && !spans { // each host has its own
-		n.MTU = parts.ResolveMTU(a.host(), n)
+		n.MTU = parts.ResolveMTU(a.host.now(), n)
 	}
-	return keepParentsAddresses(mode, a.host(), n)
+	return keepParentsAddresses(mode, a.host.now(), n)
 }
 
 // address checks the network's subnets and gateways, and fills in the missing.
@@ -152,14 +152,14 @@ func (a *Agent) checkAgainstHost(mode heddle.Mode, n heddle.Network) error {
 	if a.hostOverlaps(mode, n) == nil {
 		return nil
 	}
-	if err := a.refreshFacts(); err != nil { // a network that went a moment ago is still in the old
+	if err := a.host.look(); err != nil { // a network that went a moment ago is still in the old
 		return err
 	}
 	return a.hostOverlaps(mode, n)
 }
 
 func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
-	for _, l := range a.host().Links {
+	for _, l := range a.host.now().Links {
 		if strings.HasPrefix(l.Name, heddle.PrefixTunnel) || strings.HasPrefix(l.Name, heddle.PrefixPort) {
 			continue // ours: the networks they belong to were compared
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -23,7 +22,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	case n.pool == nil && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has")
 	}
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return e, err
 	}
 	nic, err := a.fitNIC(giver, n, req)
@@ -42,7 +41,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		}
 	}
 	if err != nil {
-		a.giveNIC(req.ID)
+		a.nics.give(req.ID)
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU = &nic, nic.MAC, nic.Was.MTU
@@ -50,10 +49,8 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		e.Addrs = keptAddrs(nic)
 	}
 	a.forgetStaleDefault(pod)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e.Slot = n.slots.take()
-	e.DefaultRoute = a.claimDefault(n, req, pod, &nic)
+	e.Slot = n.seats.takeSlot()
+	e.DefaultRoute = a.defaults.claimFor(n, req, pod, &nic)
 	return e, nil
 }
 
@@ -76,7 +73,7 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 	}
 	pool, unfit := giver.Pool(n.Network), map[string]string{}
 	for {
-		name, err := a.takeNIC(n, req, pool, wish, unfit)
+		name, err := a.nics.take(n, req, pool, wish, unfit)
 		if err != nil {
 			return heddle.NIC{}, err
 		}
@@ -87,49 +84,13 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 		if err == nil {
 			return nic, nil
 		}
-		a.giveNIC(req.ID)
+		a.nics.give(req.ID)
 		var known *heddle.Error
 		if wish != "" || len(pool) == 1 || !errors.As(err, &known) {
 			return heddle.NIC{}, err
 		}
 		unfit[name] = name + ": " + cmp.Or(known.Cause, known.Object)
 	}
-}
-
-// takeNIC reserves the NIC wished for, or the first that is free; unfit says why
-// others were not taken.
-func (a *Agent) takeNIC(n *network, req heddle.AttachRequest, pool []string, wish string, unfit map[string]string) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var why []string
-	known := false
-	for _, member := range pool {
-		held, taken := a.holderOf(member)
-		l, here := linkOf(a.facts, member)
-		if wish != "" && wish != member && wish != l.Name && wish != string(l.MAC) && !held.is(wish) {
-			continue
-		}
-		known = true
-		switch {
-		case taken:
-			with := member + " is with " + held.by.String()
-			if a.quarantine[held.by] != "" {
-				with += " (in quarantine)"
-			}
-			why = append(why, with)
-		case !here:
-			why = append(why, member+" is not on the host")
-		case unfit[l.Name] != "":
-			why = append(why, unfit[l.Name])
-		default:
-			a.nics[l.Name+" "+string(l.MAC)] = heldNIC{by: req.ID, name: l.Name, mac: l.MAC}
-			return l.Name, nil
-		}
-	}
-	if !known {
-		return "", heddle.Errorf(heddle.BadArgument, "NIC "+wish, "of network "+n.Name, "its NICs are "+strings.Join(pool, ", "))
-	}
-	return "", heddle.Errorf(heddle.NICTaken, "network", n.Name+": "+strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
 }
 
 // wishedNIC is the NIC that a request names, by whichever field.
@@ -147,49 +108,6 @@ func wishedNIC(req heddle.AttachRequest) (string, error) {
 	return string(req.MAC), nil
 }
 
-// heldNIC is a NIC that an endpoint has, or is about to get.
-type heldNIC struct {
-	by   heddle.EndpointID
-	name string
-	mac  heddle.MAC
-}
-
-func (h heldNIC) is(member string) bool {
-	return member != "" && (h.name == member || string(h.mac) == member)
-}
-
-// givenAway lists the NICs that containers have.
-func (a *Agent) givenAway() (all []kernel.GivenNIC) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, r := range a.endpoints {
-		if r.Endpoint.NIC != nil {
-			all = append(all, kernel.GivenNIC{NIC: *r.Endpoint.NIC, Inode: r.Inode, Cookie: r.Cookie})
-		}
-	}
-	return all
-}
-
-// holderOf says who has the NIC that a pool's member names. The caller holds mu.
-func (a *Agent) holderOf(member string) (heldNIC, bool) {
-	for _, h := range a.nics {
-		if h.is(member) {
-			return h, true
-		}
-	}
-	return heldNIC{}, false
-}
-
-func (a *Agent) giveNIC(id heddle.EndpointID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for name, h := range a.nics {
-		if h.by == id {
-			delete(a.nics, name)
-		}
-	}
-}
-
 func linkOf(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	i := slices.IndexFunc(h.Links, func(l heddle.LinkFact) bool { return l.Name == member || string(l.MAC) == member })
 	if i < 0 {
@@ -200,8 +118,8 @@ func linkOf(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 
 // spare refuses a NIC that the host or another network needs.
 func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) error {
-	for _, other := range a.Networks() {
-		mode, err := a.mode(other.Mode)
+	for _, other := range a.networks.all() {
+		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
 			return heddle.Errorf(heddle.NICNeeded, "NIC "+nic.Name, "is the parent of network "+other.Name, "name another one, or delete that network")
 		}
@@ -224,15 +142,11 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 // hostWithNICs is the host with the NICs that containers have, so that a
 // network can be judged and completed while they are away.
 func (a *Agent) hostWithNICs() heddle.HostFacts {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	facts := a.facts
+	facts := a.host.now()
 	facts.Links = slices.Clone(facts.Links)
-	for _, r := range a.endpoints {
-		if nic := r.Endpoint.NIC; nic != nil {
-			if _, here := linkOf(facts, nic.Name); !here {
-				facts.Links = append(facts.Links, nic.Fact())
-			}
+	for _, given := range a.roll.givenAway() {
+		if _, here := linkOf(facts, given.NIC.Name); !here {
+			facts.Links = append(facts.Links, given.NIC.Fact())
 		}
 	}
 	return facts
@@ -245,29 +159,4 @@ func (a *Agent) standsOn(mode heddle.Mode, n heddle.Network, l heddle.LinkFact) 
 		return slices.ContainsFunc(giver.Pool(n), func(member string) bool { return member == l.Name || member == string(l.MAC) })
 	}
 	return mayShareSubnet(mode) && l.Name == n.Parent
-}
-
-// container lists the records of the other endpoints in a namespace.
-func (a *Agent) container(pod *kernel.Netns) []record {
-	if pod == nil {
-		return nil
-	}
-	a.mu.RLock()
-	var all []record
-	for id := range a.inPods[pod.Inode()] {
-		all = append(all, a.endpoints[id])
-	}
-	a.mu.RUnlock()
-	// a number may be used again
-	return slices.DeleteFunc(all, func(r record) bool { return !r.isPodOf(pod) })
-}
-
-// restoreNIC claims again, at start, the NIC that a recorded endpoint has.
-func (a *Agent) restoreNIC(e heddle.Endpoint) {
-	if e.NIC == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.nics[e.NIC.Name+" "+string(e.NIC.MAC)] = heldNIC{by: e.ID, name: e.NIC.Name, mac: e.NIC.MAC}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
-	"github.com/heddle-network/heddle/mode/parts"
 )
 
 // offered reports whether the endpoint is handed over and not known to be taken.
@@ -15,7 +14,7 @@ func (r record) offered() bool { return r.Endpoint.Handover && r.Endpoint.Inside
 // handed over. It is not done when nothing of it is left, or nobody has taken it
 // and something else is asked for.
 func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) (done bool, reply heddle.AttachReply, err error) {
-	old, where, err := a.noticeHandover(old)
+	old, where, err := a.handovers.noticeHandover(old)
 	if err != nil {
 		return true, reply, err
 	}
@@ -39,14 +38,14 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 
 // repairHandover puts back what is missing of an endpoint that is handed over. A
 // link that is gone is its engine's to ask for again.
-func (a *Agent) repairHandover(r record) (made []string, err error) {
-	r, where, err := a.noticeHandover(r)
+func (o *handovers) repairHandover(r record) (made []string, err error) {
+	r, where, err := o.noticeHandover(r)
 	switch {
 	case err != nil || r.Endpoint.NIC != nil:
 		return nil, err
 	case where == onHost && r.offered():
-		defer a.sharing(r)()
-		return a.kernel.Apply(r.Plan, nil)
+		defer o.links.sharing(r)()
+		return o.kernel.Apply(r.Plan, nil)
 	case where != inContainer || r.offered():
 		return nil, nil
 	}
@@ -55,47 +54,47 @@ func (a *Agent) repairHandover(r record) (made []string, err error) {
 		return nil, nil
 	}
 	defer pod.Close()
-	return a.applyAgain(r, pod)
+	return o.applyAgain(r, pod)
 }
 
 // removal is what has to go with an endpoint, and the namespace that it is in: of
 // one that was handed over, the container's end wherever it is now. A namespace that its
 // path does not lead to is looked for only if it may have what does not go with the host's
 // end of a link: to look takes long on a full host, and most have ended by now.
-func (a *Agent) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err error) {
+func (o *handovers) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err error) {
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {
 	case !r.Endpoint.Handover && outlives:
-		pod, err = a.podOf(r)
+		pod, err = o.containers.podOf(r)
 		return r.Plan, pod, err
 	case !r.Endpoint.Handover:
-		return r.Plan, a.podAt(r), nil
+		return r.Plan, o.containers.podAt(r), nil
 	}
 	end := heddle.Link{Name: r.handName(), Kind: "veth", Alias: r.alias()}
 	p := heddle.Plan{Host: r.Plan.Host, Pod: heddle.State{NICs: r.Plan.Pod.NICs}}
 	if r.Endpoint.NIC == nil {
 		p.Host.Links = append(slices.Clone(p.Host.Links), end)
 	}
-	_, seen, pod, err := a.whereabouts(r)
+	_, seen, pod, err := o.containers.whereabouts(r)
 	if err != nil {
-		a.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
+		o.log.Warn("the container's end of a link is not found", "endpoint", r.Endpoint.ID, "error", err)
 	}
 	if seen != nil && r.Endpoint.NIC == nil {
 		end.Name = seen.Name
 		p.Pod.Links = []heddle.Link{end}
 	}
 	if pod == nil && outlives {
-		pod, err = a.podOf(r)
+		pod, err = o.containers.podOf(r)
 		return p, pod, err
 	}
 	return p, pod, nil
 }
 
-// handRoutes are the routes that the endpoint's engine has to make.
-func (a *Agent) handRoutes(n *network, e heddle.Endpoint) []heddle.Route {
-	p, err := n.mode.Endpoint(a.host(), n.Network, e)
-	if err != nil {
-		return nil // it was planned before
+// applyAgain puts back what is missing of an endpoint and its container's end.
+func (o *handovers) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
+	defer o.links.sharing(r)()
+	if made, err = o.kernel.Apply(r.Plan, pod); err == nil {
+		err = o.tenures.noteDevice(r.Endpoint.ID, pod)
 	}
-	return parts.HandRoutes(p)
+	return made, err
 }

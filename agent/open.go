@@ -25,7 +25,7 @@ func (a *Agent) open() (err error) {
 	if a.kernel, err = kernel.Open(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wantedBy, a.givenAway
+	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wants.by, a.roll.givenAway
 	a.kernel.Lost = func(nic, what string) {
 		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
 	}
@@ -34,18 +34,35 @@ func (a *Agent) open() (err error) {
 			return err
 		}
 	}
-	if a.coexist, err = coexist.Open(); err != nil {
+	others, err := coexist.Open()
+	if err != nil {
 		return err
 	}
-	if a.facts, err = a.kernel.Facts(); err != nil {
+	a.gates = &gates{Firewalls: others, log: a.log, networks: a.networks}
+	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
 		return err
 	}
-	a.clear = a.facts.Listening
-	if a.opt.Name != "" {
-		a.facts.Name = a.opt.Name
+	a.nics = &nics{host: a.host, quarantine: a.quarantine, held: map[string]heldNIC{}}
+	a.ways = &ways{kernel: a.kernel, log: a.log, host: a.host, wants: a.wants, modes: a.modes}
+	if a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.host.now().BootID); err != nil {
+		return err
 	}
-	a.ledger, err = openLedger(a.opt.StateDir, a.opt.RunDir, a.facts.BootID)
-	return err
+	a.blocks = &blocks{cluster: a.opt.Cluster, ledger: a.ledger, log: a.log, host: a.host, networks: a.networks, roll: a.roll, ready: &a.ready,
+		lent: map[heddle.Pin]bool{}, moving: map[heddle.Pin]bool{}, yielding: map[heddle.Block]bool{}, idle: map[heddle.Block]time.Time{}}
+	a.books = &books{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
+		roll: a.roll, departures: a.departures, blocks: a.blocks, keepFor: a.opt.LeaseTime, given: map[string][]given{}}
+	a.flows = &flows{kernel: a.kernel, log: a.log, roll: a.roll, ports: a.ports, behind: &a.finished}
+	a.holds = &holds{kernel: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{kernel: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
+	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, roll: a.roll}
+	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
+		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}}
+	a.handovers = &handovers{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
+		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
+	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}
+	a.mender = &mender{kernel: a.kernel, log: a.log, gates: a.gates, networks: a.networks, roll: a.roll, ways: a.ways, plans: a.plans,
+		troubles: a.troubles, handovers: a.handovers, links: &a.links, works: &a.works, ids: &a.ids, mending: a.mending}
+	return nil
 }
 
 // forkTime is how long a forked child may take to become another program.
@@ -78,7 +95,7 @@ func (a *Agent) Close() error {
 	}
 	a.following.close()
 	a.mending.close()
-	a.hurryDepartures()
+	a.departures.hurryAll()
 	a.finished.Wait()
 	var errs []error
 	if a.paths != nil {
@@ -88,8 +105,8 @@ func (a *Agent) Close() error {
 		a.saveCursors()
 		errs = append(errs, a.ledger.close())
 	}
-	if a.coexist != nil {
-		errs = append(errs, a.coexist.Close())
+	if a.gates != nil {
+		errs = append(errs, a.gates.Close())
 	}
 	if a.kernel != nil {
 		errs = append(errs, a.kernel.Close())

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -22,9 +22,14 @@ import (
 // need of it is kept under the run folder, for an agent that starts again.
 type paths struct {
 	*peer.Peers
-	file string
+	cluster cluster.API
+	host    *hostView
+	log     *slog.Logger
+	file    string
+	// spoiled is called when checksums were found to arrive spoiled.
+	spoiled func()
 
-	mu    sync.Mutex
+	mu    mutex[atPaths]
 	found found
 	// checksums has the verdicts of the self-test, by the peers' IDs.
 	checksums map[string]verdict
@@ -39,13 +44,18 @@ type found struct {
 
 // openPaths starts looking at the peers.
 func (a *Agent) openPaths() {
-	a.paths = &paths{file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
+	a.paths = &paths{cluster: a.opt.Cluster, host: a.host, log: a.log, file: filepath.Join(a.opt.RunDir, "paths.json"), checksums: map[string]verdict{}}
 	if err := a.paths.load(); err != nil {
 		a.log.Warn("what was known about paths is not read", "file", a.paths.file, "error", err)
 	}
 	v := a.opt.Cluster.View()
 	a.paths.Peers = peer.New(peer.Options{Self: v.Self, Log: a.log})
 	a.paths.Set(v.Peers)
+	a.paths.spoiled = func() {
+		a.see()
+		a.ways.weave(nil)
+		poke(a.lookAgain)
+	}
 }
 
 func (p *paths) load() error {
@@ -59,8 +69,8 @@ func (p *paths) load() error {
 	return err
 }
 
-// save writes the file anew; the caller holds mu.
-func (p *paths) save() error {
+// saveLocked writes the file anew.
+func (p *paths) saveLocked() error {
 	text, err := json.Marshal(p.found)
 	if err != nil {
 		return err
@@ -88,7 +98,7 @@ func (p *paths) fill(f *heddle.Fabric) error {
 	if maps.Equal(old, p.found.MTU) {
 		return nil
 	}
-	return p.save()
+	return p.saveLocked()
 }
 
 // Peers lists the other hosts of the cluster, by name; none without a cluster.
@@ -96,20 +106,25 @@ func (a *Agent) Peers() []heddle.PeerStatus {
 	if a.opt.Cluster == nil {
 		return nil
 	}
-	v := a.opt.Cluster.View()
-	connected := v.Revision > 0 && a.opt.Cluster.Health().State != "down"
-	now := a.paths.Paths()
+	return a.paths.status()
+}
+
+// status is that of the other hosts of the cluster, by name.
+func (w *paths) status() []heddle.PeerStatus {
+	v := w.cluster.View()
+	connected := v.Revision > 0 && w.cluster.Health().State != "down"
+	now := w.Paths()
 	var all []heddle.PeerStatus
 	for _, h := range v.Peers {
-		all = append(all, a.peerStatus(v, h, now[h.ID], connected))
+		all = append(all, w.peerStatus(v, h, now[h.ID], connected))
 	}
 	slices.SortFunc(all, func(x, y heddle.PeerStatus) int { return cmp.Compare(x.Name, y.Name) })
 	return all
 }
 
-func (a *Agent) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
+func (w *paths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connected bool) heddle.PeerStatus {
 	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
-		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(a.paths.verdict(h.ID)), Store: "away"}
+		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(w.verdict(h.ID)), Store: "away"}
 	if f, ok := heddle.Path(v.Self, h); ok {
 		s.Path = "vxlan"
 		s.Underlay, _ = h.UnderlayFor(f)
@@ -128,10 +143,10 @@ func (a *Agent) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connecte
 	return s
 }
 
-// pathsPart says which peers do not answer, and whether checksums were spoiled.
-func (a *Agent) pathsPart() heddle.PartStatus {
+// part says which peers do not answer, and whether checksums were spoiled.
+func (w *paths) part(started time.Time) heddle.PartStatus {
 	var silent []string
-	all := a.Peers()
+	all := w.status()
 	least := 0
 	for _, p := range all {
 		if p.PathMTU > 0 && (least == 0 || p.PathMTU < least) {
@@ -141,15 +156,15 @@ func (a *Agent) pathsPart() heddle.PartStatus {
 			silent = append(silent, p.Name)
 		}
 	}
-	a.paths.mu.Lock()
-	soft := a.paths.found.SoftChecksums
-	a.paths.mu.Unlock()
+	w.mu.Lock()
+	soft := w.found.SoftChecksums
+	w.mu.Unlock()
 	part := heddle.PartStatus{Name: "paths", State: "ok", Detail: fmt.Sprintf("%d of %d hosts answer", len(all)-len(silent), len(all))}
 	if least > 0 {
 		part.Detail += fmt.Sprintf(", the least path MTU is %d", least)
 	}
 	switch {
-	case len(silent) > 0 && time.Since(a.started) > patrolEvery:
+	case len(silent) > 0 && time.Since(started) > patrolEvery:
 		part.State, part.Detail = "warn", fmt.Sprintf("%d hosts do not answer on the underlay: %s", len(silent), firstFew(silent, ", "))
 	case soft:
 		part.State, part.Detail = "warn", "the NIC, or something on the way, spoils the checksums of packets in tunnels: they are computed in software"

@@ -49,28 +49,23 @@ const poolTime = 10 * time.Minute
 // engine that asks for a pool creates the network at once.
 const wayTime = 30 * time.Second
 
-// RequestPool speaks for a subnet: the one asked for, the same pool however often
-// it is asked for, or a free one that overlaps nothing on this host nor in the
-// cluster, another each time. It is on disk before RequestPool returns.
-func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
-	if !a.ready.Load() {
-		return Pool{}, heddle.Errorf(heddle.Stopping, "pool", ask.Subnet.String(), "call again when the agent is back")
-	}
-	if err := a.refreshFacts(); err != nil {
+// request is Agent.RequestPool.
+func (k *books) request(ask PoolAsk) (Pool, error) {
+	if err := k.host.look(); err != nil {
 		return Pool{}, err
 	}
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	a.forgetPools()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forgetPoolsLocked()
 	var err error
 	ask.Subnet = ask.Subnet.Masked()
 	switch {
 	case ask.Network != "":
-		ask.Subnet, err = a.subnetOf(ask)
+		ask.Subnet, err = k.subnetOf(ask)
 	case !ask.Subnet.IsValid():
-		ask.Subnet, err = a.freeSubnet(ask.family())
+		ask.Subnet, err = k.freeSubnetLocked(ask.family())
 	default:
-		err = a.checkSubnetFree(ask.Subnet)
+		err = k.checkSubnetFree(ask.Subnet)
 	}
 	if err != nil {
 		return Pool{}, err
@@ -79,86 +74,83 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 		return Pool{}, heddle.Errorf(heddle.BadSubnet, "pool "+ask.Subnet.String()+": range", ask.Range.String(), "a range must lie in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
-	if old, known := a.subnets[p.ID]; known {
+	if old, known := k.subnets[p.ID]; known {
 		p = old
 	}
-	if err := a.clearWay(p); err != nil {
+	if err := k.clearWayLocked(p); err != nil {
 		return Pool{}, err
 	}
-	if err := a.step("ledger pool"); err != nil {
+	if err := k.trip.step("ledger pool"); err != nil {
 		return Pool{}, err
 	}
-	if err := a.ledger.putPool(p); err != nil {
+	if err := k.ledger.putPool(p); err != nil {
 		return Pool{}, err
 	}
-	a.subnets[p.ID] = p
-	return a.filled(p), nil
+	k.subnets[p.ID] = p
+	return k.filled(p), nil
 }
 
-// clearWay ends pools that a new one overlaps, and that got no network in time. If
-// one of them is in use, it changes nothing. The caller holds leaseOps.
-func (a *Agent) clearWay(p Pool) error {
+// clearWayLocked ends pools that a new one overlaps, and that got no network in time. If
+// one of them is in use, it changes nothing.
+func (k *books) clearWayLocked(p Pool) error {
 	var dead []string
-	for _, other := range a.subnets {
+	for _, other := range k.subnets {
 		switch {
 		case other.ID == p.ID || !other.Subnet.Overlaps(p.Subnet):
-		case a.networkOf(other) == nil && time.Since(other.Asked) > wayTime:
+		case k.networks.on(other.Subnet) == nil && time.Since(other.Asked) > wayTime:
 			dead = append(dead, other.ID)
 		default:
 			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and pool %s", p.ID, other.ID), "choose another subnet")
 		}
 	}
 	for _, id := range dead {
-		for _, l := range a.leases {
+		for _, l := range k.leases {
 			if l.Pool != id {
 				continue
 			}
-			if err := a.dropLease(l); err != nil {
+			if err := k.dropLeaseLocked(l); err != nil {
 				return err
 			}
 		}
-		if err := a.dropPool(id); err != nil {
+		if err := k.dropPoolLocked(id); err != nil {
 			return err
 		}
-		a.log.Info("a pool that got no network made way for another", "pool", id, "for", p.ID)
+		k.log.Info("a pool that got no network made way for another", "pool", id, "for", p.ID)
 	}
 	return nil
 }
 
-// ReleasePool ends a pool. One that is not there is released already.
-func (a *Agent) ReleasePool(id string) error {
-	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "release pool", id, "call again when the agent is back")
-	}
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
-	if _, known := a.subnets[id]; !known {
+// release is Agent.ReleasePool.
+func (k *books) release(id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.subnets[id]; !known {
 		return nil
 	}
-	if err := a.step("ledger release pool"); err != nil {
+	if err := k.trip.step("ledger release pool"); err != nil {
 		return err
 	}
-	return a.dropPool(id)
+	return k.dropPoolLocked(id)
 }
 
-func (a *Agent) dropPool(id string) error {
-	if err := a.ledger.dropPool(id); err != nil {
+func (k *books) dropPoolLocked(id string) error {
+	if err := k.ledger.dropPool(id); err != nil {
 		return err
 	}
-	delete(a.subnets, id)
-	delete(a.given, id)
+	delete(k.subnets, id)
+	delete(k.given, id)
 	return nil
 }
 
-// forgetPools drops the pools that never got a network; what is leased of them,
-// expire drops. The caller holds leaseOps.
-func (a *Agent) forgetPools() {
-	for id, p := range a.subnets {
-		if a.networkOf(p) != nil || time.Since(p.Asked) < poolTime {
+// forgetPoolsLocked drops the pools that never got a network; what is leased of them,
+// expireLocked drops.
+func (k *books) forgetPoolsLocked() {
+	for id, p := range k.subnets {
+		if k.networks.on(p.Subnet) != nil || time.Since(p.Asked) < poolTime {
 			continue
 		}
-		if err := a.dropPool(id); err != nil {
-			a.log.Error("a pool is not forgotten", "pool", id, "error", err)
+		if err := k.dropPoolLocked(id); err != nil {
+			k.log.Error("a pool is not forgotten", "pool", id, "error", err)
 		}
 	}
 }

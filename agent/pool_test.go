@@ -17,7 +17,7 @@ func TestClearWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	a := &Agent{ledger: l, log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
+	a := &books{ledger: l, networks: newRegister(newWants(), teller{}), roll: newRoll(newWants()), log: slog.New(slog.DiscardHandler), leases: map[string]Lease{}, subnets: map[string]Pool{}, given: map[string][]given{}}
 	prefix := netip.MustParsePrefix
 	put := func(p Pool, age time.Duration) {
 		t.Helper()
@@ -31,22 +31,22 @@ func TestClearWay(t *testing.T) {
 	put(old, wayTime+time.Second)
 	put(other, wayTime+time.Second)
 	a.given[old.ID] = []given{{old.Subnet.Addr(), time.Now()}}
-	if err := a.keepLease(Lease{Pool: old.ID, Addr: old.Gateway}); err != nil {
+	if err := a.keepLeaseLocked(Lease{Pool: old.ID, Addr: old.Gateway}); err != nil {
 		t.Fatal(err)
 	}
 	young := newPool(prefix("10.9.1.0/24"), netip.Prefix{})
 	put(young, 0)
 	whole := newPool(prefix("10.9.0.0/16"), netip.Prefix{})
-	if err := a.clearWay(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 || len(a.leases) != 1 {
+	if err := a.clearWayLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 || len(a.leases) != 1 {
 		t.Errorf("with one asked for just now: %v, left %v, %v", err, a.subnets, a.leases)
 	}
 	put(young, wayTime+time.Second)
-	a.networks = map[string]*network{"net": {Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{young.Subnet}}}}
-	if err := a.clearWay(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 {
+	a.networks.put(&network{Network: heddle.Network{Name: "net", Subnets: []netip.Prefix{young.Subnet}}})
+	if err := a.clearWayLocked(whole); !errors.Is(err, heddle.SubnetOverlap.Sentinel()) || len(a.subnets) != 3 {
 		t.Errorf("with one that has a network: %v, left %v", err, a.subnets)
 	}
-	a.networks = nil
-	if err := a.clearWay(whole); err != nil {
+	a.networks = newRegister(newWants(), teller{})
+	if err := a.clearWayLocked(whole); err != nil {
 		t.Error(err)
 	}
 	leases, pools, err := l.leases()

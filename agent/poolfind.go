@@ -20,7 +20,7 @@ func newPool(subnet, part netip.Prefix) Pool {
 }
 
 // poolByID finds a pool; of one that is not recorded, its ID says all.
-func (a *Agent) poolByID(id string) (Pool, error) {
+func poolByID(id string) (Pool, error) {
 	text, ranged, _ := strings.Cut(id, ",")
 	subnet, err := netip.ParsePrefix(text)
 	var part netip.Prefix
@@ -33,22 +33,9 @@ func (a *Agent) poolByID(id string) (Pool, error) {
 	return newPool(subnet.Masked(), part), nil
 }
 
-// networkOf is the network on a pool's subnet, nil if there is none yet.
-func (a *Agent) networkOf(p Pool) *network {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if slices.Contains(n.Subnets, p.Subnet) {
-			c := *n
-			return &c
-		}
-	}
-	return nil
-}
-
 // filled is the pool with its network's gateway.
-func (a *Agent) filled(p Pool) Pool {
-	if n := a.networkOf(p); n != nil {
+func (k *books) filled(p Pool) Pool {
+	if n := k.networks.on(p.Subnet); n != nil {
 		if gw, ok := n.GatewayFor(p.Subnet.Addr()); ok {
 			p.Gateway = netip.PrefixFrom(gw, p.Subnet.Bits())
 		}
@@ -56,13 +43,13 @@ func (a *Agent) filled(p Pool) Pool {
 	return p
 }
 
-// Pools lists the pools, by ID.
-func (a *Agent) Pools() []Pool {
-	a.leaseOps.Lock()
-	defer a.leaseOps.Unlock()
+// pools is Agent.Pools.
+func (k *books) pools() []Pool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	var all []Pool
-	for _, p := range a.subnets {
-		all = append(all, a.filled(p))
+	for _, p := range k.subnets {
+		all = append(all, k.filled(p))
 	}
 	slices.SortFunc(all, func(x, y Pool) int { return strings.Compare(x.ID, y.ID) })
 	return all
@@ -79,8 +66,8 @@ func (a *Agent) PoolOf(subnet netip.Prefix) (Pool, bool) {
 }
 
 // subnetOf is the subnet of a network that is there.
-func (a *Agent) subnetOf(ask PoolAsk) (netip.Prefix, error) {
-	n := a.networkByID(ask.Network)
+func (k *books) subnetOf(ask PoolAsk) (netip.Prefix, error) {
+	n := k.networks.byID(ask.Network)
 	if n == nil {
 		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "network with the ID", ask.Network, "'heddle network list' shows those there are")
 	}

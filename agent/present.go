@@ -11,9 +11,9 @@ import (
 // endpoint is there (made whole again if something was missing) or asked for
 // differently; not done when the container's namespace is a new one.
 func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
-	if a.pendingOf(req.ID) != "" {
+	if a.roll.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
-		if why, is := a.quarantined(req.ID); is {
+		if why, is := a.quarantine.of(req.ID); is {
 			err = heddle.Errorf(heddle.InQuarantine, "endpoint", req.ID.String(), why+"; end the container that had it, or attach under another id")
 		}
 		return err != nil, reply, err
@@ -28,15 +28,15 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	case alive && same:
 		err := a.realise(old, pod)
 		if err == nil {
-			err = a.noteDevice(req.ID, pod)
+			err = a.tenures.noteDevice(req.ID, pod)
 		}
-		if old, _ = a.lookup(req.ID); err == nil {
-			old, err = a.changeDefault(n, old, req, pod)
+		if old, _ = a.roll.get(req.ID); err == nil {
+			old, err = a.defaults.change(n, old, req, pod)
 		}
 		reply := a.reply(n, old)
 		reply.Existed = true
 		return true, reply, err
-	case alive || len(old.Plan.Pod.Links) == 0 || a.podAlive(old):
+	case alive || len(old.Plan.Pod.Links) == 0 || a.containers.podAlive(old):
 		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "detach it first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
@@ -46,25 +46,3 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 // isPodOf reports whether the namespace is the one in which the endpoint was made. What
 // is in it does not tell: a container may rename, mark and delete what it has.
 func (r record) isPodOf(pod *kernel.Netns) bool { return pod.Is(r.Inode, r.Cookie) }
-
-// podAlive reports whether the endpoint's container is there. Its namespace may live on
-// without the recorded path.
-func (a *Agent) podAlive(r record) bool {
-	switch {
-	case r.offered():
-		where, _, pod, err := a.whereabouts(r)
-		if pod != nil {
-			pod.Close()
-		}
-		return err != nil || where != nowhere
-	case len(r.Plan.Pod.Links) == 0 && r.Endpoint.NIC == nil:
-		return false
-	case r.Endpoint.NIC != nil:
-		return a.leadsThere(r)
-	}
-	pod, err := a.podOf(r)
-	if pod != nil {
-		pod.Close()
-	}
-	return pod != nil || err != nil
-}

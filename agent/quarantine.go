@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,37 +13,73 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// An endpoint is in quarantine from when its removal was begun until it is proven that
+// quarantine says which endpoints are in it. One is from when its removal was begun until it is proven that
 // its container has let go of what it had. Its record and intent stay in the ledger, and
 // with them its addresses and its NIC; only why is kept in memory, for the agent tries
 // again when it starts, and then every few seconds.
+type quarantine struct {
+	log *slog.Logger
+
+	mu  rwMutex[atQuarantine]
+	why map[heddle.EndpointID]string
+}
+
+func newQuarantine(log *slog.Logger) *quarantine {
+	return &quarantine{log: log, why: map[heddle.EndpointID]string{}}
+}
 
 // judge notes whether a removal has ended in quarantine, and returns why it failed: the
 // quarantine if that is among the reasons. An endpoint that is in quarantine stays there
 // until its removal succeeds, whatever else may fail meanwhile.
-func (a *Agent) judge(id heddle.EndpointID, err error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (q *quarantine) judge(id heddle.EndpointID, err error) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	why := heddle.Quarantined.In(err)
 	switch {
 	case err == nil:
-		delete(a.quarantine, id)
+		delete(q.why, id)
 	case why != nil:
-		a.quarantine[id] = why.Cause
+		q.why[id] = why.Cause
 		if err != error(why) {
-			a.log.Warn("a removal has failed", "endpoint", id, "error", err)
+			q.log.Warn("a removal has failed", "endpoint", id, "error", err)
 		}
 		return why
 	}
 	return err
 }
 
-// quarantined says why an endpoint is in quarantine.
-func (a *Agent) quarantined(id heddle.EndpointID) (why string, is bool) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	why, is = a.quarantine[id]
+func (q *quarantine) forget(id heddle.EndpointID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.why, id)
+}
+
+// of says why an endpoint is in quarantine.
+func (q *quarantine) of(id heddle.EndpointID) (why string, is bool) {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	why, is = q.why[id]
 	return why, is
+}
+
+// reasons says why, of all that are in quarantine.
+func (q *quarantine) reasons() map[heddle.EndpointID]string {
+	q.mu.RLock()
+	defer q.mu.RUnlock()
+	return maps.Clone(q.why)
+}
+
+// parts tells of what is in quarantine; none if nothing is.
+func (q *quarantine) parts() []heddle.PartStatus {
+	var all []string
+	for id, why := range q.reasons() {
+		all = append(all, id.String()+" ("+why+")")
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
 // keepQuarantine tries again and again.
@@ -63,16 +101,10 @@ func quarantineAfter(took time.Duration, stay int) time.Duration {
 // tryQuarantined tries to end the quarantine of all that are in it, and returns how many
 // stay.
 func (a *Agent) tryQuarantined() (stay int) {
-	a.mu.RLock()
-	var all []heddle.EndpointID
-	for id := range a.quarantine {
-		all = append(all, id)
-	}
-	a.mu.RUnlock()
-	for _, id := range all {
-		before, _ := a.quarantined(id)
-		gone, err := a.collect(id, func(record) bool { _, is := a.quarantined(id); return is })
-		now, _ := a.quarantined(id)
+	for id := range a.quarantine.reasons() {
+		before, _ := a.quarantine.of(id)
+		gone, err := a.collect(id, func(record) bool { _, is := a.quarantine.of(id); return is })
+		now, _ := a.quarantine.of(id)
 		switch {
 		case gone && err == nil:
 			a.log.Info("a container has let go; its endpoint is out of quarantine", "endpoint", id)
@@ -84,19 +116,4 @@ func (a *Agent) tryQuarantined() (stay int) {
 		}
 	}
 	return stay
-}
-
-// quarantinePart tells of what is in quarantine; none if nothing is.
-func (a *Agent) quarantinePart() []heddle.PartStatus {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var all []string
-	for id, why := range a.quarantine {
-		all = append(all, id.String()+" ("+why+")")
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	slices.Sort(all)
-	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }

@@ -15,7 +15,7 @@ import (
 // Other failures change nothing, and do not hide it where several things fail.
 func TestJudge(t *testing.T) {
 	id := heddle.EndpointID{Container: "c1", IfName: "eth0"}
-	a := &Agent{quarantine: map[heddle.EndpointID]string{}, log: slog.New(slog.DiscardHandler)}
+	q := newQuarantine(slog.New(slog.DiscardHandler))
 	hidden := func(why string) error {
 		return heddle.Wrap(heddle.Quarantined, "bring back", "nic/nic1", errors.New(why), "")
 	}
@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 		{errors.Join(busy, nil, errors.Join(hidden("it is elsewhere"))), heddle.Quarantined, "it is elsewhere"},
 		{nil, "", ""},
 	} {
-		err := a.judge(id, step.err)
+		err := q.judge(id, step.err)
 		if (err == nil) != (step.err == nil) {
 			t.Errorf("%v became %v", step.err, err)
 		}
@@ -40,7 +40,7 @@ func TestJudge(t *testing.T) {
 		if errors.As(err, &known); step.code != "" && known.Code != step.code {
 			t.Errorf("%v became %v", step.err, err)
 		}
-		if why, is := a.quarantined(id); why != step.why || is != (step.why != "") {
+		if why, is := q.of(id); why != step.why || is != (step.why != "") {
 			t.Errorf("after %v: in quarantine %v: %q, want %q", step.err, is, why, step.why)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // recover reads the record, undoes what was in the middle, makes whole what is
@@ -24,11 +23,11 @@ func (a *Agent) recover() error {
 	}
 	modes := make([]heddle.Mode, len(was.networks))
 	for i, n := range was.networks {
-		if modes[i], err = a.mode(n.Mode); err != nil {
+		if modes[i], err = a.modes.find(n.Mode); err != nil {
 			return err
 		}
 	}
-	a.leases, a.subnets = was.leases, was.pools
+	a.books.leases, a.books.subnets = was.leases, was.pools
 	if err := a.loadFabric(was); err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func (a *Agent) recover() error {
 	}
 	for i, r := range was.endpoints {
 		was.endpoints[i] = a.upToDate(r)
-		a.remember(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
+		a.roll.enter(was.endpoints[i], undoable(was.intents[r.Endpoint.ID.String()]))
 	}
 	for _, r := range was.endpoints {
 		if err := a.settleRecord(r, undoable(was.intents[r.Endpoint.ID.String()])); err != nil {
@@ -47,30 +46,30 @@ func (a *Agent) recover() error {
 	// nobody has what was freed since the host started, but an agent that was killed
 	// may not have come to forget its connections
 	for _, b := range was.books {
-		a.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
+		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
 	if a.opt.Cluster != nil {
-		a.returnUnused()
+		a.blocks.returnUnused()
 	}
-	a.noticeHandovers(0)
+	a.handovers.noticeHandovers(0)
 	// one comparison of the whole host finds what has to be repaired
-	for _, repaired := range a.reconcile() {
+	for _, repaired := range a.mender.reconcile() {
 		<-repaired
 	}
-	a.settleDefaults(was.intents)
+	a.defaults.settleAll(was.intents)
 	removed, err := a.prune(was.unclaimed)
 	if err != nil {
 		return err
 	}
-	if err := a.ledger.forgetPlans(a.networkIDs()); err != nil {
+	if err := a.ledger.forgetPlans(a.networks.names()); err != nil {
 		return err
 	}
 	if len(removed) > 0 {
 		a.log.Info("removed what nobody wants", "objects", removed)
 	}
-	if len(a.networks) == 0 {
+	if a.networks.none() {
 		// another firewall that does not answer must not keep the agent away
-		if err := a.coexist.Withdraw(); err != nil {
+		if err := a.gates.Withdraw(); err != nil {
 			a.log.Error("rules in other firewalls not withdrawn", "error", err)
 		}
 	}
@@ -84,14 +83,6 @@ func undoable(intent string) string {
 		return ""
 	}
 	return intent
-}
-
-func (a *Agent) networkIDs() map[string]bool {
-	ids := map[string]bool{}
-	for _, n := range a.Networks() {
-		ids[n.ID] = true
-	}
-	return ids
 }
 
 // allKnown refuses a state folder that does not know the networks of endpoints
@@ -125,11 +116,11 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 		a.log.Warn("endpoints without a record are left alone; 'heddle audit' shows them, 'heddle gc' removes them")
 		return nil, nil
 	}
-	swept, err := a.sweep()
+	swept, err := a.holds.sweep()
 	if err != nil { // one NIC must not keep the agent away
 		a.log.Error("what is left of NICs is not all removed", "error", err)
 	}
-	pruned, err := a.kernel.Prune(a.isWanted)
+	pruned, err := a.kernel.Prune(a.wants.has)
 	return append(swept, pruned...), err
 }
 
@@ -137,7 +128,7 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 // one.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()
-	if len(a.strayHolds()) > 0 {
+	if len(a.holds.strayHolds()) > 0 {
 		return true, err
 	}
 	port := func(l heddle.Link) bool { return strings.HasPrefix(l.Name, heddle.PrefixPort) }
@@ -155,16 +146,14 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	n.equip()
 	if n.pool != nil {
 		if n.Shared {
-			a.pools.Lock()
-			a.fitLocked(n, a.opt.Cluster.View())
-			a.pools.Unlock()
+			a.blocks.fitNew(n)
 		}
 		n.pool.SetCursor(was.cursors)
 		for address, since := range was.freed {
 			n.pool.RestoreQuarantine(address, since)
 		}
 	}
-	plan, err := n.mode.Network(a.host(), n.Network)
+	plan, err := n.mode.Network(a.host.now(), n.Network)
 	if err != nil {
 		a.log.Error("network cannot be planned now", "network", n.Name, "error", err)
 		if was.plan != nil {
@@ -174,7 +163,7 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 		}
 	}
 	n.plan = plan
-	a.wanted.add(plan.Host)
+	a.wants.add(plan.Host)
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		// a full disk must not keep the agent from coming back
 		a.log.Warn("plan not recorded", "network", n.Name, "error", err)
@@ -182,14 +171,14 @@ func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	if _, err := a.kernel.Apply(plan, nil); err != nil {
 		a.log.Error("network cannot be made", "network", n.Name, "error", err)
 	}
-	a.fitLeases(n)
-	a.networks[n.Name] = n
+	a.books.fit(n)
+	a.networks.put(n)
 }
 
 // settleRecord undoes an endpoint with an open intent: an attach that nobody
 // got an answer to, or a detach that has begun. Others get back what they hold.
 func (a *Agent) settleRecord(r record, intent string) error {
-	n, err := a.networkFor(r.Endpoint)
+	n, err := a.networks.of(r.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -206,77 +195,8 @@ func (a *Agent) settleRecord(r record, intent string) error {
 			}
 		}
 		a.erase(r)
-		a.forgetEndpoint(r.Endpoint)
+		a.flows.forgetEndpoint(r.Endpoint)
 		return a.ledger.drop(r.Endpoint, time.Now())
 	}
 	return a.restore(n, r.Endpoint)
-}
-
-// repair applies a recorded plan again if the container is still there.
-func (a *Agent) repair(r record) (made []string, err error) {
-	if r.Endpoint.Handover {
-		return a.repairHandover(r)
-	}
-	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
-		return nil, nil // of a NIC, nothing is on the host
-	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
-	if err != nil {
-		return nil, nil
-	}
-	defer pod.Close()
-	if a.kernel.IsOwn(pod) || !r.isPodOf(pod) {
-		return nil, nil
-	}
-	return a.applyAgain(r, pod)
-}
-
-// applyAgain puts back what is missing of an endpoint and its container's end.
-func (a *Agent) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
-	defer a.sharing(r)()
-	if made, err = a.kernel.Apply(r.Plan, pod); err == nil {
-		err = a.noteDevice(r.Endpoint.ID, pod)
-	}
-	return made, err
-}
-
-// union is the host's wanted state: all networks' and endpoints' plans, without
-// those of the endpoints that the findings name as owners.
-func (a *Agent) union(without ...heddle.Finding) heddle.State {
-	skip := map[string]bool{}
-	for _, f := range without {
-		skip[f.Owner] = true
-	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var u unionBuilder
-	u.add(a.reach.Host)
-	for _, n := range a.networks {
-		u.add(n.plan.Host)
-	}
-	for id, r := range a.endpoints {
-		if !skip[id.String()] {
-			u.add(r.Plan.Host)
-		}
-	}
-	return u.state
-}
-
-// unionBuilder adds states up without comparing: where two plans want one
-// object, they want it the same way, since conflicts were refused before.
-type unionBuilder struct {
-	state heddle.State
-	seen  map[string]bool
-}
-
-func (u *unionBuilder) add(s heddle.State) {
-	if u.seen == nil {
-		u.seen = map[string]bool{}
-	}
-	more := s.Filter(func(o heddle.Object) bool {
-		known := u.seen[o.Key()]
-		u.seen[o.Key()] = true
-		return !known
-	})
-	u.state = heddle.Append(u.state, more)
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -22,25 +21,12 @@ func (a *Agent) refuses(name string) bool {
 
 // dropRefused deletes the record of a network that no host takes on.
 func (a *Agent) dropRefused(name string) error {
-	if err := a.storeAway("delete network", name); err != nil {
+	if err := storeAway(a.opt.Cluster, "delete network", name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
 	defer cancel()
 	return a.opt.Cluster.DropNetwork(ctx, name)
-}
-
-// ownSubnets are those of this host's networks whose addresses are found nowhere else.
-func (a *Agent) ownSubnets() (all []netip.Prefix) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		_, guest := n.mode.(heddle.Guest)
-		if !guest && !mayShareSubnet(n.mode) && !hasCommonSubnet(n.mode) {
-			all = append(all, n.Subnets...)
-		}
-	}
-	return all
 }
 
 // fitPeers leaves out the peers whose underlay address this host has itself, or a
@@ -73,9 +59,7 @@ func misplaced(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
 // wrote them.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
-	a.mu.RLock()
-	all := slices.Concat(a.misfits, v.Refused)
-	a.mu.RUnlock()
+	all := slices.Concat(a.host.notPeers(), v.Refused)
 	part := heddle.PartStatus{Name: "records", State: "ok", Detail: "all are taken on"}
 	if len(all) == 0 {
 		return part
@@ -88,18 +72,4 @@ func (a *Agent) refusedPart() heddle.PartStatus {
 	part.State = "warn"
 	part.Detail = fmt.Sprintf("%d of the cluster's records are not taken on; they cost only who wrote them: %s", total, firstFew(told, "; "))
 	return part
-}
-
-// stuckPart tells what the last comparison could not put right.
-func (a *Agent) stuckPart() heddle.PartStatus {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if len(a.stuck) == 0 {
-		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
-	}
-	var told []string
-	for _, owner := range slices.Sorted(maps.Keys(a.stuck)) {
-		told = append(told, owner+": "+a.stuck[owner])
-	}
-	return heddle.PartStatus{Name: "repair", State: "bad", Detail: "not put right: " + firstFew(told, "; ")}
 }

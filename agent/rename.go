@@ -8,7 +8,7 @@ import (
 
 // NetworkByID returns the network with the ID.
 func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
-	n := a.networkByID(id)
+	n := a.networks.byID(id)
 	if n == nil {
 		return heddle.Network{}, noNetwork(id)
 	}
@@ -17,7 +17,7 @@ func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
 
 // NetworksChanged receives after networks came, changed or went; it has room for
 // one, so one reader sees each change.
-func (a *Agent) NetworksChanged() <-chan struct{} { return a.news }
+func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.news }
 
 // NameNetwork gives a network the name that Docker has for it, with what else
 // Docker knows of it, on all hosts that have the network. Its endpoints stay.
@@ -25,7 +25,7 @@ func (a *Agent) NameNetwork(id, name string, d *heddle.DockerNetwork) (heddle.Ne
 	if err := heddle.CheckNetworkName(name); err != nil {
 		return heddle.Network{}, err
 	}
-	n := a.networkByID(id)
+	n := a.networks.byID(id)
 	if n == nil {
 		return heddle.Network{}, noNetwork(id)
 	}
@@ -40,7 +40,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	defer t.end()
 	if !n.Shared || a.opt.Cluster == nil {
 		defer a.works.Lock(n.ID)()
-		if n = a.networkByID(n.ID); n == nil {
+		if n = a.networks.byID(n.ID); n == nil {
 			return noNetwork(name)
 		}
 		next := n.Network
@@ -51,10 +51,10 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 		}
 		return a.rename(n, next)
 	}
-	if other, err := a.network(name); err == nil && other.ID != n.ID {
+	if other, err := a.networks.find(name); err == nil && other.ID != n.ID {
 		return taken(name)
 	}
-	if err := a.storeAway("name network", name); err != nil {
+	if err := storeAway(a.opt.Cluster, "name network", name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -71,7 +71,7 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 // rename puts a network's record of another name in the place of the one that is
 // there. The caller holds the network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
-	plan, err := n.mode.Network(a.host(), next)
+	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {
 		return err
 	}
@@ -80,13 +80,11 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 	}
 	named := *n
 	named.Network, named.plan = next, plan
-	if _, err := a.occupy(&named, func() {}); err != nil {
+	if _, err := a.networks.occupy(&named, func() {}); err != nil {
 		return err
 	}
 	err = a.replan(n, next, plan)
-	a.mu.Lock()
-	a.concludeHeld(n.ID)
-	a.mu.Unlock()
+	a.networks.renamed(n.ID)
 	if err == nil {
 		poke(a.lookAgain) // a network of the cluster may have its name now
 	}
@@ -95,12 +93,4 @@ func (a *Agent) rename(n *network, next heddle.Network) error {
 
 func taken(name string) error {
 	return heddle.Errorf(heddle.NetworkExists, "network", name, "choose another name, or delete the old one first")
-}
-
-// tell says that networks have changed.
-func (a *Agent) tell() {
-	select {
-	case a.news <- struct{}{}:
-	default:
-	}
 }

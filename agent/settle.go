@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,12 +23,6 @@ const (
 	// time.
 	viewsApart = 100 * time.Millisecond
 )
-
-// unfit is a network of the cluster that is not on this host, and why.
-type unfit struct {
-	name string
-	why  error
-}
 
 // follow keeps the host in line with the cluster: networks made on other hosts
 // are made here, and the ways to other hosts follow their blocks.
@@ -55,19 +50,15 @@ func (a *Agent) follow(ctx context.Context) {
 // ways are gone.
 func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
 	v := a.see()
-	reached := a.following.start("reach", work{what: "reach other hosts"}, a.weave)
+	reached := a.following.start("reach", work{what: "reach other hosts"}, a.ways.weave)
 	awaitAll(ctx, reachTime, []<-chan struct{}{reached})
 	names := map[string]string{}
-	for _, n := range a.Networks() {
+	for _, n := range a.networks.all() {
 		if n.Shared || a.Spans(n.Mode) {
 			names[n.ID] = n.Name
 		}
 	}
-	a.mu.RLock()
-	for id, u := range a.unfit {
-		names[id] = u.name
-	}
-	a.mu.RUnlock()
+	maps.Copy(names, a.troubles.unfitNames())
 	for _, n := range v.Networks {
 		names[n.ID] = n.Name
 	}
@@ -76,22 +67,15 @@ func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
 		settled = append(settled, a.heed(id, name))
 	}
 	poke(a.adopted)
-	if !a.hasLeft() {
+	if !a.ways.hasLeft() {
 		gone := make(chan struct{})
 		close(gone)
 		return gone
 	}
 	return a.following.start("left", work{what: "remove old ways to other hosts"}, func(t *task) {
 		awaitAll(context.Background(), lateAfter/2, settled)
-		a.unweave(t)
+		a.ways.unweave(t)
 	})
-}
-
-// hasLeft reports whether there are old ways to other hosts.
-func (a *Agent) hasLeft() bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return len(a.left) > 0
 }
 
 // heed has a network settled soon.
@@ -107,9 +91,9 @@ func (a *Agent) heed(id, name string) <-chan struct{} {
 // the other networks are settled, too: when this one is deleted, it waits a moment for that.
 func (a *Agent) settleNow(ctx context.Context, id string) error {
 	a.see()
-	a.weave(nil)
+	a.ways.weave(nil)
 	err := a.settle(ctx, id)
-	if a.networkByID(id) == nil && a.hasLeft() {
+	if a.networks.byID(id) == nil && a.ways.hasLeft() {
 		awaitAll(ctx, lateAfter, []<-chan struct{}{a.heedCluster(ctx)})
 	} else {
 		poke(a.lookAgain)
@@ -121,8 +105,8 @@ func (a *Agent) settleNow(ctx context.Context, id string) error {
 // cannot be on this host.
 func (a *Agent) settle(ctx context.Context, id string) error {
 	v := a.see()
-	local := a.networkByID(id)
-	if local != nil && !local.Shared && a.spans(local.mode) && v.Revision > 0 && !closed(v) {
+	local := a.networks.byID(id)
+	if local != nil && !local.Shared && a.opt.spans(local.mode) && v.Revision > 0 && !closed(v) {
 		if err := a.migrate(ctx, local, v); err != nil {
 			return err
 		}
@@ -130,8 +114,8 @@ func (a *Agent) settle(ctx context.Context, id string) error {
 	}
 	n, there := inView(v, id)
 	if !there && !closed(v) {
-		a.noteUnfit(id, "", nil)
-		if local = a.networkByID(id); local == nil || !local.Shared || v.Revision == 0 {
+		a.troubles.noteUnfit(id, "", nil)
+		if local = a.networks.byID(id); local == nil || !local.Shared || v.Revision == 0 {
 			return nil
 		}
 		if _, refused := v.RefusedNetworks[local.Name]; refused {
@@ -146,9 +130,9 @@ func (a *Agent) settle(ctx context.Context, id string) error {
 		}
 		return err
 	}
-	a.fit(n)
+	a.blocks.fit(n)
 	err := a.adoptNewest(id)
-	a.noteUnfit(id, n.Name, err)
+	a.troubles.noteUnfit(id, n.Name, err)
 	return err
 }
 
@@ -158,7 +142,7 @@ func (a *Agent) adoptNewest(id string) error {
 	v := a.see()
 	n, there := inView(v, id)
 	if closed(v) {
-		local := a.networkByID(id)
+		local := a.networks.byID(id)
 		if there = local != nil && local.Shared; there {
 			n = local.Network
 		}
@@ -179,21 +163,6 @@ func inView(v *cluster.View, id string) (heddle.Network, bool) {
 		return v.Networks[i], true
 	}
 	return heddle.Network{}, false
-}
-
-// noteUnfit keeps, for the status, which networks of the cluster this host
-// cannot have, and why.
-func (a *Agent) noteUnfit(id, name string, why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if why == nil {
-		delete(a.unfit, id)
-		return
-	}
-	if old := a.unfit[id]; old.why == nil || old.why.Error() != why.Error() {
-		a.log.Error("a network of the cluster is not on this host", "network", name, "error", why)
-	}
-	a.unfit[id] = unfit{name, why}
 }
 
 // poke fills a channel that has room for one.

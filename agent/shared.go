@@ -12,24 +12,24 @@ import (
 )
 
 // spans reports whether networks of the mode are in the store.
-func (a *Agent) spans(mode heddle.Mode) bool {
+func (o Options) spans(mode heddle.Mode) bool {
 	_, reacher := mode.(heddle.Reacher)
-	return reacher && a.opt.Cluster != nil
+	return reacher && o.Cluster != nil
 }
 
 // Spans reports whether networks of the mode are on all hosts of a cluster that
 // this one belongs to.
 func (a *Agent) Spans(mode string) bool {
-	m, err := a.mode(mode)
-	return err == nil && a.spans(m)
+	m, err := a.modes.find(mode)
+	return err == nil && a.opt.spans(m)
 }
 
 // checkShared is why a new network could not be recorded in the store.
 func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
-	if !a.spans(mode) {
+	if !a.opt.spans(mode) {
 		return nil
 	}
-	if err := a.storeAway("create network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -40,7 +40,7 @@ func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 // share records a new network in the store, and makes it here. If that fails, it
 // is taken out of the store again.
 func (a *Agent) share(n heddle.Network, t *task) (heddle.Network, error) {
-	if err := a.storeAway("create network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "create network", n.Name); err != nil {
 		return n, err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -73,7 +73,7 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 	if used := a.endpointsOn(n.ID); len(used) > 0 {
 		return inUse(n.Name, used)
 	}
-	if err := a.storeAway("delete network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "delete network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -91,7 +91,7 @@ func (a *Agent) deleteShared(n *network, t *task) error {
 
 // changeShared changes a network's record in the store, which all hosts follow.
 func (a *Agent) changeShared(n *network, change func(*heddle.Network) error) error {
-	if err := a.storeAway("change network", n.Name); err != nil {
+	if err := storeAway(a.opt.Cluster, "change network", n.Name); err != nil {
 		return err
 	}
 	ctx, cancel := waiting(context.Background())
@@ -106,12 +106,12 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if err != nil {
 		return err
 	}
-	if known := a.networkByID(n.ID); known != nil && known.Name != n.Name {
+	if known := a.networks.byID(n.ID); known != nil && known.Name != n.Name {
 		if err := a.rename(known, n); err != nil {
 			return err
 		}
 	}
-	local, err := a.network(n.Name)
+	local, err := a.networks.find(n.Name)
 	if err == nil && local.ID != n.ID {
 		if err := a.makeWay(local, n); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if !cluster.SamePlace(local.Network, n) {
 		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "somebody changed its record in the store; delete the network and create it anew")
 	}
-	plan, err := local.mode.Network(a.host(), n)
+	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 		return taken(n.Name)
 	}
 	defer unlock()
-	now := a.networkByID(local.ID)
+	now := a.networks.byID(local.ID)
 	if now == nil || now.Name != n.Name || len(a.endpointsOn(local.ID)) > 0 {
 		return taken(n.Name)
 	}
@@ -171,11 +171,11 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 // it were created here keeps it from this host, not from others. The caller holds its
 // lock.
 func (a *Agent) takeOn(n heddle.Network) error {
-	mode, err := a.mode(n.Mode)
+	mode, err := a.modes.find(n.Mode)
 	if err != nil {
 		return err
 	}
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		return err
 	}
 	if err := heddle.CheckNetworkName(n.Name); err != nil {
@@ -184,14 +184,14 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if _, err := ipam.Check(n); err != nil {
 		return err
 	}
-	if err := mode.Check(a.host(), n); err != nil {
+	if err := mode.Check(a.host.now(), n); err != nil {
 		return err
 	}
 	next := &network{Network: n, mode: mode}
-	if next.plan, err = mode.Network(a.host(), n); err != nil {
+	if next.plan, err = mode.Network(a.host.now(), n); err != nil {
 		return err
 	}
-	if _, err := a.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
+	if _, err := a.networks.inTheWay(next); err != nil { // one that is underway ends, and this is tried again
 		return err
 	}
 	if err := a.checkAgainstHost(mode, n); err != nil {
@@ -200,16 +200,16 @@ func (a *Agent) takeOn(n heddle.Network) error {
 	if err := a.checkHostRoutes(n); err != nil {
 		return err
 	}
-	if err := a.probe(mode, n); err != nil {
+	if err := a.trials.probe(mode, n); err != nil {
 		return err
 	}
-	if _, err := a.reserve(next); err != nil {
+	if _, err := a.networks.reserve(next); err != nil {
 		return err
 	}
 	if err := a.makeNetwork(next); err != nil {
 		return err
 	}
-	a.fit(n)
+	a.blocks.fit(n)
 	return nil
 }
 

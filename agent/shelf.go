@@ -81,11 +81,11 @@ func (l *ledger) setUnclaimed(on bool) error {
 
 // forgetPlans drops the plans of all networks but those to keep: what a crash
 // left between a network's plan and the network.
-func (l *ledger) forgetPlans(keep map[string]bool) error {
+func (l *ledger) forgetPlans(keep map[string]string) error {
 	return update(l.boot, "plans", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketPlans).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
-			if keep[string(k)] {
+			if _, is := keep[string(k)]; is {
 				continue
 			}
 			if err := c.Delete(); err != nil {

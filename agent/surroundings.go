@@ -13,19 +13,14 @@ import (
 // A network of which that fails is behind still, and comes again with the next patrol.
 func (a *Agent) heedSurroundings() {
 	var heeded []<-chan struct{}
-	for _, n := range a.behind() {
+	for _, n := range a.networks.behind(a.host.now()) {
 		heeded = append(heeded, a.mending.start("surroundings "+n.ID, work{what: "heed what the host has besides", network: n.Name}, func(t *task) {
 			t.awaits("the kernel")
 			a.heedAround(n.ID)
 		}))
 	}
-	now := a.host().Listening
-	a.mu.Lock()
-	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(a.clear, s) })
-	if len(newly) == 0 {
-		a.clear = now
-	}
-	a.mu.Unlock()
+	now := a.host.now().Listening
+	newly := a.host.newlyListening(now)
 	if len(newly) == 0 {
 		return
 	}
@@ -33,36 +28,14 @@ func (a *Agent) heedSurroundings() {
 	a.mending.start("shadows", work{what: "keep clear of the host's ports"}, func(t *task) {
 		t.awaits("the kernel")
 		awaitAll(context.Background(), lateAfter/2, heeded)
-		if len(a.behind()) == 0 { // nothing new leaves by them
-			a.forgetShadows(newly, now)
+		if len(a.networks.behind(a.host.now())) == 0 { // nothing new leaves by them
+			if err := a.flows.forgetShadows(newly); err != nil {
+				a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
+				return
+			}
+			a.host.setClear(now)
 		}
 	})
-}
-
-// forgetShadows ends what left by ports on which somebody listens since, and notes on
-// which somebody does.
-func (a *Agent) forgetShadows(newly, now []heddle.Socket) {
-	a.forgetting.Lock()
-	defer a.forgetting.Unlock()
-	if err := a.kernel.ForgetShadows(newly); err != nil {
-		a.log.Warn("connections that left by the host's ports not forgotten", "ports", newly, "error", err)
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.clear = now
-}
-
-// behind lists the networks whose plans say something else than the host has besides.
-func (a *Agent) behind() (all []heddle.Network) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if !heeds(n.plan.Host, a.facts) {
-			all = append(all, n.Network)
-		}
-	}
-	return all
 }
 
 // heeds reports whether a network's plan, if it has our forwarding, says what the host
@@ -88,7 +61,7 @@ func heeds(p heddle.State, h heddle.HostFacts) bool {
 // heedAround has a network's plan say what the host has besides.
 func (a *Agent) heedAround(id string) {
 	defer a.works.Lock(id)()
-	n, host := a.networkByID(id), a.host()
+	n, host := a.networks.byID(id), a.host.now()
 	if n == nil || heeds(n.plan.Host, host) {
 		return
 	}

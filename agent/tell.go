@@ -2,40 +2,35 @@ package agent
 
 import (
 	"reflect"
+	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
 )
 
 // Events is what happened lately to what the agent keeps.
-func (a *Agent) Events() *events.Log { return a.events }
+func (a *Agent) Events() *events.Log { return a.teller.log }
 
-// note adds an event; what is put in order before the agent is ready is none. It costs
-// little, and waits for nobody who watches.
-func (a *Agent) note(e events.Event) {
-	if a.ready.Load() {
-		a.events.Add(e)
+// teller tells what happens; what is put in order before the agent is ready is no event.
+type teller struct {
+	ready *atomic.Bool
+	log   *events.Log
+}
+
+// note adds an event. It costs little, and waits for nobody who watches.
+func (t teller) note(e events.Event) {
+	if t.ready.Load() {
+		t.log.Add(e)
 	}
 }
 
-// tellEndpoint says what happened to an endpoint. The caller holds its lock, so that its
-// events are in order.
-func (a *Agent) tellEndpoint(what events.Action, e heddle.Endpoint) {
-	name := e.NetworkName
-	if n := a.networkByID(e.Network); n != nil {
-		name = n.Name
-	}
-	a.note(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
+// network says what happened to a network.
+func (t teller) network(what events.Action, n heddle.Network, detail string) {
+	t.note(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels, Detail: detail})
 }
 
-// tellNetwork says what happened to a network. The caller holds mu, so that nothing of
-// the network's is told before it came, nor after it went.
-func (a *Agent) tellNetwork(what events.Action, n heddle.Network, detail string) {
-	a.note(events.Event{Kind: events.Network, Action: what, Object: n.Name, Network: n.Name, Labels: n.Labels, Detail: detail})
-}
-
-// tellChange says that a network's record has changed, unless only its plan has.
-func (a *Agent) tellChange(before, next heddle.Network) {
+// change says that a network's record has changed, unless only its plan has.
+func (t teller) change(before, next heddle.Network) {
 	if reflect.DeepEqual(before, next) {
 		return
 	}
@@ -43,7 +38,7 @@ func (a *Agent) tellChange(before, next heddle.Network) {
 	if before.Name != next.Name {
 		detail = "was " + before.Name
 	}
-	a.tellNetwork(events.Updated, next, detail)
+	t.network(events.Updated, next, detail)
 }
 
 func joinedAddrs(e heddle.Endpoint) (text string) {

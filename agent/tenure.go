@@ -2,11 +2,22 @@ package agent
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 )
+
+// tenures say what endpoints have on a parent's LAN: a device, whose number is in their
+// records, and what their containers have made beside it.
+type tenures struct {
+	kernel   *kernel.Kernel
+	ledger   *ledger
+	log      *slog.Logger
+	networks *register
+	roll     *roll
+}
 
 // parent is the host's interface that the endpoint's device stands on; "" if its link
 // is of another kind.
@@ -23,29 +34,27 @@ func (r record) parent() string {
 // noteBeside notes the parent's number, and whose MAC addresses are on it already: those
 // of the host, and of somebody of the user's, who does not go with this endpoint. Those of
 // endpoints, and of what their containers have made, are not.
-func (a *Agent) noteBeside(r *record) (err error) {
+func (e *tenures) noteBeside(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
 	}
-	if r.Beside, r.Under, err = a.kernel.Heard(r.parent()); err != nil {
+	if r.Beside, r.Under, err = e.kernel.Heard(r.parent()); err != nil {
 		return err
 	}
 	others, containers := map[heddle.MAC]bool{}, map[uint64]bool{}
-	a.mu.RLock()
-	for _, other := range a.endpoints {
+	e.roll.each(func(other record, _ string) {
 		others[other.Endpoint.MAC], containers[other.Cookie] = true, true
-	}
-	a.mu.RUnlock()
+	})
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool { return others[mac] })
 	if len(r.Beside) == 0 {
 		return nil
 	}
-	theirs, err := a.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
+	theirs, err := e.kernel.MACsOfContainers(r.parent(), r.Beside, func(cookie uint64) bool { return containers[cookie] })
 	if err != nil {
 		return err
 	}
 	// heard again: a device that had another address while it was looked for excuses nobody
-	still, _, err := a.kernel.Heard(r.parent())
+	still, _, err := e.kernel.Heard(r.parent())
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
 	})
@@ -54,32 +63,30 @@ func (a *Agent) noteBeside(r *record) (err error) {
 
 // noteDevice records the number of the endpoint's device on a parent, which has just
 // been made or found whole. The caller holds the endpoint's lock.
-func (a *Agent) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
-	r, known := a.lookup(id)
+func (e *tenures) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
+	r, known := e.roll.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
 	}
-	index, err := a.kernel.DeviceOn(r.parent(), r.alias(), r.Device, pod)
+	index, err := e.kernel.DeviceOn(r.parent(), r.alias(), r.Device, pod)
 	if err != nil || index == 0 || index == r.Device {
 		return err
 	}
 	r.Device = index
-	if err := a.ledger.putRecord(r); err != nil {
+	if err := e.ledger.putRecord(r); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.endpoints[id] = r
+	e.roll.put(r)
 	return nil
 }
 
 // evict takes an endpoint's container off its parent's LAN.
-func (a *Agent) evict(r record, pod *kernel.Netns) error {
+func (e *tenures) evict(r record, pod *kernel.Netns) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
-	known := a.devices()
-	return a.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
+	known := e.roll.devices()
+	return e.kernel.Evict(kernel.Tenure{Parent: r.parent(), Number: r.Under, MAC: r.Endpoint.MAC, Addrs: r.Endpoint.Addrs, Before: r.Beside,
 		Known: func(cookie uint64, index int) bool {
 			return slices.ContainsFunc(known[device{cookie, index}], func(other record) bool {
 				return other.Endpoint.ID != r.Endpoint.ID && other.besides(r)
@@ -101,35 +108,19 @@ func (r record) besides(other record) bool {
 	return r.parent() == other.parent()
 }
 
-// devices are those of all endpoints on parents.
-func (a *Agent) devices() map[device][]record {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	all := map[device][]record{}
-	for _, r := range a.endpoints {
-		if r.Device != 0 {
-			at := device{r.Cookie, r.Device}
-			all[at] = append(all[at], r)
-		}
-	}
-	return all
-}
-
 // tenants finds devices that containers have made for themselves on a parent beside the
 // one that they were given.
-func (a *Agent) tenants() ([]heddle.Finding, error) {
-	known, parents, containers := a.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
-	a.mu.RLock()
-	for id, r := range a.endpoints {
-		if r.parent() != "" && a.pending[id] == "" && !r.offered() {
-			parents[r.parent()], containers[r.Cookie] = true, id
+func (e *tenures) tenants() ([]heddle.Finding, error) {
+	known, parents, containers := e.roll.devices(), map[string]bool{}, map[uint64]heddle.EndpointID{}
+	e.roll.each(func(r record, op string) {
+		if r.parent() != "" && op == "" && !r.offered() {
+			parents[r.parent()], containers[r.Cookie] = true, r.Endpoint.ID
 		}
-	}
-	a.mu.RUnlock()
+	})
 	var all []heddle.Finding
 	var errs []error
 	for parent := range parents {
-		there, err := a.kernel.Tenants(parent)
+		there, err := e.kernel.Tenants(parent)
 		errs = append(errs, err)
 		for _, x := range there {
 			id, inside := containers[x.Cookie]
@@ -141,4 +132,19 @@ func (a *Agent) tenants() ([]heddle.Finding, error) {
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+// announce tells a LAN who has the addresses now. The endpoint is made, so a
+// failure is only told.
+func (e *tenures) announce(of heddle.Endpoint, pod *kernel.Netns) {
+	n, err := e.networks.of(of)
+	if err != nil {
+		return
+	}
+	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+		return
+	}
+	if err := e.kernel.Announce(pod, of.Interface(), of.MAC, of.Addrs); err != nil {
+		e.log.Warn("addresses not announced", "endpoint", of.ID, "error", err)
+	}
 }

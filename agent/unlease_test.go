@@ -20,7 +20,7 @@ func TestGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	a := &Agent{given: map[string][]given{p.ID: {{at(9), now.Add(-againTime)}, {at(8), now}, {at(7), now}, {at(3), now}}}}
+	a := &books{blocks: &blocks{host: &hostView{}}, given: map[string][]given{p.ID: {{at(9), now.Add(-againTime)}, {at(8), now}, {at(7), now}, {at(3), now}}}}
 	for _, want := range []netip.Addr{at(8), at(3)} {
 		if got, ok := a.takeAgain(n, p); !ok || got.Addr() != want || got.Bits() != 24 {
 			t.Errorf("got %s, %v, not %s", got, ok, want)

@@ -12,7 +12,7 @@ import (
 // each is gone; it is returned for the next patrol.
 func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[heddle.EndpointID]time.Time {
 	still := map[heddle.EndpointID]time.Time{}
-	for _, r := range a.handedOver() {
+	for _, r := range a.roll.handedOver() {
 		if !a.over(r) {
 			continue
 		}
@@ -41,51 +41,5 @@ func (a *Agent) collectVanished(missing map[heddle.EndpointID]time.Time) map[hed
 // removed and could not be.
 func (a *Agent) over(r record) bool {
 	id := r.Endpoint.ID
-	return !a.departing(id) && (a.pendingOf(id) == intentDetach || a.vanished(r))
-}
-
-// handedOver lists the endpoints whose links engines move, but for those that are
-// being made.
-func (a *Agent) handedOver() []record {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var all []record
-	for id, r := range a.endpoints {
-		if r.Endpoint.Handover && a.pending[id] != intentAttach {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// vanished reports whether an endpoint that was handed over is certainly over. That
-// its namespace cannot be opened is not enough: its path may be one that cannot be
-// seen from here. What has a NIC is looked after by vigil.
-func (a *Agent) vanished(r record) bool {
-	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
-		return false
-	}
-	back, err := a.kernel.Has(r.handName(), r.alias())
-	if err != nil || back {
-		return err == nil && !r.offered() // taken once, its engine has taken it out again
-	}
-	for _, l := range r.Plan.Host.Links {
-		if l.Kind != "veth" {
-			continue
-		}
-		// with the container's end it would have gone
-		if there, err := a.kernel.Has(l.Name, l.Alias); err != nil || there {
-			return false
-		}
-	}
-	if r.offered() {
-		return !a.podAlive(r)
-	}
-	pod, err := a.podOf(r)
-	if pod == nil {
-		return err == nil
-	}
-	defer pod.Close()
-	seen, err := a.seek(r, pod)
-	return err == nil && seen == nil
+	return !a.departures.has(id) && (a.roll.pendingOf(id) == intentDetach || a.containers.vanished(r))
 }

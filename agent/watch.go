@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -57,7 +55,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			if !pause(ctx, settleAfter) {
 				return
 			}
-			echo := a.busy() && change != kernel.Policies && (change != kernel.Tables || !a.frameBroken())
+			echo := a.activity.busy() && change != kernel.Policies && (change != kernel.Tables || !a.plans.frameBroken())
 			if !echo {
 				due = soonest
 			}
@@ -66,11 +64,11 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 		case <-tick.C:
 			// others' tables send no event; a rule that somebody has added behind
 			// ours has no effect yet
-			if a.coexist.Stale() {
-				a.admitForeign()
+			if a.gates.Stale() {
+				a.gates.open()
 			}
 		}
-		a.noticeHandovers(engineRest)
+		a.handovers.noticeHandovers(engineRest)
 		if time.Now().Before(due) {
 			continue
 		}
@@ -79,10 +77,10 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			t.awaits("the kernel")
 			a.saveCursors()
 			missing = a.collectVanished(missing)
-			a.tendLeases()
+			a.books.tend()
 		})
 		a.planAgain()
-		a.reconcile()
+		a.mender.reconcile()
 		took, now := time.Since(began), time.Now()
 		due, soonest = now.Add(a.patrolAfter(took)), now.Add(took*2)
 	}
@@ -96,33 +94,6 @@ func (a *Agent) patrolAfter(took time.Duration) time.Duration {
 	return max(min(max(patrolEvery, took*patrolShare), patrolAtMost), took*patrolTenth)
 }
 
-// busy reports whether an operation of our own has just ended or is under way.
-func (a *Agent) busy() bool {
-	return a.working.Load() > 0 || time.Since(time.Unix(0, a.worked.Load())) < ownNoise
-}
-
-// work marks an operation that changes the kernel; call what it returns at its
-// end.
-func (a *Agent) work() func() {
-	a.working.Add(1)
-	return func() {
-		a.worked.Store(time.Now().UnixNano())
-		a.working.Add(-1)
-	}
-}
-
-// frameBroken compares the static part of the firewall only.
-func (a *Agent) frameBroken() bool {
-	a.mu.RLock()
-	var u unionBuilder
-	for _, n := range a.networks {
-		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
-	}
-	a.mu.RUnlock()
-	drift, err := a.kernel.Diff(heddle.Plan{Host: u.state}, nil)
-	return err != nil || len(drift) > 0
-}
-
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -132,78 +103,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reconcile compares the whole host with the plans, and has repaired what differs, each
-// network and each endpoint for itself: nobody's repair waits for another's.
-func (a *Agent) reconcile() (repairs []<-chan struct{}) {
-	a.admitForeign()
-	drift, err := a.kernel.Diff(heddle.Plan{Host: a.union()}, nil)
-	if err != nil {
-		a.log.Error("host not compared with its plans", "error", err)
-		a.noteStuck(wholeHost, fmt.Errorf("it cannot be compared with its plans: %w", err))
-		return nil
-	}
-	mend := func(key string, w work, repair func()) {
-		w.what = "repair"
-		repairs = append(repairs, a.mending.start(key, w, func(t *task) {
-			t.awaits("the kernel")
-			repair()
-		}))
-	}
-	broken := a.ownersOf(drift)
-	a.forgetStuck(broken)
-	if broken.reach {
-		mend("reach", work{}, a.repairReach)
-	} else {
-		a.setReachError(nil)
-	}
-	for _, n := range broken.networks {
-		mend(n.ID, work{network: n.Name}, func() { a.repairNetwork(n.ID) })
-	}
-	for _, r := range broken.endpoints {
-		id := r.Endpoint.ID
-		mend(id.String(), work{endpoint: id.String(), network: r.Endpoint.NetworkName}, func() { a.repairEndpoint(id) })
-	}
-	return repairs
-}
-
-func (a *Agent) repairReach() {
-	a.reaching.Lock()
-	defer a.reaching.Unlock()
-	a.putBack(tunnels, func() ([]string, error) {
-		made, err := a.kernel.Mend(a.reach.Host)
-		a.setReachError(err)
-		return made, err
-	})
-}
-
-// repairNetwork puts back what is missing of a network's plan, unless it was deleted meanwhile.
-func (a *Agent) repairNetwork(id string) {
-	defer a.works.Lock(id)()
-	n := a.networkByID(id)
-	if n == nil {
-		return
-	}
-	defer a.sharingParent(n.plan.Host)()
-	a.putBack(n.Name, func() ([]string, error) { return a.kernel.Mend(n.plan.Host) })
-}
-
-// repairEndpoint is that for an endpoint that is made.
-func (a *Agent) repairEndpoint(id heddle.EndpointID) {
-	defer a.ids.Lock(id)()
-	if now, known := a.lookup(id); known && a.pendingOf(id) == "" {
-		a.putBack(id.String(), func() ([]string, error) { return a.repair(now) })
-	}
-}
-
 // planAgain looks at the host anew, has the networks follow what changed, and plans
 // those that could not be planned before: their parent may have come.
 func (a *Agent) planAgain() {
-	if err := a.refreshFacts(); err != nil {
+	if err := a.host.look(); err != nil {
 		a.log.Error("host not looked at", "error", err)
 		return
 	}
 	a.heedSurroundings()
-	for _, n := range a.unplanned() {
+	for _, n := range a.networks.unplanned() {
 		a.mending.start("plan "+n.ID, work{what: "make", network: n.Name}, func(t *task) {
 			t.awaits("the kernel")
 			a.planNetwork(n.ID)
@@ -211,25 +119,14 @@ func (a *Agent) planAgain() {
 	}
 }
 
-func (a *Agent) unplanned() (all []heddle.Network) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, n := range a.networks {
-		if n.unplanned != nil {
-			all = append(all, n.Network)
-		}
-	}
-	return all
-}
-
 // planNetwork makes a network that could not be planned before.
 func (a *Agent) planNetwork(id string) {
 	defer a.works.Lock(id)()
-	n := a.networkByID(id)
+	n := a.networks.byID(id)
 	if n == nil || n.unplanned == nil {
 		return
 	}
-	plan, err := n.mode.Network(a.host(), n.Network)
+	plan, err := n.mode.Network(a.host.now(), n.Network)
 	if err == nil {
 		err = a.replan(n, n.Network, plan)
 	}
@@ -238,133 +135,12 @@ func (a *Agent) planNetwork(id string) {
 	}
 }
 
-// What may be stuck beside networks and endpoints.
-const (
-	wholeHost = "host"
-	tunnels   = "tunnels"
-)
-
-// noteStuck keeps, for the status, why not all of an owner's could be put right.
-func (a *Agent) noteStuck(owner string, why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.stuck, owner)
-	if why != nil {
-		a.stuck[owner] = why.Error()
-	}
-}
-
-// forgetStuck forgets those who miss nothing any more.
-func (a *Agent) forgetStuck(broken owners) {
-	still := map[string]bool{tunnels: broken.reach}
-	for _, n := range broken.networks {
-		still[n.Name] = true
-	}
-	for _, r := range broken.endpoints {
-		still[r.Endpoint.ID.String()] = true
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.stuck, func(owner, _ string) bool { return !still[owner] })
-}
-
-func (a *Agent) putBack(owner string, apply func() ([]string, error)) {
-	made, err := apply()
-	if err != nil {
-		a.log.Error("drift not repaired", "owner", owner, "error", err)
-	}
-	a.noteStuck(owner, err)
-	if len(made) > 0 {
-		a.repairs.Add(uint64(len(made)))
-		a.log.Warn("put back what somebody removed or changed", "owner", owner, "count", len(made), "first", made[0])
-	}
-}
-
-type owners struct {
-	reach     bool
-	networks  []heddle.Network
-	endpoints []record
-}
-
 // lasting is what an endpoint wants on the host for long: of one that is offered, the
 // container's end is about to go, and when it has gone is its engine's to ask for again.
-func (a *Agent) lasting(r record) heddle.State {
+func (r record) lasting() heddle.State {
 	s := r.Plan.Host
 	if r.offered() {
 		s.Links = slices.DeleteFunc(slices.Clone(s.Links), func(l heddle.Link) bool { return l.Name == r.handName() })
 	}
 	return s
-}
-
-// ownersOf finds the networks and endpoints that want the drifted objects.
-func (a *Agent) ownersOf(drift []kernel.Difference) owners {
-	if len(drift) == 0 {
-		return owners{}
-	}
-	keys := map[string]bool{}
-	for _, d := range drift {
-		keys[d.Key] = true
-	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	found := owners{reach: wantsAny(a.reach.Host, keys)}
-	for _, n := range a.networks {
-		if wantsAny(n.plan.Host, keys) {
-			found.networks = append(found.networks, n.Network)
-		}
-	}
-	for id, r := range a.endpoints {
-		if a.pending[id] == "" && wantsAny(a.lasting(r), keys) {
-			found.endpoints = append(found.endpoints, r)
-		}
-	}
-	return found
-}
-
-func wantsAny(s heddle.State, keys map[string]bool) bool {
-	for _, o := range s.Objects() {
-		if keys[o.Key()] {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *Agent) admitForeign() {
-	if err := a.admit(); err != nil {
-		a.log.Error("other firewalls not opened for our traffic", "error", err)
-	}
-}
-
-// admit lets our traffic through other firewalls' forward chains, while there
-// is a network.
-func (a *Agent) admit() error {
-	a.mu.RLock()
-	idle := len(a.networks) == 0
-	a.mu.RUnlock()
-	if idle {
-		return nil
-	}
-	changed, err := a.coexist.Admit()
-	if len(changed) > 0 {
-		a.log.Info("opened other firewalls' forward chains for our traffic", "chains", changed)
-	}
-	return err
-}
-
-// refreshFacts looks at the host's interfaces anew. What IPsec looks after goes into the
-// ways to other hosts at once.
-func (a *Agent) refreshFacts() error {
-	facts, err := a.kernel.Facts()
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	facts.Name, facts.Fabric = a.facts.Name, a.facts.Fabric
-	if !slices.Equal(a.facts.Secured, facts.Secured) {
-		poke(a.lookAgain)
-	}
-	a.facts = facts
-	return nil
 }

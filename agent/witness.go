@@ -21,13 +21,13 @@ const (
 func (a *Agent) witness(ctx context.Context) {
 	peers, parts := byID(a.Peers()), map[string]heddle.PartStatus{}
 	for last := time.Now(); pause(ctx, lookWatched); {
-		if !a.events.Watched() && time.Since(last) < lookAlone {
+		if !a.teller.log.Watched() && time.Since(last) < lookAlone {
 			continue
 		}
 		last = time.Now()
 		nextPeers, nextParts := byID(a.Peers()), byName(a.Status().Parts)
 		for _, e := range append(peerChanges(peers, nextPeers), partChanges(parts, nextParts)...) {
-			a.note(e)
+			a.teller.note(e)
 		}
 		peers, parts = nextPeers, nextParts
 	}

@@ -13,9 +13,9 @@ import (
 // IPv4 a gratuitous ARP request (RFC 5227, section 3), for IPv6 an unsolicited
 // neighbour advertisement (RFC 4861, section 7.2.6). Each is sent once, and
 // nobody answers.
-func Announce(pod *Netns, ifname string, mac heddle.MAC, addrs []netip.Prefix) error {
-	s, err := podSite(pod)
-	if err != nil {
+func (k *Kernel) Announce(in Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error {
+	pod, s, err := inside(in)
+	if err != nil || pod == nil {
 		return err
 	}
 	defer s.close()

@@ -38,16 +38,16 @@ type attempt struct {
 // before the port is up. It makes all or nothing. The keys of what it made or
 // corrected are returned, none if all was there. Pod may be nil if the plan has
 // no pod part.
-func (k *Kernel) Apply(p heddle.Plan, pod *Netns) (made []string, err error) {
-	if err := checkPlan(p, pod); err != nil {
-		return nil, err
-	}
-	inside, err := podSite(pod)
+func (k *Kernel) Apply(p heddle.Plan, in Pod) (made []string, err error) {
+	pod, site, err := inside(in)
 	if err != nil {
 		return nil, err
 	}
-	defer inside.close()
-	a := k.newAttempt(p, inside, pod)
+	defer site.close()
+	if err := checkPlan(p, pod); err != nil {
+		return nil, err
+	}
+	a := k.newAttempt(p, site, pod)
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}

@@ -29,21 +29,21 @@ type differ struct {
 
 // Diff lists what the kernel does not have as planned. Without a pod the
 // container's part is left out.
-func (k *Kernel) Diff(p heddle.Plan, pod *Netns) ([]Difference, error) {
+func (k *Kernel) Diff(p heddle.Plan, pod Pod) ([]Difference, error) {
 	if err := checkPlaces("compare", p); err != nil {
 		return nil, err
 	}
-	inside, err := podSite(pod)
+	_, site, err := inside(pod)
 	if err != nil {
 		return nil, err
 	}
-	defer inside.close()
+	defer site.close()
 	p = k.feasible(p)
 	host := &differ{k: k, s: k.listing()}
-	if err := host.state(&p.Host); err != nil || inside == nil {
+	if err := host.state(&p.Host); err != nil || site == nil {
 		return host.found, err
 	}
-	in := &differ{k: k, s: inside}
+	in := &differ{k: k, s: site}
 	err = in.state(&p.Pod)
 	return append(host.found, in.found...), err
 }

@@ -32,7 +32,11 @@ type Tenure struct {
 // heddle.Quarantined if the container may still be on the LAN: somebody elsewhere has
 // its address, somebody came to a namespace that it leads to while it was attached, or
 // somebody is there who is not found. Pod is nil if the container's namespace is gone.
-func (k *Kernel) Evict(t Tenure, pod *Netns) error {
+func (k *Kernel) Evict(t Tenure, in Pod) error {
+	pod, err := netnsOf(in)
+	if err != nil {
+		return err
+	}
 	parent, err := k.parent(t)
 	if err != nil || parent == nil {
 		return refused("read interface", t.Parent, err) // with its parent a device goes

@@ -50,7 +50,11 @@ func (n *Netns) FindIndex(index int) (*Seen, error) {
 
 // FarEnd finds the far end of a pair by the near one, which is on the host: there a
 // container changes nothing. It is nil if it is not in the namespace.
-func (k *Kernel) FarEnd(near string, pod *Netns) (*Seen, error) {
+func (k *Kernel) FarEnd(near string, in Pod) (*Seen, error) {
+	pod, err := netnsOf(in)
+	if err != nil {
+		return nil, err
+	}
 	host := k.hostSite()
 	l, err := host.link(near)
 	if err != nil || l == nil || l.kind != "veth" || !l.elsewhere {

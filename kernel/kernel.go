@@ -125,8 +125,5 @@ func (k *Kernel) Close() error {
 	return err
 }
 
-// IsOwn reports whether n is the host's own namespace.
-func (k *Kernel) IsOwn(n *Netns) bool { return k.home.Same(n) }
-
 // shared reports whether another plan wants an object than the one being applied.
 func (k *Kernel) shared(key string) bool { return k.Wanted != nil && k.Wanted(key) > 1 }

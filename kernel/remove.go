@@ -27,19 +27,19 @@ type removal struct {
 // gone. Objects for which wanted reports true stay, because other plans name
 // them, and so do settings, but for heddle.LoopbackWay, and links that are not ours. One refusal does not
 // keep the rest from being removed; all are returned.
-func (k *Kernel) Remove(p heddle.Plan, pod *Netns, wanted func(key string) bool) error {
+func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) error {
 	if err := checkPlaces("remove", p); err != nil {
 		return err
 	}
-	inside, err := podSite(pod)
+	_, site, err := inside(pod)
 	if err != nil {
 		return err
 	}
-	defer inside.close()
+	defer site.close()
 	if wanted == nil {
 		wanted = func(string) bool { return false }
 	}
-	r := &removal{k: k, host: k.hostSite(), pod: inside, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
+	r := &removal{k: k, host: k.hostSite(), pod: site, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
 	p = k.feasible(p)
 	r.findDying(p)
 	for phase := heddle.FastPath; phase >= heddle.Frame; phase-- {

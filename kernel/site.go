@@ -27,6 +27,16 @@ func (k *Kernel) listing() *site {
 	return &site{ns: k.home, rt: k.listRt, nft: k.listNft, held: k.held, index: map[string]int{}}
 }
 
+// inside is the namespace that a handle leads to, and its site: nil for none.
+func inside(pod Pod) (*Netns, *site, error) {
+	n, err := netnsOf(pod)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := podSite(n)
+	return n, s, err
+}
+
 // podSite opens a socket inside the container's namespace; nil gives nil.
 func podSite(pod *Netns) (*site, error) {
 	if pod == nil {

@@ -86,7 +86,11 @@ func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func
 
 // DeviceOn finds the device in a container's namespace that stands on a parent of the
 // host and bears the alias, and returns its number: known if that one does, 0 if none.
-func (k *Kernel) DeviceOn(parent, alias string, known int, pod *Netns) (index int, err error) {
+func (k *Kernel) DeviceOn(parent, alias string, known int, in Pod) (index int, err error) {
+	pod, err := netnsOf(in)
+	if err != nil {
+		return 0, err
+	}
 	l, err := k.listing().link(parent)
 	if err != nil || l == nil {
 		return 0, refused("read interface", parent, err)

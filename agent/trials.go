@@ -7,18 +7,34 @@ import (
 	"github.com/heddle-network/heddle/trial"
 )
 
+// trials are those of modes on this kernel, and what was found to work.
+type trials struct {
+	modes modes
+	// untried says that the modes are known to work.
+	untried bool
+	// trying lets one at a time try out a mode.
+	trying keyed[atTrying, trial.Case]
+
+	mu    rwMutex[atTrials]
+	tried map[trial.Case]bool
+}
+
+func newTrials(m modes, untried bool) *trials {
+	return &trials{modes: m, untried: untried, tried: map[trial.Case]bool{}}
+}
+
 // probe refuses a network whose mode does not work on this kernel, with the
 // kernel's own words and the mode that comes closest. A success is remembered
 // for the agent's life; a failure is not, for a module may be loaded meanwhile.
-func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
+func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	wanted := trial.CaseOf(n)
-	err := a.try(mode, wanted)
+	err := t.try(mode, wanted)
 	if err == nil {
 		return nil
 	}
-	best, found := trial.Best(wanted, a.Modes(), func(c trial.Case) bool {
-		m, unknown := a.mode(c.Mode)
-		return unknown == nil && a.try(m, c) == nil
+	best, found := trial.Best(wanted, t.modes.names(), func(c trial.Case) bool {
+		m, unknown := t.modes.find(c.Mode)
+		return unknown == nil && t.try(m, c) == nil
 	})
 	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "mode " + n.Mode + " does not work here: network", Object: n.Name,
 		Cause: err.Error(), Remedy: trial.Advice(wanted, best, found)}
@@ -32,12 +48,12 @@ func (a *Agent) probe(mode heddle.Mode, n heddle.Network) error {
 	return refusal
 }
 
-// TryAhead tries a mode before there is a network of it: whoever creates the first
+// ahead tries a mode before there is a network of it: whoever creates the first
 // has a bounded time, and a trial takes a second or more on a busy host. A failure is
 // for the one who asks for a network to hear.
-func (a *Agent) TryAhead(mode string) {
-	m, err := a.mode(mode)
-	if err != nil || a.opt.Untried {
+func (t *trials) ahead(mode string) {
+	m, err := t.modes.find(mode)
+	if err != nil || t.untried {
 		return
 	}
 	works := []trial.Case{{Mode: mode, IPv4: true, IPv6: true}, {Mode: mode, IPv4: true}, {Mode: mode, IPv6: true}}
@@ -47,34 +63,37 @@ func (a *Agent) TryAhead(mode string) {
 			return
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, c := range works { // what both families do, each does
-		a.tried[c] = true
-	}
+	t.found(works...) // what both families do, each does
 }
 
 // try is a trial, unless one has succeeded before.
-func (a *Agent) try(m heddle.Mode, c trial.Case) error {
-	if a.knownToWork(c) {
+func (t *trials) try(m heddle.Mode, c trial.Case) error {
+	if t.knownToWork(c) {
 		return nil
 	}
-	defer a.trying.Lock(c)()
-	if a.knownToWork(c) {
+	defer t.trying.Lock(c)()
+	if t.knownToWork(c) {
 		return nil
 	}
 	err := trial.Run(m, c)
 	if err == nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.tried[c] = true
+		t.found(c)
 	}
 	return err
 }
 
 // knownToWork reports whether a mode is known to work.
-func (a *Agent) knownToWork(c trial.Case) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.opt.Untried || a.tried[c]
+func (t *trials) knownToWork(c trial.Case) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.untried || t.tried[c]
+}
+
+// found notes that cases work.
+func (t *trials) found(works ...trial.Case) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range works {
+		t.tried[c] = true
+	}
 }

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/ipam"
+)
+
+// lack is what a host must get from the cluster before an endpoint can have its
+// addresses: a certain address, or any of a subnet.
+type lack struct {
+	subnet netip.Prefix
+	addr   netip.Addr // zero: any
+}
+
+// takeShared leases an endpoint's addresses on a shared network. What this host
+// does not hold, it claims or borrows. If it gets no block any more, it falls back
+// to addresses that were freed a moment ago.
+func (bs *blocks) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
+	take := n.pool.Take
+	if req.DryRun {
+		take = n.pool.Preview
+	}
+	return bs.takeOf(ctx, n, n.Subnets, req, func() ([]netip.Prefix, error) { return take(req.ID, req.IPs) })
+}
+
+// takeOneShared is takeShared for an address of one subnet, without an endpoint.
+func (bs *blocks) takeOneShared(ctx context.Context, n *network, subnet netip.Prefix, addr netip.Addr) (netip.Prefix, error) {
+	req := heddle.AttachRequest{ID: leaseID(addr)}
+	if addr.IsValid() {
+		req.IPs = []netip.Addr{addr}
+	}
+	got, err := bs.takeOf(ctx, n, []netip.Prefix{subnet}, req, func() ([]netip.Prefix, error) {
+		one, err := n.pool.TakeOne(subnet, addr, leaseID)
+		return []netip.Prefix{one}, err
+	})
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return got[0], nil
+}
+
+// takeOf leases, by take, addresses of the subnets.
+func (bs *blocks) takeOf(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
+	var refused error // by the cluster
+	defer func() {
+		if err != nil {
+			bs.giveBack(n, req.IPs) // what was borrowed for nothing
+		}
+	}()
+	for range 2 + 2*len(subnets) {
+		addrs, missing, err := bs.tryTake(n, subnets, req, refused != nil, take)
+		switch {
+		case missing == nil && err != nil && refused != nil:
+			return nil, refused
+		case missing == nil:
+			return addrs, err
+		}
+		if err := bs.obtain(ctx, n, req, *missing); err != nil {
+			if missing.addr.IsValid() {
+				return nil, err
+			}
+			refused = err
+		}
+	}
+	return nil, heddle.Errorf(heddle.PoolExhausted, "endpoint "+req.ID.String()+" on network", n.Name, "other hosts were faster each time; try again")
+}
+
+// tryTake leases the addresses, or says what is missing for it.
+func (bs *blocks) tryTake(n *network, subnets []netip.Prefix, req heddle.AttachRequest, tired bool, take func() ([]netip.Prefix, error)) ([]netip.Prefix, *lack, error) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	v := bs.cluster.View()
+	if err := refusesNew(n, v); err != nil {
+		return nil, nil, err
+	}
+	bs.fitLocked(n, v) // what is taken must be this host's by the view that says so
+	for _, s := range subnets {
+		i := slices.IndexFunc(req.IPs, s.Contains)
+		switch {
+		case i >= 0 && !bs.ownsLocked(n.ID, req.IPs[i], v):
+			return nil, &lack{s, req.IPs[i]}, nil
+		case i < 0 && !tired && !hasRested(n.pool, s):
+			return nil, &lack{subnet: s}, nil
+		}
+	}
+	addrs, err := take()
+	return addrs, nil, err
+}
+
+func refusesNew(n *network, v *cluster.View) error {
+	if v.Removed {
+		return cluster.RemovedError(v.Self.Name)
+	}
+	for _, m := range v.Networks {
+		if m.ID == n.ID && m.Deleting {
+			return heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "wait until it is gone, and create it again")
+		}
+	}
+	return nil
+}
+
+// ownsLocked reports whether an address is this host's to give: in one of its blocks,
+// or borrowed.
+func (bs *blocks) ownsLocked(network string, addr netip.Addr, v *cluster.View) bool {
+	for _, b := range bs.blocksOfLocked(network, v) {
+		if b.Contains(addr) {
+			return true
+		}
+	}
+	return slices.Contains(v.Pins, heddle.Pin{Network: network, Addr: addr, Host: v.Self.ID})
+}
+
+// hasRested reports whether the pool has an address of the subnet that was not
+// freed just now.
+func hasRested(p *ipam.Pool, subnet netip.Prefix) bool {
+	for _, s := range p.Stats() {
+		if s.Family.Has(subnet.Addr()) {
+			return s.Free > 0
+		}
+	}
+	return false
+}
+
+// obtain gets what is missing from the cluster.
+func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing lack) error {
+	if req.DryRun {
+		return heddle.Errorf(heddle.PoolExhausted, "dry run on network", n.Name, "this host would first have to claim addresses of it from the other hosts; a dry run does not")
+	}
+	if err := storeAway(bs.cluster, "claim addresses of network", n.Name); err != nil {
+		return err
+	}
+	ctx, cancel := waiting(ctx)
+	defer cancel()
+	block, err := bs.cluster.ClaimBlock(ctx, n.Network, missing.subnet, missing.addr)
+	if err == nil {
+		bs.mu.Lock() // one that was being given back is this host's again
+		delete(bs.yielding, heddle.Block{Network: n.ID, Prefix: block, Host: bs.cluster.View().Self.ID})
+		bs.mu.Unlock()
+	}
+	if err != nil && missing.addr.IsValid() && errors.Is(err, heddle.AddressTaken.Sentinel()) {
+		err = bs.cluster.Borrow(ctx, n.ID, missing.addr, req.ID)
+	}
+	bs.fit(n.Network)
+	return err
+}

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"log/slog"
+
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// containers finds where endpoints are by now: their containers' namespaces, and the
+// container's ends of links that engines move. It keeps nothing.
+type containers struct {
+	kernel     *kernel.Kernel
+	log        *slog.Logger
+	roll       *roll
+	departures *departures
+	holds      *holds
+}
+
+// podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).
+func (c *containers) podAt(r record) *kernel.Netns {
+	pod, err := kernel.OpenNetns(c.holds.wayInto(r))
+	if err != nil {
+		return nil
+	}
+	if r.isPodOf(pod) {
+		return pod
+	}
+	pod.Close()
+	return nil
+}
+
+// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
+// to it, it is looked for: it may live on by a process, a mount or a file. It fails if
+// that cannot be told.
+func (c *containers) podOf(r record) (*kernel.Netns, error) {
+	if pod := c.podAt(r); pod != nil || r.Inode == 0 {
+		return pod, nil
+	}
+	return kernel.FindNetns(r.Inode, r.Cookie)
+}
+
+// whereabouts looks for the container's end of an endpoint's link.
+func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod *kernel.Netns, err error) {
+	here, err := c.kernel.Has(r.handName(), r.alias())
+	if err != nil || here {
+		return onHost, nil, nil, err
+	}
+	pod, err = c.departures.sandbox(r)
+	if err != nil || c.kernel.IsOwn(pod) {
+		if pod != nil {
+			pod.Close()
+		}
+		return nowhere, nil, nil, nil
+	}
+	seen, err = c.seek(r, pod)
+	if err != nil || seen == nil {
+		pod.Close()
+		return nowhere, nil, nil, err
+	}
+	return inContainer, seen, pod, nil
+}
+
+// seek finds the endpoint's interface in a namespace: a pair's by its end on the host, a
+// device on a parent by its number, once that is known. Only what has just been handed
+// over is known by its alias: no container runs yet that could write it.
+func (c *containers) seek(r record, pod *kernel.Netns) (*kernel.Seen, error) {
+	for _, l := range r.Plan.Host.Links {
+		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
+			return c.kernel.FarEnd(l.Name, pod)
+		}
+	}
+	if r.Device != 0 && r.isPodOf(pod) {
+		return pod.FindIndex(r.Device)
+	}
+	return pod.Find(r.alias())
+}
+
+// podAlive reports whether the endpoint's container is there. Its namespace may live on
+// without the recorded path.
+func (c *containers) podAlive(r record) bool {
+	switch {
+	case r.offered():
+		where, _, pod, err := c.whereabouts(r)
+		if pod != nil {
+			pod.Close()
+		}
+		return err != nil || where != nowhere
+	case len(r.Plan.Pod.Links) == 0 && r.Endpoint.NIC == nil:
+		return false
+	case r.Endpoint.NIC != nil:
+		return c.holds.leadsThere(r)
+	}
+	pod, err := c.podOf(r)
+	if pod != nil {
+		pod.Close()
+	}
+	return pod != nil || err != nil
+}
+
+// vanished reports whether an endpoint that was handed over is certainly over. That
+// its namespace cannot be opened is not enough: its path may be one that cannot be
+// seen from here. What has a NIC is looked after by vigil.
+func (c *containers) vanished(r record) bool {
+	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
+		return false
+	}
+	back, err := c.kernel.Has(r.handName(), r.alias())
+	if err != nil || back {
+		return err == nil && !r.offered() // taken once, its engine has taken it out again
+	}
+	for _, l := range r.Plan.Host.Links {
+		if l.Kind != "veth" {
+			continue
+		}
+		// with the container's end it would have gone
+		if there, err := c.kernel.Has(l.Name, l.Alias); err != nil || there {
+			return false
+		}
+	}
+	if r.offered() {
+		return !c.podAlive(r)
+	}
+	pod, err := c.podOf(r)
+	if pod == nil {
+		return err == nil
+	}
+	defer pod.Close()
+	seen, err := c.seek(r, pod)
+	return err == nil && seen == nil
+}
+
+// openInode opens a container's namespace by the way into it of any endpoint
+// there; nil if the container is gone.
+func (c *containers) openInode(inode uint64) *kernel.Netns {
+	for _, r := range c.roll.in(inode) {
+		pod, err := c.podOf(r)
+		if err != nil {
+			c.log.Error("a container's namespace is not found", "endpoint", r.Endpoint.ID, "error", err)
+		}
+		if pod != nil && pod.Inode() == inode {
+			return pod
+		}
+		if pod != nil {
+			pod.Close()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// departures are the endpoints that Leave is about to remove.
+type departures struct {
+	mu  rwMutex[atDepartures]
+	all map[heddle.EndpointID]*departure
+}
+
+func newDepartures() *departures { return &departures{all: map[heddle.EndpointID]*departure{}} }
+
+func (d *departures) begin(id heddle.EndpointID, one *departure) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[id] = one
+}
+
+func (d *departures) end(id heddle.EndpointID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if pod := d.all[id].pod; pod != nil {
+		pod.Close()
+	}
+	delete(d.all, id)
+}
+
+func (d *departures) has(id heddle.EndpointID) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.all[id] != nil
+}
+
+// hurry has what has left go now, if anything has.
+func (d *departures) hurry(id heddle.EndpointID) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if one := d.all[id]; one != nil {
+		one.hurry()
+	}
+}
+
+// hurryAll has all that has left go now: the agent ends.
+func (d *departures) hurryAll() {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, one := range d.all {
+		one.hurry()
+	}
+}
+
+// sandbox opens the container's namespace by the engine's way to it, or, of what is
+// leaving, the one that it was in.
+func (d *departures) sandbox(r record) (*kernel.Netns, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if one := d.all[r.Endpoint.ID]; one != nil && one.pod != nil {
+		return one.pod.Dup()
+	}
+	return kernel.OpenNetns(r.Request.Netns)
+}
+
+// await waits until what has left a network is gone: any network for "". The caller holds
+// no lock.
+func (d *departures) await(network string) {
+	d.mu.RLock()
+	var all []*departure
+	for _, one := range d.all {
+		if network == "" || one.network == network {
+			all = append(all, one)
+		}
+	}
+	d.mu.RUnlock()
+	patience, enough := context.WithTimeout(context.Background(), engineShare)
+	defer enough()
+	for _, one := range all {
+		if one.awaited {
+			select {
+			case <-one.goes:
+			case <-patience.Done():
+			}
+		}
+		one.hurry()
+	}
+	for _, one := range all {
+		<-one.done
+	}
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// hostView is what is known about the host: how the kernel has it, and what the cluster
+// says of its place among others.
+type hostView struct {
+	kernel *kernel.Kernel
+	// lookAgain is poked when the ways to other hosts have to follow a change.
+	lookAgain chan struct{}
+
+	mu    rwMutex[atHost]
+	facts heddle.HostFacts
+	// clear are the host's sockets by whose ports no masqueraded connection leaves.
+	clear []heddle.Socket
+	// misfits are hosts of the cluster that cannot be this one's peers.
+	misfits []cluster.Refusal
+}
+
+// openHostView looks at the host for the first time; the name is its own, unless empty.
+func openHostView(k *kernel.Kernel, name string, lookAgain chan struct{}) (*hostView, error) {
+	facts, err := k.Facts()
+	if name != "" {
+		facts.Name = name
+	}
+	return &hostView{kernel: k, lookAgain: lookAgain, facts: facts, clear: facts.Listening}, err
+}
+
+// now returns what is known about the host.
+func (h *hostView) now() heddle.HostFacts {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.facts
+}
+
+// look looks at the host's interfaces anew. What IPsec looks after goes into the ways to
+// other hosts at once.
+func (h *hostView) look() error {
+	facts, err := h.kernel.Facts()
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	facts.Name, facts.Fabric = h.facts.Name, h.facts.Fabric
+	if !slices.Equal(h.facts.Secured, facts.Secured) {
+		poke(h.lookAgain)
+	}
+	h.facts = facts
+	return nil
+}
+
+// setFabric makes the host's place in the cluster part of its facts.
+func (h *hostView) setFabric(f *heddle.Fabric, misfits []cluster.Refusal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.facts.Fabric, h.misfits = f, misfits
+}
+
+// notPeers are the hosts of the cluster that cannot be this one's peers, and why.
+func (h *hostView) notPeers() []cluster.Refusal {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Clone(h.misfits)
+}
+
+// newlyListening are the sockets of now that masqueraded connections may still leave by;
+// if there are none, all of now are clear.
+func (h *hostView) newlyListening(now []heddle.Socket) []heddle.Socket {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	newly := slices.DeleteFunc(slices.Clone(now), func(s heddle.Socket) bool { return slices.Contains(h.clear, s) })
+	if len(newly) == 0 {
+		h.clear = now
+	}
+	return newly
+}
+
+// setClear notes that no masqueraded connection leaves by the sockets' ports.
+func (h *hostView) setClear(now []heddle.Socket) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clear = now
+}
+
+// unclaimed counts the addresses of a subnet that are in no host's block.
+func unclaimed(h heddle.HostFacts, n *network, subnet netip.Prefix) uint64 {
+	if !n.Shared || h.Fabric == nil {
+		return 0
+	}
+	bits := heddle.BlockBits(subnet)
+	free := uint64(1) << min(32, bits-subnet.Bits())
+	for _, b := range h.Fabric.Blocks {
+		if b.Network == n.ID && subnet.Contains(b.Prefix.Addr()) && free > 0 {
+			free--
+		}
+	}
+	return free << min(31, subnet.Addr().BitLen()-bits)
+}

@@ -1,0 +1,129 @@
+//go:build lockorder
+
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// In this build a lock panics when the goroutine that takes it holds one that is later in
+// the order, or another of its own kind.
+
+type mutex[P any] struct{ m sync.Mutex }
+
+func (l *mutex[P]) Lock()   { take[P](false); l.m.Lock() }
+func (l *mutex[P]) Unlock() { l.m.Unlock(); leave[P]() }
+
+type rwMutex[P any] struct{ m sync.RWMutex }
+
+func (l *rwMutex[P]) Lock()    { take[P](false); l.m.Lock() }
+func (l *rwMutex[P]) Unlock()  { l.m.Unlock(); leave[P]() }
+func (l *rwMutex[P]) RLock()   { take[P](false); l.m.RLock() }
+func (l *rwMutex[P]) RUnlock() { l.m.RUnlock(); leave[P]() }
+
+// TryLock waits for nobody, so it may be called against the order.
+func (l *rwMutex[P]) TryLock() bool {
+	got := l.m.TryLock()
+	if got {
+		note[P]()
+	}
+	return got
+}
+
+type keyed[P any, K comparable] struct{ m KeyedLocks[K] }
+
+// Lock returns the function that unlocks.
+func (k *keyed[P, K]) Lock(id K) func() { return k.lock(id, false) }
+
+// LockAnother is Lock for who has the lock of another key already.
+func (k *keyed[P, K]) LockAnother(id K) func() { return k.lock(id, true) }
+
+func (k *keyed[P, K]) lock(id K, another bool) func() {
+	take[P](another)
+	unlock := k.m.Lock(id)
+	return func() { unlock(); leave[P]() }
+}
+
+// TryLock waits for nobody, so it may be called against the order.
+func (k *keyed[P, K]) TryLock(id K) func() {
+	unlock := k.m.TryLock(id)
+	if unlock == nil {
+		return nil
+	}
+	note[P]()
+	return func() { unlock(); leave[P]() }
+}
+
+// spot is a lock's place in the order, with its name.
+type spot struct {
+	at   int
+	name string
+}
+
+func spotOf[P any]() spot {
+	p := reflect.TypeFor[P]()
+	return spot{p.Len(), p.Name()}
+}
+
+// held are the places of the locks that each goroutine has, by its number.
+var held = struct {
+	sync.Mutex
+	by map[uint64][]spot
+}{by: map[uint64][]spot{}}
+
+// take notes that a lock is about to be taken, and panics if that is against the order.
+func take[P any](another bool) {
+	p := spotOf[P]()
+	me := goroutine()
+	held.Lock()
+	defer held.Unlock()
+	for _, q := range held.by[me] {
+		if q.at > p.at || q == p && !another {
+			panic(fmt.Sprintf("against the order of the locks: %s is taken by who holds %s", p.name, q.name))
+		}
+	}
+	held.by[me] = append(held.by[me], p)
+}
+
+// note is take without a look at the order.
+func note[P any]() {
+	me := goroutine()
+	held.Lock()
+	defer held.Unlock()
+	held.by[me] = append(held.by[me], spotOf[P]())
+}
+
+// leave notes that a lock is given back. It panics if another goroutine took it, which
+// would hold it for ever by this account.
+func leave[P any]() {
+	p := spotOf[P]()
+	me := goroutine()
+	held.Lock()
+	defer held.Unlock()
+	all := held.by[me]
+	i := slices.Index(all, p)
+	if i < 0 {
+		panic(fmt.Sprintf("%s is given back by who did not take it", p.name))
+	}
+	if held.by[me] = slices.Delete(all, i, i+1); len(all) == 1 {
+		delete(held.by, me)
+	}
+}
+
+// goroutine is the number of the one that calls, as its trace has it: "goroutine 7 [".
+func goroutine() uint64 {
+	var trace [64]byte
+	_, rest, _ := bytes.Cut(trace[:runtime.Stack(trace[:], false)], []byte(" "))
+	number, _, _ := bytes.Cut(rest, []byte(" "))
+	n, err := strconv.ParseUint(string(number), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}

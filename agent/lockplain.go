@@ -1,0 +1,16 @@
+//go:build !lockorder
+
+package agent
+
+import "sync"
+
+// mutex, rwMutex and keyed are the locks that have a place in the order. Built with the
+// tag lockorder they check it; without, they are those of package sync.
+type (
+	mutex[P any]               struct{ sync.Mutex }
+	rwMutex[P any]             struct{ sync.RWMutex }
+	keyed[P any, K comparable] struct{ KeyedLocks[K] }
+)
+
+// LockAnother is Lock for who has the lock of another key already.
+func (k *keyed[P, K]) LockAnother(id K) func() { return k.Lock(id) }

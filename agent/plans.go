@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// plans are all that this host has, taken together and compared with the kernel. It keeps
+// nothing.
+type plans struct {
+	kernel   *kernel.Kernel
+	networks *register
+	roll     *roll
+	ways     *ways
+	wants    *wants
+}
+
+// union is the host's wanted state: all networks' and endpoints' plans, without
+// those of the endpoints that the findings name as owners.
+func (p *plans) union(without ...heddle.Finding) heddle.State {
+	skip := map[string]bool{}
+	for _, f := range without {
+		skip[f.Owner] = true
+	}
+	var u unionBuilder
+	u.add(p.ways.now().Host)
+	for _, n := range p.networks.copies() {
+		u.add(n.plan.Host)
+	}
+	p.roll.each(func(r record, _ string) {
+		if !skip[r.Endpoint.ID.String()] {
+			u.add(r.Plan.Host)
+		}
+	})
+	return u.state
+}
+
+// frameBroken compares the static part of the firewall only.
+func (p *plans) frameBroken() bool {
+	var u unionBuilder
+	for _, n := range p.networks.copies() {
+		u.add(heddle.State{Firewall: n.plan.Host.Firewall})
+	}
+	drift, err := p.kernel.Diff(heddle.Plan{Host: u.state}, nil)
+	return err != nil || len(drift) > 0
+}
+
+// ownersOf finds the networks and endpoints that want the drifted objects.
+func (p *plans) ownersOf(drift []kernel.Difference) owners {
+	if len(drift) == 0 {
+		return owners{}
+	}
+	keys := map[string]bool{}
+	for _, d := range drift {
+		keys[d.Key] = true
+	}
+	found := owners{reach: wantsAny(p.ways.now().Host, keys)}
+	for _, n := range p.networks.copies() {
+		if wantsAny(n.plan.Host, keys) {
+			found.networks = append(found.networks, n.Network)
+		}
+	}
+	found.endpoints = p.roll.filter(func(r record, op string) bool { return op == "" && wantsAny(r.lasting(), keys) })
+	return found
+}
+
+// leftovers lists what bears our mark on the host and no plan wants.
+func (p *plans) leftovers() ([]string, error) {
+	owned, err := p.kernel.Ours()
+	if err != nil {
+		return nil, err
+	}
+	// asked only now: what is made is wanted before it is made
+	return slices.DeleteFunc(owned.Keys(), p.wants.has), nil
+}
+
+// usesFastPath reports whether a plan hangs a program in.
+func (p *plans) usesFastPath() bool {
+	if len(p.ways.now().Host.Programs) > 0 {
+		return true
+	}
+	uses := false
+	p.roll.each(func(r record, _ string) { uses = uses || len(r.Plan.Host.Programs) > 0 })
+	return uses
+}
+
+type owners struct {
+	reach     bool
+	networks  []heddle.Network
+	endpoints []record
+}
+
+func wantsAny(s heddle.State, keys map[string]bool) bool {
+	for _, o := range s.Objects() {
+		if keys[o.Key()] {
+			return true
+		}
+	}
+	return false
+}
+
+// unionBuilder adds states up without comparing: where two plans want one
+// object, they want it the same way, since conflicts were refused before.
+type unionBuilder struct {
+	state heddle.State
+	seen  map[string]bool
+}
+
+func (u *unionBuilder) add(s heddle.State) {
+	if u.seen == nil {
+		u.seen = map[string]bool{}
+	}
+	more := s.Filter(func(o heddle.Object) bool {
+		known := u.seen[o.Key()]
+		u.seen[o.Key()] = true
+		return !known
+	})
+	u.state = heddle.Append(u.state, more)
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// ports says who publishes what on the host.
+type ports struct {
+	mu  rwMutex[atPorts]
+	all portTable
+}
+
+func newPorts() *ports { return &ports{all: portTable{}} }
+
+// reserve takes all the ports or, if another endpoint has one, none.
+func (t *ports) reserve(id heddle.EndpointID, all []heddle.PortMapping) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all.reserve(id, all)
+}
+
+func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.free(id, all)
+}
+
+// exchange takes an endpoint's next ports in the place of the old or, if another has one,
+// leaves it those.
+func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.free(id, old)
+	err := t.all.reserve(id, next)
+	if err != nil {
+		err = errors.Join(err, t.all.reserve(id, old))
+	}
+	return err
+}
+
+// of lists what is published by a mapping's protocol and port of the host, on whichever
+// address of it.
+func (t *ports) of(p heddle.PortMapping) []published {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Clone(t.all[portKey(p)])
+}
+
+// chosen fills in the ports of the host that are left open.
+func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error) {
+	all := slices.Clone(wanted)
+	for i, p := range all {
+		for try := 0; p.HostPort == 0 && try < portTries; try++ {
+			q := p
+			var err error
+			if q.HostPort, err = anyPort(p); err != nil {
+				return nil, heddle.Wrap(heddle.BadAddress, "find a free port for", p.String(), err, "name an address of this host, or the port")
+			}
+			if !t.published(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
+				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
+			}
+		}
+	}
+	return all, nil
+}
+
+// published reports whether an endpoint has a port that collides.
+func (t *ports) published(p heddle.PortMapping) bool {
+	return slices.ContainsFunc(t.of(p), func(q published) bool { return collide(p, q.PortMapping) })
+}
+
+// portTries bounds the search for a port that nobody has.
+const portTries = 32
+
+// portTable says who publishes what on the host, by protocol and port.
+type portTable map[string][]published
+
+type published struct {
+	heddle.PortMapping
+	by heddle.EndpointID
+}
+
+func portKey(p heddle.PortMapping) string { return fmt.Sprintf("%s/%d", p.Protocol, p.HostPort) }
+
+// reserve takes all the ports or, if another endpoint has one, none.
+func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) error {
+	for _, p := range ports {
+		for _, q := range t[portKey(p)] {
+			if q.by != id && collide(p, q.PortMapping) {
+				return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+q.by.String(), "choose another host port")
+			}
+		}
+	}
+	for _, p := range ports {
+		t[portKey(p)] = append(t[portKey(p)], published{p, id})
+	}
+	return nil
+}
+
+func (t portTable) free(id heddle.EndpointID, ports []heddle.PortMapping) {
+	for _, p := range ports {
+		left := slices.DeleteFunc(t[portKey(p)], func(q published) bool { return q.by == id })
+		if t[portKey(p)] = left; len(left) == 0 {
+			delete(t, portKey(p))
+		}
+	}
+}
+
+// collide reports whether two mappings want the same port of the host.
+func collide(p, q heddle.PortMapping) bool {
+	covers := func(a, b netip.Addr) bool {
+		return !a.IsValid() || a == b || a.IsUnspecified() && heddle.FamilyOf(a) == heddle.FamilyOf(b)
+	}
+	return p.Protocol == q.Protocol && p.HostPort == q.HostPort && (covers(p.HostIP, q.HostIP) || covers(q.HostIP, p.HostIP))
+}

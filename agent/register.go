@@ -1,0 +1,203 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/events"
+)
+
+// register has the networks of this host, and those that are being made, renamed or
+// removed. Readers get copies; what changes of a network is told in order, with its lock
+// held.
+type register struct {
+	wants  *wants
+	teller teller
+	// news says that networks came, changed or went; it has room for one.
+	news chan struct{}
+
+	mu     rwMutex[atNetworks]
+	byName map[string]*network
+	// underway are the networks, by ID, that are being made, renamed or removed.
+	underway map[string]*underway
+	// changes counts what came into and went from byName and underway.
+	changes uint64
+}
+
+func newRegister(w *wants, t teller) *register {
+	return &register{wants: w, teller: t, news: make(chan struct{}, 1), byName: map[string]*network{}, underway: map[string]*underway{}}
+}
+
+// find returns a copy of the record of the network with the name, or else with the ID:
+// doors whose networks are renamed call them by that.
+func (g *register) find(name string) (*network, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	n, ok := g.byName[name]
+	if !ok {
+		n = g.byIDLocked(name)
+	}
+	if n == nil {
+		return nil, noNetwork(name)
+	}
+	c := *n
+	return &c, nil
+}
+
+// of returns a copy of the record of an endpoint's network, whatever it is called by now.
+func (g *register) of(e heddle.Endpoint) (*network, error) {
+	if n := g.byID(e.Network); n != nil {
+		return n, nil
+	}
+	return nil, noNetwork(e.NetworkName)
+}
+
+// byID returns a copy of a network's record, nil if there is none.
+func (g *register) byID(id string) *network {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if n := g.byIDLocked(id); n != nil {
+		c := *n
+		return &c
+	}
+	return nil
+}
+
+func (g *register) byIDLocked(id string) *network {
+	for _, n := range g.byName {
+		if n.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// on returns a copy of the record of the network that has the subnet, nil if none has.
+func (g *register) on(subnet netip.Prefix) *network {
+	for _, n := range g.copies() {
+		if slices.Contains(n.Subnets, subnet) {
+			return n
+		}
+	}
+	return nil
+}
+
+// copies are copies of all records.
+func (g *register) copies() []*network {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	all := make([]*network, 0, len(g.byName))
+	for _, n := range g.byName {
+		c := *n
+		all = append(all, &c)
+	}
+	return all
+}
+
+// all lists the networks as they are shown, by name.
+func (g *register) all() []heddle.Network {
+	copies := g.copies()
+	all := make([]heddle.Network, 0, len(copies))
+	for _, n := range copies {
+		all = append(all, withLimits(n.mode, n.Network))
+	}
+	slices.SortFunc(all, func(a, b heddle.Network) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// names are those of today, by ID.
+func (g *register) names() map[string]string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	all := map[string]string{}
+	for _, n := range g.byName {
+		all[n.ID] = n.Name
+	}
+	return all
+}
+
+// none reports whether there is no network.
+func (g *register) none() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return len(g.byName) == 0
+}
+
+// unplanned lists the networks that could not be planned.
+func (g *register) unplanned() (all []heddle.Network) {
+	for _, n := range g.copies() {
+		if n.unplanned != nil {
+			all = append(all, n.Network)
+		}
+	}
+	return all
+}
+
+// behind lists the networks whose plans say something else than the host has besides.
+func (g *register) behind(host heddle.HostFacts) (all []heddle.Network) {
+	for _, n := range g.copies() {
+		if !heeds(n.plan.Host, host) {
+			all = append(all, n.Network)
+		}
+	}
+	return all
+}
+
+// ownSubnets are those of this host's networks whose addresses are found nowhere else.
+func (g *register) ownSubnets() (all []netip.Prefix) {
+	for _, n := range g.copies() {
+		_, guest := n.mode.(heddle.Guest)
+		if !guest && !mayShareSubnet(n.mode) && !hasCommonSubnet(n.mode) {
+			all = append(all, n.Subnets...)
+		}
+	}
+	return all
+}
+
+// put adds a network that was there before the agent started.
+func (g *register) put(n *network) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.byName[n.Name] = n
+}
+
+// share notes that a network is of several hosts from now on; false if there is none.
+func (g *register) share(id string) (heddle.Network, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	stored := g.byIDLocked(id)
+	if stored == nil {
+		return heddle.Network{}, false
+	}
+	stored.Shared = true
+	return stored.Network, true
+}
+
+// replace puts a network's next record and plan in the place of those that it has.
+func (g *register) replace(name string, next heddle.Network, plan heddle.Plan) {
+	g.mu.Lock()
+	g.changes++
+	stored := g.byName[name]
+	before := stored.Network
+	stored.Network, stored.plan, stored.unplanned = next, plan, nil
+	delete(g.byName, name)
+	g.byName[next.Name] = stored
+	g.teller.change(before, next)
+	g.mu.Unlock()
+	g.changed()
+}
+
+// changed says that networks have changed.
+func (g *register) changed() { poke(g.news) }
+
+// tellEndpoint says what happened to an endpoint. The caller holds its lock, so that its
+// events are in order.
+func (g *register) tellEndpoint(what events.Action, e heddle.Endpoint) {
+	name := e.NetworkName
+	if n := g.byID(e.Network); n != nil {
+		name = n.Name
+	}
+	g.teller.note(events.Event{Kind: events.Endpoint, Action: what, Object: e.ID.String(), Network: name, Labels: e.Labels, Detail: joinedAddrs(e)})
+}

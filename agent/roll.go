@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// roll has the records of the endpoints on this host, what is not finished about each, and
+// which are in one container.
+type roll struct {
+	// wants counts what the records' plans want.
+	wants *wants
+
+	mu      rwMutex[atRoll]
+	records map[heddle.EndpointID]record
+	pending map[heddle.EndpointID]string
+	// inPods lists the endpoints in each container's namespace (by inode).
+	inPods map[uint64]map[heddle.EndpointID]bool
+}
+
+func newRoll(w *wants) *roll {
+	return &roll{wants: w, records: map[heddle.EndpointID]record{}, pending: map[heddle.EndpointID]string{}, inPods: map[uint64]map[heddle.EndpointID]bool{}}
+}
+
+func (l *roll) get(id heddle.EndpointID) (record, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	r, known := l.records[id]
+	return r, known
+}
+
+// exchange puts an endpoint's next record in the place of the old.
+func (l *roll) exchange(old, next record) {
+	l.wants.exchange(old, next)
+	l.put(next)
+}
+
+// put replaces the record of an endpoint that is there.
+func (l *roll) put(r record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records[r.Endpoint.ID] = r
+}
+
+// enter adds a record, with the operation on it that is not finished.
+func (l *roll) enter(r record, op string) {
+	defer l.wants.count(r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records[r.Endpoint.ID] = r
+	if r.Inode != 0 && !r.Endpoint.Handover { // an engine has default routes of its own
+		if l.inPods[r.Inode] == nil {
+			l.inPods[r.Inode] = map[heddle.EndpointID]bool{}
+		}
+		l.inPods[r.Inode][r.Endpoint.ID] = true
+	}
+	l.setPendingLocked(r.Endpoint.ID, op)
+}
+
+func (l *roll) strike(r record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.records, r.Endpoint.ID)
+	delete(l.pending, r.Endpoint.ID)
+	delete(l.inPods[r.Inode], r.Endpoint.ID)
+	if len(l.inPods[r.Inode]) == 0 {
+		delete(l.inPods, r.Inode)
+	}
+}
+
+// setPending notes the operation on an endpoint that is not finished, "" if none is.
+func (l *roll) setPending(id heddle.EndpointID, op string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setPendingLocked(id, op)
+}
+
+func (l *roll) setPendingLocked(id heddle.EndpointID, op string) {
+	if op == "" {
+		delete(l.pending, id)
+	} else {
+		l.pending[id] = op
+	}
+}
+
+// pendingOf returns the operation on an endpoint that is not finished, "" if there is none.
+func (l *roll) pendingOf(id heddle.EndpointID) string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.pending[id]
+}
+
+// each calls do with every record and its operation. It takes no lock but later ones.
+func (l *roll) each(do func(r record, op string)) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for id, r := range l.records {
+		do(r, l.pending[id])
+	}
+}
+
+// filter lists the records that are so; is takes no lock but later ones.
+func (l *roll) filter(is func(r record, op string) bool) (all []record) {
+	l.each(func(r record, op string) {
+		if is(r, op) {
+			all = append(all, r)
+		}
+	})
+	return all
+}
+
+// settled is for filter: no operation on the endpoint is unfinished.
+func settled(_ record, op string) bool { return op == "" }
+
+// sizes are how many endpoints there are, and of how many an operation is not finished.
+func (l *roll) sizes() (all, pending int) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.records), len(l.pending)
+}
+
+// in lists the endpoints of a namespace's number.
+func (l *roll) in(inode uint64) (all []record) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for id := range l.inPods[inode] {
+		all = append(all, l.records[id])
+	}
+	return all
+}
+
+// inodes are the numbers of the namespaces in which there are endpoints.
+func (l *roll) inodes() (all []uint64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for inode := range l.inPods {
+		all = append(all, inode)
+	}
+	return all
+}
+
+// container lists the endpoints in a namespace.
+func (l *roll) container(pod *kernel.Netns) []record {
+	if pod == nil {
+		return nil
+	}
+	// a number may be used again
+	return slices.DeleteFunc(l.in(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
+}
+
+// handedOver lists the endpoints whose links engines move, but for those that are
+// being made.
+func (l *roll) handedOver() []record {
+	return l.filter(func(r record, op string) bool { return r.Endpoint.Handover && op != intentAttach })
+}
+
+// givenAway lists the NICs that containers have.
+func (l *roll) givenAway() (all []kernel.GivenNIC) {
+	l.each(func(r record, _ string) {
+		if r.Endpoint.NIC != nil {
+			all = append(all, kernel.GivenNIC{NIC: *r.Endpoint.NIC, Inode: r.Inode, Cookie: r.Cookie})
+		}
+	})
+	return all
+}
+
+// addresses are those that endpoints have, by network.
+func (l *roll) addresses() map[heddle.Pin]bool {
+	all := map[heddle.Pin]bool{}
+	l.each(func(r record, _ string) {
+		for _, p := range r.Endpoint.Addrs {
+			all[heddle.Pin{Network: r.Endpoint.Network, Addr: p.Addr()}] = true
+		}
+	})
+	return all
+}
+
+// devices are those of all endpoints on parents.
+func (l *roll) devices() map[device][]record {
+	all := map[device][]record{}
+	l.each(func(r record, _ string) {
+		if r.Device != 0 {
+			at := device{r.Cookie, r.Device}
+			all[at] = append(all[at], r)
+		}
+	})
+	return all
+}
+
+// empties reports whether no endpoint is on the network.
+func (l *roll) empties(network string) bool {
+	return len(l.filter(func(r record, _ string) bool { return r.Endpoint.Network == network })) == 0
+}

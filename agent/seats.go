@@ -1,0 +1,99 @@
+package agent
+
+import "github.com/heddle-network/heddle"
+
+// seats are what a network's endpoints have each for itself, beside their addresses: MAC
+// addresses and ordinals.
+type seats struct {
+	mu    mutex[atSeats]
+	macs  map[heddle.MAC]heddle.EndpointID
+	slots slots
+}
+
+func newSeats() *seats { return &seats{macs: map[heddle.MAC]heddle.EndpointID{}} }
+
+// takeMAC reserves the MAC address asked for, or one that is the endpoint's own.
+func (s *seats) takeMAC(n *network, h heddle.HostFacts, req heddle.AttachRequest) (heddle.MAC, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := n.mode.(heddle.FixedMAC); ok {
+		fixed := f.MAC(h, n.Network)
+		if fixed != "" && req.MAC != "" && req.MAC != fixed {
+			return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" on network "+n.Name, "its containers have the parent's address "+string(fixed)+"; leave --mac out")
+		}
+		if fixed != "" {
+			return fixed, nil
+		}
+	}
+	if req.MAC != "" && req.MAC == n.GatewayMAC() {
+		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of the network's gateway", "choose another one, or leave it out")
+	}
+	if holder, taken := s.macs[req.MAC]; req.MAC != "" && taken && holder != req.ID {
+		return "", heddle.Errorf(heddle.MACTaken, "MAC", string(req.MAC)+" of endpoint "+holder.String(), "choose another one, or leave it out")
+	}
+	mac := req.MAC
+	for salt := 0; mac == ""; salt++ {
+		if m := req.ID.DefaultMAC(n.ID, salt); s.macs[m] == (heddle.EndpointID{}) {
+			mac = m
+		}
+	}
+	s.macs[mac] = req.ID
+	return mac, nil
+}
+
+// takeSlot reserves an ordinal.
+func (s *seats) takeSlot() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slots.take()
+}
+
+// restore takes again what an endpoint has.
+func (s *seats) restore(e heddle.Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.macs[e.MAC] = e.ID
+	s.slots.mark(e.Slot)
+}
+
+// give gives back what an endpoint had.
+func (s *seats) give(e heddle.Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.macs[e.MAC] == e.ID {
+		delete(s.macs, e.MAC)
+	}
+	s.slots.give(e.Slot)
+}
+
+// slots hands out ordinals, the lowest free one first.
+type slots struct {
+	used []bool
+	from int // no slot below is free
+}
+
+func (s *slots) take() int {
+	for i := s.from; i < len(s.used); i++ {
+		if !s.used[i] {
+			s.used[i], s.from = true, i+1
+			return i
+		}
+	}
+	s.used = append(s.used, true)
+	s.from = len(s.used)
+	return len(s.used) - 1
+}
+
+func (s *slots) mark(i int) {
+	for len(s.used) <= i {
+		s.used = append(s.used, false)
+	}
+	s.used[i] = true
+}
+
+func (s *slots) give(i int) {
+	if i < len(s.used) {
+		s.used[i] = false
+		s.from = min(s.from, i)
+	}
+}

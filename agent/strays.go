@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+)
+
+// strayHolds lists the holds of no recorded endpoint.
+func (h *holds) strayHolds() []string {
+	// listed first: what is held is recorded before
+	entries, _ := os.ReadDir(h.folder()) // none if there never was one
+	wanted := map[string]bool{}
+	h.roll.each(func(r record, _ string) {
+		if r.Endpoint.NIC != nil {
+			wanted[filepath.Base(h.of(r.Endpoint.ID))] = true
+		}
+	})
+	var all []string
+	for _, e := range entries {
+		if !wanted[e.Name()] && strings.HasPrefix(e.Name(), holdPrefix) {
+			all = append(all, filepath.Join(h.folder(), e.Name()))
+		}
+	}
+	return all
+}
+
+// strayFiles lists the NICs that managers are kept off and no endpoint has.
+func (h *holds) strayFiles() []heddle.MAC {
+	kept := h.managers().Kept()
+	wanted := map[heddle.MAC]bool{}
+	h.roll.each(func(r record, _ string) {
+		if r.Endpoint.NIC != nil {
+			wanted[r.Endpoint.NIC.MAC] = true
+		}
+	})
+	var all []heddle.MAC
+	for _, mac := range kept {
+		if !wanted[mac] {
+			all = append(all, mac)
+		}
+	}
+	return all
+}
+
+// strays finds what is left of endpoints that had a NIC.
+func (h *holds) strays() []heddle.Finding {
+	var all []heddle.Finding
+	for _, path := range h.strayHolds() {
+		all = append(all, heddle.Finding{Kind: "leftover", Object: "hold/" + path, Detail: "a namespace held for no endpoint"})
+	}
+	for _, mac := range h.strayFiles() {
+		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac), Detail: "NIC managers are told to leave it alone, for no endpoint"})
+	}
+	lost, err := h.kernel.MarkedNICs()
+	if err != nil {
+		h.log.Error("NICs not looked at", "error", err)
+	}
+	for _, l := range lost {
+		if l.Endpoint == "" {
+			all = append(all, heddle.Finding{Kind: "differs", Object: "nic/" + l.Name, Detail: "it was " + l.Was + ", and that name was taken when it came back; rename it and remove its alias ('ip link set " + l.Name + " alias \"\"')"})
+		} else if !h.inTransit(l) {
+			all = append(all, heddle.Finding{Kind: "leftover", Object: "nic/" + l.Name, Owner: l.Endpoint, Detail: "it was " + l.Was + " and did not come back whole"})
+		}
+	}
+	return all
+}
+
+// inTransit reports whether a NIC on the host is on its way to or from an
+// endpoint.
+func (h *holds) inTransit(l kernel.MarkedNIC) bool {
+	id, err := heddle.ParseEndpointID(l.Endpoint)
+	if err != nil {
+		return false
+	}
+	_, known := h.roll.get(id)
+	return known
+}
+
+// sweep removes what strays finds; NICs without a record get their names back,
+// which is all that is known of them.
+func (h *holds) sweep() (removed []string, err error) {
+	var errs []error
+	for _, path := range h.strayHolds() {
+		nics, err := h.kernel.Rescue(path)
+		for _, name := range nics {
+			h.log.Warn("a NIC without a record is back under its name, without its addresses and routes", "nic", name)
+		}
+		if err == nil {
+			err = kernel.Release(path)
+		}
+		if err == nil {
+			removed = append(removed, "hold/"+path)
+		}
+		errs = append(errs, err)
+	}
+	lost, err := h.kernel.MarkedNICs()
+	errs = append(errs, err)
+	for _, l := range lost {
+		if l.Endpoint != "" && !h.inTransit(l) {
+			errs = append(errs, h.kernel.RescueHere(l))
+			removed = append(removed, "nic/"+l.Name)
+		}
+	}
+	for _, mac := range h.strayFiles() {
+		err := h.managers().Free(mac)
+		if err == nil {
+			removed = append(removed, "managers/"+string(mac))
+		}
+		errs = append(errs, err)
+	}
+	return removed, errors.Join(errs...)
+}

@@ -1,0 +1,145 @@
+package fake
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// object makes one object that is neither a link nor in the firewall, or puts it in the
+// place of one of ours.
+func (a *attempt) object(s side, o heddle.Object) error {
+	if err := s.lacks(o); err != nil {
+		return err
+	}
+	old := s.before(o)
+	if old != nil && s.same(old, o) {
+		return nil
+	}
+	if old != nil {
+		s.take(old.Key())
+	}
+	s.put(o)
+	key := o.Key()
+	_, setting := o.(heddle.Sysctl)
+	switch {
+	case old != nil:
+		a.did(key, func() { s.take(key); s.put(old) })
+	case setting:
+		a.did(key, func() { s.take(key) })
+	default:
+		a.born(s, key, func() { s.take(key) })
+	}
+	return nil
+}
+
+// before is the object in whose place another comes. An IPv6 address is there once,
+// whatever its prefix; a route has one way with each metric.
+func (s *space) before(o heddle.Object) heddle.Object {
+	if old := s.objects[o.Key()]; old != nil {
+		return old
+	}
+	switch o := o.(type) {
+	case heddle.Address:
+		if o.Prefix.Addr().Is4() {
+			return nil
+		}
+		for key := range s.on[o.Link] {
+			if old, is := s.objects[key].(heddle.Address); is && old.Prefix.Addr() == o.Prefix.Addr() {
+				return old
+			}
+		}
+	case heddle.Route:
+		for _, old := range s.objects {
+			if old, is := old.(heddle.Route); is && old.Dst == o.Dst && old.Metric == o.Metric && old.Table == o.Table {
+				return old
+			}
+		}
+	}
+	return nil
+}
+
+// same reports whether what is there is as wanted: of an address only the prefix is.
+func (s *space) same(have, want heddle.Object) bool {
+	switch want.(type) {
+	case heddle.Address:
+		return have.Key() == want.Key()
+	case heddle.Redirect:
+		have, want := have.(heddle.Redirect), want.(heddle.Redirect)
+		return have.To == want.To && (want.By == "" || have.By == want.By)
+	}
+	return heddle.Same(have, want)
+}
+
+// frame makes the static part of the firewall. A chain that somebody has changed stays
+// repaired.
+func (a *attempt) frame(s side) error {
+	table := func(family string) string { return heddle.Firewall{Family: family, Kind: "table"}.Key() }
+	tables := map[string]bool{}
+	for _, f := range s.want.Firewall {
+		tables[table(f.Family)] = tables[table(f.Family)] || f.Kind == "table"
+	}
+	for key, made := range tables {
+		if !made && s.objects[key] == nil {
+			return fmt.Errorf("%s: %w", key, unix.ENOENT)
+		}
+	}
+	for _, f := range s.want.Firewall {
+		old := s.objects[f.Key()]
+		if old != nil && heddle.Same(old, f) {
+			continue
+		}
+		s.put(f)
+		if old == nil {
+			a.born(s, f.Key(), func() { s.take(f.Key()) })
+		} else {
+			a.did(f.Key(), func() {})
+		}
+	}
+	return nil
+}
+
+// batchSize is how many elements there are in one transaction.
+const batchSize = 256
+
+// elements adds members of sets, a batch in each step.
+func (a *attempt) elements(s side) error {
+	for all := s.want.Elements; len(all) > 0; {
+		some := all[:min(len(all), batchSize)]
+		all = all[len(some):]
+		err := a.step("make", batchKey(some), func() error { return a.members(s, some) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members adds some at once or, where one that is refused is not to stop the others, each
+// for itself.
+func (a *attempt) members(s side, some []heddle.Element) error {
+	for _, e := range some {
+		err := s.lacks(e)
+		if err != nil && !a.lenient {
+			return fmt.Errorf("%s: %w", e.Key(), err)
+		}
+		if err != nil {
+			a.failed = append(a.failed, refused("make", e.Key(), err))
+		}
+	}
+	for _, e := range some {
+		if s.lacks(e) == nil {
+			_ = a.object(s, e)
+		}
+	}
+	return nil
+}
+
+// batchKey names a batch in steps and errors.
+func batchKey(some []heddle.Element) string {
+	if len(some) == 1 {
+		return some[0].Key()
+	}
+	return fmt.Sprintf("%s and %d more", some[0].Key(), len(some)-1)
+}

@@ -1,0 +1,197 @@
+package fake
+
+import (
+	"maps"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+)
+
+// space is a network namespace. The host's lock guards it.
+type space struct {
+	host   *Host
+	path   string
+	number uint64
+	gone   bool
+	links  map[string]*link
+	// objects are all but links, by key; on lists those that stand on a link and go with
+	// it.
+	objects map[string]heddle.Object
+	on      map[string]map[string]bool
+}
+
+// link is an interface: its settings as they are.
+type link struct {
+	heddle.Link
+	up     bool
+	number int
+	space  *space
+	// far is the other end of a pair, parent what a device stands on, and above what
+	// stands on this.
+	far, parent *link
+	above       map[*link]bool
+}
+
+func (s *space) add(l *link) {
+	s.host.index++
+	l.space, l.number = s, s.host.index
+	s.links[l.Name] = l
+	if l.parent != nil {
+		if l.parent.above == nil {
+			l.parent.above = map[*link]bool{}
+		}
+		l.parent.above[l] = true
+	}
+}
+
+// put puts an object, in the place of the one with its key.
+func (s *space) put(o heddle.Object) {
+	key := o.Key()
+	s.objects[key] = o
+	if l := standsOn(o); l != "" {
+		if s.on[l] == nil {
+			s.on[l] = map[string]bool{}
+		}
+		s.on[l][key] = true
+	}
+}
+
+// take takes an object away, and what is a part of it.
+func (s *space) take(key string) bool {
+	o, there := s.objects[key]
+	if !there {
+		return false
+	}
+	delete(s.objects, key)
+	delete(s.on[standsOn(o)], key)
+	switch o := o.(type) {
+	case heddle.Firewall:
+		s.takeContents(o)
+	case heddle.Address:
+		s.takeSourced(o)
+	}
+	return true
+}
+
+// takeContents takes what is in a table or a set.
+func (s *space) takeContents(f heddle.Firewall) {
+	for key, o := range s.objects {
+		switch o := o.(type) {
+		case heddle.Firewall:
+			if f.Kind == "table" && o.Family == f.Family {
+				delete(s.objects, key)
+			}
+		case heddle.Element:
+			if o.Family == f.Family && (f.Kind == "table" || isSet(f) && o.Set == f.Name) {
+				delete(s.objects, key)
+			}
+		}
+	}
+}
+
+// takeSourced takes the IPv4 routes whose source address has gone (fib_sync_down_addr)
+// and, with an interface's last IPv4 address, its routes and neighbours of that family
+// (fib_disable_ip, arp_ifdown).
+func (s *space) takeSourced(a heddle.Address) {
+	if a.Prefix.Addr().Is6() {
+		return
+	}
+	if !s.hasAddress(a.Prefix.Addr()) {
+		for _, o := range s.objects {
+			if r, is := o.(heddle.Route); is && r.Src == a.Prefix.Addr() {
+				s.take(r.Key())
+			}
+		}
+	}
+	var four []string
+	for key := range s.on[a.Link] {
+		switch o := s.objects[key].(type) {
+		case heddle.Address:
+			if o.Prefix.Addr().Is4() {
+				return
+			}
+		case heddle.Route:
+			if o.Dst.Addr().Is4() {
+				four = append(four, key)
+			}
+		case heddle.Neighbour:
+			if o.Addr.Is4() {
+				four = append(four, key)
+			}
+		}
+	}
+	for _, key := range four {
+		s.take(key)
+	}
+}
+
+// hasAddress reports whether an address is on any link.
+func (s *space) hasAddress(addr netip.Addr) bool {
+	for _, o := range s.objects {
+		if a, is := o.(heddle.Address); is && a.Prefix.Addr() == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// free makes ports of a bridge that goes nobody's; its forwarding table goes with it.
+func (s *space) free(bridge string) {
+	for _, port := range s.links {
+		if port.Master != bridge {
+			continue
+		}
+		port.Master, port.Port = "", nil
+		for key := range maps.Clone(s.on[port.Name]) {
+			if f, is := s.objects[key].(heddle.Forward); is && !f.Dst.IsValid() {
+				s.take(key)
+			}
+		}
+	}
+}
+
+// drop takes a link away: its far end, what stands on it, and what lies on it go along.
+func (s *space) drop(l *link) {
+	if s.links[l.Name] != l {
+		return
+	}
+	delete(s.links, l.Name)
+	for key := range maps.Clone(s.on[l.Name]) {
+		s.take(key)
+	}
+	delete(s.on, l.Name)
+	if l.parent != nil {
+		delete(l.parent.above, l)
+	}
+	for up := range maps.Clone(l.above) {
+		up.space.drop(up)
+	}
+	if l.far != nil {
+		l.far.space.drop(l.far)
+	}
+	if l.Kind == "bridge" {
+		s.free(l.Name)
+	}
+}
+
+// lose takes any object away.
+func (s *space) lose(key string) bool {
+	if name, is := linkName(key); is {
+		l := s.links[name]
+		if l != nil {
+			s.drop(l)
+		}
+		return l != nil
+	}
+	return s.take(key)
+}
+
+func (s *space) all() map[string]heddle.Object {
+	all := maps.Clone(s.objects)
+	for _, l := range s.links {
+		if l.Kind != "" && l.Kind != "dummy" {
+			all[l.Key()] = l.Link
+		}
+	}
+	return all
+}

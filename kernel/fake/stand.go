@@ -1,0 +1,121 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/heddle-network/heddle"
+	"golang.org/x/sys/unix"
+)
+
+// standsOn is the link with which an object goes, "" for none. What the fast path knows
+// outlives the links that it leads to.
+func standsOn(o heddle.Object) string {
+	switch o := o.(type) {
+	case heddle.Address:
+		return o.Link
+	case heddle.Neighbour:
+		return o.Link
+	case heddle.Forward:
+		return o.Link
+	case heddle.Route:
+		if o.Type != "" {
+			return ""
+		}
+		return o.Link
+	case heddle.Redirect:
+		return o.Link
+	case heddle.Program:
+		return o.Link
+	case heddle.Sysctl:
+		return linkOfSetting(o.Name)
+	}
+	return ""
+}
+
+// linkOfSetting is the interface that a setting is of, "" if it is the namespace's.
+func linkOfSetting(name string) string {
+	part := strings.Split(name, "/")
+	if len(part) != 5 || part[0] != "net" || part[2] != "conf" && part[2] != "neigh" || part[3] == "all" || part[3] == "default" {
+		return ""
+	}
+	return part[3]
+}
+
+func linkName(key string) (string, bool) { return strings.CutPrefix(key, "link/") }
+
+// lacks is why an object cannot be made here: what it needs is not there.
+func (s *space) lacks(o heddle.Object) error {
+	switch o := o.(type) {
+	case heddle.Sysctl:
+		if l := standsOn(o); l != "" && s.links[l] == nil {
+			return unix.ENOENT
+		}
+		return nil
+	case heddle.Element:
+		for _, kind := range []string{"set", "map"} {
+			if s.objects[heddle.Firewall{Family: o.Family, Kind: kind, Name: o.Set}.Key()] != nil {
+				return nil
+			}
+		}
+		return unix.ENOENT
+	case heddle.Route:
+		if l := s.links[standsOn(o)]; l != nil && !l.up {
+			return unix.ENETDOWN
+		}
+	case heddle.Redirect:
+		if s.links[o.To] == nil {
+			return unix.ENODEV
+		}
+	case heddle.Shortcut:
+		return s.lacksLink(o.Link)
+	case heddle.Remote:
+		return s.lacksLink(o.Link)
+	}
+	return s.lacksLink(standsOn(o))
+}
+
+func (s *space) lacksLink(name string) error {
+	if name != "" && s.links[name] == nil {
+		return unix.ENODEV
+	}
+	return nil
+}
+
+func isSet(f heddle.Firewall) bool { return f.Kind == "set" || f.Kind == "map" }
+
+// refused words an error as package kernel does.
+func refused(verb, key string, err error) error {
+	var told *heddle.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &told):
+		return err
+	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):
+		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "the kernel was built or started without it")
+	}
+	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
+}
+
+// absent reports whether an error says that something is not there.
+func absent(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV)
+}
+
+// isOurs reports whether a link bears our mark: its alias or, between the two steps that
+// make it, its name and group.
+func (l *link) isOurs() bool {
+	ourName := l.Kind == "macvlan" || l.Kind == "ipvlan" || len(l.Name) > 1 && slices.Contains(prefixes, l.Name[:2])
+	return heddle.IsOurs(l.Alias) || l.Alias == "" && ourName && l.Group&^0xffffff == heddle.GroupBase
+}
+
+// prefixes start the names of our links.
+var prefixes = []string{heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave}
+
+func taken(code heddle.Code, op, name, remedy string, args ...any) error {
+	return heddle.Errorf(code, op, name, fmt.Sprintf(remedy, args...))
+}
