@@ -19,7 +19,7 @@ import (
 // holds.
 func (a *Agent) fit(n heddle.Network) {
 	local := a.networkByID(n.ID)
-	if local == nil || local.pool == nil {
+	if local == nil {
 		return
 	}
 	a.pools.Lock()
@@ -28,6 +28,10 @@ func (a *Agent) fit(n heddle.Network) {
 }
 
 func (a *Agent) fitLocked(n *network, v *cluster.View) {
+	shared, ok := n.blocks()
+	if !ok {
+		return
+	}
 	blocks := a.blocksOf(n.ID, v)
 	except := map[netip.Addr]string{}
 	for _, p := range v.Lent {
@@ -45,12 +49,12 @@ func (a *Agent) fitLocked(n *network, v *cluster.View) {
 			except[p.Addr] = heddle.HostItself
 		}
 	}
-	n.pool.SetBlocks(blocks, except)
+	shared.SetBlocks(blocks, except)
 	if !a.ready.Load() {
 		return // endpoints are not all known yet
 	}
 	for _, s := range n.Subnets {
-		a.chooseSource(n, s, blocks)
+		a.chooseSource(n.ID, shared, s, blocks)
 	}
 }
 
@@ -63,26 +67,26 @@ func (a *Agent) blocksOf(network string, v *cluster.View) []netip.Prefix {
 
 // chooseSource keeps one address of the subnet for the host itself: the same as
 // long as its block is held.
-func (a *Agent) chooseSource(n *network, subnet netip.Prefix, blocks []netip.Prefix) {
+func (a *Agent) chooseSource(network string, from ipam.Blocks, subnet netip.Prefix, blocks []netip.Prefix) {
 	inBlocks := func(addr netip.Addr) bool {
 		return slices.ContainsFunc(blocks, func(b netip.Prefix) bool { return b.Contains(addr) })
 	}
-	of := func(p heddle.Pin) bool { return p.Network == n.ID && subnet.Contains(p.Addr) }
+	of := func(p heddle.Pin) bool { return p.Network == network && subnet.Contains(p.Addr) }
 	if i := slices.IndexFunc(a.sources, of); i >= 0 {
 		if inBlocks(a.sources[i].Addr) {
 			return
 		}
 		a.sources = slices.Delete(slices.Clone(a.sources), i, i+1)
-		a.noteSource(n.ID, subnet, netip.Addr{})
+		a.noteSource(network, subnet, netip.Addr{})
 	}
 	for _, b := range blocks {
 		if !subnet.Contains(b.Addr()) {
 			continue
 		}
 		for addr := b.Addr(); b.Contains(addr); addr = addr.Next() {
-			if n.pool.Lend(addr, heddle.HostItself) == nil {
-				a.sources = append(slices.Clone(a.sources), heddle.Pin{Network: n.ID, Addr: addr, Host: a.host().Name})
-				a.noteSource(n.ID, subnet, addr)
+			if from.Lend(addr, heddle.HostItself) == nil {
+				a.sources = append(slices.Clone(a.sources), heddle.Pin{Network: network, Addr: addr, Host: a.host().Name})
+				a.noteSource(network, subnet, addr)
 				return
 			}
 		}
@@ -202,7 +206,7 @@ func (a *Agent) owns(network string, addr netip.Addr, v *cluster.View) bool {
 
 // hasRested reports whether the pool has an address of the subnet that was not
 // freed just now.
-func hasRested(p *ipam.Pool, subnet netip.Prefix) bool {
+func hasRested(p ipam.Source, subnet netip.Prefix) bool {
 	for _, s := range p.Stats() {
 		if s.Family.Has(subnet.Addr()) {
 			return s.Free > 0

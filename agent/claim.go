@@ -23,7 +23,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		return a.claimNIC(giver, n, req, pod)
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
-	if n.pool == nil {
+	if !n.pool.Gives() {
 		return e, a.claimNothing(n, req)
 	}
 	if err := checkPorts(n, req); err != nil {
@@ -195,9 +195,8 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.giveNIC(e.ID)
-	if n.pool != nil {
-		a.giveAddresses(n, e.ID)
-	} else if e.NIC == nil {
+	a.giveAddresses(n, e.ID)
+	if !n.pool.Gives() && e.NIC == nil {
 		return
 	}
 	a.mu.Lock()
@@ -213,10 +212,10 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	a.restoreNIC(e)
-	if n.pool == nil && e.NIC == nil {
+	if !n.pool.Gives() && e.NIC == nil {
 		return nil
 	}
-	if n.pool != nil && !n.holdsLeased(e) {
+	if !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
@@ -241,9 +240,7 @@ func (a *Agent) saveCursors() {
 	a.mu.RLock()
 	cursors := map[string]map[heddle.Family]netip.Addr{}
 	for _, n := range a.networks {
-		if n.pool != nil {
-			cursors[n.ID] = n.pool.Cursor()
-		}
+		cursors[n.ID] = n.pool.Cursor()
 	}
 	a.mu.RUnlock()
 	for id, families := range cursors {

@@ -65,7 +65,7 @@ func (a *Agent) fitLeases(n *network) {
 	defer a.leaseOps.Unlock()
 	for _, l := range a.leases {
 		p, err := a.poolByID(l.Pool)
-		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
+		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) {
 			continue
 		}
 		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {

@@ -15,13 +15,13 @@ type lender struct{ *Agent }
 
 // Lend sets an address aside, or says who has it.
 func (l lender) Lend(network string, addr netip.Addr) error {
-	n := l.networkByID(network)
-	if n == nil || n.pool == nil {
+	shared, ok := l.networkByID(network).blocks()
+	if !ok {
 		return noNetwork(network)
 	}
 	l.pools.Lock()
 	defer l.pools.Unlock()
-	if err := n.pool.Lend(addr, "another host"); err != nil {
+	if err := shared.Lend(addr, "another host"); err != nil {
 		return err
 	}
 	l.lent[heddle.Pin{Network: network, Addr: addr}] = true
@@ -30,12 +30,12 @@ func (l lender) Lend(network string, addr netip.Addr) error {
 
 // Reclaim takes an address back, unless another host has it by now.
 func (l lender) Reclaim(network string, addr netip.Addr) {
-	n := l.networkByID(network)
+	shared, ok := l.networkByID(network).blocks()
 	l.pools.Lock()
 	defer l.pools.Unlock()
 	delete(l.lent, heddle.Pin{Network: network, Addr: addr})
-	if n != nil && n.pool != nil && !l.isLent(network, addr) {
-		n.pool.Reclaim(addr)
+	if ok && !l.isLent(network, addr) {
+		shared.Reclaim(addr)
 	}
 }
 
@@ -84,8 +84,7 @@ func (a *Agent) returnUnused() {
 		if p.Host != v.Self.ID {
 			continue
 		}
-		n := a.networkByID(p.Network)
-		if n != nil && n.pool != nil {
+		if n := a.networkByID(p.Network); n != nil {
 			if _, held := n.pool.Holder(p.Addr); held {
 				continue
 			}
@@ -115,7 +114,8 @@ func (a *Agent) yieldIdle(ctx context.Context) {
 // idleBlocks marks the blocks that are about to be yielded, and returns them.
 func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
 	n := a.networkByID(shown.ID)
-	if n == nil || n.pool == nil {
+	shared, ok := n.blocks()
+	if !ok {
 		return nil
 	}
 	unused := len(a.endpointsOn(n.ID)) == 0
@@ -127,8 +127,8 @@ func (a *Agent) idleBlocks(shown heddle.Network) []heddle.Block {
 	}
 	for _, p := range a.blocksOf(n.ID, v) {
 		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
-		leaving := shown.Deleting && unused && !n.pool.Leased(p)
-		if leaving || a.idleLong(b, n.pool.Idle(p) && (unused || !a.hasSource(n.ID, p))) {
+		leaving := shown.Deleting && unused && !shared.Leased(p)
+		if leaving || a.idleLong(b, shared.Idle(p) && (unused || !a.hasSource(n.ID, p))) {
 			a.yielding[b] = true
 			delete(a.idle, b)
 		}

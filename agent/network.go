@@ -152,9 +152,7 @@ func (a *Agent) mendNetwork(s heddle.State) error {
 
 func (n *network) equip() {
 	n.macs, n.slots, n.life = map[heddle.MAC]heddle.EndpointID{}, &slots{}, &life{}
-	if len(n.Subnets) > 0 {
-		n.pool = ipam.NewPool(n.Network)
-	}
+	n.pool = ipam.For(n.Network)
 }
 
 func (a *Agent) wantPlan(p heddle.Plan, want bool) {

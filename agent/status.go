@@ -60,9 +60,6 @@ func (a *Agent) others() (all []heddle.PartStatus) {
 // a network of several hosts those in this host's blocks, and in free ones.
 func (a *Agent) free(n *network) int64 {
 	free := int64(-1)
-	if n.pool == nil {
-		return free
-	}
 	const most = 1 << 53
 	for i, st := range n.pool.Stats() {
 		left := int64(min(st.Free+a.unclaimed(n, n.Subnets[i]), most))

@@ -119,7 +119,7 @@ func (a *Agent) giveLease(l Lease) {
 	if err != nil {
 		return
 	}
-	if n := a.networkOf(p); n != nil && n.pool != nil {
+	if n := a.networkOf(p); n != nil {
 		a.giveAddresses(n, leaseID(l.Addr.Addr()))
 	}
 }
