@@ -19,6 +19,9 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
+// wiring is how the mode's containers hang on the host.
+var wiring parts.Wiring = parts.RoutedVeth{}
+
 // Mode is the overlay mode.
 type Mode struct{}
 
@@ -131,8 +134,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
-func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	p := parts.RoutedEndpoint(n, e)
+func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := wiring.Wire(h, n, e)
 	p.Host = heddle.Append(p.Host, apart(n, e))
-	return p, nil
+	return p, err
 }
