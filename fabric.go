@@ -57,7 +57,9 @@ type Fabric struct {
 	Cluster string `json:"cluster"`
 	VNI     uint32 `json:"vni"`
 	Port    uint16 `json:"port"`
-	Self    Host   `json:"self"`
+	// Path names how packets get from host to host (package path); "" is VXLAN.
+	Path string `json:"path,omitempty"`
+	Self Host   `json:"self"`
 	// Peers are the other hosts, by name.
 	Peers  []Host  `json:"peers,omitempty"`
 	Blocks []Block `json:"blocks,omitempty"`
@@ -100,7 +102,8 @@ func (f *Fabric) Source(network string, of Family) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// TunnelName names the host's VXLAN device of an underlay family.
+// TunnelName names the host's device by which packets leave for others, one of each
+// family of the underlay.
 func (f *Fabric) TunnelName(of Family) string {
 	return PrefixTunnel + of.Digit() + short("tunnel", f.Cluster)[:8]
 }
@@ -117,17 +120,6 @@ func VNIOf(cluster string) uint32 {
 	return max(1, uint32(h[0])<<16|uint32(h[1])<<8|uint32(h[2]))
 }
 
-// DefaultTunnelPort is VXLAN's (IANA; RFC 7348, section 5).
-const DefaultTunnelPort uint16 = 4789
-
-// The UDP source ports of tunnels, by the hash of the flow inside: of the system ports
-// (RFC 6335, section 6), which only privileged processes may bind, those that few
-// services use. They begin with TunnelSourceLow; TunnelSourceEnd is the first behind them.
-const (
-	TunnelSourceLow uint16 = 512
-	TunnelSourceEnd uint16 = 1024
-)
-
 // The TCP ports of a host that keeps the store: where hosts join, where members of
 // the store ask it, and where its members speak with each other.
 const (
@@ -135,10 +127,6 @@ const (
 	StoreClientPort uint16 = 9479
 	StorePeerPort   uint16 = 9480
 )
-
-// TunnelOverhead is what VXLAN adds to an inner IP packet, in bytes: outer IP (20
-// or 40), UDP 8, VXLAN 8, inner Ethernet 14.
-func TunnelOverhead(f Family) int { return f.Header() + 8 + 8 + 14 }
 
 // Path returns the family by which two hosts reach each other, IPv4 first.
 func Path(self, peer Host) (f Family, ok bool) {

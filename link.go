@@ -66,6 +66,14 @@ type Tunnel struct {
 	SoftChecksums bool `json:"softChecksums,omitempty"`
 }
 
+// The UDP source ports of tunnels, by the hash of the flow inside: of the system ports
+// (RFC 6335, section 6), which only privileged processes may bind, those that few
+// services use. They begin with TunnelSourceLow; TunnelSourceEnd is the first behind them.
+const (
+	TunnelSourceLow uint16 = 512
+	TunnelSourceEnd uint16 = 1024
+)
+
 // BridgePort holds a port's switches; see bridge(8). False is off.
 type BridgePort struct {
 	Learning       bool `json:"learning"`

@@ -14,7 +14,7 @@ func (a *Agent) Allow(first, second string) error {
 	if err != nil {
 		return err
 	}
-	if n.pool == nil {
+	if !n.pool.Gives() {
 		return heddle.Errorf(heddle.BadArgument, "allow", second, "name two different networks that have subnets")
 	}
 	return a.join(first, n.ID)
@@ -27,7 +27,7 @@ func (a *Agent) join(name, otherID string) error {
 	if err != nil {
 		return err
 	}
-	if n.pool == nil || n.ID == otherID {
+	if !n.pool.Gives() || n.ID == otherID {
 		return heddle.Errorf(heddle.BadArgument, "allow", name, "name two different networks that have subnets")
 	}
 	if slices.Contains(n.Allow, otherID) {

@@ -272,7 +272,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	r := heddle.AttachReply{Endpoint: e}
 	if !n.Internal && e.DefaultRoute {
 		r.Gateways = n.Gateways
-		if e.NIC != nil && n.pool == nil {
+		if e.NIC != nil && !n.pool.Gives() {
 			r.Gateways = e.NIC.Fact().Gateways
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/ipam"
 )
 
 // blocks are this host's parts of shared networks, of whose addresses it gives out those
@@ -62,7 +63,7 @@ func (bs *blocks) fitNew(n *network) {
 // holds.
 func (bs *blocks) fit(n heddle.Network) {
 	local := bs.networks.byID(n.ID)
-	if local == nil || local.pool == nil {
+	if local == nil {
 		return
 	}
 	bs.mu.Lock()
@@ -71,6 +72,10 @@ func (bs *blocks) fit(n heddle.Network) {
 }
 
 func (bs *blocks) fitLocked(n *network, v *cluster.View) {
+	shared, ok := n.blocks()
+	if !ok {
+		return
+	}
 	blocks := bs.blocksOfLocked(n.ID, v)
 	except := map[netip.Addr]string{}
 	for _, p := range v.Lent {
@@ -88,12 +93,12 @@ func (bs *blocks) fitLocked(n *network, v *cluster.View) {
 			except[p.Addr] = heddle.HostItself
 		}
 	}
-	n.pool.SetBlocks(blocks, except)
+	shared.SetBlocks(blocks, except)
 	if !bs.ready.Load() {
 		return // endpoints are not all known yet
 	}
 	for _, s := range n.Subnets {
-		bs.chooseSourceLocked(n, s, blocks)
+		bs.chooseSourceLocked(n.ID, shared, s, blocks)
 	}
 }
 
@@ -106,26 +111,26 @@ func (bs *blocks) blocksOfLocked(network string, v *cluster.View) []netip.Prefix
 
 // chooseSourceLocked keeps one address of the subnet for the host itself: the same as
 // long as its block is held.
-func (bs *blocks) chooseSourceLocked(n *network, subnet netip.Prefix, blocks []netip.Prefix) {
+func (bs *blocks) chooseSourceLocked(network string, from ipam.Blocks, subnet netip.Prefix, blocks []netip.Prefix) {
 	inBlocks := func(addr netip.Addr) bool {
 		return slices.ContainsFunc(blocks, func(b netip.Prefix) bool { return b.Contains(addr) })
 	}
-	of := func(p heddle.Pin) bool { return p.Network == n.ID && subnet.Contains(p.Addr) }
+	of := func(p heddle.Pin) bool { return p.Network == network && subnet.Contains(p.Addr) }
 	if i := slices.IndexFunc(bs.sources, of); i >= 0 {
 		if inBlocks(bs.sources[i].Addr) {
 			return
 		}
 		bs.sources = slices.Delete(slices.Clone(bs.sources), i, i+1)
-		bs.noteSource(n.ID, subnet, netip.Addr{})
+		bs.noteSource(network, subnet, netip.Addr{})
 	}
 	for _, b := range blocks {
 		if !subnet.Contains(b.Addr()) {
 			continue
 		}
 		for addr := b.Addr(); b.Contains(addr); addr = addr.Next() {
-			if n.pool.Lend(addr, heddle.HostItself) == nil {
-				bs.sources = append(slices.Clone(bs.sources), heddle.Pin{Network: n.ID, Addr: addr, Host: bs.host.now().Name})
-				bs.noteSource(n.ID, subnet, addr)
+			if from.Lend(addr, heddle.HostItself) == nil {
+				bs.sources = append(slices.Clone(bs.sources), heddle.Pin{Network: network, Addr: addr, Host: bs.host.now().Name})
+				bs.noteSource(network, subnet, addr)
 				return
 			}
 		}

@@ -118,7 +118,7 @@ func (bs *blocks) ownsLocked(network string, addr netip.Addr, v *cluster.View) b
 
 // hasRested reports whether the pool has an address of the subnet that was not
 // freed just now.
-func hasRested(p *ipam.Pool, subnet netip.Prefix) bool {
+func hasRested(p ipam.Source, subnet netip.Prefix) bool {
 	for _, s := range p.Stats() {
 		if s.Family.Has(subnet.Addr()) {
 			return s.Free > 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/peer"
 )
 
@@ -60,7 +61,11 @@ func (w *paths) testChecksum(ctx context.Context, h heddle.Host) {
 	if !ok {
 		return
 	}
-	found, err := peer.TestChecksums(ctx, f.TunnelName(family), f.Self.TunnelMAC().LinkLocal(), h.TunnelMAC().LinkLocal())
+	probe, ok := path.Of(f).Probe(f, h, family)
+	if !ok {
+		return
+	}
+	found, err := peer.TestChecksums(ctx, probe.Device, probe.Self, probe.Peer)
 	if err != nil {
 		w.log.Debug("checksums not tested", "peer", h.Name, "error", err)
 	}

@@ -21,7 +21,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		return a.claimNIC(giver, n, req, pod)
 	}
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Ports: req.Ports, Handover: req.Handover, NoFastPath: req.NoFastPath, Labels: req.Labels, Created: time.Now().UTC()}
-	if n.pool == nil {
+	if !n.pool.Gives() {
 		return e, a.claimNothing(n, req)
 	}
 	if err := checkPorts(n, req); err != nil {
@@ -150,9 +150,8 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 // dry run there is no lease to give, and Give does nothing.
 func (a *Agent) release(n *network, e heddle.Endpoint) {
 	a.nics.give(e.ID)
-	if n.pool != nil {
-		a.blocks.giveAddresses(n, e.ID)
-	} else if e.NIC == nil {
+	a.blocks.giveAddresses(n, e.ID)
+	if !n.pool.Gives() && e.NIC == nil {
 		return
 	}
 	a.defaults.forget(e.ID)
@@ -163,10 +162,10 @@ func (a *Agent) release(n *network, e heddle.Endpoint) {
 // restore claims again, at start, what a recorded endpoint holds.
 func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	a.nics.restore(e)
-	if n.pool == nil && e.NIC == nil {
+	if !n.pool.Gives() && e.NIC == nil {
 		return nil
 	}
-	if n.pool != nil && !n.holdsLeased(e) {
+	if !n.holdsLeased(e) {
 		if err := n.pool.Restore(e.ID, e.Addrs); err != nil {
 			return err
 		}
@@ -189,9 +188,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 func (a *Agent) saveCursors() {
 	cursors := map[string]map[heddle.Family]netip.Addr{}
 	for _, n := range a.networks.copies() {
-		if n.pool != nil {
-			cursors[n.ID] = n.pool.Cursor()
-		}
+		cursors[n.ID] = n.pool.Cursor()
 	}
 	for id, families := range cursors {
 		old, _ := a.ledger.cursors(id)

@@ -17,7 +17,7 @@ import (
 // canCarry reports whether a default route can lead through the network; through
 // a NIC that keeps its own addresses, if it had one.
 func canCarry(n *network, nic *heddle.NIC) bool {
-	if nic != nil && n.pool == nil {
+	if nic != nil && !n.pool.Gives() {
 		return nic.HasDefault()
 	}
 	return !n.Internal && len(n.Gateways) > 0
@@ -27,7 +27,7 @@ func canCarry(n *network, nic *heddle.NIC) bool {
 func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 	if req.DefaultRoute != nil && *req.DefaultRoute && !canCarry(n, nic) {
 		why := "the network is internal or has no gateway"
-		if nic != nil && n.pool == nil {
+		if nic != nil && !n.pool.Gives() {
 			why = "the NIC " + nic.Name + " had no default route"
 		}
 		return heddle.Errorf(heddle.BadOption, "endpoint "+req.ID.String()+": default route", "through network "+n.Name, why+"; leave --default-route out")

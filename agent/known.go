@@ -16,9 +16,18 @@ type network struct {
 	plan heddle.Plan
 	// unplanned is why the network has no plan: its parent is not there (yet).
 	unplanned error
-	pool      *ipam.Pool
+	pool      ipam.Source
 	seats     *seats
 	life      *life
+}
+
+// blocks is the network's source of addresses if it gives them out of blocks.
+func (n *network) blocks() (ipam.Blocks, bool) {
+	if n == nil {
+		return nil, false
+	}
+	b, ok := n.pool.(ipam.Blocks)
+	return b, ok
 }
 
 // life is held for reading while endpoints are made, for writing while their

@@ -67,7 +67,7 @@ func (k *books) fit(n *network) {
 	defer k.mu.Unlock()
 	for _, l := range k.leases {
 		p, err := poolByID(l.Pool)
-		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) || n.pool == nil {
+		if err != nil || !slices.Contains(n.Subnets, p.Subnet) || n.keeps(l.Addr.Addr()) {
 			continue
 		}
 		if err := n.pool.Restore(leaseID(l.Addr.Addr()), []netip.Prefix{l.Addr}); err != nil {

@@ -12,13 +12,13 @@ import (
 
 // Lend sets an address aside, or says who has it.
 func (bs *blocks) Lend(network string, addr netip.Addr) error {
-	n := bs.networks.byID(network)
-	if n == nil || n.pool == nil {
+	shared, ok := bs.networks.byID(network).blocks()
+	if !ok {
 		return noNetwork(network)
 	}
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	if err := n.pool.Lend(addr, "another host"); err != nil {
+	if err := shared.Lend(addr, "another host"); err != nil {
 		return err
 	}
 	bs.lent[heddle.Pin{Network: network, Addr: addr}] = true
@@ -27,12 +27,12 @@ func (bs *blocks) Lend(network string, addr netip.Addr) error {
 
 // Reclaim takes an address back, unless another host has it by now.
 func (bs *blocks) Reclaim(network string, addr netip.Addr) {
-	n := bs.networks.byID(network)
+	shared, ok := bs.networks.byID(network).blocks()
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	delete(bs.lent, heddle.Pin{Network: network, Addr: addr})
-	if n != nil && n.pool != nil && !bs.isLent(network, addr) {
-		n.pool.Reclaim(addr)
+	if ok && !bs.isLent(network, addr) {
+		shared.Reclaim(addr)
 	}
 }
 
@@ -81,8 +81,7 @@ func (bs *blocks) returnUnused() {
 		if p.Host != v.Self.ID {
 			continue
 		}
-		n := bs.networks.byID(p.Network)
-		if n != nil && n.pool != nil {
+		if n := bs.networks.byID(p.Network); n != nil {
 			if _, held := n.pool.Holder(p.Addr); held {
 				continue
 			}
@@ -112,7 +111,8 @@ func (bs *blocks) yieldIdle(ctx context.Context) {
 // idleBlocks marks the blocks that are about to be yielded, and returns them.
 func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	n := bs.networks.byID(shown.ID)
-	if n == nil || n.pool == nil {
+	shared, ok := n.blocks()
+	if !ok {
 		return nil
 	}
 	unused := bs.roll.empties(n.ID)
@@ -124,8 +124,8 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	}
 	for _, p := range bs.blocksOfLocked(n.ID, v) {
 		b := heddle.Block{Network: n.ID, Prefix: p, Host: v.Self.ID}
-		leaving := shown.Deleting && unused && !n.pool.Leased(p)
-		if leaving || bs.idleLongLocked(b, n.pool.Idle(p) && (unused || !bs.hasSourceLocked(n.ID, p))) {
+		leaving := shown.Deleting && unused && !shared.Leased(p)
+		if leaving || bs.idleLongLocked(b, shared.Idle(p) && (unused || !bs.hasSourceLocked(n.ID, p))) {
 			bs.yielding[b] = true
 			delete(bs.idle, b)
 		}

@@ -74,9 +74,6 @@ func (bs *blocks) checkOwned(n *network) error {
 // moment ago.
 func usedBlocks(n *network) []netip.Prefix {
 	var all []netip.Prefix
-	if n.pool == nil {
-		return nil
-	}
 	for _, addrs := range n.pool.Held() {
 		for _, addr := range addrs {
 			b := heddle.BlockOf(addr.Masked(), addr.Addr())

@@ -142,9 +142,7 @@ func (a *Agent) mendNetwork(s heddle.State) error {
 
 func (n *network) equip() {
 	n.seats, n.life = newSeats(), &life{}
-	if len(n.Subnets) > 0 {
-		n.pool = ipam.NewPool(n.Network)
-	}
+	n.pool = ipam.For(n.Network)
 }
 
 // DeleteNetwork removes a network without endpoints, on all hosts that have it. It

@@ -19,7 +19,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	switch {
 	case len(req.Ports) > 0:
 		return e, heddle.Errorf(heddle.BadPort, "endpoint", req.ID.String(), "the host does not see a moved NIC's traffic, and publishes no ports for it")
-	case n.pool == nil && len(req.IPs) > 0:
+	case !n.pool.Gives() && len(req.IPs) > 0:
 		return e, heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has")
 	}
 	if err := a.host.look(); err != nil {
@@ -30,7 +30,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		return e, err
 	}
 	err = checkDefault(n, req, &nic)
-	if err == nil && n.pool != nil {
+	if err == nil && n.pool.Gives() {
 		take := n.pool.Take
 		if req.DryRun {
 			take = n.pool.Preview
@@ -45,7 +45,7 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 		return e, err
 	}
 	e.NIC, e.MAC, e.MTU = &nic, nic.MAC, nic.Was.MTU
-	if n.pool == nil {
+	if !n.pool.Gives() {
 		e.Addrs = keptAddrs(nic)
 	}
 	a.forgetStaleDefault(pod)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/peer"
 )
 
@@ -126,7 +127,7 @@ func (w *paths) peerStatus(v *cluster.View, h heddle.Host, p peer.Path, connecte
 	s := heddle.PeerStatus{Name: h.Name, ID: h.ID, Path: "none", State: string(cmp.Or(p.State, peer.Unknown)), Since: p.Since,
 		PathMTU: p.MTU, RTTSeconds: p.RTT.Seconds(), Checksums: string(w.verdict(h.ID)), Store: "away"}
 	if f, ok := heddle.Path(v.Self, h); ok {
-		s.Path = "vxlan"
+		s.Path = path.Of(&v.Fabric).Name()
 		s.Underlay, _ = h.UnderlayFor(f)
 	}
 	for _, b := range v.Blocks {

@@ -144,14 +144,12 @@ func (a *Agent) hasPorts() (bool, error) {
 func (a *Agent) replay(recorded heddle.Network, mode heddle.Mode, was book) {
 	n := &network{Network: recorded, mode: mode}
 	n.equip()
-	if n.pool != nil {
-		if n.Shared {
-			a.blocks.fitNew(n)
-		}
-		n.pool.SetCursor(was.cursors)
-		for address, since := range was.freed {
-			n.pool.RestoreQuarantine(address, since)
-		}
+	if n.Shared {
+		a.blocks.fitNew(n)
+	}
+	n.pool.SetCursor(was.cursors)
+	for address, since := range was.freed {
+		n.pool.RestoreQuarantine(address, since)
 	}
 	plan, err := n.mode.Network(a.host.now(), n.Network)
 	if err != nil {
@@ -190,9 +188,7 @@ func (a *Agent) settleRecord(r record, intent string) error {
 			return a.restore(n, r.Endpoint)
 		}
 		for _, addr := range r.Endpoint.Addrs {
-			if n.pool != nil {
-				n.pool.RestoreQuarantine(addr.Addr(), time.Now())
-			}
+			n.pool.RestoreQuarantine(addr.Addr(), time.Now())
 		}
 		a.erase(r)
 		a.flows.forgetEndpoint(r.Endpoint)

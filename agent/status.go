@@ -45,9 +45,6 @@ func (a *Agent) Show(part func() heddle.PartStatus) {
 // a network of several hosts those in this host's blocks, and in free ones.
 func (n *network) free(h heddle.HostFacts) int64 {
 	free := int64(-1)
-	if n.pool == nil {
-		return free
-	}
 	const most = 1 << 53
 	for i, st := range n.pool.Stats() {
 		left := int64(min(st.Free+unclaimed(h, n, n.Subnets[i]), most))

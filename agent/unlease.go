@@ -114,7 +114,7 @@ func (k *books) giveLease(l Lease) {
 	if err != nil {
 		return
 	}
-	if n := k.networks.on(p.Subnet); n != nil && n.pool != nil {
+	if n := k.networks.on(p.Subnet); n != nil {
 		k.blocks.giveAddresses(n, leaseID(l.Addr.Addr()))
 	}
 }

@@ -195,7 +195,7 @@ func (c *Cluster) introduction() (store.Change, error) {
 	}
 	if value[clusterRecord](r, clusterKey) == nil {
 		id := randomID()
-		change.Put = append(change.Put, put(clusterKey, clusterRecord{id, heddle.VNIOf(id), c.o.Port, c.o.Ranges}))
+		change.Put = append(change.Put, put(clusterKey, clusterRecord{ID: id, VNI: heddle.VNIOf(id), Port: c.o.Port, Ranges: c.o.Ranges}))
 	}
 	return change, nil
 }

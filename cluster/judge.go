@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
+	"github.com/heddle-network/heddle/path"
 )
 
 // The store grants rights by the prefix of keys, and judges no values; so every
@@ -35,6 +36,9 @@ func judgeCluster(c *clusterRecord) string {
 		return "its VNI is none"
 	case c.Port == 0:
 		return "its port is none"
+	}
+	if _, known := path.Named(c.Path); !known {
+		return fmt.Sprintf("its path %q is one that this host does not know", heddle.Clip(c.Path))
 	}
 	if err := CheckRanges(c.Ranges); err != nil {
 		return err.Error()

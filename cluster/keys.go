@@ -48,6 +48,8 @@ type (
 		Port uint16 `json:"port"`
 		// Ranges are what its networks may use; none: DefaultRanges.
 		Ranges []netip.Prefix `json:"ranges,omitempty"`
+		// Path is how packets get from host to host; "" is the default one.
+		Path string `json:"path,omitempty"`
 	}
 	// hostRecord is a host and the run of its agent: two agents with one identity
 	// (a host's disk was copied) see each other by it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -71,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		o.MoveTime = 10 * time.Minute
 	}
 	if o.Port == 0 {
-		o.Port = heddle.DefaultTunnelPort
+		o.Port = path.Default().Port()
 	}
 	if err := CheckRanges(o.Ranges); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func TestViewFromEntries(t *testing.T) {
 	}
 	var r record
 	r.apply(store.Event{Revision: 50, Snapshot: true, Entries: entries(
-		clusterKey, clusterRecord{"00000000000000c1", 7, 4789, nil},
+		clusterKey, clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789},
 		selfKey("a"), hostRecord{a, "r"}, selfKey("b"), hostRecord{b, "r"},
 		networkKey("net"), heddle.Network{ID: "00000000000000f1", Name: "net", Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}, Gateways: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
 		removedKey("00000000000000ee"), removedRecord{Name: "x"},

@@ -15,7 +15,7 @@ func (r *record) view(m memory, before []heddle.Host) *View {
 	v := &View{Revision: r.revision, Alive: map[string]bool{}}
 	v.Self, v.Removed = m.Host, m.Removed || r.isRemoved(m)
 	if c := value[clusterRecord](r, clusterKey); c != nil {
-		v.Cluster, v.VNI, v.Port = c.ID, c.VNI, c.Port
+		v.Cluster, v.VNI, v.Port, v.Path = c.ID, c.VNI, c.Port, c.Path
 	}
 	v.Ranges = r.ranges()
 	v.Refused, v.RefusedCount = r.refusals()

@@ -145,7 +145,7 @@ func TestRanges(t *testing.T) {
 		h.drop(networkKey("x"))
 	}
 	h.write(networkKey("x"), shared("x", idM, "100.64.0.0/16"))
-	h.write(clusterKey, clusterRecord{"00000000000000c1", 7, 4789, []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("10.0.0.0/8")}})
+	h.write(clusterKey, clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789, Ranges: []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("10.0.0.0/8")}})
 	if h.why(networkKey("x")) != "" {
 		t.Error(h.why(networkKey("x")))
 	}
@@ -260,5 +260,16 @@ func TestAnswerToAHostThatIsAnother(t *testing.T) {
 	}
 	if all := stale(); len(all) != 1 || !slices.Equal(all[0].Delete, []string{key}) {
 		t.Errorf("it stays: %v", all)
+	}
+}
+
+// TestUnknownPath: a cluster whose packets go by a way that this host has not got is not
+// taken on.
+func TestUnknownPath(t *testing.T) {
+	for name, taken := range map[string]bool{"": true, "vxlan": true, "pigeons": false} {
+		why := judgeCluster(&clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789, Path: name})
+		if (why == "") != taken {
+			t.Errorf("path %q: %q", name, why)
+		}
 	}
 }

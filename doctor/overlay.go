@@ -5,27 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/client"
+	"github.com/heddle-network/heddle/path"
 )
 
 func overlayChecks() []Check {
+	usual := path.Default()
 	return append(recordChecks(), []Check{
 		{ID: "tunnel-port", Title: "The tunnels' port is free", Severity: Fail, Looks: "/proc/net/udp and udp6, and VXLAN devices of others in 'ip -d link'; where the host is in a cluster",
 			Why: "A program on the port keeps the tunnel device from coming up. A VXLAN device of another network on the same port loses its packets: heddle drops what is not of its cluster.", Remedy: "stop the program, or start all agents of a new cluster with --tunnel-port PORT", look: lookTunnelPort},
 		{ID: "underlay-address", Title: "An interface has the host's underlay address", Severity: Fail, Looks: "this host's addresses in 'heddle host list', and those in 'ip address'",
 			Why: "Other hosts send to the address that the agent had when it started. A new one is not taken while it runs.", Remedy: "ip address add ADDRESS/LENGTH dev INTERFACE to give it back, or systemctl restart heddled to take the new one; a host that keeps the store is replaced first ('heddle host replace')", look: lookUnderlayAddress},
 		{ID: "underlay-mtu", Title: "The underlay has room for IPv6 in tunnels", Severity: Warn, Looks: "'ip link': the MTU of the interface with the underlay address",
-			Why: "VXLAN takes 50 bytes of each packet, 70 over IPv6, and IPv6 needs 1280.", Remedy: "ip link set INTERFACE mtu 1500", look: lookUnderlayMTU},
+			Why: fmt.Sprintf("%s takes %d bytes of each packet, %d over IPv6, and IPv6 needs %d.", usual.Title(), usual.Overhead(heddle.IPv4), usual.Overhead(heddle.IPv6), heddle.IPv6.LeastMTU()), Remedy: "ip link set INTERFACE mtu 1500", look: lookUnderlayMTU},
 		{ID: "path-narrow", Title: "Every path carries what its ends do", Severity: Warn, Looks: "'heddle path list': the path MTUs, and the underlay's own MTU",
 			Why: "Something on the way is narrower. Heddle has the smaller MTU on its routes; other traffic of the host may hang.", Remedy: "ping -M do -s SIZE PEER, and look at the devices on the way; tracepath PEER names them", look: lookPathNarrow},
 		{ID: "peers-answer", Title: "All other hosts answer on the underlay", Severity: Warn, Looks: "'heddle peer list'",
 			Why: "Their containers are not reached from here. It is also so where a firewall drops ICMP echoes; then the path MTU is not known.", Remedy: "ping PEER; let icmp echo-request pass between the hosts", look: lookPeersAnswer},
 		{ID: "underlay-input", Title: "No other firewall drops tunnels and the store", Severity: Warn, Looks: "foreign base chains at the hook input: policy drop without a rule that accepts the ports, and rules that drop them",
-			Why: "Hosts reach each other on UDP 4789 (tunnels) and TCP 9478 (joining), 9479 and 9480 (store).", Remedy: "nft insert rule CHAIN udp dport 4789 accept; nft insert rule CHAIN tcp dport 9478-9480 accept", look: lookUnderlayInput},
+			Why: fmt.Sprintf("Hosts reach each other on UDP %d (tunnels) and TCP 9478 (joining), 9479 and 9480 (store).", usual.Port()), Remedy: fmt.Sprintf("nft insert rule CHAIN udp dport %d accept; nft insert rule CHAIN tcp dport 9478-9480 accept", usual.Port()), look: lookUnderlayInput},
 		{ID: "cluster-clock", Title: "The clock fits the cluster's certificates", Severity: Fail, Looks: "the dates in STATE/cluster/*.crt",
 			Why: "A certificate that is not valid yet is refused by all other hosts.", Remedy: "timedatectl set-ntp true", look: lookClusterClock},
 		{ID: "cluster-certificate", Title: "The cluster's certificates do not expire soon", Severity: Warn, Looks: "the dates in STATE/cluster/*.crt",
@@ -56,21 +59,22 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	port := int(heddle.DefaultTunnelPort)
+	by := pathOf(links)
+	port := int(by.Port())
 	for _, l := range links {
-		if l.tunnel() && l.ours() {
+		if l.Info.Kind == by.Kind() && l.ours() {
 			port = l.Info.Data.Port
 		}
 	}
 	var evidence []string
 	kernels := false // the kernel's own sockets look as those of programs do
 	for _, l := range links {
-		if !l.tunnel() || l.Info.Data.Port != port {
+		if l.Info.Kind != by.Kind() || l.Info.Data.Port != port {
 			continue
 		}
 		kernels = true
 		if !l.ours() {
-			evidence = append(evidence, fmt.Sprintf("ip -d link: %s: vxlan id %d dstport %d", l.Name, l.Info.Data.ID, port))
+			evidence = append(evidence, fmt.Sprintf("ip -d link: %s: %s id %d dstport %d", l.Name, l.Info.Kind, l.Info.Data.ID, port))
 		}
 	}
 	for _, file := range []string{"/proc/thread-self/net/udp", "/proc/thread-self/net/udp6"} {
@@ -84,7 +88,15 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-func (l link) tunnel() bool { return l.Info.Kind == "vxlan" }
+// pathOf is how this host's packets get to others, by the devices that it has for it.
+func pathOf(links []link) path.Path {
+	for _, p := range path.All() {
+		if slices.ContainsFunc(links, func(l link) bool { return l.Info.Kind == p.Kind() && l.ours() }) {
+			return p
+		}
+	}
+	return path.Default()
+}
 
 // listens reads a line of /proc/net/udp (proc(5)).
 func listens(line string, port int) bool {
@@ -102,8 +114,12 @@ func lookUnderlayMTU(ctx context.Context, h *Host) Finding {
 	if missing != nil {
 		return *missing
 	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return unknown(err)
+	}
 	read := fmt.Sprintf("ip link show %s: mtu %d", l.Name, l.MTU)
-	if least := heddle.IPv6.LeastMTU() + heddle.TunnelOverhead(heddle.FamilyOf(addr)); l.MTU < least {
+	if least := heddle.IPv6.LeastMTU() + pathOf(links).Overhead(heddle.FamilyOf(addr)); l.MTU < least {
 		return trouble([]string{read, fmt.Sprintf("IPv6 in tunnels needs %d", least)}, fmt.Sprintf("ip link set %s mtu 1500", l.Name))
 	}
 	return fine(read)

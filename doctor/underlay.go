@@ -13,13 +13,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-network/heddle/path"
 )
 
-// The ports of a cluster: tunnels, and joining, clients and members of the store.
-var (
-	tunnelPorts = regexp.MustCompile(`\b(4789|vxlan)\b`)
-	storePorts  = regexp.MustCompile(`\b94(78|79|80)\b`)
-)
+// storePorts are those of joining, clients and members of the store.
+var storePorts = regexp.MustCompile(`\b94(78|79|80)\b`)
+
+// portOf finds a path's port in rules, by number or name.
+func portOf(p path.Path) *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(`\b(%d|%s)\b`, p.Port(), p.Name()))
+}
 
 // open reports whether a rule lets in whole interfaces, addresses or protocols:
 // what the underlay's packets may be among.
@@ -33,6 +37,11 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
+	links, err := h.Links(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	tunnelPorts := portOf(pathOf(links))
 	var evidence []string
 	for _, c := range all {
 		if !at("input")(c) {

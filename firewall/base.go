@@ -50,7 +50,8 @@ func chain(family, name, spec string, rules ...string) heddle.Firewall {
 	return heddle.Firewall{Family: family, Kind: "chain", Name: name, Spec: spec, Rules: rules}
 }
 
-func drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop", reason) }
+// Drop counts a packet under a reason (see DropReasons) and drops it.
+func Drop(reason string) string { return fmt.Sprintf("counter name \"%s\" drop", reason) }
 
 func inetBase() []heddle.Firewall {
 	all := []heddle.Firewall{{Family: "inet", Kind: "table"}}
@@ -65,23 +66,23 @@ func inetBase() []heddle.Firewall {
 			"meta nfproto ipv4 dnat ip to meta l4proto . th dport map @any4",
 			"ip6 daddr != ::1 dnat ip6 to meta l4proto . th dport map @any6"),
 		chain("inet", "guard", "",
-			"ip saddr 127.0.0.0/8 "+drop("loopback"),
-			"ip daddr 127.0.0.0/8 "+drop("loopback")),
+			"ip saddr 127.0.0.0/8 "+Drop("loopback"),
+			"ip daddr 127.0.0.0/8 "+Drop("loopback")),
 		// One lookup says whether a packet is its sender's own; of one that is not,
 		// guard-why finds and counts the reason.
 		chain("inet", "guard-port", "",
 			"meta nfproto ipv4 iifname . ether saddr . ip saddr != @sends4 goto guard-why",
 			"meta nfproto ipv6 iifname . ether saddr . ip6 saddr != @sends6 goto guard-why",
 			"meta l4proto { icmp, icmpv6 } goto guard-icmp",
-			"udp sport . udp dport { 67 . 68, 547 . 546 } "+drop("dhcp-server")),
+			"udp sport . udp dport { 67 . 68, 547 . 546 } "+Drop("dhcp-server")),
 		chain("inet", "guard-why", "",
 			"jump guard",
-			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
-			"iifname . ether saddr != @macs "+drop("spoofed-mac"),
+			"icmpv6 type { nd-router-advert, nd-redirect } "+Drop("router-advert"),
+			"iifname . ether saddr != @macs "+Drop("spoofed-mac"),
 			"ip6 saddr :: icmpv6 type { nd-neighbor-solicit, mld-listener-report, mld2-listener-report } return",
-			drop("spoofed-ip")),
+			Drop("spoofed-ip")),
 		chain("inet", "guard-icmp", "",
-			"icmpv6 type { nd-router-advert, nd-redirect } "+drop("router-advert"),
+			"icmpv6 type { nd-router-advert, nd-redirect } "+Drop("router-advert"),
 			"icmp type "+icmpErrors+" goto guard-error",
 			"icmpv6 type "+icmp6Errors+" goto guard-error"),
 		guardError("inet", "meta nfproto ipv4 ", "meta nfproto ipv6 "),
@@ -91,7 +92,7 @@ func inetBase() []heddle.Firewall {
 			"ct state established return",
 			"ct status dnat return",
 			"oifname @outlets return",
-			"oifname "+engineNames()+" "+drop("isolated")),
+			"oifname "+engineNames()+" "+Drop("isolated")),
 		// What containers send to the host is what hosts are asked for; their tunnels do
 		// not end in the host's, and the host's routing and redundancy protocols hear
 		// none of them. An authentication header hides what is behind it from nobody
@@ -99,17 +100,17 @@ func inetBase() []heddle.Firewall {
 		chain("inet", "guard-host", "",
 			// the peers' tests of the tunnel, see guard-tunnel
 			`iifname "`+heddle.PrefixTunnel+`*" ip6 saddr fe80::/64 ip6 daddr fe80::/64 return`,
-			"udp dport "+tunnelReceivers+" "+drop("tunnel"),
+			"udp dport "+tunnelReceivers+" "+Drop("tunnel"),
 			"meta nfproto ipv4 meta l4proto "+hostProtocols4+" return",
 			"ip6 nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
-			drop("protocol")),
+			Drop("protocol")),
 		// By the tunnels come to the host what its networks' gates have let in, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
 			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
-			drop("isolated")),
+			Drop("isolated")),
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"udp dport vmap @landing",
 			"iifname "+fromPods+" jump guard-host",
@@ -142,7 +143,7 @@ func inetBase() []heddle.Firewall {
 			// a tunnel
 			"iifgroup . oifgroup vmap @ways",
 			// a leaf routes nothing, not even what is sent to its own address
-			`iifname "`+heddle.PrefixLeaf+`*" oifname != "`+heddle.PrefixLeaf+`*" `+drop("isolated"),
+			`iifname "`+heddle.PrefixLeaf+`*" oifname != "`+heddle.PrefixLeaf+`*" `+Drop("isolated"),
 			"udp dport vmap @passing",
 			"meta iifgroup vmap @from",
 			"meta oifgroup vmap @to"),

@@ -21,7 +21,7 @@ const (
 // end. Of an error that is cut short no comparison is true. The families' conditions
 // are the table's own.
 func guardError(table, ip4, ip6 string) heddle.Firewall {
-	forged := drop("spoofed-error")
+	forged := Drop("spoofed-error")
 	return chain(table, "guard-error", "",
 		ip4+"iifname . @th,192,32 @quoted4 return",
 		ip6+hiddenWay+" "+forged,

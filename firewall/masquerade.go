@@ -44,9 +44,9 @@ func masqueradeChains() []heddle.Firewall {
 			"meta l4proto { tcp, udp } meta l4proto . th sport @taken masquerade to :"+ports+" fully-random",
 			withPorts+"masquerade to :"+ports,
 			"meta l4proto { icmp, icmpv6 } masquerade",
-			drop("shadowing")),
+			Drop("shadowing")),
 		chain("inet", "unshadow", "type filter hook postrouting priority srcnat + 5; policy accept;",
-			"ct state new ct status snat meta l4proto . th sport @taken "+drop("shadowing")),
+			"ct state new ct status snat meta l4proto . th sport @taken "+Drop("shadowing")),
 	}
 }
 
@@ -58,7 +58,7 @@ func sourceRules(match, ip string, source netip.Addr) []string {
 	return []string{
 		fmt.Sprintf("%s %ssnat %s to %s", match, withPorts, ip, socketRange(source)),
 		fmt.Sprintf("%s meta l4proto { icmp, icmpv6 } snat %s to %s", match, ip, source),
-		match + " " + drop("shadowing"),
+		match + " " + Drop("shadowing"),
 	}
 }
 

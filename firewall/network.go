@@ -37,7 +37,7 @@ func gateRules(n heddle.Network, f *heddle.Fabric, group string) []string {
 	for _, p := range joined(f, n) {
 		rules = append(rules, "iifgroup "+tunnelGroup(f)+" "+heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
 	}
-	return append(rules, `iifname != "lo" iifgroup != `+group+" "+drop("isolated"))
+	return append(rules, `iifname != "lo" iifgroup != `+group+" "+Drop("isolated"))
 }
 
 func fromRules(n heddle.Network, group string) []string {
@@ -47,20 +47,20 @@ func fromRules(n heddle.Network, group string) []string {
 		}
 		return []string{"jump engines"}
 	}
-	return []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + drop("isolated")}
+	return []string{"oifgroup != " + group + " iifgroup . oifgroup != @allowed " + Drop("isolated")}
 }
 
 func toRules(n heddle.Network, group string, open bool) []string {
 	rules := []string{"iifgroup " + group + " accept", "iifgroup . oifgroup @allowed accept"}
 	if n.Internal {
-		return append(rules, drop("isolated"))
+		return append(rules, Drop("isolated"))
 	}
 	rules = append(rules, "ct state established accept", "ct status dnat accept",
-		`iifname "`+heddle.PrefixBridge+`*" `+drop("isolated"),
-		`iifname "`+heddle.PrefixPort+`*" `+drop("isolated"))
+		`iifname "`+heddle.PrefixBridge+`*" `+Drop("isolated"),
+		`iifname "`+heddle.PrefixPort+`*" `+Drop("isolated"))
 	if !open {
 		// related are ICMP errors: another container could forge them
-		rules = append(rules, "ct state related accept", drop("isolated"))
+		rules = append(rules, "ct state related accept", Drop("isolated"))
 	}
 	return rules
 }

@@ -17,13 +17,13 @@ func storeChains() []heddle.Firewall {
 	pods := `iifname { "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*", "` + heddle.PrefixShim + `*", "` + heddle.PrefixSlave + `*" } `
 	return []heddle.Firewall{
 		chain("inet", "store-input", "type filter hook input priority filter - 9; policy accept;",
-			ports+pods+drop("isolated"),
-			ports+"iifname . ether saddr @beside "+drop("isolated"),
+			ports+pods+Drop("isolated"),
+			ports+"iifname . ether saddr @beside "+Drop("isolated"),
 			// by the loopback, but not from the host: an ipvlan container for which the
 			// host routes (sub-modes l3, l3s)
-			ports+`iifname "lo" fib saddr type != local `+drop("isolated")),
+			ports+`iifname "lo" fib saddr type != local `+Drop("isolated")),
 		chain("inet", "store-forward", "type filter hook forward priority filter - 9; policy accept;",
-			ports+pods+"ip daddr @hosts4 "+drop("isolated"),
-			ports+pods+"ip6 daddr @hosts6 "+drop("isolated")),
+			ports+pods+"ip daddr @hosts4 "+Drop("isolated"),
+			ports+pods+"ip6 daddr @hosts6 "+Drop("isolated")),
 	}
 }

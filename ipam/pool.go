@@ -61,6 +61,9 @@ func NewPool(n heddle.Network, options ...Option) *Pool {
 	return p
 }
 
+// Gives is true: a network with subnets has addresses.
+func (p *Pool) Gives() bool { return true }
+
 // Take leases one address of every family to id, in the subnets' order, or
 // none at all. An id that has a lease gets it again, whatever it wants now.
 //

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/routed"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/vm"
 )
@@ -19,7 +19,7 @@ import (
 // an IPv6 block, over an IPv4 and an IPv6 underlay in turn.
 func tunnelPlan(peers, blocks int) heddle.State {
 	addr, prefix := netip.MustParseAddr, netip.MustParsePrefix
-	s := heddle.State{Firewall: firewall.TunnelChains(&heddle.Fabric{VNI: 70, Port: 4789})}
+	s := heddle.State{Firewall: path.Default().Host(heddle.HostFacts{Fabric: &heddle.Fabric{VNI: 70, Port: 4789}}).Firewall}
 	for i, local := range []string{"198.51.100.2", "2001:db8:1::2"} {
 		l := heddle.Link{Name: []string{"hv4test", "hv6test"}[i], Kind: "vxlan", MTU: 1450 - 20*i, MAC: "0e:00:00:00:00:01", Group: heddle.GroupBase + 7,
 			Alias: "heddle tunnel cluster=test", NoAutoAddress: true, Tunnel: &heddle.Tunnel{VNI: 70, Local: addr(local), Port: 4789}}

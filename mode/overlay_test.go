@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/mode/overlay"
+	"github.com/heddle-network/heddle/path"
 )
 
 // overlays are the variants of mode overlay: with two hosts, and alone.
@@ -50,7 +51,7 @@ func clusterHost(name string, mtu int, underlay []string) heddle.Host {
 // fabric gives each host a block of every subnet, and the peer one address out of
 // the other's.
 func fabric(n heddle.Network, self, peer heddle.Host) *heddle.Fabric {
-	f := &heddle.Fabric{Cluster: "demo", VNI: heddle.VNIOf("demo"), Port: heddle.DefaultTunnelPort, Self: self, Peers: []heddle.Host{peer}, Networks: []heddle.Network{n}}
+	f := &heddle.Fabric{Cluster: "demo", VNI: heddle.VNIOf("demo"), Port: path.Default().Port(), Self: self, Peers: []heddle.Host{peer}, Networks: []heddle.Network{n}}
 	for _, s := range n.Subnets {
 		first := heddle.BlockOf(s, s.Masked().Addr())
 		second := heddle.BlockOf(s, heddle.LastAddr(first).Next())

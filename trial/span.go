@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/mode/parts"
+	"github.com/heddle-network/heddle/path"
 )
 
 // span tries a mode whose networks span hosts: two throw-away hosts on a wire form
@@ -124,7 +125,7 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 
 // fabric is the cluster of the two hosts as one of them sees it.
 func fabric(c Case, n heddle.Network, self int, over heddle.Family) *heddle.Fabric {
-	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: heddle.DefaultTunnelPort, Networks: []heddle.Network{n}}
+	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: path.Default().Port(), Networks: []heddle.Network{n}}
 	for i := range wires {
 		h := heddle.Host{Name: fmt.Sprintf("trial%d", i), ID: fmt.Sprintf("%016x", i+1), MTU: parts.DefaultMTU, PrivilegedPorts: true}
 		for _, text := range wires[i] {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 )
 
 func newPath(s *session) *cobra.Command {
@@ -40,8 +41,8 @@ func (s *session) pathTable(w io.Writer, all []heddle.PeerStatus) error {
 	var rows [][]string
 	for _, p := range all {
 		room := 0
-		if p.PathMTU > 0 {
-			room = p.PathMTU - heddle.TunnelOverhead(heddle.FamilyOf(p.Underlay))
+		if by, known := path.Named(p.Path); known && p.PathMTU > 0 {
+			room = p.PathMTU - by.Overhead(heddle.FamilyOf(p.Underlay))
 		}
 		rows = append(rows, []string{p.Name, p.Path, s.pathState(w, p), size(p.PathMTU), size(room), roundTrip(p), p.Checksums})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/docker"
 	"github.com/heddle-network/heddle/door/docker/engine"
+	"github.com/heddle-network/heddle/path"
 )
 
 // config is the agent's configuration: flags, over the file, over the defaults.
@@ -53,7 +54,7 @@ type config struct {
 }
 
 func defaults() config {
-	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: heddle.DefaultTunnelPort, TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
+	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
@@ -156,7 +157,7 @@ clusterRanges; flags win over it.`,
 	_ = f.MarkHidden("token") // it is told what to do instead
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
-	f.Uint16Var(&flags.TunnelPort, "tunnel-port", heddle.DefaultTunnelPort, "UDP port of the tunnels of a cluster that this host founds")
+	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
 	f.StringVar(&flags.ClusterRanges, "cluster-ranges", "", "`prefixes`, separated by commas, in which the shared networks of a cluster that this host founds lie (default: private and unique local addresses)")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
+	"github.com/heddle-network/heddle/path"
 )
 
 // The values of --store, besides etcd's addresses.
@@ -69,7 +71,7 @@ func (c config) checkStore() error {
 	case (c.StoreCert != "") != (c.StoreKey != ""):
 		return wrongFlag("--store-cert and --store-key", "one without the other", "give both files")
 	case c.TunnelPort == 0:
-		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", "give 1 to 65535; VXLAN's is 4789")
+		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", fmt.Sprintf("give 1 to 65535; %s's is %d", path.Default().Title(), path.Default().Port()))
 	}
 	if _, err := cluster.ParseRanges(c.ClusterRanges); err != nil {
 		return err

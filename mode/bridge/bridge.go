@@ -14,7 +14,6 @@
 package bridge
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -23,11 +22,8 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// portsPerBridge leaves room on the first bridge for the trunks to 255 others
-// (BR_MAX_PORTS in net/bridge/br_private.h is 1024, and port 0 is not used).
-const portsPerBridge = 768
-
-const maxShards = 256
+// wiring is how the mode's containers hang on the host.
+var wiring parts.Wiring = parts.BridgePort{}
 
 // Mode is the bridge mode.
 type Mode struct{}
@@ -70,7 +66,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	bridge := n.BridgeName(0)
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.NetworkChains(n, masquerades(n))...),
-		Links:    []heddle.Link{bridgeLink(h, n, 0)},
+		Links:    []heddle.Link{parts.Bridge(h, n, 0)},
 		Sysctls:  parts.Forwarding(h, n),
 		Elements: slices.Concat(firewall.Doorways(n), firewall.Allowed(n), firewall.Surroundings(h)),
 		Routes:   parts.Floor(n),
@@ -89,86 +85,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-func bridgeLink(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
-	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: parts.ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
-		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
-}
-
-// Endpoint plans the pair, the port, what may be sent from it, and the
-// container's addresses and default route.
+// Endpoint hangs the container on a port of a bridge.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	shard := e.Slot / portsPerBridge
-	if shard >= maxShards {
-		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "bridge network", n.Name, fmt.Sprintf("it has room for %d endpoints; create another one", portsPerBridge*maxShards))
-	}
-	host := heddle.State{}
-	if shard > 0 {
-		host = shardState(h, n, e, shard)
-	}
-	port := e.ID.PortName()
-	host.Links = append(host.Links, portLink(n, e, shard))
-	host.Elements = append(host.Elements, guard(n, e)...)
-	host.Elements = append(host.Elements, firewall.Publish(e)...)
-	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
-	// a port needs no IPv6 of its own; with it, the kernel would give each port a
-	// route to ff00::/8 and search them in line (fib6_add_rt2node)
-	host.Sysctls = append(host.Sysctls,
-		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
-		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
-	if n.HasFamily(heddle.IPv4) {
-		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(n.BridgeName(0), e.Ports)...)
-	}
-	for _, a := range e.Sources() {
-		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
-	}
-	host = heddle.Append(host, parts.BridgedShortcuts(n, e))
-	return parts.BigSegments(n, heddle.Plan{Host: host, Pod: pod(n, e)}), nil
-}
-
-func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
-	broadcast := n.Options["broadcast"] == "true"
-	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
-		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
-		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
-}
-
-// guard lists what the port may send, and who answers for its addresses.
-func guard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
-	group := fmt.Sprintf("%#x", n.Group())
-	all := firewall.BridgeGuard(e)
-	for _, a := range e.Sources() {
-		who := "who4"
-		if a.Is6() {
-			who = "who6"
-			all = append(all, heddle.Element{Family: "bridge", Set: "nd", Match: []string{e.ID.PortName(), a.String()}})
-		}
-		all = append(all, heddle.Element{Family: "bridge", Set: who, Match: []string{group, a.String()}, Value: []string{string(e.MAC)}})
-	}
-	return all
-}
-
-// shardState plans another bridge and its trunk to the first. The leaf sends
-// whatever it does not know up the trunk; the first bridge knows every MAC.
-func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard int) heddle.State {
-	root, leaf := n.TrunkNames(shard)
-	trunk := heddle.Link{Kind: "veth", MTU: parts.ResolveMTU(h, n), Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
-	up, down := trunk, trunk
-	up.Name, up.Master, up.Port = leaf, n.BridgeName(shard), &heddle.BridgePort{Flood: true, MulticastFlood: true, BroadcastFlood: true}
-	broadcast := n.Options["broadcast"] == "true"
-	down.Name, down.Peer, down.Master = root, leaf, n.BridgeName(0)
-	// where bridged frames pass the IP firewall, what a container sends to a
-	// published port of a neighbour on its leaf goes back by the trunk; so would
-	// every broadcast
-	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast}
-	return heddle.State{
-		Links:    []heddle.Link{bridgeLink(h, n, shard), down, up},
-		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}},
-		// only the first bridge answers for the gateway; the kernel would answer
-		// for the host's addresses on any device
-		Sysctls: []heddle.Sysctl{{Name: "net/ipv4/conf/" + n.BridgeName(shard) + "/arp_ignore", Value: "8"}},
-	}
-}
-
-func pod(n heddle.Network, e heddle.Endpoint) heddle.State {
-	return parts.PodOnSubnet(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
+	p, err := wiring.Wire(h, n, e)
+	return parts.BigSegments(n, p), err
 }

@@ -16,7 +16,11 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/mode/parts"
+	"github.com/heddle-network/heddle/path"
 )
+
+// wiring is how the mode's containers hang on the host.
+var wiring parts.Wiring = parts.RoutedVeth{}
 
 // Mode is the overlay mode.
 type Mode struct{}
@@ -67,7 +71,7 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 	case most < least:
 		return heddle.Errorf(heddle.BadMTU, "network "+n.Name+" over an underlay with room for", fmt.Sprintf("%d bytes", most), fmt.Sprintf("its containers need %d: raise the underlay's MTU, or leave IPv6 out", least))
 	case n.MTU != 0 && (n.MTU < least || n.MTU > most):
-		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to %d, which the underlay carries with %d bytes of VXLAN, or leave it out", least, most, overhead(h)))
+		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), fmt.Sprintf("give a value from %d to %d, which the underlay carries with %d bytes of %s, or leave it out", least, most, overhead(h), path.Of(h.Fabric).Title()))
 	}
 	return nil
 }
@@ -94,13 +98,13 @@ func room(h heddle.HostFacts) int {
 }
 
 func overhead(h heddle.HostFacts) int {
-	if h.Fabric == nil {
-		return heddle.TunnelOverhead(heddle.IPv4)
+	over := heddle.IPv4
+	if h.Fabric != nil {
+		if _, used := h.Fabric.Self.UnderlayFor(heddle.IPv4); !used {
+			over = heddle.IPv6
+		}
 	}
-	if _, used := h.Fabric.Self.UnderlayFor(heddle.IPv4); used {
-		return heddle.TunnelOverhead(heddle.IPv4)
-	}
-	return heddle.TunnelOverhead(heddle.IPv6)
+	return path.Of(h.Fabric).Overhead(over)
 }
 
 // masquerades reports whether the containers leave with the host's address.
@@ -130,8 +134,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
-func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	p := parts.RoutedEndpoint(n, e)
+func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := wiring.Wire(h, n, e)
 	p.Host = heddle.Append(p.Host, apart(n, e))
-	return p, nil
+	return p, err
 }

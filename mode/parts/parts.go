@@ -79,6 +79,3 @@ func shortcuts(n heddle.Network, e heddle.Endpoint, bridged bool) heddle.State {
 	}
 	return s
 }
-
-// BridgedShortcuts are those of an endpoint on a bridge.
-func BridgedShortcuts(n heddle.Network, e heddle.Endpoint) heddle.State { return shortcuts(n, e, true) }

@@ -10,14 +10,16 @@ import (
 // gatewayLinkLocal is the link-local address of every routed endpoint's host end.
 var gatewayLinkLocal = netip.MustParsePrefix("fe80::1/64")
 
-// RoutedEndpoint plans an endpoint that hangs on a veth of its own and is routed:
-// the pair, the host's routes to the container, and the container's through the
+// RoutedVeth is the wiring by a veth of the container's own, to which it is routed.
+type RoutedVeth struct{}
+
+// Wire plans the pair, the host's routes to the container, and the container's through the
 // gateway.
 //
 //	container                                host
 //	eth0 10.0.0.5/32 ═══ veth ═══ hd… (gateway /32, permanent neighbour)
 //	  halves of the subnet and default via the gateway
-func RoutedEndpoint(n heddle.Network, e heddle.Endpoint) heddle.Plan {
+func (RoutedVeth) Wire(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	port := e.ID.PortName()
 	host := heddle.State{
 		Links: []heddle.Link{{Name: port, Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
@@ -46,7 +48,7 @@ func RoutedEndpoint(n heddle.Network, e heddle.Endpoint) heddle.Plan {
 		host.Routes = append(host.Routes, heddle.Route{Dst: heddle.Single(a.Addr()), Link: port})
 	}
 	host = heddle.Append(host, shortcuts(n, e, false))
-	return heddle.Plan{Host: host, Pod: routedPod(n, e)}
+	return heddle.Plan{Host: host, Pod: routedPod(n, e)}, nil
 }
 
 func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {

@@ -34,6 +34,9 @@ const (
 // mainTable is RT_TABLE_MAIN (include/uapi/linux/rtnetlink.h).
 const mainTable = 254
 
+// wiring is how the mode's containers hang on the host.
+var wiring parts.Wiring = parts.RoutedVeth{}
+
 // Mode is the routed mode.
 type Mode struct{}
 
@@ -165,6 +168,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the pair, the host's routes to the container, and the
 // container's through the gateway.
-func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	return parts.BigSegments(n, parts.RoutedEndpoint(n, e)), nil
+func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	p, err := wiring.Wire(h, n, e)
+	return parts.BigSegments(n, p), err
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -96,7 +96,7 @@ func (s *spanScene) nobody(t *testing.T, to netip.Addr, payload []byte) {
 		t.Fatal(err)
 	}
 	out, err := s.first.TrySh(`setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
-		bash -c 'cat > /dev/udp/%s/%d' < %s`, to, heddle.DefaultTunnelPort, file)
+		bash -c 'cat > /dev/udp/%s/%d' < %s`, to, path.Default().Port(), file)
 	if err != nil && !strings.Contains(out, "Operation not permitted") {
 		t.Fatal(err, out)
 	}
@@ -107,7 +107,7 @@ func (s *spanScene) nobody(t *testing.T, to netip.Addr, payload []byte) {
 func (s *spanScene) service(t *testing.T, to netip.Addr, segment int, payload []byte) {
 	t.Helper()
 	err := s.first.Do(func() error {
-		c, err := net.DialUDP("udp", &net.UDPAddr{Port: privileged}, net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, heddle.DefaultTunnelPort)))
+		c, err := net.DialUDP("udp", &net.UDPAddr{Port: privileged}, net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, path.Default().Port())))
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -44,7 +44,7 @@ func (s *spanScene) outer(e *layers.Ethernet, src, dst netip.Addr, payload []byt
 }
 
 func (s *spanScene) outerFrom(e *layers.Ethernet, src, dst netip.Addr, port uint16, payload []byte) []byte {
-	return build(append([]gopacket.SerializableLayer{e}, between(src, dst, port, heddle.DefaultTunnelPort, payload)...)...)
+	return build(append([]gopacket.SerializableLayer{e}, between(src, dst, port, path.Default().Port(), payload)...)...)
 }
 
 // inDevice watches for the mark in a host's tunnel device.
@@ -202,7 +202,7 @@ func podAttacks() []spanAttack {
 				head = tooBig6
 			}
 			// not the port of the others' packets, which may be translated
-			quoted := raw(between(to, s.second.Outer(), hostPort, heddle.DefaultTunnelPort, vxlan(span.VNI, s.back()))...)
+			quoted := raw(between(to, s.second.Outer(), hostPort, path.Default().Port(), vxlan(span.VNI, s.back()))...)
 			e := ether(s.attacker.Endpoint.MAC, s.attacker.Endpoint.ID.PortMAC(), kindOf(to))
 			return s.attacker.Place, [][]byte{icmpError(e, s.ownOuter(s.attacker), to, head, quoted)}
 		}},

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/firewall"
 	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/cell"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -77,8 +77,8 @@ func answersStore(t *testing.T, mode string, open bool, at []netip.Addr, options
 // firewall of one has, without the tunnels. An agent that starts removes it.
 func joined(t *testing.T) {
 	t.Helper()
-	f := &heddle.Fabric{Cluster: "c", VNI: 7, Port: heddle.DefaultTunnelPort}
-	s := heddle.State{Firewall: firewall.TunnelChains(f), Elements: firewall.TunnelWays(f)}
+	f := &heddle.Fabric{Cluster: "c", VNI: 7, Port: path.Default().Port()}
+	s := path.Default().Host(heddle.HostFacts{Fabric: f})
 	for family, a := range map[string]netip.Addr{"4": world.Outside4, "6": world.Outside6} {
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "hosts" + family, Match: []string{a.String()}})
 	}

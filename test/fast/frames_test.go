@@ -12,6 +12,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/span"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -66,7 +67,7 @@ func (s *scene) tunnelled(t *testing.T, o tunnel, d datagram) []byte {
 	header := binary.BigEndian.AppendUint32([]byte{8, 0, 0, 0}, o.vni<<8)
 	ip := datagram{src: o.outer, dst: s.first.Outer(), ttl: 64, tos: o.tos}
 	src, dst := hardware(t, s.second.Place, "eth0"), hardware(t, s.first.Place, "eth0")
-	b := world.Build(t, append([]gopacket.SerializableLayer{ether(src, dst, o.outer)}, ip.layers(heddle.DefaultTunnelPort, append(header, inner...))...)...)
+	b := world.Build(t, append([]gopacket.SerializableLayer{ether(src, dst, o.outer)}, ip.layers(path.Default().Port(), append(header, inner...))...)...)
 	check := 40
 	if o.outer.Is6() {
 		check = 60

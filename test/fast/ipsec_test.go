@@ -6,7 +6,7 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/vm"
 	"github.com/heddle-network/heddle/test/world"
 )
@@ -64,7 +64,7 @@ func TestEncrypted(t *testing.T) {
 
 func inClear(x world.Frame) bool {
 	l, ok := x.Packet().Layer(layers.LayerTypeUDP).(*layers.UDP)
-	return ok && l.DstPort == layers.UDPPort(heddle.DefaultTunnelPort)
+	return ok && l.DstPort == layers.UDPPort(path.Default().Port())
 }
 
 func inESP(x world.Frame) bool { return x.Packet().Layer(layers.LayerTypeIPSecESP) != nil }

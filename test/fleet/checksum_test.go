@@ -9,8 +9,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -72,7 +72,7 @@ func finished(frame []byte) []byte {
 	case *layers.TCP:
 		l.SetNetworkLayerForChecksum(n)
 	case *layers.UDP:
-		if uint16(l.DstPort) == heddle.DefaultTunnelPort {
+		if uint16(l.DstPort) == path.Default().Port() {
 			return frame
 		}
 		l.SetNetworkLayerForChecksum(n)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
-	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -56,7 +56,7 @@ func TestIPsec(t *testing.T) {
 // tunnelled reports VXLAN that leaves, echoes a ping that comes.
 func tunnelled(x world.Frame) bool {
 	l, ok := x.Packet().Layer(layers.LayerTypeUDP).(*layers.UDP)
-	return ok && x.Out && l.DstPort == layers.UDPPort(heddle.DefaultTunnelPort)
+	return ok && x.Out && l.DstPort == layers.UDPPort(path.Default().Port())
 }
 
 func echoes(x world.Frame) bool {
@@ -75,7 +75,7 @@ func (f *fleet) demand(t *testing.T, host int, directions ...string) {
 		if d == "in" {
 			src, dst = dst, src
 		}
-		h.Sh(t, "ip xfrm policy add dir %s src %s/32 dst %s/32 proto udp dport %d tmpl src %[2]s dst %[3]s proto esp mode transport", d, src, dst, heddle.DefaultTunnelPort)
+		h.Sh(t, "ip xfrm policy add dir %s src %s/32 dst %s/32 proto udp dport %d tmpl src %[2]s dst %[3]s proto esp mode transport", d, src, dst, path.Default().Port())
 	}
 	world.Within(t, 30*world.Patience, "the agent of "+h.Host.Name+" heeds its policies", func() error {
 		st, err := h.Status(context.Background())

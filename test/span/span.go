@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/mode/overlay"
+	"github.com/heddle-network/heddle/path"
 	"github.com/heddle-network/heddle/test/world"
 )
 
@@ -62,7 +63,7 @@ func New(t testing.TB, f heddle.Family) *Cluster {
 		h.Record.MTU = UnderlayMTU
 		h.facts = heddle.HostFacts{Name: h.Name, Links: []heddle.LinkFact{{Name: "eth0", MTU: UnderlayMTU, Up: true, Gateways: []netip.Addr{LAN4, LAN6},
 			Addrs: []netip.Prefix{netip.PrefixFrom(h.underlays[0], 24), netip.PrefixFrom(h.underlays[1], 64)}}}}
-		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: heddle.DefaultTunnelPort, Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
+		h.facts.Fabric = &heddle.Fabric{Cluster: "span", VNI: VNI, Port: path.Default().Port(), Self: h.Record, Peers: []heddle.Host{c.Hosts[1-i].Record}}
 	}
 	return c
 }

@@ -1,0 +1,86 @@
+package firewall
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+)
+
+// Admission is who may send by a path between hosts, and deliver by it, as rules of nft.
+type Admission struct {
+	// Port is the UDP port of the path's packets; without one the rules about it are none.
+	Port uint16
+	// Landing are the rules of what comes to the port and is for this host, Arriving of what
+	// comes to it at all, before tracking, Leaving of what the host sends to it.
+	Landing, Arriving, Leaving []string
+	// Entering are those of what goes into the path's devices, behind all translation.
+	Entering []string
+	// Passing are those of what passes through the host to a port of Foreign; what
+	// containers send to peers has been dropped there.
+	Passing []string
+	// Foreign are the UDP ports that only hosts may send to between peers.
+	Foreign []uint16
+}
+
+// PathChains are what a path between hosts has in our tables: what Admission says, and
+// what comes out of its devices.
+func PathChains(a Admission) []heddle.Firewall {
+	all := append(inetBase(), counters("inet", "unknown-peer", "spoofed-peer", "spoofed-inner")...)
+	all = append(all, sets("inet", "peers4", "peers6", "hosts4", "hosts6", "origins44", "origins46", "origins64", "origins66", "strays44", "strays46", "strays64", "strays66", "privileged4", "privileged6")...)
+	pods := `iifname { "` + heddle.PrefixBridge + `*", "` + heddle.PrefixPort + `*" } `
+	all = append(all, storeChains()...)
+	if a.Port != 0 {
+		all = append(all,
+			chain("inet", "tunnel-in", "", a.Landing...),
+			chain("inet", "tunnel-arriving", "", a.Arriving...),
+			chain("inet", "tunnel-leaving", "", a.Leaving...))
+	}
+	if len(a.Entering) > 0 {
+		all = append(all, chain("inet", "tunnel-entering", "type filter hook postrouting priority srcnat + 200; policy accept;", a.Entering...))
+	}
+	return append(all,
+		// what comes out of a tunnel
+		chain("inet", "tunnel-door", "",
+			"ip daddr vmap @near4",
+			"ip6 daddr vmap @near6",
+			"goto guard"),
+		chain("inet", "tunnel-forward", "", append([]string{
+			pods + "ip daddr @peers4 " + Drop("tunnel"),
+			pods + "ip6 daddr @peers6 " + Drop("tunnel"),
+		}, a.Passing...)...),
+		chain("inet", "tunnel-to", "", Drop("isolated")),
+		// A peer's answer to a container's own address would come by the tunnel,
+		// from an address that is not in the network: whichever of its addresses was
+		// called, also one of the IP version that tunnels do not use.
+		chain("inet", "tunnel-postrouting", "type nat hook postrouting priority srcnat - 6; policy accept;",
+			"iifgroup @spans ip daddr @hosts4 "+masquerade,
+			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
+}
+
+// PathWays hang them into the host's verdict maps.
+func PathWays(f *heddle.Fabric, a Admission) []heddle.Element {
+	all := []heddle.Element{
+		{Family: "inet", Set: "doors", Match: []string{tunnelGroup(f)}, Value: []string{"goto tunnel-door"}},
+		{Family: "inet", Set: "to", Match: []string{tunnelGroup(f)}, Value: []string{"jump tunnel-to"}},
+	}
+	if a.Port != 0 {
+		own := fmt.Sprint(a.Port)
+		all = append(all,
+			heddle.Element{Family: "inet", Set: "arriving", Match: []string{own}, Value: []string{"jump tunnel-arriving"}},
+			heddle.Element{Family: "inet", Set: "landing", Match: []string{own}, Value: []string{"jump tunnel-in"}},
+			heddle.Element{Family: "inet", Set: "leaving", Match: []string{own}, Value: []string{"jump tunnel-leaving"}})
+	}
+	for _, port := range a.Foreign {
+		all = append(all, heddle.Element{Family: "inet", Set: "passing", Match: []string{fmt.Sprint(port)}, Value: []string{"jump tunnel-forward"}})
+	}
+	return all
+}
+
+// Reached are the elements by which a host knows the underlay addresses of a peer: what
+// containers send there leaves with the address of the host.
+func Reached(p heddle.Host) (all []heddle.Element) {
+	for _, a := range p.Underlay {
+		all = append(all, heddle.Element{Family: "inet", Set: "hosts" + heddle.FamilyOf(a).Digit(), Match: []string{a.String()}})
+	}
+	return all
+}

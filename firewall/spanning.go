@@ -1,0 +1,96 @@
+package firewall
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/heddle-network/heddle"
+)
+
+// The firewall of networks that span hosts.
+
+// SpanningChains are the chains of a network that spans hosts, which without a
+// fabric are those of one host. What its containers send each other is not tracked
+// on any of the hosts; what a host itself sends and gets, is. A host that has no
+// address of its own in the network could not get back what it translates (see
+// masqRules), and tracks all.
+func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddle.Firewall {
+	var near []string
+	kin := make([]string, len(n.Subnets))
+	own := ownAddresses(f, n)
+	for i, p := range n.Subnets {
+		ip := heddle.FamilyOf(p.Addr()).Word()
+		if f != nil {
+			if _, ok := f.Source(n.ID, heddle.FamilyOf(p.Addr())); !ok {
+				continue
+			}
+			near = append(near, fmt.Sprintf("iifgroup %s %s saddr %s notrack accept", tunnelGroup(f), ip, p))
+		}
+		rule := ip + " daddr " + p.String()
+		for _, a := range own {
+			if p.Contains(a) {
+				rule += " " + ip + " daddr != " + a.String()
+			}
+		}
+		kin[i] = rule + " notrack accept"
+	}
+	all := append(networkChains(n, f, masquerade, false), doorChain(n, kin), chain("inet", n.ChainName("near"), "", near...), errorsChain(n, own))
+	if f == nil {
+		return all
+	}
+	// The host could not tell a sender whose packets it translates what a path
+	// carries: its errors would name addresses that the sender does not know.
+	clamp := "ct status dnat tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu"
+	out, in := []string{clamp}, []string{clamp}
+	for _, p := range joined(f, n) {
+		out = append(out, heddle.FamilyOf(p.Addr()).Word()+" daddr "+p.String()+" accept")
+		in = append(in, heddle.FamilyOf(p.Addr()).Word()+" saddr "+p.String()+" accept")
+	}
+	return append(all,
+		chain("inet", n.ChainName("out"), "", append(out, Drop("isolated"))...),
+		chain("inet", n.ChainName("in"), "", append(in, "ct state established accept", Drop("isolated"))...))
+}
+
+// SpanningWays hang them into the host's verdict maps.
+func SpanningWays(f *heddle.Fabric, n heddle.Network) []heddle.Element {
+	all := RoutedWays(n)
+	if f == nil {
+		return all
+	}
+	group, tunnel := fmt.Sprintf("%#x", n.Group()), tunnelGroup(f)
+	return append(all,
+		heddle.Element{Family: "inet", Set: "ways", Match: []string{group, tunnel}, Value: []string{"goto " + n.ChainName("out")}},
+		heddle.Element{Family: "inet", Set: "ways", Match: []string{tunnel, group}, Value: []string{"goto " + n.ChainName("in")}})
+}
+
+// ownAddresses are the host's in the network: the gateways, and those that it
+// keeps for itself.
+func ownAddresses(f *heddle.Fabric, n heddle.Network) []netip.Addr {
+	own := slices.Clone(n.Gateways)
+	if f != nil {
+		for _, p := range f.Sources {
+			if p.Network == n.ID {
+				own = append(own, p.Addr)
+			}
+		}
+	}
+	return own
+}
+
+func tunnelGroup(f *heddle.Fabric) string { return fmt.Sprintf("%#x", f.TunnelGroup()) }
+
+// joined are the subnets that a network's containers may talk with on other
+// hosts: its own, and those of networks it is joined with, either way.
+func joined(f *heddle.Fabric, n heddle.Network) []netip.Prefix {
+	if f == nil {
+		return nil
+	}
+	all := slices.Clone(n.Subnets)
+	for _, other := range f.Networks {
+		if slices.Contains(n.Allow, other.ID) || slices.Contains(other.Allow, n.ID) {
+			all = append(all, other.Subnets...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,102 @@
+package parts
+
+import (
+	"fmt"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/firewall"
+)
+
+// portsPerBridge leaves room on the first bridge for the trunks to 255 others
+// (BR_MAX_PORTS in net/bridge/br_private.h is 1024, and port 0 is not used).
+const portsPerBridge = 768
+
+const maxShards = 256
+
+// Bridge is one of a network's bridges: the first, which has the gateway, or a leaf.
+func Bridge(h heddle.HostFacts, n heddle.Network, shard int) heddle.Link {
+	return heddle.Link{Name: n.BridgeName(shard), Kind: "bridge", MTU: ResolveMTU(h, n), MAC: n.BridgeMAC(shard),
+		Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
+}
+
+// BridgePort is the wiring by a veth whose host end is a port of a bridge of the network.
+type BridgePort struct{}
+
+// Wire plans the pair, the port, what may be sent from it, and the container's
+// addresses and default route.
+func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
+	shard := e.Slot / portsPerBridge
+	if shard >= maxShards {
+		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "bridge network", n.Name, fmt.Sprintf("it has room for %d endpoints; create another one", portsPerBridge*maxShards))
+	}
+	host := heddle.State{}
+	if shard > 0 {
+		host = shardState(h, n, e, shard)
+	}
+	port := e.ID.PortName()
+	host.Links = append(host.Links, portLink(n, e, shard))
+	host.Elements = append(host.Elements, bridgeGuard(n, e)...)
+	host.Elements = append(host.Elements, firewall.Publish(e)...)
+	host.Forwards = append(host.Forwards, heddle.Forward{Link: port, MAC: e.MAC})
+	// a port needs no IPv6 of its own; with it, the kernel would give each port a
+	// route to ff00::/8 and search them in line (fib6_add_rt2node)
+	host.Sysctls = append(host.Sysctls,
+		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/disable_ipv6", Value: "1"},
+		heddle.Sysctl{Name: "net/ipv6/conf/" + port + "/accept_ra", Value: "0"})
+	if n.HasFamily(heddle.IPv4) {
+		host.Sysctls = append(host.Sysctls, heddle.LoopbackWay(n.BridgeName(0), e.Ports)...)
+	}
+	for _, a := range e.Sources() {
+		host.Neighbours = append(host.Neighbours, heddle.Neighbour{Link: n.BridgeName(0), Addr: a, MAC: e.MAC})
+	}
+	host = heddle.Append(host, shortcuts(n, e, true))
+	return heddle.Plan{Host: host, Pod: bridgedPod(n, e)}, nil
+}
+
+func portLink(n heddle.Network, e heddle.Endpoint, shard int) heddle.Link {
+	broadcast := n.Options["broadcast"] == "true"
+	return heddle.Link{Name: e.ID.PortName(), Kind: "veth", MTU: e.MTU, MAC: e.ID.PortMAC(), Group: n.Group(),
+		Alias: e.ID.Alias(), Peer: e.Interface(), PeerInPod: true, NoAutoAddress: true, Master: n.BridgeName(shard),
+		Port: &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: len(e.Ports) > 0}}
+}
+
+// bridgeGuard lists what the port may send, and who answers for its addresses.
+func bridgeGuard(n heddle.Network, e heddle.Endpoint) []heddle.Element {
+	group := fmt.Sprintf("%#x", n.Group())
+	all := firewall.BridgeGuard(e)
+	for _, a := range e.Sources() {
+		who := "who4"
+		if a.Is6() {
+			who = "who6"
+			all = append(all, heddle.Element{Family: "bridge", Set: "nd", Match: []string{e.ID.PortName(), a.String()}})
+		}
+		all = append(all, heddle.Element{Family: "bridge", Set: who, Match: []string{group, a.String()}, Value: []string{string(e.MAC)}})
+	}
+	return all
+}
+
+// shardState plans another bridge and its trunk to the first. The leaf sends
+// whatever it does not know up the trunk; the first bridge knows every MAC.
+func shardState(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint, shard int) heddle.State {
+	root, leaf := n.TrunkNames(shard)
+	trunk := heddle.Link{Kind: "veth", MTU: ResolveMTU(h, n), Group: n.Group(), Alias: n.Alias(), NoAutoAddress: true}
+	up, down := trunk, trunk
+	up.Name, up.Master, up.Port = leaf, n.BridgeName(shard), &heddle.BridgePort{Flood: true, MulticastFlood: true, BroadcastFlood: true}
+	broadcast := n.Options["broadcast"] == "true"
+	down.Name, down.Peer, down.Master = root, leaf, n.BridgeName(0)
+	// where bridged frames pass the IP firewall, what a container sends to a
+	// published port of a neighbour on its leaf goes back by the trunk; so would
+	// every broadcast
+	down.Port = &heddle.BridgePort{BroadcastFlood: broadcast, MulticastFlood: broadcast, Hairpin: !broadcast}
+	return heddle.State{
+		Links:    []heddle.Link{Bridge(h, n, shard), down, up},
+		Forwards: []heddle.Forward{{Link: root, MAC: e.MAC}},
+		// only the first bridge answers for the gateway; the kernel would answer
+		// for the host's addresses on any device
+		Sysctls: []heddle.Sysctl{{Name: "net/ipv4/conf/" + n.BridgeName(shard) + "/arp_ignore", Value: "8"}},
+	}
+}
+
+func bridgedPod(n heddle.Network, e heddle.Endpoint) heddle.State {
+	return PodOnSubnet(n, e, heddle.Link{Name: e.Interface(), Kind: "veth", MTU: e.MTU, MAC: e.MAC, Alias: e.ID.Alias(), NoAutoAddress: true})
+}
