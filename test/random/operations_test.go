@@ -1,0 +1,294 @@
+package random_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
+)
+
+// refusals are what an attach may be refused for.
+var refusals = []heddle.Code{heddle.NoNetwork, heddle.AddressTaken, heddle.InQuarantine, heddle.PoolExhausted, heddle.PortTaken, heddle.EndpointDiffers, heddle.RoutesClash}
+
+// accept compares an answer to an attach with the model.
+func (w *world) accept(req heddle.AttachRequest, reply heddle.AttachReply, err error) {
+	w.t.Helper()
+	if err == nil {
+		w.must(w.attached(req, reply.Endpoint))
+		return
+	}
+	if !slices.ContainsFunc(refusals, func(c heddle.Code) bool { return c.In(err) != nil }) {
+		w.t.Fatalf("attach %+v: %v", req, err)
+	}
+	// what was there may have had to go for it
+	if _, known := w.endpoints[req.ID]; known && w.lost[req.ID] {
+		w.look(req.ID)
+	}
+}
+
+// look takes over whether an endpoint is there: either was right.
+func (w *world) look(id heddle.EndpointID) {
+	e, err := w.life.Endpoint(id)
+	before, known := w.endpoints[id]
+	switch {
+	case err != nil:
+		w.detached(id)
+	case known && !slices.Equal(before.Addrs, e.Addrs):
+		w.t.Fatalf("%s had %v and has %v", id, before.Addrs, e.Addrs)
+	}
+}
+
+func (w *world) attach() { w.ask(w.request()) }
+
+func (w *world) ask(req heddle.AttachRequest) {
+	reply, err := w.life.Attach(context.Background(), req)
+	w.accept(req, reply, err)
+}
+
+// again asks for what is there.
+func (w *world) again() {
+	id, any := w.one()
+	if !any {
+		return
+	}
+	e, over := w.endpoints[id], w.lost[id]
+	req := heddle.AttachRequest{ID: id, Network: e.NetworkName, Netns: e.Netns, Ports: e.Ports}
+	reply, err := w.life.Attach(context.Background(), req)
+	w.accept(req, reply, err)
+	if err == nil && !over && (!reply.Existed || !slices.Equal(reply.Endpoint.Addrs, e.Addrs)) {
+		w.t.Fatalf("%s was there with %v, and is made anew with %v", id, e.Addrs, reply.Endpoint.Addrs)
+	}
+}
+
+func (w *world) dryRun() {
+	req := w.request()
+	req.DryRun = true
+	_, _ = w.life.Attach(context.Background(), req) // what it leaves is compared
+}
+
+func (w *world) detach() {
+	if id, any := w.one(); any {
+		w.leave(id)
+	}
+}
+
+func (w *world) leave(id heddle.EndpointID) {
+	found, err := w.life.Detach(context.Background(), id)
+	w.must(err)
+	if !found {
+		w.t.Fatalf("%s is not found", id)
+	}
+	w.detached(id)
+}
+
+func (w *world) detachNobody() {
+	found, err := w.life.Detach(context.Background(), heddle.EndpointID{Container: "nobody", IfName: "eth0"})
+	if found || err != nil {
+		w.t.Fatal(found, err)
+	}
+}
+
+func (w *world) create() {
+	plot := w.plot()
+	n, _, err := w.life.CreateNetwork(plot, false)
+	w.must(err)
+	w.made(n)
+}
+
+func (w *world) made(n heddle.Network) {
+	if old, known := w.networks[n.Name]; known && old.ID != n.ID {
+		w.t.Fatalf("%s was there, and is made anew", n.Name)
+	}
+	w.networks[n.Name] = n
+}
+
+func (w *world) delete() {
+	plot := w.plot()
+	_, known := w.networks[plot.Name]
+	err := w.life.DeleteNetwork(plot.Name)
+	switch {
+	case !known && heddle.NoNetwork.In(err) == nil, known && w.used(plot.Name) && err == nil, known && !w.used(plot.Name) && err != nil:
+		w.t.Fatalf("delete %s, known %v, used %v: %v", plot.Name, known, w.used(plot.Name), err)
+	case err == nil:
+		delete(w.networks, plot.Name)
+	}
+}
+
+func (w *world) check() {
+	id, any := w.one()
+	if !any || w.lost[id] || w.lostSome {
+		return
+	}
+	found, err := w.life.Check(id)
+	if err != nil || len(found) > 0 {
+		w.t.Fatalf("check %s: %v %v", id, found, err)
+	}
+}
+
+// beginContainer starts a container anew: its endpoints are over.
+func (w *world) beginContainer() {
+	c := rapid.IntRange(0, containers-1).Draw(w.t, "container")
+	w.host.Begin(path(c))
+	for id := range w.endpoints {
+		if id.Container == fmt.Sprintf("c%d", c) {
+			w.lost[id] = true
+		}
+	}
+}
+
+func (w *world) gc() {
+	_, err := w.life.GC(context.Background(), "", nil)
+	w.must(err)
+	for id := range w.lost {
+		w.detached(id)
+	}
+	// and what is gone of the host's is the patrol's
+}
+
+// lose has somebody take something off the host. The patrol puts it back.
+func (w *world) lose() {
+	id, any := w.one()
+	if !any || w.lost[id] {
+		return
+	}
+	e := w.endpoints[id]
+	plan := w.planOf(e)
+	all := plan.Host.Objects()
+	if len(all) == 0 {
+		return
+	}
+	if w.host.Lose(rapid.SampledFrom(all).Draw(w.t, "object").Key()) {
+		w.lostSome = true
+	}
+}
+
+// atOnce has two clients call at the same time.
+func (w *world) atOnce() {
+	var clients [2]func(*agent.Agent)
+	var settle [2]func()
+	touched := map[heddle.EndpointID]bool{}
+	for i := range clients {
+		if id, any := w.one(); any && rapid.Bool().Draw(w.t, "detaches") {
+			clients[i] = func(a *agent.Agent) { _, _ = a.Detach(context.Background(), id) }
+			touched[id] = true
+			settle[i] = func() {}
+			continue
+		}
+		req := w.request()
+		touched[req.ID] = true
+		var reply heddle.AttachReply
+		var err error
+		clients[i] = func(a *agent.Agent) { reply, err = a.Attach(context.Background(), req) }
+		settle[i] = func() {
+			if err == nil {
+				reply.Endpoint.ID = req.ID
+			} else if !slices.ContainsFunc(refusals, func(c heddle.Code) bool { return c.In(err) != nil }) {
+				w.t.Fatalf("attach %+v: %v", req, err)
+			}
+		}
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		clients[1](w.life.Agent)
+	}()
+	clients[0](w.life.Agent)
+	<-over
+	for i := range settle {
+		settle[i]()
+	}
+	w.takeOver(touched)
+}
+
+// takeOver takes over what the agent says of some endpoints, which must be possible.
+func (w *world) takeOver(touched map[heddle.EndpointID]bool) {
+	before := maps.Clone(w.lost)
+	were := map[heddle.EndpointID]heddle.Endpoint{}
+	for id := range touched {
+		were[id] = w.endpoints[id]
+		w.detached(id)
+	}
+	for id := range touched {
+		e, err := w.life.Endpoint(id)
+		if err != nil {
+			continue
+		}
+		w.must(w.attached(heddle.AttachRequest{ID: id, Network: e.NetworkName}, e))
+		if before[id] && e.Created.Equal(were[id].Created) {
+			w.lost[id] = true
+		}
+	}
+}
+
+// crash kills the agent before any step of an operation or of its start, and starts
+// another.
+func (w *world) crash() {
+	touched := map[heddle.EndpointID]bool{}
+	w.life.killAfter(rapid.IntRange(1, 40).Draw(w.t, "step"))
+	for tries := 0; !w.life.isDead() && tries < 8; tries++ {
+		switch id, any := w.one(); {
+		case any && rapid.Bool().Draw(w.t, "detaches"):
+			touched[id] = true
+			w.do(func(a *agent.Agent) { _, _ = a.Detach(context.Background(), id) })
+		case rapid.IntRange(0, 4).Draw(w.t, "network") == 0:
+			w.killedOnNetwork()
+		default:
+			req := w.request()
+			touched[req.ID] = true
+			w.do(func(a *agent.Agent) { _, _ = a.Attach(context.Background(), req) })
+		}
+	}
+	w.close()
+	for range 2 {
+		if w.begin(rapid.SampledFrom([]int{0, 0, 1, 3, 10, 30}).Draw(w.t, "step of the start")) == nil && !w.life.isDead() {
+			break
+		}
+		w.close()
+		w.life = nil
+	}
+	if w.life == nil {
+		w.must(w.begin(0))
+	}
+	w.life.killAfter(0)
+	w.lostSome = false
+	w.takeOverNetworks()
+	w.takeOver(touched)
+	w.compare()
+}
+
+// killedOnNetwork makes or deletes a network, while the agent may be killed.
+func (w *world) killedOnNetwork() {
+	plot := w.plot()
+	deletes := rapid.Bool().Draw(w.t, "deletes")
+	w.do(func(a *agent.Agent) {
+		if deletes {
+			_ = a.DeleteNetwork(plot.Name)
+		} else {
+			_, _, _ = a.CreateNetwork(plot, false)
+		}
+	})
+}
+
+func (w *world) takeOverNetworks() {
+	now := map[string]heddle.Network{}
+	for _, n := range w.life.Networks() {
+		now[n.Name] = n
+	}
+	for name := range w.networks {
+		if _, there := now[name]; !there && w.used(name) {
+			for id, e := range w.endpoints {
+				if e.Network == w.networks[name].ID {
+					if _, err := w.life.Endpoint(id); err == nil {
+						w.t.Fatalf("network %s of %s is gone", name, id)
+					}
+				}
+			}
+		}
+	}
+	w.networks = now
+}
