@@ -58,7 +58,13 @@ func prefixes(texts ...string) (all []netip.Prefix) {
 
 // plot draws a network that may be there.
 func (w *world) plot() heddle.Network {
-	name := rapid.SampledFrom([]string{"red", "green", "blue", "lan"}).Draw(w.t, "network")
+	var all []string
+	for _, p := range plots {
+		for range 1 + 4*len(w.networks[p.Name].ID)/16 { // those that are there more often
+			all = append(all, p.Name)
+		}
+	}
+	name := rapid.SampledFrom(all).Draw(w.t, "network")
 	return plots[slices.IndexFunc(plots, func(n heddle.Network) bool { return n.Name == name })]
 }
 

@@ -22,6 +22,7 @@ func (w *world) accept(req heddle.AttachRequest, reply heddle.AttachReply, err e
 		w.must(w.attached(req, reply.Endpoint))
 		return
 	}
+	w.done.refused.Add(1)
 	if !slices.ContainsFunc(refusals, func(c heddle.Code) bool { return c.In(err) != nil }) {
 		w.t.Fatalf("attach %+v: %v", req, err)
 	}
@@ -208,9 +209,7 @@ func (w *world) atOnce() {
 // takeOver takes over what the agent says of some endpoints, which must be possible.
 func (w *world) takeOver(touched map[heddle.EndpointID]bool) {
 	before := maps.Clone(w.lost)
-	were := map[heddle.EndpointID]heddle.Endpoint{}
 	for id := range touched {
-		were[id] = w.endpoints[id]
 		w.detached(id)
 	}
 	for id := range touched {
@@ -219,7 +218,8 @@ func (w *world) takeOver(touched map[heddle.EndpointID]bool) {
 			continue
 		}
 		w.must(w.attached(heddle.AttachRequest{ID: id, Network: e.NetworkName}, e))
-		if before[id] && e.Created.Equal(were[id].Created) {
+		// whose container has ended is made anew, or not: its link tells
+		if before[id] && w.host.PodObjects(e.Netns)["link/"+id.IfName] == nil {
 			w.lost[id] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,30 +21,45 @@ import (
 	"github.com/heddle-network/heddle/test/soak"
 )
 
-// TestRandom is the small form: the same histories each time.
-func TestRandom(t *testing.T) { histories(t, 1, "1", 12_000) }
+// form is how much is done, and of what.
+type form struct {
+	operations int64
+	// cores is how many histories there are at a time, longest how many operations are in
+	// one.
+	cores, longest int
+	// lives weighs what begins a life of the agent's, compare is after how many operations
+	// all is compared besides.
+	lives, compare int
+	seed           string
+}
+
+// TestRandom is the small form: the same histories each time, with many lives.
+func TestRandom(t *testing.T) {
+	histories(t, form{operations: 8_000, cores: 1, longest: 300, lives: 10, compare: 32, seed: "1"})
+}
 
 // TestSoakRandom does a million operations, other ones each time.
 func TestSoakRandom(t *testing.T) {
 	soak.Need(t, "a million operations take a minute of two cores")
-	histories(t, 2, "", 1_000_000)
+	histories(t, form{operations: 1_000_000, cores: 2, longest: 4000, lives: 1, compare: 500})
 }
 
 // histories does so many operations, on each core some.
-func histories(t *testing.T, cores int, seed string, operations int64) {
-	if seed != "" && !given("rapid.seed") {
-		flag.Set("rapid.seed", seed)
+func histories(t *testing.T, f form) {
+	if f.seed != "" && !given("rapid.seed") {
+		flag.Set("rapid.seed", f.seed)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var done counts
 	began := time.Now()
 	t.Run("cores", func(t *testing.T) {
-		for core := range cores {
+		for core := range f.cores {
 			t.Run(fmt.Sprint(core), func(t *testing.T) {
 				t.Parallel()
-				for done.total() < operations && !t.Failed() {
+				for done.total() < f.operations && !t.Failed() {
 					rapid.Check(bare{t}, func(rt *rapid.T) {
-						if done.total() < operations || t.Failed() {
-							inBubble(t, rt, &done)
+						if done.total() < f.operations || t.Failed() {
+							inBubble(t, rt, f, &done)
 						}
 					})
 				}
@@ -72,7 +88,7 @@ func given(name string) (set bool) {
 
 // inBubble runs one history in a time of its own, which stands still while anything is
 // done. What stops the history is passed on outside.
-func inBubble(t *testing.T, rt *rapid.T, done *counts) {
+func inBubble(t *testing.T, rt *rapid.T, f form, done *counts) {
 	var stopped any
 	over := false
 	synctest.Test(t, func(*testing.T) {
@@ -83,7 +99,7 @@ func inBubble(t *testing.T, rt *rapid.T, done *counts) {
 			}
 			w.end()
 		}()
-		w.history()
+		w.history(f)
 		over = true
 	})
 	if !over {
@@ -102,64 +118,73 @@ type operation struct {
 	do     func(*world)
 }
 
+// Of a thousand, so many are of each kind.
 var operations = []operation{
-	{"attach", 30, (*world).attach},
-	{"attach again", 6, (*world).again},
-	{"dry run", 3, (*world).dryRun},
-	{"detach", 24, (*world).detach},
-	{"detach nobody", 3, (*world).detachNobody},
-	{"create", 5, (*world).create},
-	{"delete", 4, (*world).delete},
-	{"check", 4, (*world).check},
-	{"begin container", 5, (*world).beginContainer},
-	{"gc", 2, (*world).gc},
-	{"clock", 2, (*world).jump},
-	{"lose", 2, (*world).lose},
-	{"at once", 6, (*world).atOnce},
-	{"restart", 1, (*world).restart},
-	{"crash", 3, (*world).crash},
+	{"attach", 330, (*world).attach},
+	{"attach again", 80, (*world).again},
+	{"dry run", 30, (*world).dryRun},
+	{"detach", 300, (*world).detach},
+	{"detach nobody", 40, (*world).detachNobody},
+	{"create", 40, (*world).create},
+	{"delete", 20, (*world).delete},
+	{"check", 60, (*world).check},
+	{"begin container", 30, (*world).beginContainer},
+	{"gc", 8, (*world).gc},
+	{"clock", 8, (*world).jump},
+	{"lose", 8, (*world).lose},
+	{"at once", 40, (*world).atOnce},
+	{"restart", 2, (*world).restart},
+	{"crash", 4, (*world).crash},
 }
 
 // shuffled names each operation as often as it weighs. Rapid likes what comes first, so
 // that is some of each.
-var shuffled = func() (all []string) {
-	for round := range 30 {
+func (f form) shuffled() (all []string) {
+	const rounds = 40
+	for round := range rounds {
 		for _, o := range operations {
-			if o.weight*(round+1)/30 > o.weight*round/30 {
+			n := o.weight
+			if o.name == "restart" || o.name == "crash" {
+				n *= f.lives
+			}
+			for range n*(round+1)/rounds - n*round/rounds {
 				all = append(all, o.name)
 			}
 		}
 	}
 	return all
-}()
+}
 
 // counts are how often each was done.
-type counts [32]atomic.Int64
+type counts struct {
+	each [32]atomic.Int64
+	// refused are the attaches that were refused.
+	refused atomic.Int64
+}
 
 func (c *counts) total() (n int64) {
-	for i := range c {
-		n += c[i].Load()
+	for i := range c.each {
+		n += c.each[i].Load()
 	}
 	return n
 }
 
 func (c *counts) String() (s string) {
 	for i, o := range operations {
-		s += fmt.Sprintf("%s %d, ", o.name, c[i].Load())
+		s += fmt.Sprintf("%s %d, ", o.name, c.each[i].Load())
 	}
-	return s
+	return s + fmt.Sprintf("of the attaches %d were refused", c.refused.Load())
 }
 
 // history does some operations, and compares now and then.
-func (w *world) history() {
-	const longest = 300
-	kind := rapid.SampledFrom(shuffled)
-	for n := rapid.IntRange(1, longest).Draw(w.t, "length"); n > 0; n-- {
+func (w *world) history(f form) {
+	kind := rapid.SampledFrom(f.shuffled())
+	for n := rapid.IntRange(f.longest/10, f.longest).Draw(w.t, "length"); n > 0; n-- {
 		name := kind.Draw(w.t, "operation")
 		i := slices.IndexFunc(operations, func(o operation) bool { return o.name == name })
-		w.done[i].Add(1)
+		w.done.each[i].Add(1)
 		operations[i].do(w)
-		if n%32 == 0 {
+		if n%f.compare == 0 {
 			w.compare()
 		}
 	}
