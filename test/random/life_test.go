@@ -2,6 +2,7 @@ package random_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,6 +25,8 @@ type world struct {
 	dir   string
 	modes []heddle.Mode
 	life  *life
+	// rand is what an operation is made of; rapid draws its seed.
+	rand *rand.Rand
 	model
 }
 
@@ -73,6 +76,9 @@ func (l *life) isDead() bool {
 	return l.dead
 }
 
+// patrol is how often the agent compares its host with the plans.
+const patrol = 30 * time.Second
+
 // facts are those of the host.
 func facts() heddle.HostFacts {
 	return heddle.HostFacts{Name: "h", BootID: "boot", Kernel: "fake", Links: []heddle.LinkFact{uplink}}
@@ -98,7 +104,7 @@ func (w *world) begin(killedAfter int) error {
 			Gates: fake.Gates{}, Listen: func(heddle.PortMapping) error { return nil }, Close: k.Close}, nil
 	}
 	a, err := agent.New(agent.Options{StateDir: filepath.Join(w.dir, "state"), RunDir: filepath.Join(w.dir, "run"), Root: w.dir,
-		Modes: w.modes, Machine: open, Untried: true, Tripwire: l.step})
+		Modes: w.modes, Machine: open, Patrol: patrol, Untried: true, Tripwire: l.step})
 	l.mu.Lock()
 	l.opening = false
 	l.mu.Unlock()
@@ -127,6 +133,7 @@ func (w *world) end() {
 
 // do does something as a client, in a goroutine of its own, which ends with the agent.
 func (w *world) do(what func(*agent.Agent)) {
+	w.done.besides.Add(1)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -134,6 +141,11 @@ func (w *world) do(what func(*agent.Agent)) {
 	}()
 	<-over
 }
+
+// pick draws a number below n.
+func (w *world) pick(n int) int { return w.rand.IntN(n) }
+
+func oneOf[T any](w *world, all []T) T { return all[w.pick(len(all))] }
 
 // must stops the history.
 func (w *world) must(err error) {
@@ -152,12 +164,14 @@ func (w *world) restart() {
 // jump lets time pass: addresses that were given back can be had again, and the patrol
 // comes by.
 func (w *world) jump() {
-	time.Sleep(rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, 10 * time.Second, 3 * time.Minute}).Draw(w.t, "time"))
-	w.lostSome = false
+	d := oneOf(w, []time.Duration{time.Millisecond, time.Second, 2 * patrol, 3 * time.Minute})
+	w.t.Logf("%s pass", d)
+	time.Sleep(d)
+	w.lostSome = w.lostSome && d < 2*patrol
 }
 
 // jumpFor lets the patrol come by.
 func (w *world) jumpFor() {
-	time.Sleep(time.Minute)
+	time.Sleep(2 * patrol)
 	w.lostSome = false
 }

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"pgregory.net/rapid"
-
 	"github.com/heddle-network/heddle"
 )
 
@@ -30,7 +28,7 @@ func newModel() model {
 	return model{networks: map[string]heddle.Network{}, endpoints: map[heddle.EndpointID]heddle.Endpoint{}, alive: map[string]bool{}, lost: map[heddle.EndpointID]bool{}}
 }
 
-const containers = 12
+const containers = 16
 
 func (m *model) paths() (all []string) {
 	for i := range containers {
@@ -64,26 +62,33 @@ func (w *world) plot() heddle.Network {
 			all = append(all, p.Name)
 		}
 	}
-	name := rapid.SampledFrom(all).Draw(w.t, "network")
+	name := oneOf(w, all)
 	return plots[slices.IndexFunc(plots, func(n heddle.Network) bool { return n.Name == name })]
 }
 
 // request draws a request.
 func (w *world) request() heddle.AttachRequest {
-	c := rapid.IntRange(0, containers-1).Draw(w.t, "container")
 	plot := w.plot()
-	id := heddle.EndpointID{Container: fmt.Sprintf("c%d", c), IfName: rapid.SampledFrom([]string{"eth0", "eth0", "eth1"}).Draw(w.t, "interface")}
+	c, ifname := 0, ""
+	for tries := 1 + w.pick(4); tries > 0; tries-- { // mostly one that is not there
+		c, ifname = w.pick(containers), oneOf(w, []string{"eth0", "eth0", "eth1"})
+		if _, known := w.endpoints[heddle.EndpointID{Container: fmt.Sprintf("c%d", c), IfName: ifname}]; !known {
+			break
+		}
+	}
+	id := heddle.EndpointID{Container: fmt.Sprintf("c%d", c), IfName: ifname}
 	req := heddle.AttachRequest{ID: id, Network: plot.Name, Netns: path(c)}
-	if rapid.IntRange(0, 7).Draw(w.t, "asks") == 0 {
+	if w.pick(8) == 0 {
 		a := plot.Subnets[0].Addr()
-		for range rapid.IntRange(3, 13).Draw(w.t, "address") {
+		for range 3 + w.pick(11) {
 			a = a.Next()
 		}
 		req.IPs = []netip.Addr{a}
 	}
-	if plot.Mode == "bridge" && !plot.Internal && rapid.IntRange(0, 3).Draw(w.t, "publishes") == 0 {
-		req.Ports = []heddle.PortMapping{{HostPort: uint16(rapid.IntRange(8000, 8003).Draw(w.t, "port")), ContainerPort: 80, Protocol: "tcp"}}
+	if plot.Mode == "bridge" && !plot.Internal && w.pick(4) == 0 {
+		req.Ports = []heddle.PortMapping{{HostPort: uint16(8000 + w.pick(4)), ContainerPort: 80, Protocol: "tcp"}}
 	}
+	w.t.Logf("%s on %s, %v, %v", req.ID, req.Network, req.IPs, req.Ports)
 	return req
 }
 
@@ -97,8 +102,9 @@ func (w *world) one() (id heddle.EndpointID, any bool) {
 		all = append(all, id.String())
 	}
 	slices.Sort(all)
-	id, err := heddle.ParseEndpointID(rapid.SampledFrom(all).Draw(w.t, "endpoint"))
+	id, err := heddle.ParseEndpointID(oneOf(w, all))
 	w.must(err)
+	w.t.Logf("%s", id)
 	return id, true
 }
 

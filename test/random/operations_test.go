@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"pgregory.net/rapid"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 )
@@ -133,7 +131,8 @@ func (w *world) check() {
 
 // beginContainer starts a container anew: its endpoints are over.
 func (w *world) beginContainer() {
-	c := rapid.IntRange(0, containers-1).Draw(w.t, "container")
+	c := w.pick(containers)
+	w.t.Logf("c%d", c)
 	w.host.Begin(path(c))
 	for id := range w.endpoints {
 		if id.Container == fmt.Sprintf("c%d", c) {
@@ -163,7 +162,7 @@ func (w *world) lose() {
 	if len(all) == 0 {
 		return
 	}
-	if w.host.Lose(rapid.SampledFrom(all).Draw(w.t, "object").Key()) {
+	if w.host.Lose(oneOf(w, all).Key()) {
 		w.lostSome = true
 	}
 }
@@ -174,7 +173,7 @@ func (w *world) atOnce() {
 	var settle [2]func()
 	touched := map[heddle.EndpointID]bool{}
 	for i := range clients {
-		if id, any := w.one(); any && rapid.Bool().Draw(w.t, "detaches") {
+		if id, any := w.one(); any && w.pick(2) == 0 {
 			clients[i] = func(a *agent.Agent) { _, _ = a.Detach(context.Background(), id) }
 			touched[id] = true
 			settle[i] = func() {}
@@ -193,6 +192,7 @@ func (w *world) atOnce() {
 			}
 		}
 	}
+	w.done.besides.Add(1)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -229,13 +229,13 @@ func (w *world) takeOver(touched map[heddle.EndpointID]bool) {
 // another.
 func (w *world) crash() {
 	touched := map[heddle.EndpointID]bool{}
-	w.life.killAfter(rapid.IntRange(1, 40).Draw(w.t, "step"))
+	w.life.killAfter(1 + w.pick(40))
 	for tries := 0; !w.life.isDead() && tries < 8; tries++ {
 		switch id, any := w.one(); {
-		case any && rapid.Bool().Draw(w.t, "detaches"):
+		case any && w.pick(2) == 0:
 			touched[id] = true
 			w.do(func(a *agent.Agent) { _, _ = a.Detach(context.Background(), id) })
-		case rapid.IntRange(0, 4).Draw(w.t, "network") == 0:
+		case w.pick(5) == 0:
 			w.killedOnNetwork()
 		default:
 			req := w.request()
@@ -245,7 +245,7 @@ func (w *world) crash() {
 	}
 	w.close()
 	for range 2 {
-		if w.begin(rapid.SampledFrom([]int{0, 0, 1, 3, 10, 30}).Draw(w.t, "step of the start")) == nil && !w.life.isDead() {
+		if w.begin(oneOf(w, []int{0, 0, 1, 3, 10, 30})) == nil && !w.life.isDead() {
 			break
 		}
 		w.close()
@@ -264,7 +264,7 @@ func (w *world) crash() {
 // killedOnNetwork makes or deletes a network, while the agent may be killed.
 func (w *world) killedOnNetwork() {
 	plot := w.plot()
-	deletes := rapid.Bool().Draw(w.t, "deletes")
+	deletes := w.pick(2) == 0
 	w.do(func(a *agent.Agent) {
 		if deletes {
 			_ = a.DeleteNetwork(plot.Name)
