@@ -41,7 +41,7 @@ func TestRandom(t *testing.T) {
 // TestSoakRandom does a million operations, other ones each time.
 func TestSoakRandom(t *testing.T) {
 	soak.Need(t, "a million operations take a minute of two cores")
-	histories(t, form{operations: 60_000, cores: 2, longest: 4000, lives: 1, compare: 500})
+	histories(t, form{operations: 1_000_000, cores: 2, longest: 4000, lives: 1, compare: 500})
 }
 
 // histories does so many operations, on each core some.
