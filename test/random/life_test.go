@@ -38,9 +38,11 @@ type life struct {
 	// left is how many steps there are until it is killed; 0 for never.
 	left int
 	dead bool
+	// refuse is how many steps there are until one is refused; 0 for never.
+	refuse int
 }
 
-var errKilled = errors.New("the agent was killed")
+var errKilled, errRefused = errors.New("the agent was killed"), errors.New("the step is refused")
 
 // step is called before each step. Who is killed does not go on: a goroutine ends there,
 // with nothing undone. Only what opens an agent is refused all further steps instead,
@@ -52,6 +54,8 @@ func (l *life) step(string) error {
 			l.dead = true
 		}
 	}
+	refused := l.refuse == 1
+	l.refuse = max(0, l.refuse-1)
 	dead, opening := l.dead, l.opening
 	l.mu.Unlock()
 	switch {
@@ -59,6 +63,8 @@ func (l *life) step(string) error {
 		return errKilled
 	case dead:
 		runtime.Goexit()
+	case refused:
+		return errRefused
 	}
 	return nil
 }
@@ -68,6 +74,13 @@ func (l *life) killAfter(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = n
+}
+
+// refuseAt has the n-th step from now be refused.
+func (l *life) refuseAt(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuse = n
 }
 
 func (l *life) isDead() bool {

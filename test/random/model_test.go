@@ -156,12 +156,17 @@ func (m *model) detached(id heddle.EndpointID) {
 	delete(m.lost, id)
 }
 
-// used reports whether an endpoint is on the network.
-func (m *model) used(name string) bool {
+// has reports whether any endpoint is so.
+func (m *model) has(is func(heddle.Endpoint) bool) bool {
 	for _, e := range m.endpoints {
-		if e.Network == m.networks[name].ID {
+		if is(e) {
 			return true
 		}
 	}
 	return false
+}
+
+// used reports whether an endpoint is on the network.
+func (m *model) used(name string) bool {
+	return m.has(func(e heddle.Endpoint) bool { return e.Network == m.networks[name].ID })
 }

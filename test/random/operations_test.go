@@ -2,16 +2,39 @@ package random_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 )
 
-// refusals are what an attach may be refused for.
-var refusals = []heddle.Code{heddle.NoNetwork, heddle.AddressTaken, heddle.InQuarantine, heddle.PoolExhausted, heddle.PortTaken, heddle.EndpointDiffers, heddle.RoutesClash}
+// refusable reports whether the model knows why an attach was refused.
+func (w *world) refusable(req heddle.AttachRequest, err error) bool {
+	_, network := w.networks[req.Network]
+	_, known := w.endpoints[req.ID]
+	switch {
+	case heddle.NoNetwork.In(err) != nil:
+		return !network
+	case heddle.EndpointDiffers.In(err) != nil:
+		return known
+	case heddle.AddressTaken.In(err) != nil:
+		return w.has(func(e heddle.Endpoint) bool {
+			return slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(req.IPs, p.Addr()) })
+		})
+	case heddle.PortTaken.In(err) != nil:
+		return w.has(func(e heddle.Endpoint) bool {
+			return slices.ContainsFunc(e.Ports, func(p heddle.PortMapping) bool { return p.HostPort == req.Ports[0].HostPort })
+		})
+	case heddle.PoolExhausted.In(err) != nil:
+		return network
+	}
+	// two endpoints of a container on one network
+	return heddle.RoutesClash.In(err) != nil && w.has(func(e heddle.Endpoint) bool { return e.ID.Container == req.ID.Container && e.ID != req.ID })
+}
 
 // accept compares an answer to an attach with the model.
 func (w *world) accept(req heddle.AttachRequest, reply heddle.AttachReply, err error) {
@@ -21,7 +44,7 @@ func (w *world) accept(req heddle.AttachRequest, reply heddle.AttachReply, err e
 		return
 	}
 	w.done.refused.Add(1)
-	if !slices.ContainsFunc(refusals, func(c heddle.Code) bool { return c.In(err) != nil }) {
+	if !w.refusable(req, err) {
 		w.t.Fatalf("attach %+v: %v", req, err)
 	}
 	// what was there may have had to go for it
@@ -170,27 +193,16 @@ func (w *world) lose() {
 // atOnce has two clients call at the same time.
 func (w *world) atOnce() {
 	var clients [2]func(*agent.Agent)
-	var settle [2]func()
 	touched := map[heddle.EndpointID]bool{}
 	for i := range clients {
 		if id, any := w.one(); any && w.pick(2) == 0 {
 			clients[i] = func(a *agent.Agent) { _, _ = a.Detach(context.Background(), id) }
 			touched[id] = true
-			settle[i] = func() {}
 			continue
 		}
 		req := w.request()
 		touched[req.ID] = true
-		var reply heddle.AttachReply
-		var err error
-		clients[i] = func(a *agent.Agent) { reply, err = a.Attach(context.Background(), req) }
-		settle[i] = func() {
-			if err == nil {
-				reply.Endpoint.ID = req.ID
-			} else if !slices.ContainsFunc(refusals, func(c heddle.Code) bool { return c.In(err) != nil }) {
-				w.t.Fatalf("attach %+v: %v", req, err)
-			}
-		}
+		clients[i] = func(a *agent.Agent) { _, _ = a.Attach(context.Background(), req) }
 	}
 	w.done.besides.Add(1)
 	over := make(chan struct{})
@@ -200,10 +212,38 @@ func (w *world) atOnce() {
 	}()
 	clients[0](w.life.Agent)
 	<-over
-	for i := range settle {
-		settle[i]()
-	}
 	w.takeOver(touched)
+}
+
+// refuse has the kernel, or the ledger, refuse any step of an operation: an attach has made
+// nothing then, and a detach is ended by another one.
+func (w *world) refuse() {
+	if id, any := w.one(); any && w.pick(2) == 0 {
+		w.life.refuseAt(1 + w.pick(12))
+		_, err := w.life.Detach(context.Background(), id)
+		w.life.refuseAt(0)
+		if err != nil {
+			w.leave(id)
+			return
+		}
+		w.detached(id)
+		return
+	}
+	req := w.request()
+	if _, known := w.endpoints[req.ID]; known {
+		return
+	}
+	w.life.refuseAt(1 + w.pick(30))
+	reply, err := w.life.Attach(context.Background(), req)
+	w.life.refuseAt(0)
+	if errors.Is(err, errRefused) {
+		if _, err := w.life.Endpoint(req.ID); err == nil {
+			w.t.Fatalf("%s is there", req.ID)
+		}
+		w.compare()
+		return
+	}
+	w.accept(req, reply, err)
 }
 
 // takeOver takes over what the agent says of some endpoints, which must be possible.

@@ -120,7 +120,7 @@ type operation struct {
 
 // Of a thousand, so many are of each kind.
 var operations = []operation{
-	{"attach", 335, (*world).attach},
+	{"attach", 330, (*world).attach},
 	{"attach again", 80, (*world).again},
 	{"dry run", 30, (*world).dryRun},
 	{"detach", 300, (*world).detach},
@@ -133,6 +133,7 @@ var operations = []operation{
 	{"clock", 8, (*world).jump},
 	{"lose", 8, (*world).lose},
 	{"at once", 40, (*world).atOnce},
+	{"refuse", 5, (*world).refuse},
 	{"restart", 1, (*world).restart},
 	{"crash", 1, (*world).crash},
 }
