@@ -35,7 +35,8 @@ func (w *world) atOnce() {
 }
 
 // refuse has the kernel, or the ledger, refuse any step of an operation: an attach has made
-// nothing then, and a detach is ended by another one.
+// nothing then, and a detach is ended by another one. What was refused when a default route
+// was passed on is settled at the next start.
 func (w *world) refuse() {
 	if id, any := w.one(); any && w.pick(2) == 0 {
 		w.life.refuseAt(1 + w.pick(12))
@@ -43,9 +44,10 @@ func (w *world) refuse() {
 		w.life.refuseAt(0)
 		if err != nil {
 			w.leave(id)
-			return
+		} else {
+			w.detached(id)
 		}
-		w.detached(id)
+		w.restart()
 		return
 	}
 	req := w.request()
@@ -59,7 +61,7 @@ func (w *world) refuse() {
 		if _, err := w.life.Endpoint(req.ID); err == nil {
 			w.t.Fatalf("%s is there", req.ID)
 		}
-		w.compare()
+		w.restart()
 		return
 	}
 	w.accept(req, reply, err)
