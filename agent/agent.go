@@ -18,14 +18,13 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/events"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // Agent is one host's agent.
 type Agent struct {
 	opt        Options
 	log        *slog.Logger
-	kernel     *kernel.Kernel
+	kernel     Machine
 	gates      *gates
 	ledger     *ledger
 	lock       *os.File

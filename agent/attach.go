@@ -124,12 +124,12 @@ func checkNumber(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	return nil
 }
 
-func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, error) {
+func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error) {
 	path := req.Netns
 	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() || req.Handover {
 		return nil, nil
 	}
-	pod, err := kernel.OpenNetns(path)
+	pod, err := a.kernel.OpenPod(path)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (*kernel.Netns, er
 }
 
 // realise makes what is missing of what an endpoint has.
-func (a *Agent) realise(r record, pod *kernel.Netns) error {
+func (a *Agent) realise(r record, pod kernel.Pod) error {
 	if r.offered() && r.Endpoint.NIC != nil {
 		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
 	}
@@ -154,13 +154,13 @@ func (a *Agent) realise(r record, pod *kernel.Netns) error {
 	return err
 }
 
-func (a *Agent) apply(r record, pod *kernel.Netns) error {
+func (a *Agent) apply(r record, pod kernel.Pod) error {
 	defer a.links.sharing(r)()
 	_, err := a.kernel.Apply(r.Plan, pod)
 	return err
 }
 
-func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns, t *task) (reply heddle.AttachReply, err error) {
+func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod, t *task) (reply heddle.AttachReply, err error) {
 	if n.Shared {
 		t.awaits("an address from the cluster")
 	}
@@ -208,7 +208,7 @@ func (a *Agent) attachNew(ctx context.Context, n *network, req heddle.AttachRequ
 
 // make records the intent, makes the plan, and records that it is made. On an
 // error nothing is left.
-func (a *Agent) make(r record, pod *kernel.Netns) error {
+func (a *Agent) make(r record, pod kernel.Pod) error {
 	if err := a.trip.step("ledger intent attach"); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (a *Agent) make(r record, pod *kernel.Netns) error {
 // rollBack removes what make has made, and returns why. What cannot be removed
 // now keeps its record, addresses and intent, until it is attached or detached
 // again, collected, or the agent starts anew.
-func (a *Agent) rollBack(r record, pod *kernel.Netns, why error) error {
+func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if now, known := a.roll.get(r.Endpoint.ID); known {
 		r = now // with the number of its device
 	}

@@ -8,14 +8,13 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // books say what engines have asked for before there is an endpoint or a network, with the
 // records of it on the disk. Its lock is held while they are written: what is told is there.
 type books struct {
 	cluster    cluster.API // nil for a host alone
-	kernel     *kernel.Kernel
+	kernel     Sights
 	ledger     *ledger
 	log        *slog.Logger
 	trip       tripwire

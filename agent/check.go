@@ -55,7 +55,7 @@ func (a *Agent) checkRecord(r record) ([]heddle.Finding, error) {
 	if !r.hasPod() {
 		return nil, nil
 	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	pod, err := a.kernel.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return []heddle.Finding{{Kind: "gone", Object: r.Endpoint.Netns, Owner: owner, Detail: err.Error()}}, nil
 	}

@@ -16,7 +16,7 @@ import (
 
 // claim reserves all that an endpoint needs for itself: addresses, MAC, ports,
 // a slot. It touches memory only; release gives all of it back.
-func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
+func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
 	if giver, ok := n.mode.(heddle.NICGiver); ok {
 		return a.claimNIC(giver, n, req, pod)
 	}
@@ -24,7 +24,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	if !n.pool.Gives() {
 		return e, a.claimNothing(n, req)
 	}
-	if err := checkPorts(n, req); err != nil {
+	if err := checkPorts(n, req, a.kernel.Listen); err != nil {
 		return e, err
 	}
 	if err := a.checkLAN(n, req); err != nil {
@@ -61,7 +61,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 }
 
 // claimRest reserves what an endpoint needs besides its addresses, all or nothing.
-func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod *kernel.Netns, e *heddle.Endpoint) (err error) {
+func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, e *heddle.Endpoint) (err error) {
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
 
 // forgetStaleDefault drops the record of who has the namespace's default route
 // if that endpoint is not in it: an inode number may be used again.
-func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
+func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 	if pod == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (a *Agent) forgetStaleDefault(pod *kernel.Netns) {
 
 // checkPorts refuses what cannot be published, and ports on which a program of
 // the host listens.
-func checkPorts(n *network, req heddle.AttachRequest) error {
+func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
 		return heddle.Errorf(heddle.BadPort, "network", n.Name, "an internal network publishes no ports")
 	}
@@ -137,7 +137,7 @@ func checkPorts(n *network, req heddle.AttachRequest) error {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
 			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "the network has no addresses of that family")
 		}
-		if err := portFree(p); errors.Is(err, unix.EADDRNOTAVAIL) {
+		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")
 		} else if err != nil && !heldFor(req.ID.Container, p) {
 			return heddle.Wrap(heddle.PortTaken, "publish port", p.String(), err, "choose another host port, or stop the program that listens there")
@@ -175,7 +175,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 		return err
 	}
 	n.seats.restore(e)
-	if pod, err := kernel.OpenNetns(e.Netns); err == nil {
+	if pod, err := a.kernel.OpenPod(e.Netns); err == nil {
 		if e.DefaultRoute {
 			a.defaults.set(pod.Inode(), e.ID)
 		}

@@ -9,7 +9,8 @@ import (
 // containers finds where endpoints are by now: their containers' namespaces, and the
 // container's ends of links that engines move. It keeps nothing.
 type containers struct {
-	kernel     *kernel.Kernel
+	namespaces Namespaces
+	ends       Ends
 	log        *slog.Logger
 	roll       *roll
 	departures *departures
@@ -17,8 +18,8 @@ type containers struct {
 }
 
 // podAt opens the endpoint's namespace, nil if the path does not lead to it (any more).
-func (c *containers) podAt(r record) *kernel.Netns {
-	pod, err := kernel.OpenNetns(c.holds.wayInto(r))
+func (c *containers) podAt(r record) kernel.Pod {
+	pod, err := c.namespaces.OpenPod(c.holds.wayInto(r))
 	if err != nil {
 		return nil
 	}
@@ -32,21 +33,21 @@ func (c *containers) podAt(r record) *kernel.Netns {
 // podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
 // to it, it is looked for: it may live on by a process, a mount or a file. It fails if
 // that cannot be told.
-func (c *containers) podOf(r record) (*kernel.Netns, error) {
+func (c *containers) podOf(r record) (kernel.Pod, error) {
 	if pod := c.podAt(r); pod != nil || r.Inode == 0 {
 		return pod, nil
 	}
-	return kernel.FindNetns(r.Inode, r.Cookie)
+	return c.namespaces.FindPod(r.Inode, r.Cookie)
 }
 
 // whereabouts looks for the container's end of an endpoint's link.
-func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod *kernel.Netns, err error) {
-	here, err := c.kernel.Has(r.handName(), r.alias())
+func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod kernel.Pod, err error) {
+	here, err := c.ends.Has(r.handName(), r.alias())
 	if err != nil || here {
 		return onHost, nil, nil, err
 	}
 	pod, err = c.departures.sandbox(r)
-	if err != nil || c.kernel.IsOwn(pod) {
+	if err != nil || c.namespaces.IsOwn(pod) {
 		if pod != nil {
 			pod.Close()
 		}
@@ -63,10 +64,10 @@ func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod 
 // seek finds the endpoint's interface in a namespace: a pair's by its end on the host, a
 // device on a parent by its number, once that is known. Only what has just been handed
 // over is known by its alias: no container runs yet that could write it.
-func (c *containers) seek(r record, pod *kernel.Netns) (*kernel.Seen, error) {
+func (c *containers) seek(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
-			return c.kernel.FarEnd(l.Name, pod)
+			return c.ends.FarEnd(l.Name, pod)
 		}
 	}
 	if r.Device != 0 && r.isPodOf(pod) {
@@ -104,7 +105,7 @@ func (c *containers) vanished(r record) bool {
 	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
 		return false
 	}
-	back, err := c.kernel.Has(r.handName(), r.alias())
+	back, err := c.ends.Has(r.handName(), r.alias())
 	if err != nil || back {
 		return err == nil && !r.offered() // taken once, its engine has taken it out again
 	}
@@ -113,7 +114,7 @@ func (c *containers) vanished(r record) bool {
 			continue
 		}
 		// with the container's end it would have gone
-		if there, err := c.kernel.Has(l.Name, l.Alias); err != nil || there {
+		if there, err := c.ends.Has(l.Name, l.Alias); err != nil || there {
 			return false
 		}
 	}
@@ -131,7 +132,7 @@ func (c *containers) vanished(r record) bool {
 
 // openInode opens a container's namespace by the way into it of any endpoint
 // there; nil if the container is gone.
-func (c *containers) openInode(inode uint64) *kernel.Netns {
+func (c *containers) openInode(inode uint64) kernel.Pod {
 	for _, r := range c.roll.in(inode) {
 		pod, err := c.podOf(r)
 		if err != nil {

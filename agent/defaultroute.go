@@ -37,7 +37,7 @@ func checkDefault(n *network, req heddle.AttachRequest, nic *heddle.NIC) error {
 
 // claimFor reports whether the endpoint begins with the default route: if
 // nobody in the container has it yet.
-func (d *defaults) claimFor(n *network, req heddle.AttachRequest, pod *kernel.Netns, nic *heddle.NIC) bool {
+func (d *defaults) claimFor(n *network, req heddle.AttachRequest, pod kernel.Pod, nic *heddle.NIC) bool {
 	if !canCarry(n, nic) || req.DefaultRoute != nil && !*req.DefaultRoute {
 		return false
 	}
@@ -86,7 +86,7 @@ func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 
 // heirs are the container's endpoints that may carry its default route, the
 // oldest first.
-func (d *defaults) heirs(pod *kernel.Netns) []record {
+func (d *defaults) heirs(pod kernel.Pod) []record {
 	all := slices.DeleteFunc(d.roll.container(pod), func(r record) bool { return !d.mayCarry(r) || d.roll.pendingOf(r.Endpoint.ID) != "" })
 	slices.SortFunc(all, func(x, y record) int { return x.Endpoint.Created.Compare(y.Endpoint.Created) })
 	return all
@@ -102,7 +102,7 @@ func (d *defaults) mayCarry(r record) bool {
 // arrange gives the container's default route to one endpoint and takes it from
 // all others; with no endpoint given, it is only taken. The caller holds the
 // container's lock, and that of the endpoint held (if any).
-func (d *defaults) arrange(pod *kernel.Netns, to, held heddle.EndpointID) error {
+func (d *defaults) arrange(pod kernel.Pod, to, held heddle.EndpointID) error {
 	for _, id := range d.endpointsIn(pod) {
 		if id != to {
 			if err := d.give(id, false, pod, held); err != nil {
@@ -116,7 +116,7 @@ func (d *defaults) arrange(pod *kernel.Netns, to, held heddle.EndpointID) error 
 	return d.give(to, true, pod, held)
 }
 
-func (d *defaults) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
+func (d *defaults) endpointsIn(pod kernel.Pod) []heddle.EndpointID {
 	var all []heddle.EndpointID
 	for _, r := range d.roll.container(pod) {
 		all = append(all, r.Endpoint.ID)
@@ -127,7 +127,7 @@ func (d *defaults) endpointsIn(pod *kernel.Netns) []heddle.EndpointID {
 
 // give records that an endpoint has the default route, or has not, and
 // makes it so. It may be repeated: what is there already is left.
-func (d *defaults) give(id heddle.EndpointID, on bool, pod *kernel.Netns, held heddle.EndpointID) error {
+func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held heddle.EndpointID) error {
 	switch held {
 	case id:
 	case heddle.EndpointID{}:
@@ -184,7 +184,7 @@ func (d *defaults) record(next record) error {
 	return d.ledger.putIntent(next, intentDefault)
 }
 
-func (d *defaults) make(on bool, with, without []heddle.Route, pod *kernel.Netns) error {
+func (d *defaults) make(on bool, with, without []heddle.Route, pod kernel.Pod) error {
 	if on {
 		_, err := d.kernel.Apply(heddle.Plan{Pod: heddle.State{Routes: with}}, pod)
 		return err
@@ -229,7 +229,7 @@ func (d *defaults) settleAll(intents map[string]string) {
 // change moves the default route to an endpoint that is there already, or
 // from it to another, if the request says so. The caller holds the locks of both
 // container and endpoint.
-func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (record, error) {
+func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (record, error) {
 	change, on := wantsDefault(req, old.Endpoint)
 	if err := checkDefault(n, req, old.Endpoint.NIC); err != nil || !change {
 		return old, err

@@ -4,13 +4,12 @@ import (
 	"log/slog"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // defaults says, for each container's namespace (by inode), which endpoint has its
 // default route, and moves it.
 type defaults struct {
-	kernel     *kernel.Kernel
+	kernel     Interpreter
 	ledger     *ledger
 	log        *slog.Logger
 	trip       tripwire

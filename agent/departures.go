@@ -9,6 +9,8 @@ import (
 
 // departures are the endpoints that Leave is about to remove.
 type departures struct {
+	namespaces Namespaces
+
 	mu  rwMutex[atDepartures]
 	all map[heddle.EndpointID]*departure
 }
@@ -56,13 +58,13 @@ func (d *departures) hurryAll() {
 
 // sandbox opens the container's namespace by the engine's way to it, or, of what is
 // leaving, the one that it was in.
-func (d *departures) sandbox(r record) (*kernel.Netns, error) {
+func (d *departures) sandbox(r record) (kernel.Pod, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if one := d.all[r.Endpoint.ID]; one != nil && one.pod != nil {
-		return one.pod.Dup()
+		return d.namespaces.DupPod(one.pod)
 	}
-	return kernel.OpenNetns(r.Request.Netns)
+	return d.namespaces.OpenPod(r.Request.Netns)
 }
 
 // await waits until what has left a network is gone: any network for "". The caller holds

@@ -98,7 +98,7 @@ func (a *Agent) undo(r record) error {
 
 // takeAway removes the plan and whatever else the container has on its parent's LAN, and
 // lets go of its namespace.
-func (a *Agent) takeAway(r record, plan heddle.Plan, pod *kernel.Netns) error {
+func (a *Agent) takeAway(r record, plan heddle.Plan, pod kernel.Pod) error {
 	defer a.links.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails
 	a.wants.discount(r)

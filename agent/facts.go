@@ -6,13 +6,12 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // hostView is what is known about the host: how the kernel has it, and what the cluster
 // says of its place among others.
 type hostView struct {
-	kernel *kernel.Kernel
+	kernel Sights
 	// lookAgain is poked when the ways to other hosts have to follow a change.
 	lookAgain chan struct{}
 
@@ -25,7 +24,7 @@ type hostView struct {
 }
 
 // openHostView looks at the host for the first time; the name is its own, unless empty.
-func openHostView(k *kernel.Kernel, name string, lookAgain chan struct{}) (*hostView, error) {
+func openHostView(k Sights, name string, lookAgain chan struct{}) (*hostView, error) {
 	facts, err := k.Facts()
 	if name != "" {
 		facts.Name = name

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // oldFlows are the addresses of endpoints that are gone, whose connections the host
@@ -93,7 +92,7 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 // flows are the host's connections, which it is to forget when they are an endpoint's that
 // is gone.
 type flows struct {
-	kernel *kernel.Kernel
+	kernel Connections
 	log    *slog.Logger
 	roll   *roll
 	ports  *ports

@@ -1,15 +1,11 @@
 package agent
 
-import (
-	"log/slog"
-
-	"github.com/heddle-network/heddle/kernel/coexist"
-)
+import "log/slog"
 
 // gates are other firewalls' chains, through which our traffic is let. What is there is
 // its state.
 type gates struct {
-	*coexist.Firewalls
+	Gates
 	log      *slog.Logger
 	networks *register
 }

@@ -15,7 +15,8 @@ import (
 // the endpoint is like any other: its record says where it is, and the plan's part
 // for the container is made as far as the engine has not.
 type handovers struct {
-	kernel     *kernel.Kernel
+	kernel     Interpreter
+	namespaces Namespaces
 	ledger     *ledger
 	log        *slog.Logger
 	trip       tripwire
@@ -112,7 +113,7 @@ func (o *handovers) noticeHandover(r record) (record, place, error) {
 
 // fillIn makes what next wants in the container. What it wants on the host was made
 // when it was offered, but for what has changed since; the links there are as they were.
-func (o *handovers) fillIn(offered, next record, pod *kernel.Netns) error {
+func (o *handovers) fillIn(offered, next record, pod kernel.Pod) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
 	if !add.Empty() {

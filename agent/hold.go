@@ -20,11 +20,12 @@ import (
 // holds are the namespaces that the agent holds, as files, and the NICs that NIC managers
 // are kept off. They are on the disk alone: whoever has an endpoint's lock changes its own.
 type holds struct {
-	kernel *kernel.Kernel
-	log    *slog.Logger
-	trip   tripwire
-	roll   *roll
-	runDir string
+	namespaces Namespaces
+	lost       LostNICs
+	log        *slog.Logger
+	trip       tripwire
+	roll       *roll
+	runDir     string
 	// root is the folder below which NIC managers have their runtime files; "/" if empty.
 	root string
 }
@@ -62,7 +63,7 @@ func (h *holds) managers() nic.Managers {
 // own if it holds it, since the container's may be gone.
 func (h *holds) wayInto(r record) string {
 	if r.Endpoint.NIC != nil {
-		if held, err := kernel.OpenNetns(h.of(r.Endpoint.ID)); err == nil {
+		if held, err := h.namespaces.OpenPod(h.of(r.Endpoint.ID)); err == nil {
 			held.Close()
 			return h.of(r.Endpoint.ID)
 		}
@@ -72,7 +73,7 @@ func (h *holds) wayInto(r record) string {
 
 // begin holds the namespace that is about to get a NIC, and tells the NIC
 // managers to leave it alone.
-func (h *holds) begin(r record, pod *kernel.Netns) error {
+func (h *holds) begin(r record, pod kernel.Pod) error {
 	if r.Endpoint.NIC == nil {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (h *holds) end(r record) error {
 	if err := h.trip.step("release namespace"); err != nil {
 		return err
 	}
-	if err := kernel.Release(h.of(r.Endpoint.ID)); err != nil {
+	if err := h.lost.Release(h.of(r.Endpoint.ID)); err != nil {
 		return err
 	}
 	if err := h.trip.step("let managers"); err != nil {
@@ -110,22 +111,22 @@ func (h *holds) end(r record) error {
 // leadsThere reports whether the container's own path still leads to the
 // namespace that was given the NIC.
 func (h *holds) leadsThere(r record) bool {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return false
 	}
 	defer pod.Close()
-	held, err := kernel.OpenNetns(h.of(r.Endpoint.ID))
+	held, err := h.namespaces.OpenPod(h.of(r.Endpoint.ID))
 	if err != nil {
 		return r.Inode == pod.Inode()
 	}
 	defer held.Close()
-	return held.Same(pod)
+	return held.Inode() == pod.Inode()
 }
 
 // again holds a living container's namespace whose hold somebody has undone.
 func (h *holds) again(r record) error {
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return nil // it has died since; the next look finds that
 	}

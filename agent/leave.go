@@ -18,7 +18,7 @@ type departure struct {
 	network string
 	// pod is the container's namespace, if the interface was in it: the engine may
 	// take the way to it away, and it would live on without.
-	pod *kernel.Netns
+	pod kernel.Pod
 	// awaited says that the container lives on: the engine has to find the interface
 	// where it has put it, or else keeps it in its books.
 	awaited bool

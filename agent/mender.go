@@ -6,25 +6,25 @@ import (
 	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // mender puts back what somebody else removed or changed of ours, each network's and each
 // endpoint's for itself. It owns the errands of that, and counts what it did.
 type mender struct {
-	kernel    *kernel.Kernel
-	log       *slog.Logger
-	gates     *gates
-	networks  *register
-	roll      *roll
-	ways      *ways
-	plans     *plans
-	troubles  *troubles
-	handovers *handovers
-	links     *links
-	works     *keyed[atWorks, string]
-	ids       *keyed[atIDs, heddle.EndpointID]
-	mending   *errands
+	kernel     Interpreter
+	namespaces Namespaces
+	log        *slog.Logger
+	gates      *gates
+	networks   *register
+	roll       *roll
+	ways       *ways
+	plans      *plans
+	troubles   *troubles
+	handovers  *handovers
+	links      *links
+	works      *keyed[atWorks, string]
+	ids        *keyed[atIDs, heddle.EndpointID]
+	mending    *errands
 	// done counts the objects that were put back.
 	done atomic.Uint64
 }
@@ -96,12 +96,12 @@ func (m *mender) repair(r record) (made []string, err error) {
 	if len(r.Plan.Pod.Links) == 0 || r.Endpoint.NIC != nil {
 		return nil, nil // of a NIC, nothing is on the host
 	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	pod, err := m.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return nil, nil
 	}
 	defer pod.Close()
-	if m.kernel.IsOwn(pod) || !r.isPodOf(pod) {
+	if m.namespaces.IsOwn(pod) || !r.isPodOf(pod) {
 		return nil, nil
 	}
 	return m.handovers.applyAgain(r, pod)

@@ -14,7 +14,7 @@ import (
 
 // claimNIC is claim for a network that gives containers NICs of the host: one of
 // the pool, with how it was, and addresses if the network has any.
-func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod *kernel.Netns) (heddle.Endpoint, error) {
+func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachRequest, pod kernel.Pod) (heddle.Endpoint, error) {
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:

@@ -49,7 +49,7 @@ func (o *handovers) repairHandover(r record) (made []string, err error) {
 	case where != inContainer || r.offered():
 		return nil, nil
 	}
-	pod, err := kernel.OpenNetns(r.Endpoint.Netns)
+	pod, err := o.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {
 		return nil, nil
 	}
@@ -61,7 +61,7 @@ func (o *handovers) repairHandover(r record) (made []string, err error) {
 // one that was handed over, the container's end wherever it is now. A namespace that its
 // path does not lead to is looked for only if it may have what does not go with the host's
 // end of a link: to look takes long on a full host, and most have ended by now.
-func (o *handovers) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err error) {
+func (o *handovers) removal(r record) (plan heddle.Plan, pod kernel.Pod, err error) {
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {
 	case !r.Endpoint.Handover && outlives:
@@ -91,7 +91,7 @@ func (o *handovers) removal(r record) (plan heddle.Plan, pod *kernel.Netns, err 
 }
 
 // applyAgain puts back what is missing of an endpoint and its container's end.
-func (o *handovers) applyAgain(r record, pod *kernel.Netns) (made []string, err error) {
+func (o *handovers) applyAgain(r record, pod kernel.Pod) (made []string, err error) {
 	defer o.links.sharing(r)()
 	if made, err = o.kernel.Apply(r.Plan, pod); err == nil {
 		err = o.tenures.noteDevice(r.Endpoint.ID, pod)

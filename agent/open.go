@@ -9,8 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
-	"github.com/heddle-network/heddle/kernel/coexist"
 )
 
 func (a *Agent) open() (err error) {
@@ -22,23 +20,10 @@ func (a *Agent) open() (err error) {
 	if a.lock, err = lockFolder(a.opt.RunDir); err != nil {
 		return err
 	}
-	if a.kernel, err = kernel.Open(); err != nil {
+	if err := a.openKernel(); err != nil {
 		return err
 	}
-	a.kernel.Tripwire, a.kernel.Wanted, a.kernel.GivenAway = a.opt.Tripwire, a.wants.by, a.roll.givenAway
-	a.kernel.Lost = func(nic, what string) {
-		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
-	}
-	if a.opt.NoFastPath {
-		if err := a.kernel.SwitchOffFastPath(); err != nil {
-			return err
-		}
-	}
-	others, err := coexist.Open()
-	if err != nil {
-		return err
-	}
-	a.gates = &gates{Firewalls: others, log: a.log, networks: a.networks}
+	a.departures.namespaces = a.kernel
 	if a.host, err = openHostView(a.kernel, a.opt.Name, a.lookAgain); err != nil {
 		return err
 	}
@@ -52,16 +37,37 @@ func (a *Agent) open() (err error) {
 	a.books = &books{cluster: a.opt.Cluster, kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks,
 		roll: a.roll, departures: a.departures, blocks: a.blocks, keepFor: a.opt.LeaseTime, given: map[string][]given{}}
 	a.flows = &flows{kernel: a.kernel, log: a.log, roll: a.roll, ports: a.ports, behind: &a.finished}
-	a.holds = &holds{kernel: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
-	a.containers = &containers{kernel: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
+	a.holds = &holds{namespaces: a.kernel, lost: a.kernel, log: a.log, trip: a.trip, roll: a.roll, runDir: a.opt.RunDir, root: a.opt.Root}
+	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
 	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, roll: a.roll}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
 		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}}
-	a.handovers = &handovers{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
+	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
 		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
 	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}
-	a.mender = &mender{kernel: a.kernel, log: a.log, gates: a.gates, networks: a.networks, roll: a.roll, ways: a.ways, plans: a.plans,
+	a.mender = &mender{kernel: a.kernel, namespaces: a.kernel, log: a.log, gates: a.gates, networks: a.networks, roll: a.roll, ways: a.ways, plans: a.plans,
 		troubles: a.troubles, handovers: a.handovers, links: &a.links, works: &a.works, ids: &a.ids, mending: a.mending}
+	return nil
+}
+
+// openKernel opens the host's kernel, and has it ask the agent what others want.
+func (a *Agent) openKernel() (err error) {
+	open := a.opt.Machine
+	if open == nil {
+		open = openMachine
+	}
+	a.kernel, err = open(Hooks{Tripwire: a.opt.Tripwire, Wanted: a.wants.by, GivenAway: a.roll.givenAway, Lost: func(nic, what string) {
+		a.log.Warn("a container has taken something off a NIC: put it back yourself", "nic", nic, "lost", what)
+	}})
+	if err != nil {
+		return err
+	}
+	if a.opt.NoFastPath {
+		if err := a.kernel.SwitchOffFastPath(); err != nil {
+			return err
+		}
+	}
+	a.gates = &gates{Gates: a.kernel.Gates, log: a.log, networks: a.networks}
 	return nil
 }
 
@@ -108,7 +114,7 @@ func (a *Agent) Close() error {
 	if a.gates != nil {
 		errs = append(errs, a.gates.Close())
 	}
-	if a.kernel != nil {
+	if a.kernel.Close != nil {
 		errs = append(errs, a.kernel.Close())
 	}
 	if a.lock != nil {

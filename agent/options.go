@@ -30,6 +30,8 @@ type Options struct {
 	// Patrol is how often the host is compared with the plans when no event came; if 0,
 	// every five seconds, and less often where comparing takes long. Tests set it.
 	Patrol time.Duration
+	// Machine opens the kernel in whose place another one is; the host's if nil. Tests set it.
+	Machine func(Hooks) (Machine, error)
 	// Untried skips the trial of a mode before its first network is made: for a
 	// kernel on which the modes are known to work.
 	Untried bool

@@ -10,7 +10,7 @@ import (
 // plans are all that this host has, taken together and compared with the kernel. It keeps
 // nothing.
 type plans struct {
-	kernel   *kernel.Kernel
+	kernel   Interpreter
 	networks *register
 	roll     *roll
 	ways     *ways

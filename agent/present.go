@@ -10,7 +10,7 @@ import (
 // attachedBefore handles an id that is recorded already. It is done when the
 // endpoint is there (made whole again if something was missing) or asked for
 // differently; not done when the container's namespace is a new one.
-func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod *kernel.Netns) (done bool, reply heddle.AttachReply, err error) {
+func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (done bool, reply heddle.AttachReply, err error) {
 	if a.roll.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
 		if why, is := a.quarantine.of(req.ID); is {
@@ -45,4 +45,4 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 
 // isPodOf reports whether the namespace is the one in which the endpoint was made. What
 // is in it does not tell: a container may rename, mark and delete what it has.
-func (r record) isPodOf(pod *kernel.Netns) bool { return pod.Is(r.Inode, r.Cookie) }
+func (r record) isPodOf(pod kernel.Pod) bool { return pod.Is(r.Inode, r.Cookie) }

@@ -43,7 +43,7 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	req.Ports = slices.DeleteFunc(slices.Clone(ports), func(p heddle.PortMapping) bool { return slices.Contains(r.Endpoint.Ports, p) })
 	err = checkMappings(id, ports)
 	if err == nil {
-		err = checkPorts(n, req)
+		err = checkPorts(n, req, a.kernel.Listen)
 	}
 	if err == nil {
 		err = a.ports.exchange(id, r.Endpoint.Ports, ports)

@@ -142,7 +142,7 @@ func (l *roll) inodes() (all []uint64) {
 }
 
 // container lists the endpoints in a namespace.
-func (l *roll) container(pod *kernel.Netns) []record {
+func (l *roll) container(pod kernel.Pod) []record {
 	if pod == nil {
 		return nil
 	}

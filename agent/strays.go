@@ -56,7 +56,7 @@ func (h *holds) strays() []heddle.Finding {
 	for _, mac := range h.strayFiles() {
 		all = append(all, heddle.Finding{Kind: "leftover", Object: "managers/" + string(mac), Detail: "NIC managers are told to leave it alone, for no endpoint"})
 	}
-	lost, err := h.kernel.MarkedNICs()
+	lost, err := h.lost.MarkedNICs()
 	if err != nil {
 		h.log.Error("NICs not looked at", "error", err)
 	}
@@ -86,23 +86,23 @@ func (h *holds) inTransit(l kernel.MarkedNIC) bool {
 func (h *holds) sweep() (removed []string, err error) {
 	var errs []error
 	for _, path := range h.strayHolds() {
-		nics, err := h.kernel.Rescue(path)
+		nics, err := h.lost.Rescue(path)
 		for _, name := range nics {
 			h.log.Warn("a NIC without a record is back under its name, without its addresses and routes", "nic", name)
 		}
 		if err == nil {
-			err = kernel.Release(path)
+			err = h.lost.Release(path)
 		}
 		if err == nil {
 			removed = append(removed, "hold/"+path)
 		}
 		errs = append(errs, err)
 	}
-	lost, err := h.kernel.MarkedNICs()
+	lost, err := h.lost.MarkedNICs()
 	errs = append(errs, err)
 	for _, l := range lost {
 		if l.Endpoint != "" && !h.inTransit(l) {
-			errs = append(errs, h.kernel.RescueHere(l))
+			errs = append(errs, h.lost.RescueHere(l))
 			removed = append(removed, "nic/"+l.Name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // tenures say what endpoints have on a parent's LAN: a device, whose number is in their
 // records, and what their containers have made beside it.
 type tenures struct {
-	kernel   *kernel.Kernel
+	kernel   LAN
 	ledger   *ledger
 	log      *slog.Logger
 	networks *register
@@ -63,7 +63,7 @@ func (e *tenures) noteBeside(r *record) (err error) {
 
 // noteDevice records the number of the endpoint's device on a parent, which has just
 // been made or found whole. The caller holds the endpoint's lock.
-func (e *tenures) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
+func (e *tenures) noteDevice(id heddle.EndpointID, pod kernel.Pod) error {
 	r, known := e.roll.get(id)
 	if !known || pod == nil || r.parent() == "" {
 		return nil
@@ -81,7 +81,7 @@ func (e *tenures) noteDevice(id heddle.EndpointID, pod *kernel.Netns) error {
 }
 
 // evict takes an endpoint's container off its parent's LAN.
-func (e *tenures) evict(r record, pod *kernel.Netns) error {
+func (e *tenures) evict(r record, pod kernel.Pod) error {
 	if r.parent() == "" || r.Endpoint.NIC != nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (e *tenures) tenants() ([]heddle.Finding, error) {
 
 // announce tells a LAN who has the addresses now. The endpoint is made, so a
 // failure is only told.
-func (e *tenures) announce(of heddle.Endpoint, pod *kernel.Netns) {
+func (e *tenures) announce(of heddle.Endpoint, pod kernel.Pod) {
 	n, err := e.networks.of(of)
 	if err != nil {
 		return

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	"github.com/heddle-network/heddle"
-	"github.com/heddle-network/heddle/kernel"
 )
 
 // ways are those to other hosts: what shared networks need to reach them.
 type ways struct {
-	kernel *kernel.Kernel
+	kernel Interpreter
 	log    *slog.Logger
 	host   *hostView
 	wants  *wants

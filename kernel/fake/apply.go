@@ -146,7 +146,8 @@ func (a *attempt) kind(s side, k heddle.ObjectKind) error {
 		return unknown("move NIC", s.want.NICs[0].Name)
 	}
 	for _, o := range s.of(k) {
-		if err := a.step("make", o.Key(), func() error { return a.object(s, o) }); err != nil {
+		key := o.Key()
+		if err := a.step("make", key, func() error { return a.object(s, key, o) }); err != nil {
 			return err
 		}
 	}

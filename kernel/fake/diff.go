@@ -35,7 +35,7 @@ func (s *space) differs(want heddle.State) (found []kernel.Difference) {
 			kind = "missing"
 			if c, setting := o.(heddle.Sysctl); setting && s.lacks(c) == nil {
 				kind, detail = "differs", fmt.Sprintf("want %s", c.Value)
-			} else if old := s.before(o); old != nil {
+			} else if old := s.before(o.Key(), o); old != nil {
 				kind, detail = "differs", fmt.Sprintf("want %v, have %v", o, old)
 			}
 		} else if !s.same(have, o) {

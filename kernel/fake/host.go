@@ -8,7 +8,6 @@
 package fake
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -108,5 +107,3 @@ func (h *Host) at(path string) (*space, error) {
 	}
 	return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "the fake has no such container")
 }
-
-func (s *space) String() string { return fmt.Sprintf("%s#%d", s.path, s.number) }

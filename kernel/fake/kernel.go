@@ -100,7 +100,9 @@ func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err erro
 }
 
 // Watch tells of nothing: who changes the host beside the agent says so himself.
-func (k *Kernel) Watch(context.Context) (<-chan kernel.Change, error) { return nil, nil }
+func (k *Kernel) Watch(context.Context) (<-chan kernel.Change, error) {
+	return make(chan kernel.Change), nil
+}
 
 // sorted puts tables before what is in them; the rest needs no order.
 func sorted(s *heddle.State) {

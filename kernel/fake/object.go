@@ -2,6 +2,7 @@ package fake
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 	"golang.org/x/sys/unix"
@@ -9,23 +10,22 @@ import (
 
 // object makes one object that is neither a link nor in the firewall, or puts it in the
 // place of one of ours.
-func (a *attempt) object(s side, o heddle.Object) error {
+func (a *attempt) object(s side, key string, o heddle.Object) error {
 	if err := s.lacks(o); err != nil {
 		return err
 	}
-	old := s.before(o)
+	old := s.before(key, o)
 	if old != nil && s.same(old, o) {
 		return nil
 	}
 	if old != nil {
 		s.take(old.Key())
 	}
-	s.put(o)
-	key := o.Key()
+	s.put(key, o)
 	_, setting := o.(heddle.Sysctl)
 	switch {
 	case old != nil:
-		a.did(key, func() { s.take(key); s.put(old) })
+		a.did(key, func() { s.take(key); s.put(old.Key(), old) })
 	case setting:
 		a.did(key, func() { s.take(key) })
 	default:
@@ -36,8 +36,8 @@ func (a *attempt) object(s side, o heddle.Object) error {
 
 // before is the object in whose place another comes. An IPv6 address is there once,
 // whatever its prefix; a route has one way with each metric.
-func (s *space) before(o heddle.Object) heddle.Object {
-	if old := s.objects[o.Key()]; old != nil {
+func (s *space) before(key string, o heddle.Object) heddle.Object {
+	if old := s.objects[key]; old != nil {
 		return old
 	}
 	switch o := o.(type) {
@@ -62,11 +62,16 @@ func (s *space) before(o heddle.Object) heddle.Object {
 
 // same reports whether what is there is as wanted: of an address only the prefix is.
 func (s *space) same(have, want heddle.Object) bool {
-	switch want.(type) {
+	switch want := want.(type) {
 	case heddle.Address:
-		return have.Key() == want.Key()
+		return have.(heddle.Address).Prefix == want.Prefix
+	case heddle.Firewall:
+		have := have.(heddle.Firewall)
+		return have.Spec == want.Spec && slices.Equal(have.Rules, want.Rules)
+	case heddle.Element:
+		return slices.Equal(have.(heddle.Element).Value, want.Value)
 	case heddle.Redirect:
-		have, want := have.(heddle.Redirect), want.(heddle.Redirect)
+		have := have.(heddle.Redirect)
 		return have.To == want.To && (want.By == "" || have.By == want.By)
 	}
 	return heddle.Same(have, want)
@@ -86,15 +91,16 @@ func (a *attempt) frame(s side) error {
 		}
 	}
 	for _, f := range s.want.Firewall {
-		old := s.objects[f.Key()]
-		if old != nil && heddle.Same(old, f) {
+		key := f.Key()
+		old := s.objects[key]
+		if old != nil && s.same(old, f) {
 			continue
 		}
-		s.put(f)
+		s.put(key, f)
 		if old == nil {
-			a.born(s, f.Key(), func() { s.take(f.Key()) })
+			a.born(s, key, func() { s.take(key) })
 		} else {
-			a.did(f.Key(), func() {})
+			a.did(key, func() {})
 		}
 	}
 	return nil
@@ -130,7 +136,7 @@ func (a *attempt) members(s side, some []heddle.Element) error {
 	}
 	for _, e := range some {
 		if s.lacks(e) == nil {
-			_ = a.object(s, e)
+			_ = a.object(s, e.Key(), e)
 		}
 	}
 	return nil

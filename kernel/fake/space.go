@@ -45,8 +45,7 @@ func (s *space) add(l *link) {
 }
 
 // put puts an object, in the place of the one with its key.
-func (s *space) put(o heddle.Object) {
-	key := o.Key()
+func (s *space) put(key string, o heddle.Object) {
 	s.objects[key] = o
 	if l := standsOn(o); l != "" {
 		if s.on[l] == nil {

@@ -38,11 +38,13 @@ func standsOn(o heddle.Object) string {
 
 // linkOfSetting is the interface that a setting is of, "" if it is the namespace's.
 func linkOfSetting(name string) string {
-	part := strings.Split(name, "/")
-	if len(part) != 5 || part[0] != "net" || part[2] != "conf" && part[2] != "neigh" || part[3] == "all" || part[3] == "default" {
-		return ""
+	for _, folder := range []string{"/conf/", "/neigh/"} {
+		_, rest, is := strings.Cut(name, folder)
+		if link, _, below := strings.Cut(rest, "/"); is && below && link != "all" && link != "default" {
+			return link
+		}
 	}
-	return part[3]
+	return ""
 }
 
 func linkName(key string) (string, bool) { return strings.CutPrefix(key, "link/") }
@@ -56,12 +58,10 @@ func (s *space) lacks(o heddle.Object) error {
 		}
 		return nil
 	case heddle.Element:
-		for _, kind := range []string{"set", "map"} {
-			if s.objects[heddle.Firewall{Family: o.Family, Kind: kind, Name: o.Set}.Key()] != nil {
-				return nil
-			}
+		if s.objects["firewall/"+o.Family+"/set/"+o.Set] == nil && s.objects["firewall/"+o.Family+"/map/"+o.Set] == nil {
+			return unix.ENOENT
 		}
-		return unix.ENOENT
+		return nil
 	case heddle.Route:
 		if l := s.links[standsOn(o)]; l != nil && !l.up {
 			return unix.ENETDOWN

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/kernel"
+	"github.com/heddle-network/heddle/kernel/coexist"
+)
+
+// Interpreter makes, compares and removes plans: all that attach, detach, check, recovery
+// and patrol want of a kernel. *kernel.Kernel is the real one, and says what each does.
+type Interpreter interface {
+	Apply(p heddle.Plan, pod kernel.Pod) (made []string, err error)
+	Mend(want heddle.State) (made []string, err error)
+	Diff(p heddle.Plan, pod kernel.Pod) ([]kernel.Difference, error)
+	Remove(p heddle.Plan, pod kernel.Pod, wanted func(key string) bool) error
+	Ours() (kernel.Owned, error)
+	Prune(wanted func(key string) bool) (removed []string, err error)
+}
+
+// Namespaces finds the containers' network namespaces.
+type Namespaces interface {
+	OpenPod(path string) (kernel.Pod, error)
+	FindPod(inode, cookie uint64) (kernel.Pod, error)
+	DupPod(pod kernel.Pod) (kernel.Pod, error)
+	IsOwn(pod kernel.Pod) bool
+}
+
+// Ends finds the ends of links that engines move.
+type Ends interface {
+	Has(name, alias string) (bool, error)
+	FarEnd(near string, pod kernel.Pod) (*kernel.Seen, error)
+}
+
+// Sights is what can be seen of the host.
+type Sights interface {
+	Facts() (heddle.HostFacts, error)
+	Destinations() ([]netip.Prefix, error)
+	HostRoutes() ([]netip.Prefix, error)
+	Drops() (map[string]uint64, error)
+}
+
+// NICs are those of the host that containers get.
+type NICs interface {
+	Snapshot(name string) (heddle.NIC, error)
+	CarriesDefault(name string) (bool, error)
+	MarkNIC(n heddle.NIC) error
+}
+
+// LostNICs are those that are on the host or in a namespace that is held, and bear our
+// mark still.
+type LostNICs interface {
+	MarkedNICs() ([]kernel.MarkedNIC, error)
+	Rescue(hold string) (names []string, err error)
+	RescueHere(m kernel.MarkedNIC) error
+	Release(hold string) error
+}
+
+// LAN is who is on a parent's, and takes containers off it.
+type LAN interface {
+	Heard(parent string) (all []heddle.MAC, number int, err error)
+	MACsOfContainers(parent string, among []heddle.MAC, inside func(cookie uint64) bool) ([]heddle.MAC, error)
+	DeviceOn(parent, alias string, known int, pod kernel.Pod) (index int, err error)
+	Tenants(parent string) ([]kernel.Tenant, error)
+	Evict(t kernel.Tenure, pod kernel.Pod) error
+	Announce(pod kernel.Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error
+}
+
+// Connections are those that the host tracks.
+type Connections interface {
+	ForgetAddresses(addrs []netip.Addr) error
+	ForgetFlows(e heddle.Endpoint, published func(p heddle.PortMapping, to netip.Addr) bool) error
+	ForgetShadows(at []heddle.Socket) error
+}
+
+// FastPath counts what took it.
+type FastPath interface {
+	FastCounts(port string) (heddle.FastCounts, error)
+	FastTotals() (heddle.FastCounts, error)
+	SwitchOffFastPath() error
+}
+
+// Watcher tells of changes that somebody else has made.
+type Watcher interface {
+	Watch(context.Context) (<-chan kernel.Change, error)
+}
+
+// Gates are other firewalls' chains. *coexist.Firewalls opens the real ones.
+type Gates interface {
+	Admit() (changed []string, err error)
+	Stale() bool
+	Withdraw() error
+	Close() error
+}
+
+// Machine is all that the agent has of the host's kernel, each part for who uses it.
+type Machine struct {
+	Interpreter
+	Namespaces
+	Ends
+	Sights
+	NICs
+	LostNICs
+	LAN
+	Connections
+	FastPath
+	Watcher
+	Gates Gates
+	// Listen fails if somebody on the host listens on a port.
+	Listen func(heddle.PortMapping) error
+	Close  func() error
+}
+
+// Hooks is what a kernel asks the agent, and tells it; see kernel.Kernel.
+type Hooks struct {
+	Tripwire  func(step string) error
+	Wanted    func(key string) int
+	GivenAway func() []kernel.GivenNIC
+	Lost      func(nic, what string)
+}
+
+// openMachine opens the kernel of the calling thread's network namespace.
+func openMachine(h Hooks) (m Machine, err error) {
+	k, err := kernel.Open()
+	if err != nil {
+		return m, err
+	}
+	k.Tripwire, k.Wanted, k.GivenAway, k.Lost = h.Tripwire, h.Wanted, h.GivenAway, h.Lost
+	m = Machine{k, k, k, k, k, k, k, k, k, k, nil, portFree, k.Close}
+	others, err := coexist.Open()
+	if err == nil {
+		m.Gates = others
+	}
+	return m, err
+}
