@@ -210,18 +210,17 @@ func (a *Agent) garbage(r record, owner string, keep []heddle.EndpointID) bool {
 
 // collect removes an endpoint if it is garbage, and passes its default route on.
 func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone bool, err error) {
-	unlock := a.ids.Lock(id)
-	r, gone, err := a.removeIf(id, garbage)
-	unlock()
+	r, gone, err := a.removeIf(id, garbage, a.ids.Lock)
 	if gone && err == nil && r.Endpoint.DefaultRoute {
 		a.defaults.pass(r.Inode)
 	}
 	return gone, err
 }
 
-// removeIf removes an endpoint if it is garbage. The caller holds its lock: an endpoint
+// removeIf removes an endpoint if it is garbage. It takes its lock, by lock: an endpoint
 // that is being made, or made anew, is none.
-func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool) (r record, gone bool, err error) {
+func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
+	defer lock(id)()
 	r, known := a.roll.get(id)
 	if !known || !garbage(r) {
 		return r, false, nil

@@ -60,7 +60,8 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	return e, nil
 }
 
-// claimRest reserves what an endpoint needs besides its addresses, all or nothing.
+// claimRest reserves what an endpoint needs besides its addresses, all or nothing. What is
+// refused then had its ports for a moment: who asked for these meanwhile was refused.
 func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, e *heddle.Endpoint) (err error) {
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err

@@ -45,9 +45,7 @@ func (a *Agent) yields(e heddle.Endpoint, to heddle.AttachRequest) bool {
 	if to.DryRun {
 		return false
 	}
-	unlock := a.ids.LockAnother(e.ID)
-	r, gone, err := a.removeIf(e.ID, a.over)
-	unlock()
+	r, gone, err := a.removeIf(e.ID, a.over, a.ids.LockAnother)
 	if err != nil {
 		a.log.Error("an endpoint whose container is gone stays", "endpoint", e.ID, "error", err)
 		return false

@@ -9,7 +9,7 @@ import (
 )
 
 // mender puts back what somebody else removed or changed of ours, each network's and each
-// endpoint's for itself. It owns the errands of that, and counts what it did.
+// endpoint's for itself. It counts what it did.
 type mender struct {
 	kernel     Interpreter
 	namespaces Namespaces

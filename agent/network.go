@@ -241,7 +241,9 @@ func (a *Agent) endpointsOn(id string) []heddle.Endpoint {
 	a.roll.each(func(r record, _ string) {
 		if id == "" || r.Endpoint.Network == id {
 			e := r.shown()
-			e.NetworkName = names[e.Network]
+			if name, there := names[e.Network]; there {
+				e.NetworkName = name
+			}
 			all = append(all, e)
 		}
 	})

@@ -62,12 +62,10 @@ func (a *Agent) openKernel() (err error) {
 	if err != nil {
 		return err
 	}
-	if a.opt.NoFastPath {
-		if err := a.kernel.SwitchOffFastPath(); err != nil {
-			return err
-		}
-	}
 	a.gates = &gates{Gates: a.kernel.Gates, log: a.log, networks: a.networks}
+	if a.opt.NoFastPath {
+		return a.kernel.SwitchOffFastPath()
+	}
 	return nil
 }
 

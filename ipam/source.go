@@ -45,8 +45,10 @@ type Blocks interface {
 	Leased(block netip.Prefix) bool
 }
 
+var _ Blocks = (*Pool)(nil)
+
 // kinds are the sources that there are, in the order in which they are asked; the first
-// that fits a network is its source.
+// that fits a network is its source, and the last fits all.
 var kinds = []func(heddle.Network) (Source, bool){
 	func(n heddle.Network) (Source, bool) { return None{}, len(n.Subnets) == 0 },
 	func(n heddle.Network) (Source, bool) { return NewPool(n), true },
@@ -59,5 +61,5 @@ func For(n heddle.Network) Source {
 			return s
 		}
 	}
-	return None{}
+	panic("ipam: no kind of source fits network " + n.Name)
 }

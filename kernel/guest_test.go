@@ -8,7 +8,7 @@ import (
 )
 
 // TestInGuests runs the interpreter's proofs under a kernel of Debian's; those that
-// visit every step, or type commands, take minutes there and wait for make soak.
+// visit every step, or type all commands, take minutes there and wait for make soak.
 func TestInGuests(t *testing.T) {
 	vm.RunInGuest(t, "6.1", "^(TestApplyTwice|TestFacts|TestElementsAsNftWritesThem)$/^(bridge|shard|direct|routed|macvlan|ipvlan|private)$")
 }

@@ -24,10 +24,11 @@ const leaf = "init"
 
 // groupName is the lab's folder in every cgroup hierarchy; two labs of one name in
 // different folders have different ones. All mount namespaces share the hierarchies,
-// and one path is a folder of its own in each: its file system tells them apart.
+// and one path is a folder of its own in each: the file system tells them apart that the
+// folder lies in.
 func groupName(folder string) string {
 	var s unix.Stat_t
-	unix.Stat(folder, &s)
+	unix.Stat(filepath.Dir(folder), &s)
 	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", folder, s.Dev))
 	return heddle.Mark + "-lab-" + filepath.Base(folder) + "-" + hex.EncodeToString(h[:3])
 }

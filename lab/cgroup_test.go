@@ -2,6 +2,7 @@ package lab
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -13,15 +14,16 @@ func TestGroupName(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to mount")
 	}
-	folder := t.TempDir()
+	parent := t.TempDir()
+	folder := filepath.Join(parent, "lab")
 	name := groupName(folder)
 	if again := groupName(folder); again != name {
 		t.Errorf("%s, then %s", name, again)
 	}
-	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=64k"); err != nil {
+	if err := unix.Mount("tmpfs", parent, "tmpfs", 0, "size=64k"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { unix.Unmount(folder, 0) })
+	t.Cleanup(func() { unix.Unmount(parent, 0) })
 	if other := groupName(folder); other == name {
 		t.Errorf("both are %s", name)
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle/test/poll"
 )
 
@@ -59,11 +61,13 @@ func prefixed(p string, lines []string) []string {
 // cgroups lists those of labs in the folder. Others' are other tests' affair: the
 // hierarchies are the machine's.
 func cgroups(dir string) (all []string) {
+	var on unix.Stat_t
+	unix.Stat(dir, &on)
 	for _, pattern := range []string{"/sys/fs/cgroup/*/heddle-lab-*", "/sys/fs/cgroup/heddle-lab-*"} {
 		names, _ := filepath.Glob(pattern)
 		for _, name := range names {
 			lab, hash, _ := cutLast(strings.TrimPrefix(filepath.Base(name), "heddle-lab-"), "-")
-			sum := sha256.Sum256([]byte(filepath.Join(dir, lab)))
+			sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", filepath.Join(dir, lab), on.Dev))
 			if hash == hex.EncodeToString(sum[:3]) {
 				all = append(all, "cgroup "+name)
 			}

@@ -67,7 +67,7 @@ func (h *Host) end(path string) {
 		return
 	}
 	delete(h.pods, path)
-	s.gone = true
+	s.gone.Store(true)
 	for _, l := range slices.Collect(maps.Values(s.links)) {
 		s.drop(l)
 	}

@@ -11,7 +11,7 @@ type pod struct{ *space }
 func (p pod) Inode() uint64           { return p.number }
 func (p pod) Cookie() (uint64, error) { return p.number, nil }
 func (p pod) Close()                  {}
-func (p pod) Inhabited() bool         { return !p.gone }
+func (p pod) Inhabited() bool         { return !p.gone.Load() }
 
 // Is compares the number; a cookie of 0 is not compared.
 func (p pod) Is(inode, cookie uint64) bool {
@@ -78,7 +78,7 @@ func (k *Kernel) spaceOf(p kernel.Pod) (*space, error) {
 	case nil:
 		return nil, nil
 	case pod:
-		if p.gone {
+		if p.gone.Load() {
 			return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", p.path, "the container has ended")
 		}
 		return p.space, nil

@@ -54,7 +54,7 @@ func (k *Kernel) Remove(p heddle.Plan, in kernel.Pod, wanted func(key string) bo
 
 func isGone(in kernel.Pod) bool {
 	p, is := in.(pod)
-	return is && p.gone
+	return is && p.gone.Load()
 }
 
 func (r *removal) findDying(p heddle.Plan) {

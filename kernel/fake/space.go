@@ -3,6 +3,7 @@ package fake
 import (
 	"maps"
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/heddle-network/heddle"
 )
@@ -12,7 +13,7 @@ type space struct {
 	host   *Host
 	path   string
 	number uint64
-	gone   bool
+	gone   atomic.Bool
 	links  map[string]*link
 	// objects are all but links, by key; on lists those that stand on a link and go with
 	// it.
