@@ -96,10 +96,10 @@ func furnishNIC(t testing.TB, name string, number int) {
 	settled(t, name)
 	// The kernel adds the local routes of IPv6 addresses later, at its leisure.
 	world.Within(t, slowly, "local routes of "+name, func() error {
-		addresses := sh(t, name, number, "ip -6 -o address show dev NAME | wc -l")
-		routes := sh(t, name, number, "ip -6 route show table local type local dev NAME | wc -l")
+		addresses := strings.Count(sh(t, name, number, "ip -6 -o address show dev NAME"), "\n")
+		routes := strings.Count(sh(t, name, number, "ip -6 route show table local type local dev NAME"), "\n")
 		if addresses != routes {
-			return fmt.Errorf("%s of %s", strings.TrimSpace(routes), addresses)
+			return fmt.Errorf("%d of %d", routes, addresses)
 		}
 		return nil
 	})
