@@ -109,7 +109,7 @@ func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left 
 	return left, errors.Join(errs...)
 }
 
-// isMine reports whether a device is the container's. It fails if that may be.
+// isMine reports whether a device is the container's. If this cannot be decided, it fails.
 func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, error) {
 	if u.ns.Same(k.home) || !u.onLAN() {
 		return false, nil
