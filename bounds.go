@@ -12,13 +12,13 @@ import (
 // The most that a record may hold. Every agent makes every shared network in its
 // kernel: without bounds, one record would keep all of them busy.
 const (
-	// MaxRecord is how long a record in the store may be, in bytes of JSON. It is
-	// looked at before it is read.
+	// MaxRecord is the maximum length of a record in the store, in bytes of JSON. It is
+	// checked before the record is parsed.
 	MaxRecord = 64 << 10
-	// MaxAllow is how many networks one may name with which traffic is permitted.
+	// MaxAllow is the maximum number of networks in a network's Allow list.
 	MaxAllow = 256
-	// MaxRanges, MaxReserved and MaxOptions bound the lists of a network; MaxOptions
-	// holds for options, labels and subnets as Docker has them, each.
+	// MaxRanges, MaxReserved and MaxOptions bound the lists of a network. MaxOptions
+	// applies to each of: options, limits, and Docker's labels, options and pools.
 	MaxRanges, MaxReserved, MaxOptions = 64, 1024, 256
 	// MaxText bounds every text of a network, in bytes.
 	MaxText = 4096
@@ -28,9 +28,9 @@ const (
 
 var networkID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// Bounded returns a network with what its lists name again left out, or an error of
-// code TooMuch: it has more than any network may; of its labels, an error of code
-// BadLabel, too. It judges nothing else.
+// Bounded returns the network without duplicate list entries. It returns an error of
+// code TooMuch if the network exceeds a bound, or BadLabel if a label is malformed.
+// It checks nothing else.
 func Bounded(n Network) (Network, error) {
 	for _, list := range []struct {
 		what      string
@@ -98,7 +98,7 @@ func keysAndValues(m map[string]string) []string {
 	return append(slices.Collect(maps.Keys(m)), slices.Collect(maps.Values(m))...)
 }
 
-// distinct leaves out what a list names again, and refuses one that is too long.
+// distinct removes duplicates from a list, and refuses a list that is too long.
 func distinct[T string | netip.Prefix | netip.Addr](n Network, what string, all []T, most int) ([]T, error) {
 	seen := make(map[T]bool, min(len(all), most))
 	var once []T

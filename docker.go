@@ -5,17 +5,17 @@ import (
 	"regexp"
 )
 
-// DockerNetwork is what Docker knows of a network beside its driver: what a host's
-// agent tells its own dockerd of a network that was created in another's (Docker
-// Engine API, POST /networks/create).
+// DockerNetwork is what Docker knows about a network besides its driver. When a network
+// was created in the dockerd of another host, the agent passes this to its own dockerd
+// (Docker Engine API, POST /networks/create).
 type DockerNetwork struct {
 	Labels map[string]string `json:"labels,omitempty"`
-	// Options are the driver's, IPAMOptions those of its addresses, as they were
-	// given.
+	// Options are the network driver's options, IPAMOptions those of the IPAM driver, as
+	// the user gave them.
 	Options     map[string]string `json:"options,omitempty"`
 	IPAMOptions map[string]string `json:"ipamOptions,omitempty"`
 	Attachable  bool              `json:"attachable,omitempty"`
-	// Pools are the subnets of which more is known than the network says.
+	// Pools are the subnets for which Docker has settings that Network has no field for.
 	Pools []DockerPool `json:"pools,omitempty"`
 }
 
@@ -27,8 +27,8 @@ type DockerPool struct {
 	Reserved map[string]netip.Addr `json:"reserved,omitempty"`
 }
 
-// ProvisionalDockerName is that of a network that Docker has asked for, until
-// Docker's own name for it is known, which no request carries.
+// ProvisionalDockerName is the temporary name of a network that Docker has asked for.
+// Docker's requests do not carry the network's name; it becomes known later.
 func ProvisionalDockerName(dockerID string) string {
 	return "docker-" + ShortDockerID(dockerID)
 }

@@ -76,8 +76,8 @@ func (p PortMapping) String() string {
 // Endpoint is one interface of one container on one network.
 type Endpoint struct {
 	ID EndpointID `json:"id"`
-	// Network is the network's ID, NetworkName its name: in a record that of the
-	// time of the attach.
+	// Network is the network's ID, NetworkName its name. In a record it is the name at
+	// the time of the attach.
 	Network     string `json:"network"`
 	NetworkName string `json:"networkName"`
 	// Netns is the path by which the container's network namespace was opened.
@@ -86,7 +86,7 @@ type Endpoint struct {
 	Addrs []netip.Prefix `json:"addrs,omitempty"`
 	MAC   MAC            `json:"mac,omitempty"`
 	MTU   int            `json:"mtu,omitempty"`
-	// NIC is the host's interface that the container was given, with how it was.
+	// NIC is the host's interface that the container was given, with its earlier state.
 	NIC   *NIC          `json:"nic,omitempty"`
 	Ports []PortMapping `json:"ports,omitempty"`
 	// DefaultRoute says that the container's default route leads through this
@@ -94,7 +94,7 @@ type Endpoint struct {
 	DefaultRoute bool `json:"defaultRoute"`
 	// Labels are the users' own words about it.
 	Labels map[string]string `json:"labels,omitempty"`
-	// NoFastPath has all its packets take the host's stack.
+	// NoFastPath makes all its packets take the host's stack.
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Slot is the endpoint's ordinal on its network, the lowest one free at
 	// attach. A mode that has room for few endpoints on one device uses it to

@@ -22,7 +22,7 @@ const (
 // Code is a stable error id ("HDL-2009"); Explain has its story.
 type Code string
 
-// Error says what failed, on which object, in whose words, and what to do.
+// Error says what failed, on which object, why, and what to do.
 type Error struct {
 	Code   Code   `json:"id"`
 	Kind   Kind   `json:"exit"`
@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause as an error.
 func (e *Error) Unwrap() error { return e.err }
 
-// Is makes two errors with the same code equal to errors.Is.
+// Is makes errors.Is match a Sentinel of the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && t.Op == ""

@@ -18,8 +18,8 @@ type Host struct {
 	Underlay []netip.Addr `json:"underlay"`
 	// MTU in bytes of the interface that has these addresses.
 	MTU int `json:"mtu"`
-	// PrivilegedPorts says that its tunnels send from the ports of TunnelSourceLow alone, and nothing
-	// that comes from another port is theirs.
+	// PrivilegedPorts says that its tunnels send only from the ports that begin at
+	// TunnelSourceLow. A packet from any other port is not from its tunnels.
 	PrivilegedPorts bool      `json:"privilegedPorts,omitempty"`
 	Version         string    `json:"version,omitempty"`
 	Joined          time.Time `json:"joined,omitzero"`
@@ -35,7 +35,7 @@ func (h Host) UnderlayFor(f Family) (netip.Addr, bool) {
 	return a, a.IsValid()
 }
 
-// Block is a part of a network's subnet that one host gives addresses out of.
+// Block is a part of a network's subnet. One host allocates addresses from it.
 type Block struct {
 	// Network is the network's ID, Host the owner's.
 	Network string       `json:"network"`
@@ -43,7 +43,7 @@ type Block struct {
 	Host    string       `json:"host"`
 }
 
-// Pin is an address that is found on another host than the owner of its block.
+// Pin is an address that is in use on a host that does not own the address's block.
 type Pin struct {
 	Network string     `json:"network"`
 	Addr    netip.Addr `json:"addr"`
@@ -102,8 +102,8 @@ func (f *Fabric) Source(network string, of Family) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// TunnelName names the host's device by which packets leave for others, one of each
-// family of the underlay.
+// TunnelName names the host's tunnel device. There is one for each family of the
+// underlay.
 func (f *Fabric) TunnelName(of Family) string {
 	return PrefixTunnel + of.Digit() + short("tunnel", f.Cluster)[:8]
 }

@@ -13,10 +13,9 @@ type HostFacts struct {
 	BootID string     `json:"bootID"`
 	Kernel string     `json:"kernel"`
 	Links  []LinkFact `json:"links"`
-	// Listening are the sockets of the host that wait for whoever calls, of the ports
-	// that masquerading uses.
+	// Listening are the host's listening sockets on the ports that masquerading uses.
 	Listening []Socket `json:"listening,omitempty"`
-	// Secured is what IPsec policies of the host look after.
+	// Secured is the traffic that the host's IPsec policies apply to.
 	Secured []Secured `json:"secured,omitempty"`
 	// Fabric is the cluster that the host belongs to, nil if to none.
 	Fabric *Fabric `json:"fabric,omitempty"`
@@ -70,7 +69,7 @@ func (h HostFacts) Uplink(n Network) (LinkFact, bool) {
 	return LinkFact{}, false
 }
 
-// Socket is where somebody waits for whoever calls.
+// Socket is a listening socket.
 type Socket struct {
 	// Protocol is "tcp" or "udp".
 	Protocol string `json:"protocol"`

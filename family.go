@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Family is a family of IP addresses. The zero value is none; it has no words of its own,
-// and asked for them answers as IPv6.
+// Family is a family of IP addresses. The zero value means no family; its methods that
+// return text or addresses answer as for IPv6.
 type Family uint8
 
 // The families, by their versions of IP.
@@ -18,8 +18,8 @@ const (
 // Families are both, IPv4 first.
 func Families() [2]Family { return [2]Family{IPv4, IPv6} }
 
-// FamilyOf is the family of an address; 0 of none. An IPv4 address that is written as an
-// IPv6 one counts as that.
+// FamilyOf is the family of an address, 0 for an invalid one. An IPv4-mapped IPv6 address
+// counts as IPv6.
 func FamilyOf(a netip.Addr) Family {
 	switch {
 	case a.Is4():
@@ -36,7 +36,7 @@ func (f Family) Has(a netip.Addr) bool { return f != 0 && FamilyOf(a) == f }
 // String is "IPv4" or "IPv6".
 func (f Family) String() string { return "IPv" + f.Digit() }
 
-// Digit ends the names of what is for one family: "4" or "6".
+// Digit is "4" or "6". It ends the names of objects that serve one family.
 func (f Family) Digit() string {
 	if f == IPv4 {
 		return "4"
@@ -61,8 +61,8 @@ func (f Family) Header() int {
 	return 40
 }
 
-// LeastMTU is what every host must take whole (RFC 791, 3.2), and every link carry (RFC
-// 8200, 5), in bytes.
+// LeastMTU is, in bytes, the size that every IPv4 host must accept (RFC 791, 3.2) and
+// that every IPv6 link must carry (RFC 8200, 5).
 func (f Family) LeastMTU() int {
 	if f == IPv4 {
 		return 576

@@ -12,8 +12,8 @@ const FilterLabel = "label"
 // maxFilters bounds the words of a filter.
 const maxFilters = 64
 
-// Filter chooses objects. Its words are KEY=WANTED: of several with one key one must
-// fit, and each key must; of labels all must. An empty filter lets all pass.
+// Filter selects objects by words of the form KEY=WANTED. For each key, at least one of
+// its words must match; for labels, all words must match. An empty filter passes all.
 type Filter map[string][]string
 
 // ParseFilter reads words; keys are those that the filtered objects have.
@@ -32,7 +32,7 @@ func ParseFilter(words []string, keys ...string) (Filter, error) {
 	return f, nil
 }
 
-// Has reports whether an object passes whose property of that key has the value.
+// Has reports whether an object passes if its property named key has the value.
 func (f Filter) Has(key, value string) bool {
 	return len(f[key]) == 0 || slices.Contains(f[key], value)
 }

@@ -2,9 +2,9 @@ package heddle
 
 import "net/netip"
 
-// Forward is a static entry of a forwarding table: frames to MAC leave by the
-// bridge's port Link or, with Dst, through the VXLAN device Link to the tunnel's
-// end at Dst.
+// Forward is a static entry of a forwarding table. Without Dst, frames to MAC leave by
+// the bridge port Link. With Dst, they go through the VXLAN device Link to the tunnel
+// endpoint Dst.
 type Forward struct {
 	Link string     `json:"link"`
 	MAC  MAC        `json:"mac"`

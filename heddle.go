@@ -66,8 +66,8 @@ func CheckNetworkName(s string) error {
 	return nil
 }
 
-// Clip is what an error quotes of a text that somebody else gave: of a long one the
-// first 60 bytes.
+// Clip shortens untrusted text for an error message: it keeps the first 60 bytes of a
+// long text.
 func Clip(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "…"

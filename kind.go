@@ -5,15 +5,15 @@ package heddle
 type Phase int
 
 const (
-	// Frame is the static firewall, of which elements are members.
+	// Frame is the static firewall. Its sets and maps hold the elements.
 	Frame Phase = iota
 	// Devices are the interfaces, which are down.
 	Devices
-	// Guards are what must be there before an interface is up.
+	// Guards must be in place before an interface is up.
 	Guards
 	// Layer3 is what IP needs once the interfaces are up.
 	Layer3
-	// FastPath comes last, when what it leads to is there.
+	// FastPath comes last: the objects it refers to must exist.
 	FastPath
 )
 
@@ -64,12 +64,12 @@ type Object interface {
 // Same reports whether two objects with the same key are wanted the same way.
 func Same(a, b Object) bool { return a.comparable() == b.comparable() }
 
-// list is what can be done with a list of a State, whatever its objects' type.
+// list has the operations on a list of a State, independent of the objects' type.
 type list interface {
 	// Count is how many objects of the kind the state has.
 	Count(*State) int
-	// each calls do for every object until it returns false, and reports whether it
-	// never did.
+	// each calls do for every object until do returns false. It reports whether do
+	// returned true for all.
 	each(s *State, do func(Object) bool) bool
 	// filter puts the objects for which keep is true into another state's list.
 	filter(from, to *State, keep func(Object) bool)

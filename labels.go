@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Labels are words that users put on networks and endpoints, KEY=VALUE each, to find
-// them again: they change nothing in the kernel.
+// Labels are KEY=VALUE pairs that users put on networks and endpoints to find them.
+// They change nothing in the kernel.
 
-// The most that labels may be: how many on one object, and bytes in a key and a value.
+// The bounds of labels: how many on one object, and the bytes in a key and in a value.
 const MaxLabels, MaxLabelKey, MaxLabelValue = 64, 63, 256
 
-// CheckLabels refuses labels of an object that are too many, too long or not to be seen.
+// CheckLabels refuses labels that are too many, too long, or not printable.
 func CheckLabels(object string, labels map[string]string) error {
 	if len(labels) > MaxLabels {
 		return Errorf(TooMuch, object, fmt.Sprintf("with %d labels", len(labels)), fmt.Sprintf("an object has at most %d", MaxLabels))

@@ -30,8 +30,8 @@ type Link struct {
 	// NoAutoAddress keeps the kernel from making an IPv6 link-local address
 	// (addr_gen_mode none).
 	NoAutoAddress bool `json:"noAutoAddress,omitempty"`
-	// GSOMax is the size of the largest IPv4 segment that the link is given whole, in
-	// bytes; 0 leaves the kernel's 65,536. Linux before 6.3 knows no other.
+	// GSOMax is the maximum size in bytes of an IPv4 GSO packet for the link; 0 leaves
+	// the kernel's 65,536. Linux before 6.3 does not have the setting.
 	GSOMax int `json:"gsoMax,omitempty"`
 	// Down leaves the link as it is born: down.
 	Down bool `json:"down,omitempty"`
@@ -55,8 +55,8 @@ func (l Link) comparable() any {
 	}{l, port, tunnel}
 }
 
-// Tunnel holds a VXLAN device's settings (RFC 7348; ip-link(8)). It learns
-// nothing and asks nobody: what it forwards to is in the plan.
+// Tunnel holds a VXLAN device's settings (RFC 7348; ip-link(8)). The device neither
+// learns addresses nor sends queries: its forwarding entries are in the plan.
 type Tunnel struct {
 	VNI uint32 `json:"vni"`
 	// Local is the outer source address, whose family is the underlay's.
@@ -66,9 +66,9 @@ type Tunnel struct {
 	SoftChecksums bool `json:"softChecksums,omitempty"`
 }
 
-// The UDP source ports of tunnels, by the hash of the flow inside: of the system ports
-// (RFC 6335, section 6), which only privileged processes may bind, those that few
-// services use. They begin with TunnelSourceLow; TunnelSourceEnd is the first behind them.
+// The UDP source ports of tunnels, from TunnelSourceLow up to but not including
+// TunnelSourceEnd. The hash of the inner flow selects one. These are system ports (RFC
+// 6335, section 6) that few services use; only privileged processes may bind them.
 const (
 	TunnelSourceLow uint16 = 512
 	TunnelSourceEnd uint16 = 1024

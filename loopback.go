@@ -11,10 +11,11 @@ const (
 	routeLocalnet = "/route_localnet"
 )
 
-// LoopbackWay lets the host's own callers of 127.0.0.0/8 reach a published port by
-// the link (route_localnet, ip-sysctl.rst), if one is published there; the guard
-// drops 127.0.0.0/8 that comes by wire. Unlike other settings it goes with the last
-// plan that wants it: without a published port nothing of the loopback is to pass.
+// LoopbackWay lets clients on the host that connect to 127.0.0.0/8 reach a published
+// port through the link (route_localnet, ip-sysctl.rst), if a port is published there.
+// The firewall drops 127.0.0.0/8 that arrives from the wire. Unlike other settings, this
+// one is reset with the last plan that wants it: without a published port no loopback
+// traffic may pass.
 func LoopbackWay(link string, ports []PortMapping) []Sysctl {
 	if !slices.ContainsFunc(ports, PortMapping.onLoopback) {
 		return nil

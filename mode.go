@@ -8,8 +8,8 @@ type Mode interface {
 	Check(HostFacts, Network) error
 	// Network plans what the network's endpoints on a host share.
 	Network(HostFacts, Network) (Plan, error)
-	// Endpoint plans one endpoint. What it shares with others it simply names
-	// again: a host's wanted state is the union of its plans.
+	// Endpoint plans one endpoint. The plan repeats objects that are shared with other
+	// endpoints: a host's wanted state is the union of its plans.
 	Endpoint(HostFacts, Network, Endpoint) (Plan, error)
 }
 
@@ -25,9 +25,9 @@ type SubnetSharer interface {
 	SharesParentSubnet() bool
 }
 
-// CommonSubnet is an optional interface of modes whose networks may have a subnet in
-// common with each other and with the host's interfaces: the host finds their
-// containers by routes of their own. What they give out must differ.
+// CommonSubnet is an optional interface of modes whose networks may share a subnet with
+// each other and with the host's interfaces: the host has a separate route to each of
+// their containers. The addresses they allocate must differ.
 type CommonSubnet interface {
 	CommonSubnet() bool
 }
@@ -40,8 +40,8 @@ type Guest interface {
 	Complete(HostFacts, Network) (Network, error)
 }
 
-// Beside is an optional interface of modes that cannot share a parent with
-// everybody.
+// Beside is an optional interface of modes that cannot share a parent with every other
+// network.
 type Beside interface {
 	// Beside refuses n on the parent that it has in common with other.
 	Beside(n, other Network) error
@@ -67,13 +67,13 @@ type Reacher interface {
 	// devices, neighbours, who may deliver to them. The routes to the peers'
 	// blocks are in the networks' own plans.
 	Reach(HostFacts) Plan
-	// Fits refuses a network that no host could have, whatever its facts: what is in
-	// the store was written by another host.
+	// Fits refuses a network that is invalid on every host, whatever the host's facts.
+	// It is needed because records in the store were written by other hosts.
 	Fits(Network) error
 }
 
-// FitsSpan returns what judges networks that several hosts are to share: by their mode,
-// which has to be one that spans hosts.
+// FitsSpan returns the check for networks that several hosts share. It refuses a mode
+// that does not span hosts, and otherwise calls the mode's Fits.
 func FitsSpan(modes []Mode) func(Network) error {
 	return func(n Network) error {
 		for _, m := range modes {

@@ -64,8 +64,8 @@ type NICState struct {
 	// attached in the driver, in the stack (generic) and in hardware.
 	XDP  uint32   `json:"xdp,omitempty"`
 	XDPs []uint32 `json:"xdps,omitempty"`
-	// TCX are the programs at its tcx hooks, which stay, too; nil in a record of an agent
-	// that did not look.
+	// TCX are the programs at its tcx hooks, which stay attached, too; nil in a record of
+	// an agent that did not read them.
 	TCX []TCXProgram `json:"tcx"`
 	// NoMulticast, Flags (the others of netdevice(7) that a user may set), LinkMode
 	// (1 is dormant), ProtoDown, Sizes (of GSO and GRO, in the order of package kernel)
@@ -76,10 +76,10 @@ type NICState struct {
 	ProtoDown   bool     `json:"protoDown,omitempty"`
 	Sizes       []uint32 `json:"sizes,omitempty"`
 	AltNames    []string `json:"altNames,omitempty"`
-	// What the NIC hangs on, by which it is known wherever it is: the device of its
-	// driver, the MAC address that it was made with and the name of its port, if that
-	// has one; or the number of its far end or lower device, in the namespace that the
-	// host knows by PeerNSID if PeerElsewhere.
+	// These fields identify the NIC in any namespace: its bus device, its permanent MAC
+	// address and its port's name, if it has one; or the index of its far end or lower
+	// device. If PeerElsewhere is set, that device is in the namespace whose ID on the
+	// host is PeerNSID.
 	Bus           string `json:"bus,omitempty"`
 	Device        string `json:"device,omitempty"`
 	Permanent     MAC    `json:"permanent,omitempty"`
@@ -91,8 +91,8 @@ type NICState struct {
 	// a VLAN device.
 	VLAN         uint16 `json:"vlan,omitempty"`
 	VLANProtocol uint16 `json:"vlanProtocol,omitempty"`
-	// FarMAC is the MAC address that the far end of a pair has on the host, where it
-	// may have come back since: it may be a NIC that another container had.
+	// FarMAC is the MAC address of the far end of a pair, as it is on the host. The far
+	// end may itself be a NIC that another container had and that has since returned.
 	FarMAC     MAC            `json:"farMac,omitempty"`
 	Alias      string         `json:"alias,omitempty"`
 	Addrs      []NICAddress   `json:"addrs,omitempty"`
@@ -170,8 +170,8 @@ func ParseNICAlias(alias string) (was, endpoint string, ok bool) {
 	return was, endpoint, ok
 }
 
-// ReturnName is what a NIC is called that comes back while another interface
-// has its name.
+// ReturnName is the name for a NIC that returns to the host while another interface
+// has its old name.
 func (n NIC) ReturnName() string {
 	return NICPrefix + strings.ReplaceAll(string(n.MAC), ":", "")
 }

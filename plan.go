@@ -7,8 +7,8 @@ type Plan struct {
 	Pod  State `json:"pod"`
 }
 
-// Misplaced lists, by key, the objects that their kind cannot have where the plan wants
-// them: in a container a firewall, programs or what these know, on the host a NIC.
+// Misplaced lists, by key, the objects that the plan wants in the wrong namespace: a
+// firewall, its elements or fast-path objects in a container, or a NIC on the host.
 func (p Plan) Misplaced() []string {
 	var keys []string
 	for _, k := range ObjectKinds {

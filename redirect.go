@@ -12,10 +12,10 @@ const (
 	RedirectPriorityProgram = RouteProtocol + 2
 )
 
-// Redirect takes what leaves an interface for the addresses of a prefix into this
-// namespace's own stack instead: it arrives on the device To, as if sent to the
-// host. The filter is an eBPF program where the kernel can, else u32 with skbedit
-// and mirred (tc-u32(8), tc-skbedit(8), tc-mirred(8)).
+// Redirect catches packets that leave an interface for a prefix, and delivers them to
+// this namespace's own stack: they arrive on the device To, as if sent to the host. The
+// filter is an eBPF program where the kernel supports it, else u32 with skbedit and
+// mirred (tc-u32(8), tc-skbedit(8), tc-mirred(8)).
 type Redirect struct {
 	Link   string       `json:"link"`
 	To     string       `json:"to"`

@@ -19,8 +19,8 @@ type AttachRequest struct {
 	// DefaultRoute says whether the container's default route is to lead through
 	// this endpoint; nil leaves it to the first one that can carry it.
 	DefaultRoute *bool `json:"defaultRoute,omitempty"`
-	// NoFastPath has all its packets take the host's stack, where others may have
-	// qdiscs of theirs on its host end.
+	// NoFastPath makes all its packets take the host's stack. Use it when other software
+	// has qdiscs on the endpoint's host end.
 	NoFastPath bool `json:"noFastPath,omitempty"`
 	// Labels are the users' own words about the endpoint.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -94,7 +94,7 @@ type Status struct {
 	Late []Late `json:"late,omitempty"`
 }
 
-// Late is work that was to be done two seconds ago or earlier, and is not.
+// Late is work that should have been done at least two seconds ago, and is not.
 type Late struct {
 	// What is being done: "make", "change", "remove", "repair", "attach" and the like.
 	What string `json:"what"`

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// CheckSecret refuses a secret in a file that others than its owner can read, or whose
-// owner is neither root nor this user (OpenSecret); what says what the secret is. A
-// pipe is whose descriptor it is.
+// CheckSecret returns OpenSecret if a regular file with a secret has permissions for
+// others than its owner, or if its owner is neither root nor this user. Pipes and other
+// files pass. The argument what describes the secret.
 func CheckSecret(file *os.File, what, name string) error {
 	st, err := file.Stat()
 	if err != nil {

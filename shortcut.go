@@ -2,9 +2,9 @@ package heddle
 
 import "net/netip"
 
-// The fast path: eBPF programs that carry what they know for certain, past the
-// host's routing and firewall, and leave everything else to them. A kernel that
-// does not load them goes without: nothing depends on them but speed.
+// The fast path: eBPF programs that forward the packets they have a certain entry for,
+// past the host's routing and firewall, and leave all other packets to these. A kernel
+// that cannot load them works without: only speed depends on them.
 
 // Program is the fast path's program on an interface. On the host end of an
 // endpoint's veth it sees what the container sends; with Wire it is that of the
@@ -16,9 +16,9 @@ type Program struct {
 
 func (p Program) Key() string { return "program/" + p.Link }
 
-// Wire is the VXLAN that arrives for this host (RFC 7348), at its underlay addresses
-// of IPv4 and IPv6, as far as it has them: MAC is the inner destination, that of the
-// tunnel devices.
+// Wire describes the VXLAN packets that arrive for this host (RFC 7348). Local and Local6
+// are its underlay addresses, if it has them; MAC is the inner destination, the address
+// of the tunnel devices.
 type Wire struct {
 	Local  netip.Addr `json:"local,omitzero"`
 	Local6 netip.Addr `json:"local6,omitzero"`
@@ -27,9 +27,9 @@ type Wire struct {
 	MAC    MAC        `json:"mac"`
 }
 
-// Shortcut is where the fast path finds an address, or a peer's block: on this host
-// behind Link, on the peer with the underlay address Peer, or nowhere (what goes there
-// is left to the slow path: the host's own, and what has no fast path).
+// Shortcut tells the fast path where an address or a peer's block is: on this host
+// behind Link, or on the peer with the underlay address Peer. With neither, packets are
+// left to the slow path: for the host's own addresses and those without a fast path.
 type Shortcut struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Group is the network's interface group. Only traffic within one is carried.
@@ -89,9 +89,9 @@ func (n Network) Fast() bool { return n.Options["fast-path"] != "false" }
 // enum way in bpf/src/maps.h: to a container of this host, to a peer, from a peer.
 var FastPaths = []string{"local", "sent", "received"}
 
-// FastMisses name why it left packets to the host's stack, in the order of enum
-// reason there. The packet went on, but for the first ones of "forwarded" that a
-// container sent on.
+// FastMisses name the reasons for leaving packets to the host's stack, in the order of
+// enum reason there. The packet continued, except the first ones of "forwarded" that a
+// container forwarded.
 var FastMisses = []string{"protocol", "options", "fragment", "length", "ttl", "source", "destination", "network", "link", "mtu", "neighbour", "kernel", "peer", "ecn", "forwarded"}
 
 // FastCounts is what the fast path did: packets and bytes by path, and the packets

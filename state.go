@@ -92,9 +92,8 @@ func (s State) Union(o State) (State, []Object) {
 	return Append(s, more), conflicts
 }
 
-// Delta is what leads from one wanted state to another: add holds the objects of
-// next that old lacks or wants differently, gone those of old that next does not
-// have at all.
+// Delta is the difference between two wanted states: add holds the objects of next
+// that old lacks or wants differently, gone the objects of old that next does not have.
 func Delta(old, next State) (add, gone State) {
 	had, has := old.byKey(), next.byKey()
 	add = next.Filter(func(o Object) bool {

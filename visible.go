@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// What others chose (names, aliases, labels, the words of other hosts and of tools) may
-// hold what a terminal takes for an order, or what makes text look like another: control
-// characters of ASCII and of Latin-1 (ECMA-48), marks that turn the direction of writing
-// (Unicode UAX #9), characters without width. Whoever writes such text for people writes
-// it with Visible, whoever writes a document, a page or a log with Escaped.
+// Untrusted text (names, aliases, labels, messages of other hosts and of tools) may
+// hold terminal control sequences, or characters that make it look like other text:
+// control characters of ASCII and Latin-1 (ECMA-48), marks that change the direction of
+// writing (Unicode UAX #9), characters without width. Use Visible to print such text for
+// people, and Escaped for a document, a page or a log.
 
-// Visible shows the characters of a text that are not to be seen as they are written in a
-// string of Go; ends of lines, and tabulators, stay as they are if lines is set.
+// Visible replaces characters that are not printable by their Go escape sequences. If
+// lines is set, line ends and tabs stay as they are.
 func Visible(s string, lines bool) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || !seen(r, lines) }) < 0 {
 		return s
@@ -34,10 +34,10 @@ func Visible(s string, lines bool) string {
 	return out.String()
 }
 
-// Escaped has a document show by their numbers, as JSON writes them (RFC 8259, section
-// 7), the characters that are not to be seen. In JSON they are found in strings alone,
-// and the document says the same as before: encoding/json itself leaves DEL, the controls
-// of Latin-1 and the marks of direction as they are.
+// Escaped replaces characters that are not printable by JSON escapes (\uXXXX; RFC 8259,
+// section 7). In JSON these occur only in strings, so the document's meaning stays the
+// same. It is needed because encoding/json leaves DEL, the Latin-1 controls and the
+// direction marks as they are.
 func Escaped(doc []byte) []byte {
 	unseen := func(r rune) bool { return !seen(r, true) }
 	if bytes.IndexFunc(doc, unseen) < 0 {
@@ -58,5 +58,5 @@ func Escaped(doc []byte) []byte {
 	return out.Bytes()
 }
 
-// seen says whether a character is to be seen, or ends a line where there may be several.
+// seen reports whether a character is printable, or, with lines, a line end or a tab.
 func seen(r rune, lines bool) bool { return unicode.IsPrint(r) || lines && (r == '\n' || r == '\t') }

@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// What the fast path is given is told: no command does that.
+// No command sets up the fast path, so its objects are printed as descriptions.
 func (t typist) remote(r heddle.Remote) []string {
 	return []string{fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU)}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Doorways hang the network's chains into the host's verdict maps.
+// Doorways add the network's chains to the host's verdict maps.
 func Doorways(n heddle.Network) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	var all []heddle.Element

@@ -25,14 +25,14 @@ func EngineDevices() []string {
 	return all
 }
 
-// SetOutlets holds the host's ways to the outside that are called as other engines'
-// devices are.
+// SetOutlets holds the host's outside interfaces whose names match those of other engines'
+// devices.
 const SetOutlets = "outlets"
 
 func engineNames() string { return `{ "` + strings.Join(EngineDevices(), `", "`) + `" }` }
 
-// Outlets are the host's ways to the outside that are called as other engines' devices
-// are, such as a bridge br-ext.
+// Outlets are the host's outside interfaces whose names match those of other engines'
+// devices, such as a bridge br-ext.
 func Outlets(h heddle.HostFacts) []heddle.Element {
 	var all []heddle.Element
 	for _, l := range h.Links {

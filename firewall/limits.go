@@ -2,8 +2,8 @@ package firewall
 
 import "github.com/heddle-network/heddle"
 
-// What no mode with a firewall of its own prevents either, as 'heddle network
-// show' tells it.
+// These are the things that even modes with our firewall do not prevent, as 'heddle
+// network show' prints them.
 const (
 	LimitMetadata = "a container reaches the host's own services, and whatever the host's routes reach, a cloud's metadata service (169.254.169.254) among it: keep it off with a forward rule of your own (docs/guides/other-firewalls.md)"
 	LimitTables   = "no quotas: a container can fill the kernel's tables of tracked connections (nf_conntrack_max) and of neighbours (gc_thresh3), which are one for all; the containers' own entries are permanent and stay"

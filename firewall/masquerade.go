@@ -21,7 +21,7 @@ const (
 // SetTaken holds the ports of the host in that range.
 const SetTaken = "taken"
 
-// masquerade is the end of a rule for what takes the host's address.
+// masquerade is the end of a rule that translates the source to the host's address.
 const masquerade = "goto masquerading"
 
 func masqueradePorts() string {

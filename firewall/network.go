@@ -100,8 +100,8 @@ func RoutedChains(n heddle.Network, masquerade bool) []heddle.Firewall {
 	return append(networkChains(n, nil, masquerade, true), doorChain(n, kin), near, errorsChain(n, n.Gateways))
 }
 
-// RoutedWays hang a routed network's chains into the host's verdict maps: what
-// its ports send, and what they send each other.
+// RoutedWays add a routed network to the host's verdict maps: the chain for packets that
+// its ports send, accept for packets between its containers, and the chain for ICMP errors.
 func RoutedWays(n heddle.Network) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	return []heddle.Element{

@@ -52,7 +52,7 @@ func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddl
 		chain("inet", n.ChainName("in"), "", append(in, "ct state established accept", Drop("isolated"))...))
 }
 
-// SpanningWays hang them into the host's verdict maps.
+// SpanningWays add these chains to the host's verdict maps.
 func SpanningWays(f *heddle.Fabric, n heddle.Network) []heddle.Element {
 	all := RoutedWays(n)
 	if f == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// SetBlocks narrows the pool to the parts of the subnets that this host gives
-// addresses out of, without those in except, each with who has it. Leases stay as
-// they are, also outside. A pool whose blocks were never set has the whole
+// SetBlocks restricts the pool to the parts of the subnets that this host allocates
+// from, without the addresses in except, which maps each address to its holder. Leases
+// stay as they are, even outside. A pool whose blocks were never set has the whole
 // subnets.
 func (p *Pool) SetBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 	p.mu.Lock()

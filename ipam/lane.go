@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// A lane of vast size has fresh addresses for longer than any agent lives; of
-// those freed it remembers so many.
+// A very large lane does not run out of fresh addresses in an agent's lifetime. So it
+// remembers only this many of the freed ones.
 const (
 	vast       = 1 << 32
 	remembered = 1 << 16
@@ -93,8 +93,8 @@ func (l *lane) pooled(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.barr
 
 func (l *lane) isHeld(a netip.Addr) bool { return l.held.holder(a) != nil }
 
-// settle takes the ring on to the next fresh address. Every address is passed
-// once in a round, so the passing costs an allocation one step on average.
+// settle moves the ring on to the next fresh address. Each round visits every address
+// once, so an allocation costs one step on average.
 func (l *lane) settle() {
 	for !l.ring.done {
 		l.steps++

@@ -8,8 +8,8 @@ import (
 )
 
 // TakeOne leases a single address of a subnet: the one wanted or, with the zero
-// value, a free one. Who has it is named after it. An address that the name has
-// already is returned again.
+// value, a free one. The lease's id is derived from the address. If that id has a lease
+// already, the address is returned again.
 func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

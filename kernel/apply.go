@@ -25,11 +25,11 @@ type attempt struct {
 	local []localAddress
 	// settling is the wait for what it made to work.
 	settling settling
-	// lenient has an object that is refused not stop the others; failed says what was.
+	// lenient lets the work go on after a refused object; failed collects the refusals.
 	lenient bool
 	failed  []error
-	// unset holds links, by side and name, that have not got all their settings: what
-	// guards them goes by these, so they stay down.
+	// unset holds links, by side and name, that lack some of their settings. Their guards
+	// depend on these settings, so the links stay down.
 	unset map[string]bool
 }
 
@@ -54,10 +54,10 @@ func (k *Kernel) Apply(p heddle.Plan, in Pod) (made []string, err error) {
 	return a.made, nil
 }
 
-// Mend is Apply for a host's part that is there already, in parts: it makes what it can,
-// takes nothing back, and returns with what it made why it could not make the rest. One
-// object that the kernel refuses keeps no other from being put right. Only without the
-// chains of the firewall it goes no further.
+// Mend is Apply for a host's part that exists already, at least partly. It makes what it
+// can and reverts nothing. It returns what it made, and why it could not make the rest. A
+// refused object does not stop the others; but if the firewall's chains cannot be made,
+// Mend stops.
 func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
 	p := heddle.Plan{Host: want}
 	if err := checkPlan(p, nil); err != nil {
@@ -87,7 +87,7 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 	return nil
 }
 
-// checkPlaces refuses what its kind cannot have where the plan wants it.
+// checkPlaces refuses objects that the plan wants in a namespace their kind cannot be in.
 func checkPlaces(verb string, p heddle.Plan) error {
 	if wrong := p.Misplaced(); wrong != nil {
 		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "plans keep firewall and programs on the host, and give NICs to containers")

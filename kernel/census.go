@@ -52,7 +52,7 @@ func (all namespaces) census(base *Netns) []upper {
 	return found
 }
 
-// above are those of them that stand on one interface, or on what stands on that.
+// above returns the interfaces that stand on one interface, directly or indirectly.
 func above(all []upper, base *Netns, index int) []upper {
 	var found []upper
 	for _, u := range all {
@@ -182,7 +182,7 @@ func (all namespaces) addSockets() {
 	}
 }
 
-// netnsOfSocket opens the namespace of a process's socket; nil if that is not to be had.
+// netnsOfSocket opens the namespace of a process's socket; nil if that is not possible.
 func netnsOfSocket(pid, number int) *Netns {
 	process, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

@@ -14,8 +14,8 @@ func (s *site) softChecksums(name string) (bool, error) {
 	return on == 0, err
 }
 
-// setSoftChecksums turns the offload off or on, and with it segmentation offload,
-// which stands on it.
+// setSoftChecksums turns the offload off or on, together with segmentation offload,
+// which depends on it.
 func (s *site) setSoftChecksums(name string, soft bool) error {
 	on := uint32(1)
 	if soft {

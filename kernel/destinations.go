@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Destinations are what the host's routes lead to, in all tables, whoever made
-// them; default routes, and those of multicast and of links alone, are left out.
+// Destinations are the prefixes of the host's routes in all tables, whoever made
+// them, without default, multicast and link-local routes.
 func (k *Kernel) Destinations() ([]netip.Prefix, error) {
 	all, err := listBoth(k.listRt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
@@ -18,9 +18,9 @@ func (k *Kernel) Destinations() ([]netip.Prefix, error) {
 	return all, refused("list", "routes", err)
 }
 
-// HostRoutes are what the host's own routes of the main table lead to: those of others
-// than us, without default routes, also those that are written as the halves of all
-// addresses or as all of IPv6's global ones, and without those that lead nowhere.
+// HostRoutes are the prefixes of the routes in the host's main table that are not ours.
+// Left out are default routes, also when written as two halves of all addresses or as all
+// global IPv6 addresses, and routes that lead nowhere.
 func (k *Kernel) HostRoutes() ([]netip.Prefix, error) {
 	all, err := listBoth(k.listRt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Table: unix.RT_TABLE_MAIN}})

@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Tenure is what an endpoint has on a parent of the host.
+// Tenure describes an endpoint's device on a parent of the host.
 type Tenure struct {
 	Parent string
-	// Number is that which the parent had when the endpoint came; 0 if that is not known.
+	// Number is the parent's index at the time of the attach; 0 if it is not known.
 	Number int
 	MAC    heddle.MAC
 	Addrs  []netip.Prefix
@@ -109,7 +109,7 @@ func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left 
 	return left, errors.Join(errs...)
 }
 
-// isMine reports whether a device is the container's. It fails if that may be.
+// isMine reports whether a device is the container's. If this cannot be decided, it fails.
 func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, error) {
 	if u.ns.Same(k.home) || !u.onLAN() {
 		return false, nil
@@ -159,8 +159,8 @@ func (k *Kernel) deleteUpper(u upper) error {
 	return refused("remove", "link/"+u.name, ignoreAbsent(s.delete(u.index)))
 }
 
-// hidden are the MAC addresses that the parent listened to before and after the search,
-// and that nobody who was found has.
+// hidden are the MAC addresses that the parent listened to both before and after the
+// search, and that no device found by the search has.
 func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) ([]heddle.MAC, error) {
 	now, err := k.listing().heard(parent)
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
@@ -175,7 +175,7 @@ func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) 
 const EndTime = 5 * time.Second
 
 // waitGone waits until the parent listens to none of the addresses any more, and reports
-// whether that came.
+// whether this happened in time.
 func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
 	for end := time.Now().Add(EndTime); time.Now().Before(end); time.Sleep(EndTime / 100) {
 		now, err := k.listing().heard(parent)

@@ -66,8 +66,8 @@ func (k *Kernel) FarEnd(near string, in Pod) (*Seen, error) {
 	return pod.FindIndex(l.peer)
 }
 
-// Shelve takes an interface that was found out of use: it is lowered, and called by
-// another name from then on, unless that is empty. One that is not there is out of use.
+// Shelve puts an interface that Find returned out of use: it sets the interface down, and
+// renames it unless the new name is empty. A missing interface is no error.
 func (n *Netns) Shelve(seen *Seen, name string) error {
 	s, err := podSite(n)
 	if err != nil {

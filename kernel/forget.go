@@ -24,11 +24,10 @@ const (
 	forgottenInOneDialog = 128
 )
 
-// ForgetAddresses deletes what the host tracks of connections from and to the
-// addresses, of every protocol: an answer to one who had an address would otherwise
-// be sent to the next who has it. A connection has the address of a container as
-// the source of its packets, or of its answers, whatever of it is translated. Other
-// zones than 0 are others' affair.
+// ForgetAddresses deletes the host's conntrack entries from and to the addresses, of
+// every protocol. Otherwise a reply to the former holder of an address would be sent to
+// the next one. A container's address is the source of a connection's original or reply
+// direction, whatever NAT translates. Zones other than 0 belong to others.
 //
 // The kernel looks through all its connections for each of a few addresses, and
 // hands out only theirs; of many addresses, all connections are read at once, which
@@ -72,8 +71,8 @@ func (c *conn) forget(addrs []netip.Addr) error {
 	return nil
 }
 
-// forgetSome deletes those of the connections listed by a dump that are of the
-// addresses. What has ended meanwhile is forgotten.
+// forgetSome deletes the connections of a dump that belong to the addresses. A
+// connection that has ended meanwhile is no error.
 func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, f heddle.Family) error {
 	var gone []*nl.NetlinkRequest
 	_, err := c.exchange(func(_ uint16, b []byte) {

@@ -42,7 +42,7 @@ func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
 	r.AddData(options)
 }
 
-// hang puts a program on an interface, in the place of ours that hangs there.
+// hang attaches a program to an interface and replaces our earlier one there.
 func (s *site) hang(index int, p *ebpf.Program) error {
 	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
 	addProgram(r, p, programName)
@@ -52,9 +52,8 @@ func (s *site) hang(index int, p *ebpf.Program) error {
 	return s.rt.execute(r)
 }
 
-// unhang takes our filter away. The qdisc stays, which the interface's own end takes
-// with it: the kernel lets an interface drop what it sends while it gets or loses one
-// (dev_deactivate).
+// unhang removes our filter. The qdisc stays until the interface is deleted: while a
+// qdisc is added or removed, the interface drops what it sends (dev_deactivate).
 func (s *site) unhang(index int) error {
 	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
 		return err
@@ -85,7 +84,7 @@ func (s *site) dropBareQdisc(index int) error {
 	return err
 }
 
-// filter is one on an interface: ours bears our name.
+// filter is a tc filter on an interface. Ours has our name.
 type filter struct {
 	id   ebpf.ProgramID
 	ours bool

@@ -38,7 +38,7 @@ func (n *Netns) Hold(path string) error {
 	return nil
 }
 
-// Release ends a hold. One that is not there is released already.
+// Release ends a hold. A missing hold is no error.
 func Release(path string) error {
 	var err error
 	for err == nil { // a name may have been mounted on more than once

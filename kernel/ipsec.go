@@ -26,8 +26,8 @@ type xfrmDefaults []byte
 func (d xfrmDefaults) Serialize() []byte { return d }
 func (d xfrmDefaults) Len() int          { return len(d) }
 
-// secured lists what the host's IPsec policies protect or stop; a kernel without
-// IPsec has none.
+// secured lists the traffic that the host's IPsec policies protect or discard; a kernel
+// without IPsec has none.
 func (k *Kernel) secured() (all []heddle.Secured, err error) {
 	var c *conn
 	err = k.home.Do(func() (err error) {
@@ -61,7 +61,7 @@ func (k *Kernel) secured() (all []heddle.Secured, err error) {
 	return all, err
 }
 
-// stopped is everything, where the host has what no policy is about dropped.
+// stopped is all traffic, if the host drops packets that no policy matches.
 func stopped(c *conn) (all []heddle.Secured, err error) {
 	err = c.get(request(xfrmGetDefault, 0, xfrmDefaults{0, 0, 0}), func(_ uint16, d []byte) {
 		if len(d) < 3 || d[0] != xfrmPolicyBlock && d[2] != xfrmPolicyBlock {
@@ -102,7 +102,7 @@ func decodePolicy(b []byte) (s heddle.Secured, ok bool) {
 	return s, true
 }
 
-// selected is one end of what a policy is about.
+// selected is one end of a policy's selector.
 func selected(a nl.XfrmAddress, bits uint8, family uint16) netip.Prefix {
 	addr := netip.AddrFrom16(a)
 	if family == unix.AF_INET {
@@ -111,8 +111,8 @@ func selected(a nl.XfrmAddress, bits uint8, family uint16) netip.Prefix {
 	return netip.PrefixFrom(addr, int(bits)).Masked()
 }
 
-// concernsPolicies tells of changes to IPsec policies: the fast path leaves to the
-// stack what they are about.
+// concernsPolicies recognises changes to IPsec policies: the fast path leaves the traffic
+// of these policies to the stack.
 func concernsPolicies(m message) bool {
 	switch m.Header.Type {
 	case nl.XFRM_MSG_NEWPOLICY, nl.XFRM_MSG_DELPOLICY, nl.XFRM_MSG_UPDPOLICY, nl.XFRM_MSG_FLUSHPOLICY, xfrmGetDefault:

@@ -80,10 +80,10 @@ func birthAttrs(l heddle.Link) []*nl.RtAttr {
 	return all
 }
 
-// birthMTU is the MTU that a link is made with. A bridge takes the least MTU of
+// birthMTU is the MTU that a link is created with. A bridge takes the least MTU of
 // its ports, and 1500 when the last has left, unless its own was ever changed
-// (BROPT_MTU_SET_BY_USER in net/bridge/br_device.c): it is born with another
-// than it gets.
+// (BROPT_MTU_SET_BY_USER in net/bridge/br_device.c). So it is created with a different
+// MTU, which is changed to the wanted one later.
 func birthMTU(l heddle.Link) int {
 	if l.Kind == "bridge" && l.MTU != 0 {
 		return l.MTU + 1

@@ -18,7 +18,7 @@ type linkState struct {
 	alias string
 	mtu   int
 	mac   heddle.MAC
-	// permanent is the MAC address that the hardware was made with, if it says.
+	// permanent is the hardware's permanent MAC address, if the kernel reports one.
 	permanent heddle.MAC
 	group     uint32
 	master    int

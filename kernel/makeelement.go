@@ -25,8 +25,8 @@ func (a *attempt) elements(wanted []heddle.Element) error {
 	return nil
 }
 
-// members adds some members at once or, where one that is refused is not to stop the
-// others, each for itself.
+// members adds some members in one transaction. If a refused member must not stop the
+// others, it adds each one separately.
 func (a *attempt) members(some []heddle.Element) error {
 	err := a.batch(some)
 	if err == nil || !a.lenient || len(some) == 1 {
@@ -37,7 +37,7 @@ func (a *attempt) members(some []heddle.Element) error {
 	})
 }
 
-// once leaves out the elements that a list names again.
+// once removes duplicates from a list of elements.
 func once(all []heddle.Element) []heddle.Element {
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(slices.Clone(all), func(e heddle.Element) bool {
@@ -81,7 +81,7 @@ func (a *attempt) batch(wanted []heddle.Element) error {
 	return err
 }
 
-// added notes new elements, and those whose place they took; they are undone
+// added records new elements and the ones they replaced; both are undone
 // together.
 func (a *attempt) added(members, replaced []member) {
 	if len(members) == 0 {

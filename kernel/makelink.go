@@ -171,8 +171,8 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 	return want, nil
 }
 
-// current is the link as it is. Of one made by this call it is known what it
-// is, which saves reading it.
+// current is the link as it is. The state of a link made by this call is known, so it
+// need not be read.
 func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 	if a.fresh[s.side()+l.Name] {
 		index, err := s.ifindex(l.Name)

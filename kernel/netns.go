@@ -37,8 +37,8 @@ func OpenNetns(path string) (*Netns, error) {
 	return n, nil
 }
 
-// openNamespace finds the file, looks at what it is, and only then opens it: to
-// open a FIFO or a device has effects of its own.
+// openNamespace finds the file and checks its type before it opens it: opening a
+// FIFO or a device has side effects.
 func openNamespace(path string) (int, error) {
 	found, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 // through file systems of a container, which need not answer.
 const wayTime = time.Second
 
-// openWay opens a namespace; nil if that fails. Where a path has to be followed for longer,
-// hung tells, and it is not followed again until that has ended: each time would cost a
-// thread.
+// openWay opens a namespace; nil if that fails. If resolving the path takes longer than
+// wayTime, hung records the path, and it is not tried again until that attempt has ended:
+// each attempt would block a thread.
 func openWay(path string) *Netns {
 	if hung.has(path) {
 		return nil
@@ -41,7 +41,7 @@ func openWay(path string) *Netns {
 	}
 }
 
-// hung are the paths that are being followed for longer than wayTime.
+// hung are the paths that have been resolving for longer than wayTime.
 var hung hungWays
 
 type hungWays struct {

@@ -41,9 +41,9 @@ func (a *attempt) up(s *site, l heddle.Link) error {
 // nobody holds any more.
 const leaving = 4 * time.Second
 
-// raise brings an interface up. A container that is started anew may find its MAC
-// address taken on a macvlan parent by the device of the namespace it had before,
-// which the kernel removes a moment after that has lost its last process.
+// raise brings an interface up. When a container restarts, the device in its old
+// namespace may still have its MAC address on the macvlan parent: the kernel removes
+// that device a moment after the namespace's last process has ended.
 func (s *site) raise(index int) error {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := s.rt.execute(raiseLink(index, true))

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ways of a redirect.
+// The kinds of filter that a redirect can use.
 const (
 	byU32     = "u32"
 	byProgram = "ebpf"

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// belongings are what lies on a tunnel device, and goes with it.
+// belongings are the objects that depend on a tunnel device and are deleted with it.
 type belongings struct {
 	nic      heddle.NIC
 	forwards []entry
@@ -17,9 +17,9 @@ type belongings struct {
 	sourced []routeAt
 }
 
-// remake makes a VXLAN device anew with settings that a live one cannot get, and
-// puts on it what lay on the old one: of other plans there are routes, neighbours
-// and addresses, and their containers' traffic goes on.
+// remake replaces a VXLAN device in order to change settings that a live device cannot
+// change. It restores the routes, neighbours and addresses of the old device: some
+// belong to other plans, and the traffic of their containers must go on.
 func (a *attempt) remake(s *site, key string, have, want linkState) error {
 	was, err := s.lying(have)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *site) exchangeTunnel(to linkState, was belongings) error {
 	return s.layOn(to, was)
 }
 
-// bear makes a VXLAN device with all its settings and the number that the one
-// before had; it is down.
+// bear makes a VXLAN device with all its settings and the index of the earlier
+// device; the new device is down.
 func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
 	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
@@ -63,7 +63,7 @@ func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
 	return s.change(want.index, born, want)
 }
 
-// lying reads what lies on a device.
+// lying reads the belongings of a device.
 func (s *site) lying(l linkState) (belongings, error) {
 	state, err := s.nicState(l)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *site) lying(l linkState) (belongings, error) {
 	return b, errors.Join(err, errRoutes)
 }
 
-// layOn puts it on a new device, the entries first: they are there when the device
-// comes up.
+// layOn restores the belongings on a new device. Forwarding entries and neighbours come
+// first, so that they are there when the device comes up.
 func (s *site) layOn(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {

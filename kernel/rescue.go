@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// MarkedNIC is an interface of the host that bears a NIC's mark: it is on its
-// way, or came back under another name (Endpoint is empty then).
+// MarkedNIC is an interface of the host that bears a NIC's mark: it is being moved,
+// or it came back under another name (Endpoint is empty then).
 type MarkedNIC struct{ Name, Was, Endpoint string }
 
 // MarkedNICs lists them.

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// homecoming brings a NIC back to the host and makes it what it was. Cut off anywhere,
-// it goes on where the NIC is found next; to do it again changes nothing.
+// homecoming brings a NIC back to the host and restores its state. If it is interrupted
+// at any point, the next run continues from where the NIC then is; it is idempotent.
 type homecoming struct {
 	k         *Kernel
 	n         heddle.NIC
@@ -61,7 +61,7 @@ func (h *homecoming) run() (err error, tripped bool) {
 	return err, false
 }
 
-// tellLost tells what cannot be put back.
+// tellLost reports what cannot be restored.
 func (h *homecoming) tellLost(what string, args ...any) {
 	if h.k.Lost != nil {
 		h.k.Lost(h.n.Name, fmt.Sprintf(what, args...))
@@ -119,8 +119,8 @@ func (h *homecoming) mark(l linkState) error {
 	return h.host.rt.execute(aliasRequest(l.index, h.n.Alias))
 }
 
-// moveHome asks for the index that the NIC had; another one may have it by now.
-// Further names go, of which the host may have one already.
+// moveHome asks for the index that the NIC had; another interface may have it by now.
+// It drops the alternative names first, because the host may already use one of them.
 func (h *homecoming) moveHome(at *site, l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err

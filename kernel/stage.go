@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stage is a throw-away host with one container: two network namespaces that
-// nobody else sees and that go with Close. What a plan needs of this kernel is
-// found by trying it there.
+// Stage is a temporary host with one container: two network namespaces that
+// nobody else sees and that Close removes. Plans are tried there to find whether
+// this kernel supports them.
 type Stage struct {
 	host, pod *Netns
 	k         *Kernel
@@ -59,9 +59,9 @@ func (s *Stage) Close() {
 	}
 }
 
-// unshareNetns makes a namespace that lives as long as it is open. The thread
-// goes back to where it was: should it be the process's first one, which cannot
-// end, /proc/self would name the new namespace for good.
+// unshareNetns makes a namespace that lives as long as it is open. The thread then
+// returns to its earlier namespace: the process's first thread cannot end, and if it
+// stayed, /proc/self would name the new namespace for good.
 func unshareNetns() (n *Netns, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -115,7 +115,7 @@ func address(h *netlink.Handle, link netlink.Link, addrs, hops []string) error {
 			return err
 		}
 		a.Flags = unix.IFA_F_NODAD
-		// a kernel without IPv6 is no hindrance to what needs none
+		// plans without IPv6 must work on a kernel without IPv6
 		if err := h.AddrAdd(link, a); err != nil && a.IP.To4() != nil {
 			return refused("address", text, err)
 		}
@@ -153,7 +153,7 @@ func wire(h *netlink.Handle, name string) (link netlink.Link, err error) {
 // Facts are those of the stage's host.
 func (s *Stage) Facts() (heddle.HostFacts, error) { return s.k.Facts() }
 
-// Try makes the plans one after the other, looks whether all is there as
+// Try makes the plans one after the other, checks that all objects are as
 // planned, and removes them again.
 func (s *Stage) Try(plans ...heddle.Plan) error {
 	if err := s.Make(plans...); err != nil {
@@ -172,7 +172,7 @@ func (s *Stage) Make(plans ...heddle.Plan) error {
 	return nil
 }
 
-// Strike looks whether all is there as planned, and removes the plans again.
+// Strike checks that all objects are as planned, and removes the plans again.
 func (s *Stage) Strike(plans ...heddle.Plan) error {
 	for i := len(plans) - 1; i >= 0; i-- {
 		drift, err := s.k.Diff(plans[i], s.pod)

@@ -38,7 +38,7 @@ func refused(verb, key string, err error) error {
 	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
 }
 
-// undo takes one change back.
+// undo reverts one change.
 type undo struct {
 	key string
 	do  func() error
@@ -56,7 +56,7 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	return err
 }
 
-// did notes that an object was made or changed, and how to take it back.
+// did records that an object was made or changed, and how to revert it.
 func (a *attempt) did(key string, back func() error) {
 	if !a.noted[key] {
 		a.noted[key] = true
@@ -76,8 +76,8 @@ func (a *attempt) born(s *site, key string, remove func() error) {
 	})
 }
 
-// rollback takes back what was done, the last first. What is gone already, with
-// its interface or its namespace, needs no undoing.
+// rollback reverts the changes in reverse order. An object that is gone already, with
+// its interface or its namespace, needs no undo.
 func (a *attempt) rollback(cause error) error {
 	var left []string
 	var last error

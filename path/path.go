@@ -49,7 +49,7 @@ type Probe struct {
 	Self, Peer netip.Addr
 }
 
-// paths are those that there are. The first is that of clusters whose record names none.
+// paths are all known paths. The first is used by clusters whose record names none.
 var paths = []Path{VXLAN{}}
 
 // All are the paths, in the order in which they are tried and told.
@@ -58,7 +58,7 @@ func All() []Path { return append([]Path(nil), paths...) }
 // Default is the path of a cluster that does not say another one.
 func Default() Path { return paths[0] }
 
-// Named finds a path by its name; "" is the default one's, too.
+// Named finds a path by its name; "" also means the default.
 func Named(name string) (Path, bool) {
 	if name == "" {
 		return Default(), true

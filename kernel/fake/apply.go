@@ -18,7 +18,7 @@ type attempt struct {
 	noted map[string]bool
 	undo  []func()
 	fresh map[*link]bool
-	// lenient has an object that is refused not stop the others; failed says what was.
+	// lenient lets the work go on after a refused object; failed collects the refusals.
 	lenient bool
 	failed  []error
 }
@@ -66,7 +66,7 @@ func (k *Kernel) attempt(p heddle.Plan, inside *space) *attempt {
 		{space: inside, want: p.Pod, all: p.Pod.Objects(), pod: true}}}
 }
 
-// check refuses plans that cannot be, before anything is touched.
+// check refuses impossible plans before anything is changed.
 func check(verb string, p heddle.Plan, inside bool) error {
 	if verb == "apply" && !inside && !p.Pod.Empty() {
 		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "a network namespace is needed")
@@ -127,8 +127,8 @@ func (a *attempt) phase(s side, phase heddle.Phase) error {
 	return nil
 }
 
-// kind makes the objects of one kind: each in a step, what nft takes in one transaction
-// in one.
+// kind makes the objects of one kind. Each object is one step; objects that nft takes in
+// one transaction are one step together.
 func (a *attempt) kind(s side, k heddle.ObjectKind) error {
 	switch k.Name {
 	case "firewall":
@@ -166,7 +166,7 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	return err
 }
 
-// did notes that an object was made or changed, and how to take it back.
+// did records that an object was made or changed, and how to revert it.
 func (a *attempt) did(key string, back func()) {
 	if !a.noted[key] {
 		a.noted[key] = true
@@ -185,7 +185,7 @@ func (a *attempt) born(s side, key string, remove func()) {
 	})
 }
 
-// rollback takes back what was done, the last first.
+// rollback reverts the changes in reverse order.
 func (a *attempt) rollback(cause error) error {
 	return a.k.do(func() error {
 		for _, back := range slices.Backward(a.undo) {

@@ -74,8 +74,8 @@ func (h *Host) end(path string) {
 	clear(s.objects)
 }
 
-// Lose takes an object off the host that somebody else removes, with what goes along; it
-// reports whether it was there.
+// Lose simulates that somebody else removes an object of the host, with all that depends
+// on it. It reports whether the object was there.
 func (h *Host) Lose(key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

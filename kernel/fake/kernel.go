@@ -99,7 +99,7 @@ func (k *Kernel) Prune(wanted func(key string) bool) (removed []string, err erro
 	return kernel.Owned{State: left}.Keys(), k.Remove(heddle.Plan{Host: left}, nil, wanted)
 }
 
-// Watch tells of nothing: who changes the host beside the agent says so himself.
+// Watch reports nothing: whoever changes the host besides the agent must report it.
 func (k *Kernel) Watch(context.Context) (<-chan kernel.Change, error) {
 	return make(chan kernel.Change), nil
 }

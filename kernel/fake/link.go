@@ -56,7 +56,7 @@ func (a *attempt) create(s side, l heddle.Link) error {
 	return nil
 }
 
-// bare is what a link has when it is made: all but its alias and its port's switches.
+// bare is a link as it is created: without its alias and its port's switches.
 func bare(l heddle.Link) heddle.Link {
 	l.Alias, l.Port, l.Master, l.NoAutoAddress, l.Down = "", nil, "", false, false
 	return l

@@ -122,8 +122,8 @@ func (a *attempt) elements(s side) error {
 	return nil
 }
 
-// members adds some at once or, where one that is refused is not to stop the others, each
-// for itself.
+// members adds some members in one step. If a refused member must not stop the others, it
+// adds each one separately.
 func (a *attempt) members(s side, some []heddle.Element) error {
 	for _, e := range some {
 		err := s.lacks(e)

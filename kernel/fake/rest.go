@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// What an agent asks a kernel beside plans is answered for a host on which nothing moves:
-// no packet, no connection, no NIC and no other firewall.
+// The other questions that an agent asks a kernel are answered for an idle host: it has no
+// packets, no connections, no NICs to give away and no other firewall.
 
 // Facts are those that the host was made with.
 func (k *Kernel) Facts() (heddle.HostFacts, error) {

@@ -135,7 +135,7 @@ func (s *space) hasAddress(addr netip.Addr) bool {
 	return false
 }
 
-// free makes ports of a bridge that goes nobody's; its forwarding table goes with it.
+// free detaches the ports of a bridge that is being deleted, and deletes its forwarding table.
 func (s *space) free(bridge string) {
 	for _, port := range s.links {
 		if port.Master != bridge {
@@ -150,7 +150,7 @@ func (s *space) free(bridge string) {
 	}
 }
 
-// drop takes a link away: its far end, what stands on it, and what lies on it go along.
+// drop deletes a link with its far end, the devices that stand on it, and its objects.
 func (s *space) drop(l *link) {
 	if s.links[l.Name] != l {
 		return

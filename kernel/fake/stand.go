@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standsOn is the link with which an object goes, "" for none. What the fast path knows
-// outlives the links that it leads to.
+// standsOn is the link whose deletion also deletes the object, "" for none. Entries of
+// the fast path outlive the links that they refer to.
 func standsOn(o heddle.Object) string {
 	switch o := o.(type) {
 	case heddle.Address:
@@ -49,7 +49,7 @@ func linkOfSetting(name string) string {
 
 func linkName(key string) (string, bool) { return strings.CutPrefix(key, "link/") }
 
-// lacks is why an object cannot be made here: what it needs is not there.
+// lacks says which missing object keeps an object from being made here.
 func (s *space) lacks(o heddle.Object) error {
 	switch o := o.(type) {
 	case heddle.Sysctl:

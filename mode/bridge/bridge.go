@@ -22,7 +22,7 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// wiring is how the mode's containers hang on the host.
+// wiring is how the mode connects containers to the host.
 var wiring parts.Wiring = parts.BridgePort{}
 
 // Mode is the bridge mode.
@@ -85,7 +85,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	return heddle.Plan{Host: s}, nil
 }
 
-// Endpoint hangs the container on a port of a bridge.
+// Endpoint connects the container to a port of a bridge.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := wiring.Wire(h, n, e)
 	return parts.BigSegments(n, p), err

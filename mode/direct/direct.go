@@ -148,7 +148,7 @@ func noAutoAddress(link string) heddle.Sysctl {
 	return heddle.Sysctl{Name: "net/ipv6/conf/" + link + "/addr_gen_mode", Value: "1"}
 }
 
-// Limits says what no guard on the host can do about a NIC that is not there.
+// Limits says what the host cannot enforce for a NIC that has left its namespace.
 func (Mode) Limits(n heddle.Network) []string {
 	return []string{
 		"the host sees none of the containers' traffic: it cannot keep them from using foreign MAC or IP addresses, from ARP and router advertisement spoofing, or from reaching the LAN's metadata service",

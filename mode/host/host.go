@@ -15,7 +15,7 @@ func (Mode) Name() string { return "host" }
 // NeedsNamespace is false: the container stays in the host's namespace.
 func (Mode) NeedsNamespace() bool { return false }
 
-// Check refuses everything that only an own stack could have.
+// Check refuses everything that needs a network stack of the container's own.
 func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
 	switch {
 	case len(n.Subnets) > 0:

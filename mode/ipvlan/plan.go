@@ -38,7 +38,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		by = ""
 	}
 	for _, p := range all {
-		// what no rule has taken further would leave by the parent, and be taken again
+		// without this, a packet that the host's rules have not rewritten would leave by the
+		// parent and be redirected again
 		nowhere := heddle.Route{Dst: heddle.FamilyOf(p.Addr()).Any(), Type: "unreachable", Table: serviceTable}
 		if !slices.Contains(s.Routes, nowhere) {
 			s.Routes = append(s.Routes, nowhere)
@@ -125,8 +126,8 @@ func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	return plan, nil
 }
 
-// meet leads the container to one of the host's addresses without the network's
-// router: that would bring it to the host by another interface.
+// meet gives the container a direct route to one of the host's addresses. The network's
+// router would deliver the packets to the host on another interface.
 func meet(s heddle.State, n heddle.Network, e heddle.Endpoint, host netip.Addr, mac heddle.MAC) heddle.State {
 	subnet := heddle.OfFamily(addresses(e), heddle.FamilyOf(host))
 	if !subnet.IsValid() {

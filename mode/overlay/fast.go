@@ -39,8 +39,8 @@ func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string
 	return nil
 }
 
-// apart has an endpoint without the fast path left to the stack by name: its address
-// may lie in a block that is found at a peer.
+// apart adds entries that leave an endpoint without the fast path to the stack: its
+// address may lie in a peer's block.
 func apart(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
 	if !n.Fast() || !e.NoFastPath {
 		return s

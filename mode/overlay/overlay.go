@@ -4,8 +4,8 @@
 //	container ═══ hd… ── host 1 ── hv4… ──(VXLAN)── hv4… ── host 2 ── hd… ═══ container
 //	                     BLOCK via host 2 dev hv4…
 //
-// A container hangs on a veth of its own, as in mode routed. A tunnel device knows
-// all its peers and asks nobody, so that an agent that is dead stops no packet.
+// Each container has its own veth, as in mode routed. A tunnel device has entries for
+// all its peers and sends no queries, so traffic continues if the agent is dead.
 // Without a cluster, or alone in one, the network is on one host.
 package overlay
 
@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// wiring is how the mode's containers hang on the host.
+// wiring is how the mode connects containers to the host.
 var wiring parts.Wiring = parts.RoutedVeth{}
 
 // Mode is the overlay mode.

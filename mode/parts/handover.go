@@ -39,9 +39,9 @@ func offered(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	return heddle.Plan{Host: host, Pod: heddle.State{NICs: p.Pod.NICs}}
 }
 
-// taken leaves out of the container's part what is the engine's: routes, the
-// loopback, and how IPv6 link-local addresses come to be. What lies on an
-// interface's going up or down, the engine has done by then.
+// taken removes from the container's part what the engine manages: routes, the
+// loopback, and how IPv6 link-local addresses are made. The engine has already done
+// everything that depends on setting the interface up or down.
 func taken(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	pod := heddle.State{NICs: p.Pod.NICs, Sysctls: p.Pod.Sysctls, Neighbours: p.Pod.Neighbours}
 	for _, l := range p.Pod.Links {

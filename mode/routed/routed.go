@@ -34,7 +34,7 @@ const (
 // mainTable is RT_TABLE_MAIN (include/uapi/linux/rtnetlink.h).
 const mainTable = 254
 
-// wiring is how the mode's containers hang on the host.
+// wiring is how the mode connects containers to the host.
 var wiring parts.Wiring = parts.RoutedVeth{}
 
 // Mode is the routed mode.
