@@ -74,8 +74,9 @@ type View struct {
 	LeftOut []heddle.Host
 	// Ranges are what the cluster's networks may use.
 	Ranges []netip.Prefix
-	// Refused are records that this host does not accept because of their contents; at most
-	// 32 for each writer. RefusedCount is how many there are.
+	// Refused are records that this host does not accept because of their contents: all
+	// records of hosts, and at most 32 others for each writer, or for each kind that
+	// several may write. RefusedCount is how many there are.
 	Refused      []Refusal
 	RefusedCount int
 	// RefusedNetworks says, by name, why networks are not accepted. A host that already has
