@@ -20,9 +20,9 @@ const (
 
 // MakeRoom deletes the keys that a host may have filled the store with: everything below
 // its name except its own record; blocks that are its own, that are nobody's, or whose
-// record is unreadable (all hosts may write blocks); and networks whose record is
-// unreadable. It only deletes, which is possible in a full store. The host must have lost
-// its rights before, and RemoveHost has to follow.
+// record is invalid (all hosts may write blocks); and keys under networks/ that cannot be
+// read and have the name of no known network. It only deletes, which is possible in a full
+// store. The host must have lost its rights before, and RemoveHost has to follow.
 func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name string) error {
 	for range roomTries {
 		s, err := operator.Read(ctx, Prefix)
