@@ -144,7 +144,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	return nil, err
 }
 
-// asBefore compares what the host is told to be with what it is.
+// asBefore compares the options with what the host is in its cluster.
 func (n *Node) asBefore(ctx context.Context) error {
 	if n.opt.Name != n.record.Name {
 		return heddle.Errorf(heddle.HostExists, "host", n.record.Name+" cannot be called "+n.opt.Name, "start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
@@ -159,14 +159,14 @@ func (n *Node) asBefore(ctx context.Context) error {
 		}
 	}
 	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
-		n.opt.Underlay = n.record.Underlay // the other address is still to come
+		n.opt.Underlay = n.record.Underlay // the second address has not appeared yet
 	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
 		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
 			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
 	}
 	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
-		if err := n.join(ctx); err != nil { // the token takes the place of the old certificate
+		if err := n.join(ctx); err != nil { // the token replaces the old certificate
 			return err
 		}
 		return n.load()
@@ -186,7 +186,7 @@ func joined(addrs []netip.Addr) string {
 	return strings.Join(all, ",")
 }
 
-// Self is the host, as far as it is known here.
+// Self is the host, as far as this node knows.
 func (n *Node) Self() heddle.Host {
 	return heddle.Host{Name: n.me.Name, ID: n.me.ID, Underlay: n.opt.Underlay, Version: heddle.Version}
 }
