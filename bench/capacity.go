@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Capacity is what the slowest mode carries over one span and wire: the loads
-// of the UnderLoad probes are parts of it, the same for all modes.
+// Capacity is what the slowest mode carries over one span and wire. The loads of the
+// UnderLoad probes are parts of it, the same for all modes.
 type Capacity struct {
 	Span string `json:"span"`
 	Wire string `json:"wire,omitempty"`

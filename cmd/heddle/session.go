@@ -57,8 +57,9 @@ func (s *session) begin(*cobra.Command, []string) error {
 
 func (s *session) client() *client.Client { return client.New(s.socket) }
 
-// note prints a remark that is not data. It prints nothing if the caller asked for
-// documents, whose standard error must have only documents, too.
+// note prints a remark that is not data. If the caller asked for documents, it prints the
+// remark only on a terminal: another program finds nothing but documents on standard
+// error.
 func (s *session) note(format string, args ...any) {
 	if s.format == formatTable || isTerminal(s.stderr) {
 		_ = say(s.stderr, "heddle: "+format+"\n", args...)

@@ -15,8 +15,8 @@ const maxToken = 4096
 func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c.TokenFD >= 0 }
 
 // takeToken reads the token from its file or descriptor, and refuses a file that others
-// can read. A host that belongs to a cluster already needs no token: then it only records
-// the reason.
+// can read. A host that belongs to a cluster already needs no token: then an error is only
+// recorded.
 func (c *config) takeToken() error {
 	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
 		return wrongFlag("token, --token-file and --token-fd", "more than one of them", "give one")
