@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Attach attaches one container more to a column's network, and takes it away again,
-// for as long as a run lasts; what counts is the time of the attaching.
+// Attach attaches one more container to a column's network and detaches it again, as long
+// as a run lasts. Only the time of attaching counts.
 type Attach struct{}
 
 // leastAttaches are made however short a run is.
@@ -37,7 +37,7 @@ type attaching struct {
 
 func (attaching) Close() {}
 
-// Measure is one after the other: the first one is not counted.
+// Measure attaches one container after the other. The first one is not counted.
 func (a attaching) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	if _, err := a.attach(ctx); err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Capacity is what the slowest mode carries over one span and wire: the loads
-// of the UnderLoad probes are parts of it, the same for all modes.
+// Capacity is what the slowest mode carries over one span and wire. The loads of the
+// UnderLoad probes are parts of it, the same for all modes.
 type Capacity struct {
 	Span string `json:"span"`
 	Wire string `json:"wire,omitempty"`
@@ -62,11 +62,10 @@ func capacities(samples []Sample) []Capacity {
 	return all
 }
 
-// group is the capacity's place without its value.
+// group identifies a capacity without its value.
 func (c Capacity) group() Cell { return Cell{Span: c.Span, Wire: c.Wire, Size: c.Size} }
 
-// load is what is offered in a cell, in messages per second; 0 if the capacity
-// is not known.
+// load is the load of a cell in messages per second; 0 if the capacity is not known.
 func (m Matrix) load(c Cell, known []Capacity) int {
 	u, ok := m.probe(c).(UnderLoad)
 	if !ok || u.Percent == 0 {
@@ -80,8 +79,8 @@ func (m Matrix) load(c Cell, known []Capacity) int {
 	return 0
 }
 
-// findCapacities runs the capacity round, unless the journal knows its outcome:
-// a run that is taken up again offers the loads of its first part.
+// findCapacities runs the capacity round, unless the journal has its result: a run that is
+// continued uses the loads of its first part.
 func (r *runner) findCapacities(ctx context.Context) error {
 	if r.journal.capacities != nil || !r.m.needsCapacity() {
 		r.capacities = r.journal.capacities

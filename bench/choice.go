@@ -2,8 +2,8 @@ package bench
 
 import "slices"
 
-// Choice says in which columns a probe runs, where not all of them are wanted: what
-// a wire does not change is measured on one wire only. An empty list is all.
+// Choice limits a probe to some columns: what does not depend on the wire is measured on
+// one wire only. An empty list means all.
 type Choice struct {
 	Probe, Span  string
 	Wires, Modes []string

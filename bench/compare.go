@@ -9,10 +9,10 @@ import (
 type Comparison struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Warnings name what differs between the two besides the figures.
+	// Warnings name the differences between the two besides the figures.
 	Warnings []string         `json:"warnings,omitempty"`
 	Cells    []ComparisonCell `json:"cells"`
-	// OnlyA and OnlyB are the cells that the other has not.
+	// OnlyA and OnlyB are the cells that the other report does not have.
 	OnlyA []Cell `json:"onlyA,omitempty"`
 	OnlyB []Cell `json:"onlyB,omitempty"`
 	// Tests is how many differences were tested: P is adjusted for them.
@@ -21,9 +21,9 @@ type Comparison struct {
 	a, b *Report
 }
 
-// ComparisonCell is one figure in both reports; Ratio is B divided by A. It is
-// of medians of different runs, so it holds what changed in the machine as well;
-// HostRatio, the same of the ratios to the host column, holds less of that.
+// ComparisonCell is one figure in both reports; Ratio is B divided by A. It compares
+// medians of different runs, so it also contains changes of the machine. HostRatio
+// compares the ratios to the host column, and contains less of these changes.
 type ComparisonCell struct {
 	Cell
 	Figure string  `json:"figure"`
@@ -98,7 +98,7 @@ func compareFigure(a, b CellResult, f Figure, va, vb []float64, seed uint64) (Co
 	return c, true
 }
 
-// judge adjusts the p-values for how many they are.
+// judge adjusts the p-values for the number of tests.
 func (c *Comparison) judge(least float64) {
 	c.Tests = len(c.Cells)
 	p := make([]float64, len(c.Cells))
@@ -121,7 +121,7 @@ func (c *Comparison) judge(least float64) {
 	}
 }
 
-// missing says in a line for each report how many cells the other has not.
+// missing says, in a line for each report, how many cells the other does not have.
 func (c Comparison) missing() []string {
 	var all []string
 	for _, side := range []struct {

@@ -49,8 +49,8 @@ func differences(a, b *Report) []string {
 	return append(differ(methodSettings(a, b)), differ(machineSettings(a, b))...)
 }
 
-// Comparable refuses two reports whose figures were taken in different ways: no
-// ratio of theirs would mean anything.
+// Comparable refuses two reports whose figures were measured in different ways: their
+// ratios would mean nothing.
 func Comparable(a, b *Report) error {
 	if all := differ(methodSettings(a, b)); all != nil {
 		return heddle.Errorf(heddle.BadArgument, "compare the two reports, which were made in different ways", strings.Join(all, separator),

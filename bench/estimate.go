@@ -23,8 +23,8 @@ func (m Matrix) estimate(cells []Cell) time.Duration {
 	return all
 }
 
-// prepareCost is dominated by the two seconds that a sockperf client sleeps
-// before it starts, which all cells of a batch spend together.
+// prepareCost is mostly the two seconds that a sockperf client sleeps before it starts;
+// all cells of a batch sleep at the same time.
 func (m Matrix) prepareCost(batch []Cell) time.Duration {
 	cost := 30 * time.Millisecond
 	for _, c := range batch {

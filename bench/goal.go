@@ -2,8 +2,8 @@ package bench
 
 import "slices"
 
-// Goal is a row of what a preset has to show: a value made of readings of one round,
-// with the limit that it must meet and the one that it is meant to.
+// Goal is a row of what a preset has to show: a value computed from readings of one round,
+// with a limit that it must meet and an aim.
 type Goal struct {
 	Name string `json:"name"`
 	// Of is how the value is made.

@@ -33,27 +33,27 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 		c.mu.Lock()
 		delete(c.claiming, b)
 		_, held := c.memory.Held[b]
-		c.publish() // wakes who waits
+		c.publish() // wakes the waiters
 		c.mu.Unlock()
-		c.wake() // a claim whose outcome is open is taken up there
+		c.wake() // tend settles a claim whose outcome is unknown
 		if held || err != nil {
 			return b.prefix, err
 		}
-		draw = rand.IntN // somebody was faster: get out of the way
+		draw = rand.IntN // another host was faster: choose blocks at random to avoid it
 	}
 }
 
 var errBusy = errors.New("this host gives the block back, or takes it up, just now")
 
-// busy says that a block is this host's in the store, but not on the disk, or is
-// about to be. The caller holds the lock.
+// busy says whether this host has the block in the store but not on the disk, or is about
+// to. The caller holds the lock.
 func (c *Cluster) busy(b blockID) bool {
 	_, held := c.memory.Held[b]
 	return !held && (c.claiming[b] || c.record.owner(b) == c.o.Self.ID)
 }
 
-// pick chooses a block and makes the change that claims it, none if it is this
-// host's already.
+// pick chooses a block and returns the change that claims it. There is no change if the
+// block is this host's already.
 func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, draw func(int) int) (b blockID, change store.Change, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +98,8 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 	return b, c.claim(b, entry), nil
 }
 
-// YieldBlock gives a block back. It is off the disk first, so that a host that
-// starts again never uses it; what a crash leaves is taken up in mendBlocks.
+// YieldBlock gives a block back. The block leaves the disk first, so that a host that
+// starts again never uses it. mendBlocks cleans up after a crash.
 func (c *Cluster) YieldBlock(ctx context.Context, network string, block netip.Prefix) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -120,7 +120,7 @@ func (c *Cluster) YieldBlock(ctx context.Context, network string, block netip.Pr
 	}
 }
 
-// letGo takes a block off the disk, so that it is only in the store any more.
+// letGo removes a block from the disk, so that it is only in the store.
 func (c *Cluster) letGo(b blockID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +145,7 @@ func (c *Cluster) letGo(b blockID) error {
 	return nil
 }
 
-// release deletes a block that was let go from the store.
+// release deletes from the store a block that letGo has removed from the disk.
 func (c *Cluster) release(ctx context.Context, b blockID) error {
 	key := blockKey(b.network, b.prefix)
 	c.mu.Lock()

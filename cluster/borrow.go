@@ -14,8 +14,8 @@ import (
 //	answer  there; requires the want, after the address is set aside on disk
 //	pin     here; requires the answer and the block, and drops the want
 //
-// An owner takes an answer back by deleting it, on condition that there is neither
-// want nor pin: then no pin can come of it.
+// An owner takes an answer back by deleting it, on condition that there is neither want
+// nor pin. After that, nobody can pin the address by this answer.
 func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by heddle.EndpointID) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -31,7 +31,7 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 		c.mu.Lock()
 		delete(c.asking, p)
 		c.mu.Unlock()
-		c.wake() // what is left of it goes
+		c.wake() // tend removes what is left of it
 	}()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
@@ -44,7 +44,7 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 	}
 }
 
-// borrow goes one step, as the record demands.
+// borrow takes the next step, depending on what the record shows.
 func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (done bool, err error) {
 	c.mu.Lock()
 	s, err := c.lookAround(p)
@@ -55,8 +55,8 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 		c.mu.Unlock()
 		return s.pinned, err
 	case s.own.key != "":
-		// an earlier step whose outcome was open, or a pin that is being returned:
-		// rewritten, so that no return under way can take effect
+		// The pin comes from an earlier step with an unknown outcome, or it is being
+		// returned. It is written again, so that a return under way cannot take effect.
 		pins = true
 		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{put(s.own.key, s.own.value)}}
 	case s.move.key != "":
@@ -80,7 +80,7 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 	if made && pins && err == nil {
 		return c.pinned(p, revision)
 	}
-	return false, err // the record says what came of it
+	return false, err // the record shows the result
 }
 
 // pin is the change that pins an address here by an answer.
@@ -92,9 +92,9 @@ func (c *Cluster) pin(p place, answer item) store.Change {
 	}
 }
 
-// useUp notes that the moves of an address that are there by now have served: one
-// that is taken up twice would bring an address back that was given on since. The
-// sender deletes them when it sees the pin, however late that is.
+// useUp notes that the present moves of an address have been used. A move that is used
+// twice could bring back an address that was given to somebody else since. The sender
+// deletes the moves when it sees the pin, which may be much later.
 func (c *Cluster) useUp(m *memory, p place) {
 	if c.movedHere(p) {
 		m.Used[p] = c.record.revision
@@ -112,21 +112,21 @@ func (c *Cluster) pinned(p place, revision int64) (bool, error) {
 	return err == nil, err
 }
 
-// surroundings are what the record has about an address that is asked for.
+// surroundings are what the record says about a requested address.
 type surroundings struct {
 	pinned      bool // it is this host's
 	own         item // this host's pin of it
 	want        item
 	block       item
-	owner       string // the name of the block's host
+	owner       string // the name of the host that owns the block
 	answer      item   // to the want
 	denied      string
-	move        item            // an answer that nobody asked for
+	move        item            // an answer without a want
 	source      store.Condition // of the move
 	ownerHostID string
 }
 
-// lookAround gathers them. The caller holds the lock.
+// lookAround reads the surroundings. The caller holds the lock.
 func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	r, self := &c.record, c.o.Self
 	if n, known := r.network(p.network); n.key == "" || known.Deleting {
@@ -158,8 +158,9 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	return s, nil
 }
 
-// moveTo finds a move of the address to this host that it has not used yet, and
-// the condition that the address is still the sender's as it was when it was sent.
+// moveTo finds a move of the address to this host that it has not used yet. It also
+// returns the condition that the sender still has the address as it had it when it sent
+// it.
 func (c *Cluster) moveTo(p place) (item, store.Condition) {
 	for _, i := range c.record.items {
 		v, is := i.value.(*answerRecord)
@@ -183,7 +184,7 @@ func (c *Cluster) movedHere(p place) bool {
 	return false
 }
 
-// awaitAnswer waits until something about the address is other than it was.
+// awaitAnswer waits until the surroundings of the address differ from was.
 func (c *Cluster) awaitAnswer(ctx context.Context, p place, was surroundings) error {
 	waited := c.await(ctx, func() bool {
 		s, err := c.lookAround(p)
@@ -201,8 +202,8 @@ func (c *Cluster) awaitAnswer(ctx context.Context, p place, was surroundings) er
 	return heddle.Errorf(heddle.Waited, "borrow address "+p.addr.String()+" from host", was.owner, state+"; try again, choose another address, or remove the host if it never returns ('heddle host remove "+was.owner+"')")
 }
 
-// Return gives a borrowed address back: off the disk at once, out of the store
-// when that can be reached.
+// Return gives a borrowed address back. It leaves the disk at once, and the store as soon
+// as that can be reached.
 func (c *Cluster) Return(network string, a netip.Addr) {
 	p := place{network, a}
 	c.mu.Lock()

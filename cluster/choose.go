@@ -7,10 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// choose returns a free block of the subnet: the first, or the first from a place
-// that is drawn. Of a network with ranges only blocks that have addresses of them
-// count. It does not look at more blocks than are taken, but for those outside
-// the ranges.
+// choose returns a free block of the subnet: the first one, or the first one from a drawn
+// position on. In a network with ranges, only blocks that overlap them count. Besides
+// blocks outside the ranges, it looks at no more blocks than are taken, plus one.
 func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, draw func(int) int) (netip.Prefix, bool) {
 	subnet = subnet.Masked()
 	bits := max(subnet.Bits(), heddle.BlockBits(subnet))
@@ -29,7 +28,7 @@ func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, 
 	return netip.Prefix{}, false
 }
 
-// nth is the subnet's i-th part of that prefix length.
+// nth is the i-th part of the subnet with that prefix length.
 func nth(subnet netip.Prefix, bits, i int) netip.Prefix {
 	b := subnet.Addr().AsSlice()
 	for at := bits - 1; i != 0; at, i = at-1, i>>1 {

@@ -12,10 +12,10 @@
 //	blocks/NET/PREFIX                 a block's owner: compare-and-create
 //	removed/ID                        a host that an operator removed
 //
-// A host writes below hosts/NAME/, and compares-and-creates under blocks/; under
-// networks/ if an operator let it (see package join). Every change requires that
-// hosts/NAME/self is as this host wrote it, so that a host that was removed, however
-// long it slept, can do nothing. No safety rests on a lease or a clock.
+// A host writes below hosts/NAME/, and compares-and-creates under blocks/. It writes under
+// networks/ only if an operator allowed it (see package join). Every change requires that
+// hosts/NAME/self is as this host wrote it. So a host that was removed can change nothing,
+// however long it slept. Safety never depends on a lease or a clock.
 package cluster
 
 import (
@@ -49,10 +49,11 @@ type Options struct {
 	// endpoint there, before it goes back; 10 minutes if 0.
 	MoveTime time.Duration
 	Log      *slog.Logger
-	// Ranges are what networks may use, if this host makes the cluster; none:
-	// DefaultRanges.
+	// Ranges are what networks may use. They count only if this host makes the cluster.
+	// None: DefaultRanges.
 	Ranges []netip.Prefix
-	// Fits says what the mode of a network finds wrong with its record, on any host.
+	// Fits says what the mode of a network finds wrong with its record. The answer is the
+	// same on every host.
 	Fits func(heddle.Network) error
 	// MayWriteNetworks says why this host may not write the networks of the cluster. It
 	// returns nil if the host may, or if only the store can tell.
@@ -61,24 +62,25 @@ type Options struct {
 	Now func() time.Time
 }
 
-// View is the cluster as last seen. It is not changed any more once returned.
+// View is the cluster as last seen. It does not change once it is returned.
 type View struct {
 	// Revision of the store; 0 if the view is a remembered one.
 	Revision int64
 	heddle.Fabric
 	// Alive has the names of hosts whose agents are connected to the store.
 	Alive map[string]bool
-	// LeftOut are hosts that are no peers, for another has one of their
-	// underlay addresses, and came first.
+	// LeftOut are hosts that are not used as peers, because an earlier host has one of
+	// their underlay addresses.
 	LeftOut []heddle.Host
 	// Ranges are what the cluster's networks may use.
 	Ranges []netip.Prefix
-	// Refused are records that this host does not take on, for what they say; at most
-	// 32 of RefusedCount.
+	// Refused are records that this host does not accept because of their contents: all
+	// records of hosts, and at most 32 others for each writer, or for each kind that
+	// several may write. RefusedCount is how many there are.
 	Refused      []Refusal
 	RefusedCount int
-	// RefusedNetworks says of networks that are not taken on why, by name. Who has one
-	// keeps it as it is.
+	// RefusedNetworks says, by name, why networks are not accepted. A host that already has
+	// such a network keeps it as it is.
 	RefusedNetworks map[string]string
 	// Lent are addresses of this host's own blocks that another host has, or may
 	// have: they must not be given out here.
@@ -106,8 +108,8 @@ type Move struct {
 type Lender interface {
 	// Lend sets an address aside that another host asks for, or says who has it.
 	Lend(network string, a netip.Addr) error
-	// Reclaim ends a Lend. The address may be used again unless the view has it in
-	// Lent: then it is another host's by now.
+	// Reclaim ends a Lend. The address may be used again unless it is in the view's Lent:
+	// then another host has it by now.
 	Reclaim(network string, a netip.Addr)
 }
 
@@ -121,30 +123,30 @@ type API interface {
 
 	// RenameNetwork gives a network another name, and changes its record with it.
 	RenameNetwork(ctx context.Context, id, name string, change func(*heddle.Network)) error
-	// CreateNetwork records a network for all hosts, with blocks of it for this
-	// one, and returns it. A network of that name that is there already is returned
-	// with an error of code heddle.NetworkExists, one whose subnets overlap with
-	// heddle.SubnetOverlap. Like all changes it returns when View shows it.
+	// CreateNetwork records a network for all hosts, with blocks of it for this one, and
+	// returns it. If a network of that name exists, it is returned with an error of code
+	// heddle.NetworkExists. Overlapping subnets are heddle.SubnetOverlap. Like all changes,
+	// it returns when View shows it.
 	CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error)
-	// CheckNetwork is why CreateNetwork would refuse a network: the cluster's ranges, what
-	// else is in it, or that this host may not create any.
+	// CheckNetwork returns why CreateNetwork would refuse a network: the cluster's ranges,
+	// other records of the cluster, or a missing right to create networks.
 	CheckNetwork(ctx context.Context, n heddle.Network) error
-	// ChangeNetwork replaces the record of the network with the ID, whatever it is called
-	// by now, by what change makes of it.
+	// ChangeNetwork lets change edit the record of the network with the ID, whatever the
+	// network's name is now.
 	ChangeNetwork(ctx context.Context, id string, change func(*heddle.Network) error) error
 	// DeleteNetwork marks the network with the ID as leaving, waits for all hosts to
 	// yield their blocks of it, and deletes it; if one keeps its blocks, the mark is
 	// taken away and the error (heddle.NetworkInUse) names the hosts.
 	DeleteNetwork(ctx context.Context, id string) error
-	// DropNetwork deletes the record of a network that is not taken on, by its name.
+	// DropNetwork deletes the record of a network that is not accepted, by its name.
 	DropNetwork(ctx context.Context, name string) error
 
-	// ClaimBlock claims for this host a block of the network in the subnet, the
-	// one with the address near if that is valid, and returns it. A block with
-	// near in it that another host has is heddle.AddressTaken, naming the host;
-	// none left is heddle.PoolExhausted. It is on this disk when it is returned.
+	// ClaimBlock claims for this host a block of the network in the subnet, and returns it.
+	// If near is valid, it claims the block with that address. If another host has that
+	// block, the error is heddle.AddressTaken and names the host; if no block is left, it
+	// is heddle.PoolExhausted. The block is on this disk when it is returned.
 	ClaimBlock(ctx context.Context, n heddle.Network, subnet netip.Prefix, near netip.Addr) (netip.Prefix, error)
-	// YieldBlock gives a block back in which this host has no address in use.
+	// YieldBlock gives back a block in which this host uses no address.
 	YieldBlock(ctx context.Context, network string, block netip.Prefix) error
 
 	// Borrow gets an address of another host's block and pins it here. An address

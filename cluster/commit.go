@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// patience bounds an operation whose caller does not.
+// patience bounds an operation if its caller sets no bound.
 const patience = 5 * time.Second
 
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -21,13 +21,13 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, patience)
 }
 
-// commit makes a change of this host, fenced by its own record. When it returns
-// without error the record shows what came of it, also if the change was refused:
-// then the caller looks again.
+// commit makes a change of this host, fenced by its own record. When it returns without
+// error, the record shows the result, also if the change was refused: then the caller
+// looks again.
 //
-// Whether a change was made whose answer was lost cannot be told by reading: it
-// may be under way still. Therefore the fence is renewed first; after that it is
-// there or never comes.
+// If the answer to a change was lost, reading cannot tell whether the change was made: it
+// may still be under way. Therefore the fence is renewed first. After that, the change is
+// there or it never comes.
 func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, revision int64, err error) {
 	fence, err := c.fenced(ctx)
 	if err != nil {
@@ -50,8 +50,9 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 	return false, 0, nil
 }
 
-// permitted is why this host may not make a change: what it writes of networks needs an
-// operator's word. It is asked before the store is, which does not say whose.
+// permitted returns why this host may not make a change: it writes networks only with an
+// operator's permission. This is asked before the store is, because the store does not say
+// whose permission is missing.
 func (c *Cluster) permitted(ctx context.Context, change store.Change) error {
 	ofNetworks := func(key string) bool { return strings.HasPrefix(key, networksKey) }
 	if c.o.MayWriteNetworks == nil || !slices.ContainsFunc(change.Put, func(e store.Entry) bool { return ofNetworks(e.Key) }) && !slices.ContainsFunc(change.Delete, ofNetworks) {
@@ -60,10 +61,10 @@ func (c *Cluster) permitted(ctx context.Context, change store.Change) error {
 	return c.o.MayWriteNetworks(ctx)
 }
 
-// learned waits until the record shows what came of a change: that it was made, or
-// why it was refused. The revision at which it was refused may be due to keys that
-// are not ours, and the record never come to it; but what the change required is no
-// more, and that the record comes to show, unless it passes it by.
+// learned waits until the record shows the result of a change: that it was made, or why it
+// was refused. The record may never reach the revision of a refusal, since keys that are
+// not ours advance the revision, too. But then the change's conditions no longer hold, and
+// the record comes to show that, or it passes the revision.
 func (c *Cluster) learned(ctx context.Context, change store.Change, done bool, revision int64) error {
 	if done {
 		return c.saw(ctx, revision)
@@ -89,7 +90,7 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	return fence, err
 }
 
-// barred is why this host may change nothing. The caller holds the lock.
+// barred returns why this host may change nothing. The caller holds the lock.
 func (c *Cluster) barred() error {
 	switch {
 	case c.strange != nil:
@@ -101,14 +102,14 @@ func (c *Cluster) barred() error {
 	}
 }
 
-// isRemoved says whether the host was taken out of the cluster, also if the store
-// has forgotten it since. The caller holds the lock.
+// isRemoved says whether the host was removed from the cluster, even if the store has lost
+// that record since. The caller holds the lock.
 func (c *Cluster) isRemoved() bool {
 	return c.memory.Removed || c.accepted && c.record.isRemoved(c.memory)
 }
 
-// RemovedError tells a host that it was taken out of the cluster, and how it comes
-// back.
+// RemovedError tells a host that it was removed from the cluster, and how it can join
+// again.
 func RemovedError(host string) error {
 	return heddle.Errorf(heddle.HostRemoved, "host", host, "detach its endpoints, move its state folder away, and join again with a new token")
 }
@@ -125,8 +126,8 @@ func (c *Cluster) settle(ctx context.Context, fence int64) error {
 	return err
 }
 
-// introduce writes this host's record if the fence is not known. That ends all
-// that an earlier run of the agent, or an earlier fence, may have under way.
+// introduce writes this host's record if the fence is not known. After that, no change
+// under an earlier fence, or of an earlier run of the agent, can take effect.
 func (c *Cluster) introduce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -150,12 +151,12 @@ func (c *Cluster) introduce(ctx context.Context) error {
 		err = c.introduced()
 	}
 	if c.trouble = err; err != nil {
-		c.publish() // wakes who waits
+		c.publish() // wakes the waiters
 	}
 	return err
 }
 
-// introduced takes up the fence, if the record is this run's.
+// introduced records the fence, if the host's record is from this run.
 func (c *Cluster) introduced() error {
 	key := selfKey(c.o.Self.Name)
 	self, found := value[hostRecord](&c.record, key), value[clusterRecord](&c.record, clusterKey)
@@ -176,7 +177,7 @@ func (c *Cluster) introduced() error {
 	return nil
 }
 
-// introduction is the change that puts this host's record, and the cluster's if
+// introduction is the change that writes this host's record, and the cluster's record if
 // there is none.
 func (c *Cluster) introduction() (store.Change, error) {
 	r, name := &c.record, c.o.Self.Name
@@ -185,7 +186,7 @@ func (c *Cluster) introduction() (store.Change, error) {
 		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
 			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
 	}
-	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // nobody would take it for a peer
+	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // no host would accept it as a peer
 		return store.Change{}, heddle.Errorf(heddle.HostExists, "host "+name+": underlay address", at.String()+" is that of host "+old.Name,
 			"if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"'); else choose another address with --underlay")
 	}

@@ -14,9 +14,9 @@ import (
 // leaveTime is how long a deletion waits for the hosts to yield their blocks.
 const leaveTime = 3 * time.Second
 
-// DeleteNetwork deletes the network of an ID, whatever it is called by now, when all
-// hosts have left it. A network that is marked takes no new blocks, and without
-// blocks there are no new pins.
+// DeleteNetwork deletes the network with the ID, whatever its name is now, when all hosts
+// have left it. Nobody claims new blocks of a network that is marked as leaving, and
+// without blocks there are no new pins.
 func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -60,8 +60,9 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 	}
 }
 
-// disallow takes a network that is going out of the permissions of the others, while it
-// is still there: a deletion that was cut off is finished with them.
+// disallow removes a network that is being deleted from the permissions of the other
+// networks. It does so while the network still exists, so that a deletion that was
+// interrupted can be finished with them.
 func (c *Cluster) disallow(ctx context.Context, id string) error {
 	c.mu.Lock()
 	var allowing []string
@@ -95,7 +96,7 @@ func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
 		i := c.record.items[networkKey(name)]
 		c.mu.Unlock()
 		if i.key == "" || i.value != nil {
-			return nil // gone, or put right
+			return nil // deleted, or accepted by now
 		}
 		if done, _, err := c.commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}}); done || err != nil {
 			return err
@@ -110,7 +111,7 @@ func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
 	})
 }
 
-// spoiledBelow lists keys below a prefix that say nothing, for a change to delete: they
+// spoiledBelow lists the unreadable keys below a prefix, for a change to delete: they
 // belong to nobody. The caller holds the lock.
 func (c *Cluster) spoiledBelow(prefix string) (all []string) {
 	for key, i := range c.record.items {

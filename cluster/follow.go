@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// saveEvery bounds how often what was merely seen is written to the disk.
+// saveEvery bounds how often a view is written to the disk if nothing depends on it.
 const saveEvery = 3 * time.Second
 
 // follow takes in what happens in the store until ctx ends.
@@ -64,9 +64,9 @@ func (c *Cluster) take(events []store.Event) bool {
 	return changed
 }
 
-// restored forgets at which revisions things were committed: the store went back
-// to an earlier state, as a backup does, and what this host holds has to be
-// claimed again.
+// restored forgets the revisions at which things were committed: the store went back to an
+// earlier state, as after a restore from a backup. What this host holds has to be claimed
+// again.
 func (c *Cluster) restored(revision int64) {
 	c.o.Log.Warn("the store went back to an earlier state", "revision", revision, "last seen", c.memory.Seen)
 	if c.memory.Cluster == "" {
@@ -82,8 +82,8 @@ func (c *Cluster) restored(revision int64) {
 	c.memory.Seen = revision
 }
 
-// noticeRemoval keeps on the disk that the host was removed: the store lets it in
-// no more, and could not tell it again.
+// noticeRemoval records on the disk that the host was removed: from now on the store does
+// not let the host in, and so cannot tell it again.
 func (c *Cluster) noticeRemoval() {
 	if !c.accepted || c.memory.Removed || !c.record.isRemoved(c.memory) {
 		return
@@ -114,9 +114,10 @@ func (c *Cluster) judge() {
 	}
 }
 
-// noticeSetback finds that the store has this host's record as it was before, or has
-// none any more: it went back to an earlier state, of whatever revision (etcd can
-// raise it, or others have since). Nothing could be changed by the old fence.
+// noticeSetback detects that the store has an earlier record of this host, or none: it
+// went back to an earlier state. The revision does not show this, since etcd can raise it
+// and others may have made changes since. The old fence could not change anything any
+// more.
 func (c *Cluster) noticeSetback() {
 	if !c.accepted || c.fence == 0 || c.isRemoved() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
 		return
@@ -125,7 +126,7 @@ func (c *Cluster) noticeSetback() {
 	c.fence = 0
 }
 
-// noticeTwin finds another agent with this host's identity.
+// noticeTwin detects another agent with this host's identity.
 func (c *Cluster) noticeTwin() {
 	self := c.record.items[selfKey(c.o.Self.Name)]
 	h, is := self.value.(*hostRecord)
@@ -133,7 +134,7 @@ func (c *Cluster) noticeTwin() {
 		return
 	}
 	if h.Run == c.run {
-		c.fence = self.revision // a renewal whose answer was lost
+		c.fence = self.revision // the answer to this renewal was lost
 		return
 	}
 	c.twin = heddle.Errorf(heddle.HostExists, "another agent runs as host", c.o.Self.Name+" with ID "+c.o.Self.ID,
@@ -142,8 +143,8 @@ func (c *Cluster) noticeTwin() {
 	c.o.Log.Error("two agents are one host", "error", c.twin)
 }
 
-// publish makes the view anew and reports whether it says something new. The
-// caller holds the lock.
+// publish makes the view anew and reports whether anything in it has changed. The caller
+// holds the lock.
 func (c *Cluster) publish() bool {
 	old := c.view.Load()
 	next := *old
@@ -170,7 +171,7 @@ func (c *Cluster) publish() bool {
 	return true
 }
 
-// wake has the rest looked after.
+// wake starts the next round of tend.
 func (c *Cluster) wake() {
 	for _, one := range []chan struct{}{c.work, c.unfenced} {
 		select {
@@ -180,7 +181,7 @@ func (c *Cluster) wake() {
 	}
 }
 
-// await waits until ok holds, which it calls with the lock held.
+// await waits until ok returns true. It calls ok with the lock held.
 func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 	for {
 		c.mu.Lock()
@@ -199,7 +200,7 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// saw waits until the view is of the revision or later.
+// saw waits until the view has the revision or a later one.
 func (c *Cluster) saw(ctx context.Context, revision int64) error {
 	return c.await(ctx, func() bool { return c.record.revision >= revision })
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// The store grants rights by the prefix of keys, and judges no values; so every
-// reader does. A judge is given what a record says, and says why it is not taken on,
-// "" if it is. What is refused costs its writer, and nobody else.
+// The store grants rights by key prefix and does not check values. So every reader does. A
+// judge gets the contents of a record and returns why it is not accepted, "" if it is. A
+// refused record has an effect on its writer only.
 
 // Bounds of what a record may hold, besides those of networks (heddle.Bounded).
 const (
@@ -46,8 +46,8 @@ func judgeCluster(c *clusterRecord) string {
 	return ""
 }
 
-// judgeNetwork judges a network for itself, and leaves out what its lists name again.
-// Fits is what the modes say of it.
+// judgeNetwork judges a network by itself, and removes duplicates from its lists. Fits is
+// the check of the modes.
 func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error) string {
 	switch {
 	case n.Name != key:
@@ -100,7 +100,7 @@ func judgeHost(name string, h *hostRecord) string {
 	return ""
 }
 
-// judgeUnderlay judges where a host says that others reach it.
+// judgeUnderlay judges the addresses at which a host says that others reach it.
 func judgeUnderlay(h *hostRecord) string {
 	for _, a := range h.Underlay {
 		if what := unreachable(a); what != "" {
@@ -113,7 +113,7 @@ func judgeUnderlay(h *hostRecord) string {
 // reserved addresses (RFC 1112), the limited broadcast (RFC 919) among them.
 var reserved = netip.MustParsePrefix("240.0.0.0/4")
 
-// unreachable says why no host is found at an address, "" if one may be.
+// unreachable says why no host can be at an address, "" if one can.
 func unreachable(a netip.Addr) string {
 	switch {
 	case !a.IsValid():
@@ -139,7 +139,7 @@ func plain(s string) bool {
 	return len(s) <= longestWord && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// judgeBlock judges whom a block belongs to.
+// judgeBlock judges the owner in a block's record.
 func judgeBlock(v *blockRecord) string {
 	if !idForm.MatchString(v.Host) {
 		return "it names no host"
@@ -147,7 +147,8 @@ func judgeBlock(v *blockRecord) string {
 	return ""
 }
 
-// judgeHolder judges in whose name a host has an address, or asks for one: its own.
+// judgeHolder judges the host ID in a record of an address or a want: it must be the
+// writer's.
 func judgeHolder(id string, writer *hostRecord) string {
 	if !idForm.MatchString(id) {
 		return "it names no host"
@@ -198,7 +199,8 @@ func parsedMAC(m heddle.MAC) heddle.MAC {
 	return p
 }
 
-// decode reads a record's value; what is not plain JSON of its form is no record.
+// decode reads a record's value. Text that is not valid JSON of the record's form is no
+// record.
 func decode(text []byte, into any) string {
 	if len(text) > heddle.MaxRecord {
 		return fmt.Sprintf("it has %d bytes", len(text))

@@ -39,8 +39,8 @@ type place struct {
 
 func (p place) String() string { return p.network + "/" + p.addr.String() }
 
-// The values of the keys, in JSON. A block's and a pin's name their host by ID,
-// so that a name that is used again inherits nothing.
+// The values of the keys, in JSON. Blocks and pins name their host by ID, so that a new
+// host with an old name inherits nothing.
 type (
 	clusterRecord struct {
 		ID   string `json:"id"`
@@ -51,8 +51,8 @@ type (
 		// Path is how packets get from host to host; "" is the default one.
 		Path string `json:"path,omitempty"`
 	}
-	// hostRecord is a host and the run of its agent: two agents with one identity
-	// (a host's disk was copied) see each other by it.
+	// hostRecord is a host and the run of its agent. By the run, two agents with one
+	// identity (a host's disk was copied) detect each other.
 	hostRecord struct {
 		heddle.Host
 		Run string `json:"run"`
@@ -74,15 +74,16 @@ type (
 		Host string            `json:"host"`
 		By   heddle.EndpointID `json:"by,omitzero"`
 	}
-	// answerRecord is an owner's answer to a host: to its want at a revision, or a
-	// move that it did not ask for.
+	// answerRecord is an owner's answer to a host: to its want at a revision, or a move
+	// that the host did not ask for.
 	answerRecord struct {
 		Host   string `json:"host"`
 		Want   int64  `json:"want,omitempty"`
 		Denied string `json:"denied,omitempty"`
 		Move   *Move  `json:"move,omitempty"`
-		// Key and Revision are by what the sender of a move has the address: its pin,
-		// or its block. Without them there is nothing to pin: it came home.
+		// Key and Revision are those of the sender's own right to the address that it moves:
+		// its pin or its block. If they are missing, there is nothing to pin: the address
+		// came home.
 		Key      string `json:"key,omitempty"`
 		Revision int64  `json:"revision,omitempty"`
 	}
@@ -93,21 +94,22 @@ type item struct {
 	key      string
 	revision int64
 	created  int64
-	// host is whose name the key is below, asker whom an answer is for.
+	// host is the host below whose name the key is; asker is the host that an answer is
+	// for.
 	host, asker string
 	place       place
 	prefix      netip.Prefix
-	// said is what the record says: it points to one of the records, or to a
-	// heddle.Network; nil if it is not ours to understand. value is what is taken on
-	// of it: that, or what the key said before, or nothing (see record.weigh).
+	// said is what the record says: a pointer to one of the records or to a heddle.Network,
+	// or nil if the key is unknown to us. value is the accepted part: the same, or what the
+	// key said before, or nil (see record.weigh).
 	said, value any
-	// before is what was taken on of the key before its last change.
+	// before is what was accepted of the key before its last change.
 	before any
-	// unread says why the record cannot be read, refused why it is not taken on.
+	// unread says why the record cannot be read, refused why it is not accepted.
 	unread, refused string
 }
 
-// deleteBy has a change delete the item, if it is still as it was read.
+// deleteBy makes a change delete the item, if it is unchanged since it was read.
 func (i item) deleteBy(change *store.Change) {
 	change.Require = append(change.Require, store.Condition{Key: i.key, Revision: i.revision})
 	change.Delete = append(change.Delete, i.key)
@@ -163,7 +165,7 @@ func (i *item) readHost(part []string) {
 	}
 }
 
-// put is an entry with a record for its value.
+// put is an entry with a record as its value.
 func put(key string, record any) store.Entry {
 	text, err := json.Marshal(record)
 	if err != nil {

@@ -31,8 +31,8 @@ func (c *Cluster) answerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wantsAtOnce is how many of a host's wants are answered in one round: however much one
-// asks for, the others' come next. The answers' own events bring the next round.
+// wantsAtOnce is how many wants of one host are answered in one round, so that a host with
+// many wants does not delay the others. The answers' own events start the next round.
 const wantsAtOnce = 16
 
 // wanted lists the wants for addresses of held blocks that have no answer yet.
@@ -56,7 +56,7 @@ func (c *Cluster) wanted() (all []item) {
 	return all
 }
 
-// answer sets an address aside and says so, or says who has it.
+// answer sets an address aside and says so, or says which host has it.
 func (c *Cluster) answer(ctx context.Context, w item) error {
 	asker := w.value.(*wantRecord).Host
 	c.lending.Lock()
@@ -117,8 +117,8 @@ func (c *Cluster) setAside(p place, asker string, aside bool) (store.Condition, 
 	return block, c.keep(func(m *memory) { m.Lent[p] = asker })
 }
 
-// mendLent follows what became of each address that was lent: whose it is now,
-// and whether nobody has it any more.
+// mendLent checks each lent address: which host has it now, and whether any host still has
+// it.
 func (c *Cluster) mendLent(ctx context.Context) error {
 	c.mu.Lock()
 	all := map[place]string{}
@@ -140,7 +140,7 @@ func (c *Cluster) mendLent(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// followPins records the pins in own blocks that moved on to another host.
+// followPins records which pins in own blocks moved to another host.
 func (c *Cluster) followPins() error {
 	moved := lent{}
 	for _, i := range c.record.items {
@@ -163,9 +163,9 @@ func (c *Cluster) followPins() error {
 	})
 }
 
-// staleAnswers are the changes that delete answers which have served: their want
-// is gone, and they are no move, and nothing was lent or it is pinned. So are those that
-// nobody takes on: the host that they are for was removed, and another one has its name.
+// staleAnswers are the changes that delete answers which are no longer needed: their want
+// is gone, they are not a move, and nothing was lent or it is pinned. Answers that are not
+// accepted are stale, too: their host was removed, and another one has its name.
 func (c *Cluster) staleAnswers() (all []store.Change) {
 	for _, i := range c.record.items {
 		_, is := i.said.(*answerRecord)
@@ -178,7 +178,7 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 		_, out := c.memory.Lent[i.place]
 		_, sent := c.memory.Sent[i.place]
 		switch {
-		case !taken: // and so nothing is pinned by it
+		case !taken: // so no pin can come from it
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
 		case v.Move != nil && (out && c.memory.Lent[i.place] == v.Host || sent || c.sending[i.place] || !c.lapsed(i)):
@@ -193,8 +193,8 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 	return all
 }
 
-// reclaim takes an address back if its host neither wants nor pins it, which is
-// certain at the commit that deletes the answer: no pin comes without one.
+// reclaim takes an address back if its host neither wants nor pins it. This is certain at
+// the commit that deletes the answer: without an answer, there is no pin.
 func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	c.mu.Lock()
 	name := c.record.hostName(host)
@@ -224,7 +224,7 @@ func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	return c.backHere(p, func(m *memory) { delete(m.Lent, p) })
 }
 
-// backHere forgets that an address is elsewhere, and ends its Lend.
+// backHere forgets that another host has an address, and ends its Lend.
 func (c *Cluster) backHere(p place, forget func(*memory)) error {
 	c.lending.Lock()
 	defer c.lending.Unlock()

@@ -12,17 +12,17 @@ import (
 const (
 	// deletedAtOnce is how many keys one change deletes; etcd takes 128 operations.
 	deletedAtOnce = 50
-	// longestBlock is more than the record of a block has, in bytes.
+	// longestBlock is a size in bytes that no valid block record reaches.
 	longestBlock = 256
-	// roomTries is how often what others have changed meanwhile is looked at again.
+	// roomTries is how often the changes that others made meanwhile are looked at again.
 	roomTries = 10
 )
 
-// MakeRoom deletes what a host may have filled the store with: all below its name but
-// its own record; among the blocks, which all hosts may write, its own, those of nobody,
-// and what is no record of a block; and records that are no networks. It only deletes,
-// which a full store takes. The host must have lost its rights before, and RemoveHost has
-// to follow.
+// MakeRoom deletes the keys that a host may have filled the store with: everything below
+// its name except its own record; blocks that are its own, that are nobody's, or whose
+// record is invalid (all hosts may write blocks); and keys under networks/ that cannot be
+// read and have the name of no known network. It only deletes, which is possible in a full
+// store. The host must have lost its rights before, and RemoveHost has to follow.
 func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name string) error {
 	for range roomTries {
 		s, err := operator.Read(ctx, Prefix)
@@ -52,7 +52,7 @@ func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name strin
 	return nil
 }
 
-// deletions delete keys and prefixes whatever is there, and junk only if it is what it was.
+// deletions delete keys and prefixes in any case, and junk only if it is unchanged.
 func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change) {
 	for some := range slices.Chunk(keys, deletedAtOnce) {
 		all = append(all, store.Change{Delete: some})
@@ -71,8 +71,8 @@ func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change)
 	return all
 }
 
-// besides covers all the keys but one: by the keys themselves where they begin that one,
-// and by prefixes that do not.
+// besides covers all keys except one: keys that are prefixes of it are listed exactly, the
+// others are covered by prefixes.
 func besides(all []store.Entry, but string) (exact, prefixes []string) {
 	seen := map[string]bool{}
 	for _, e := range all {
@@ -92,10 +92,10 @@ func besides(all []store.Entry, but string) (exact, prefixes []string) {
 	return exact, prefixes
 }
 
-// useless says of the records that are not below a host's name whether they are of no use
-// without the host. A network that this host knows, or that the store has, keeps its own
-// record whatever that is, and the blocks of all other hosts but padded ones, which their
-// hosts write again.
+// useless says whether a record that is not below a host's name is of no use without the
+// host. A network that this host knows, or that the store has, keeps its own record in any
+// case. It keeps the blocks of all other hosts, except padded ones, which their hosts
+// write again.
 func (c *Cluster) useless(s store.Snapshot, name string) func(store.Entry) bool {
 	seen := c.View()
 	r := c.recordOf(s, seen)

@@ -16,24 +16,24 @@ import (
 	"github.com/heddle-network/heddle/durable"
 )
 
-// memory is what this host keeps on its own disk. Blocks and pins in it are the
-// host's to use, also when the store is away; nothing else is.
+// memory is what this host keeps on its own disk. The host may use the blocks and pins in
+// it, and no others, even when the store cannot be reached.
 type memory struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Host is this host's ID; Introduced says that its key was in the store once.
 	Host       heddle.Host `json:"host"`
 	Introduced bool        `json:"introduced,omitempty"`
-	// Removed says that an operator was seen to have taken the host out.
+	// Removed says that the host has seen its removal by an operator.
 	Removed bool `json:"removed,omitempty"`
 	// Held are own blocks, Pins borrowed addresses, each with the revision at which
 	// it was committed.
 	Held held `json:"held,omitempty"`
 	Pins pins `json:"pins,omitempty"`
-	// Lent are addresses of own blocks that another host has or may have; Sent
-	// borrowed ones that were sent on. Each names that host.
+	// Lent are addresses of own blocks that another host has or may have. Sent are borrowed
+	// addresses that were sent on. Each entry names that host.
 	Lent lent `json:"lent,omitempty"`
 	Sent lent `json:"sent,omitempty"`
-	// Used says up to which revision moves of an address to this host have served.
+	// Used is the revision up to which moves of an address to this host were used.
 	Used pins `json:"used,omitempty"`
 	// Last is the cluster as last seen, for a start without the store, Seen its
 	// revision.

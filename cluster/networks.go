@@ -13,12 +13,12 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// mostBlocks is how many blocks a network may bring along: they and the network
-// go into one change.
+// mostBlocks is how many blocks a new network may have: they and the network go into one
+// change.
 const mostBlocks = 120
 
-// CreateNetwork records a network. That no other has its name or its addresses is
-// a condition on all networks at once.
+// CreateNetwork records a network. A condition on all networks at once ensures that no
+// other one has its name or its addresses.
 func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -37,7 +37,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	if err := c.begin(n, blocks); err != nil {
 		return n, err
 	}
-	id := n.ID // n becomes the one that is there
+	id := n.ID // n becomes the existing network
 	err := c.create(ctx, &n, blocks)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,11 +45,12 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 	if _, there := c.record.network(id); there == nil && c.fence != 0 {
 		err = errors.Join(err, c.forget(id))
 	}
-	c.wake() // where the outcome is open, the blocks are looked at later
+	c.wake() // if the outcome is unknown, tend settles the blocks later
 	return n, err
 }
 
-// CheckNetwork is why CreateNetwork would refuse a network, as far as this host knows.
+// CheckNetwork returns why CreateNetwork would refuse a network, as far as this host
+// knows.
 func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -60,7 +61,7 @@ func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
 	return c.permitted(ctx, writing(n))
 }
 
-// recorded is a new network as its record says it.
+// recorded is a new network as it stands in its record.
 func recorded(n heddle.Network) heddle.Network {
 	n.Shared, n.Deleting, n.Limits = true, false, nil
 	return n
@@ -71,7 +72,7 @@ func writing(n heddle.Network) store.Change {
 	return store.Change{Put: []store.Entry{put(networkKey(n.Name), n)}}
 }
 
-// refused is why no host would take the network on.
+// refused returns why no host would accept the network.
 func (c *Cluster) refused(n heddle.Network) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,8 +100,7 @@ func (c *Cluster) refused(n heddle.Network) error {
 	return nil
 }
 
-// forget drops the blocks of a network that did not come to be. The caller holds
-// the lock.
+// forget drops the blocks of a network that was not created. The caller holds the lock.
 func (c *Cluster) forget(network string) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.memory.Held)), func(b blockID) bool { return b.network == network }) {
 		return nil
@@ -142,7 +142,7 @@ func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.
 		revision := c.record.revision
 		c.mu.Unlock()
 		if there != nil && there.ID == n.ID && !there.Deleting {
-			return nil // made in an earlier try, whose outcome was open
+			return nil // made in an earlier try with an unknown outcome
 		}
 		if there != nil {
 			*n = *there
@@ -164,7 +164,7 @@ func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.
 	}
 }
 
-// clash finds what is in a new network's way; the network of its name, too.
+// clash finds what prevents a new network; this may be the network with its name.
 func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 	there = value[heddle.Network](&c.record, networkKey(n.Name))
 	switch {
@@ -206,7 +206,7 @@ func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*hed
 		}
 		next := put(networkKey(name), n)
 		if string(before) == string(next.Value) {
-			return nil // also after a try whose outcome was open
+			return nil // also after a try with an unknown outcome
 		}
 		done, _, err := c.commit(ctx, store.Change{Require: []store.Condition{{Key: next.Key, Revision: revision}}, Put: []store.Entry{next}})
 		if done || err != nil {
@@ -222,7 +222,7 @@ func (c *Cluster) stored(name string) (n heddle.Network, revision int64, err err
 	return c.copied(value[heddle.Network](&c.record, networkKey(name)), name)
 }
 
-// storedAs is stored for the network of an ID.
+// storedAs is like stored, for the network with an ID.
 func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,8 +26,7 @@ type Cluster struct {
 
 	view    atomic.Pointer[View]
 	changed chan struct{}
-	// work and unfenced wake the goroutines that set right what is not as it should
-	// be.
+	// work and unfenced wake the goroutines that repair differences.
 	work, unfenced chan struct{}
 
 	mu sync.Mutex
@@ -39,10 +38,10 @@ type Cluster struct {
 	accepted bool
 	strange  error
 	twin     error // another agent is this host; it stays
-	// fence is the revision of this host's own record: every change requires it. 0:
+	// fence is the revision of this host's own record: every change requires it. 0: it is
 	// not known, or it has to be renewed before anything else.
 	fence   int64
-	trouble error // why the host could not introduce itself yet
+	trouble error // why the host could not write its record yet
 	// These are operations under way.
 	yielding map[blockID]bool
 	claiming map[blockID]bool
@@ -52,15 +51,15 @@ type Cluster struct {
 	since    map[string]time.Time // answers with moves, and when they were first seen
 	lender   Lender
 	lending  sync.Mutex // held while the lender is called
-	unsaved  bool       // the record has news that the disk has not
+	unsaved  bool       // the record has changes that are not on the disk yet
 }
 
 var _ API = (*Cluster)(nil)
 
-// Open takes part in the cluster that the store keeps, or begins it. It waits for
-// the store at most Options.Wait; a host that remembers the cluster then goes on
-// with what it remembers, and Removed and Strange are told by the view. The store
-// is not closed with the cluster.
+// Open joins the cluster that is in the store, or creates it. It waits for the store at
+// most Options.Wait. After that, a host that remembers the cluster goes on with what it
+// remembers; the view tells Removed and Strange. Closing the cluster does not close the
+// store.
 func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -111,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// identify brings together who this host is by the options and by its memory.
+// identify combines the host's identity from the options and from its memory.
 func (m *memory) identify(o *Options) error {
 	id, joined, name := m.Host.ID, m.Host.Joined, m.Host.Name
 	if o.Self.ID == "" {
@@ -139,7 +138,7 @@ func randomID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// meet waits until the host has introduced itself, or never will.
+// meet waits until the host has written its record, or never will.
 func (c *Cluster) meet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
@@ -149,7 +148,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memory.Introduced {
-		return nil // the view tells
+		return nil // the view says why
 	}
 	switch barred := c.barred(); {
 	case barred != nil:
@@ -171,7 +170,7 @@ func (c *Cluster) Changed() <-chan struct{} { return c.changed }
 // Health returns the store's.
 func (c *Cluster) Health() store.Health { return c.o.Store.Health() }
 
-// Close ends the host's part. What it holds, it keeps.
+// Close ends the host's part. The host keeps what it holds.
 func (c *Cluster) Close() error {
 	c.cancel()
 	c.ended.Wait()

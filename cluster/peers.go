@@ -9,11 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// peers are the other hosts. A record says no more than its writer may: of two with
-// one underlay address the later is none, and neither is one with this host's. The
-// later is who came later: an agent that starts writes its record anew, and must not
-// get ahead by it. Nor must one that is older and takes another's address on: who was
-// a peer with its address before stays one.
+// peers are the other hosts. A record cannot claim more than its writer may have: if two
+// hosts have the same underlay address, the later one is no peer, and neither is a host
+// with an address of this one. Later means created later. An agent that starts writes its
+// record anew, and must not gain an advantage by that. Nor may an older host gain one by
+// adding an address of another host: a host that was a peer before and has the same
+// addresses stays one.
 func (r *record) peers(self heddle.Host, before []heddle.Host) (all, left []heddle.Host) {
 	var found []item
 	for _, i := range r.items {

@@ -11,15 +11,16 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// DefaultRanges are what the networks of a cluster may use that was given no others:
-// private addresses (RFC 1918) and unique local ones (RFC 4193). Shared address space
-// (RFC 6598) is the provider's: its services are found there by the default route.
+// DefaultRanges are what networks may use in a cluster that was given no ranges: private
+// addresses (RFC 1918) and unique local ones (RFC 4193). Shared address space (RFC 6598)
+// is not included: it is the provider's, whose services are reached there by the default
+// route.
 var DefaultRanges = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// mostRanges are what a cluster is given.
+// mostRanges is how many ranges a cluster may have.
 const mostRanges = 64
 
 // ParseRanges reads prefixes that are separated by commas; none give none.
@@ -60,9 +61,9 @@ func outside(ranges []netip.Prefix, n heddle.Network) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// SetRanges changes in which ranges the cluster's networks lie, none for the default
-// ones. The store must be an operator's. Networks that are there already have to lie in
-// them.
+// SetRanges changes the ranges that the cluster's networks must be in; none stands for the
+// default ones. The store must be an operator's. Existing networks must be in the new
+// ranges.
 func (c *Cluster) SetRanges(ctx context.Context, operator store.Store, all []netip.Prefix) error {
 	if err := CheckRanges(all); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (c *Cluster) SetRanges(ctx context.Context, operator store.Store, all []net
 	}
 }
 
-// left finds a network that would lie outside the ranges.
+// left returns an error if a network would be outside the new ranges.
 func (r *record) left(next clusterRecord) error {
 	ranges := next.Ranges
 	if len(ranges) == 0 {

@@ -13,32 +13,33 @@ import (
 type record struct {
 	revision int64
 	items    map[string]item
-	// self is the name of the host that reads, fits what its modes say of a network.
+	// self is the name of the host that reads; fits is the check of its modes.
 	self string
 	fits func(heddle.Network) error
 	// known are hosts that were peers when this agent started.
 	known []heddle.Host
-	// had are the networks that were taken on before, by ID.
+	// had are the IDs of networks that were accepted before.
 	had map[string]bool
-	// names are what networks were called last that were taken on some time, by ID.
+	// names are the last names, by ID, of networks that were accepted at some time.
 	names map[string]string
-	// networks are those that are taken on, by ID; hosts the names of those, by ID.
+	// networks are the accepted ones, by ID; hosts are the names of the accepted hosts, by
+	// ID.
 	networks map[string]item
 	hosts    map[string]string
-	// all says that everything has to be weighed anew: what came or went may decide about
-	// others. Else only the keys in came.
+	// all says that every record has to be weighed anew, since a change may decide about
+	// other records. Otherwise only the keys in came have to be.
 	all  bool
 	came []string
 }
 
-// apply takes in an event, and weighs what the record says then.
+// apply takes in an event, and weighs the changed records.
 func (r *record) apply(e store.Event) {
 	r.take(e)
 	r.weigh()
 }
 
-// take takes in an event. What a key said before is kept in sight: a change that is
-// not taken on leaves it in place. A snapshot may be of another history.
+// take takes in an event. It keeps what a key said before: a change that is not accepted
+// leaves the earlier value in place. A snapshot may be of another history.
 func (r *record) take(e store.Event) {
 	if e.Snapshot || r.items == nil {
 		r.items, r.all = map[string]item{}, true
@@ -81,8 +82,8 @@ func (r *record) removed(id string) bool {
 // unknown is the owner of a block whose record cannot be read: it is still taken.
 const unknown = "unknown"
 
-// owner returns whose a block is, "" if it is free: nobody has claimed it, or a
-// host that was removed.
+// owner returns the host that has a block, "" if it is free: nobody has claimed it, or its
+// host was removed.
 func (r *record) owner(b blockID) string {
 	v := value[blockRecord](r, blockKey(b.network, b.prefix))
 	switch {
@@ -105,8 +106,8 @@ func (r *record) blockAround(p place) (item, bool) {
 	return item{}, false
 }
 
-// pinsOf lists the pins of an address, the newest last: while it moves, both
-// hosts have one.
+// pinsOf lists the pins of an address, the newest last. While the address moves, both
+// hosts have a pin.
 func (r *record) pinsOf(p place) []item {
 	var all []item
 	for _, i := range r.items {
@@ -118,7 +119,7 @@ func (r *record) pinsOf(p place) []item {
 	return all
 }
 
-// holds says whether all conditions hold by the record.
+// holds says whether the record meets all conditions.
 func (r *record) holds(all []store.Condition) bool {
 	for _, c := range all {
 		if !c.Prefix && r.revisionOf(c.Key) != c.Revision || c.Prefix && r.lastBelow(c.Key) > c.Revision {
@@ -128,7 +129,7 @@ func (r *record) holds(all []store.Condition) bool {
 	return true
 }
 
-// lastBelow is the revision of the last change of a key that is there with the
+// lastBelow is the highest revision of the last changes of the existing keys with the
 // prefix.
 func (r *record) lastBelow(prefix string) (last int64) {
 	for key, i := range r.items {

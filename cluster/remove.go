@@ -8,9 +8,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// RemoveHost takes a host out: its record goes first, in the change that says so,
-// and with it the host can change nothing any more. Its blocks are free from then
-// on, whether they are deleted yet or not.
+// RemoveHost removes a host from the cluster. The change that records the removal also
+// deletes the host's record; after that the host cannot change anything. Its blocks are
+// free from then on, even before they are deleted.
 func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name string, force bool) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -48,15 +48,15 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 	}
 }
 
-// recordOf is what a snapshot that an operator read says; seen is what this host knows.
+// recordOf makes a record of a snapshot that an operator read; seen is this host's view.
 func (c *Cluster) recordOf(s store.Snapshot, seen *View) record {
 	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
 	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
 	return r
 }
 
-// removal says that a host with that ID was removed; without an ID there is nothing to
-// say.
+// removal records that the host with the ID was removed. Without an ID there is nothing to
+// record.
 func removal(id, name string, now time.Time) []store.Entry {
 	if id == "" {
 		return nil
@@ -64,7 +64,7 @@ func removal(id, name string, now time.Time) []store.Entry {
 	return []store.Entry{put(removedKey(id), removedRecord{name, now.UTC()})}
 }
 
-// clear finishes a removal that was cut off.
+// clear finishes an interrupted removal.
 func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, name string) error {
 	found := false
 	for key, i := range r.items {
@@ -81,10 +81,10 @@ func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, na
 	return nil
 }
 
-// drop deletes the blocks of a host that was removed at the revision, but for those
-// that somebody has claimed since, each for itself; and waits until the view shows
-// it. It waits for its own changes, not for those of the store: keys that are not
-// ours advance it, too.
+// drop deletes the blocks of a host that was removed at the revision, each in its own
+// change, except those that another host has claimed since. Then it waits until the view
+// shows it. It waits for its own changes and not for the store's revision, which keys that
+// are not ours advance, too.
 func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string, revision int64) error {
 	for _, i := range r.items {
 		if v, is := i.value.(*blockRecord); is && id != "" && v.Host == id {

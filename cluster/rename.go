@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// RenameNetwork implements API. The key is the name: the old one goes and the new
-// one comes in one transaction, so that no host sees both or none.
+// RenameNetwork implements API. The name is the key: one transaction deletes the old key
+// and puts the new one, so that every host sees exactly one of them.
 func (c *Cluster) RenameNetwork(ctx context.Context, id, name string, change func(*heddle.Network)) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

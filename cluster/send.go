@@ -8,9 +8,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// Send lends an address for an endpoint that moves to another host. That one pins
-// it in Borrow, by the answer that it did not ask for. If the address comes home,
-// to the owner of its block, there is nothing to pin: the pin here just goes.
+// Send lends an address for an endpoint that moves to another host. That host pins it in
+// Borrow, by the answer that it did not ask for. If the address comes home to the owner of
+// its block, there is nothing to pin: only the pin here is deleted.
 func (c *Cluster) Send(ctx context.Context, m Move) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -32,15 +32,15 @@ func (c *Cluster) Send(ctx context.Context, m Move) error {
 	if done || there != nil && there.Move != nil {
 		return nil
 	}
-	if err == nil { // it certainly was not made
+	if err == nil { // the change was certainly not made
 		err = heddle.Errorf(heddle.Waited, "send address "+p.addr.String()+" to host", m.To, "the cluster changed meanwhile; try again")
 		err = errors.Join(err, c.recall(p))
 	}
 	return err
 }
 
-// dispatch takes the address off what this host may use, and makes the change that
-// sends it.
+// dispatch removes the address from those that this host may use, and returns the change
+// that sends it.
 func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,8 +90,8 @@ func (c *Cluster) recall(p place) error {
 	})
 }
 
-// mendSent follows borrowed addresses that were sent on. When the other host has
-// pinned one, the pin here goes; when it does not come for it, too.
+// mendSent checks borrowed addresses that were sent on. The pin here is deleted when the
+// other host has pinned the address, or has not taken it in time.
 func (c *Cluster) mendSent(ctx context.Context) error {
 	c.mu.Lock()
 	all := lent{}
@@ -135,7 +135,7 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 		}
 	}
 	if !done {
-		return nil // looked at again
+		return nil // the next round looks again
 	}
 	return c.backHere(p, func(m *memory) { delete(m.Sent, p) })
 }

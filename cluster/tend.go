@@ -11,16 +11,16 @@ import (
 // aliveFor is how many seconds a host counts as connected after its last sign.
 const aliveFor = 20
 
-// tend sets right what is not as it should be, until ctx ends. It does nothing
-// while nothing changes.
+// tend repairs differences between disk and store until ctx ends. It does nothing while
+// nothing changes.
 func (c *Cluster) tend(ctx context.Context) { c.loop(ctx, c.work, c.round, c.lapse) }
 
-// guard keeps the fence: it has the host introduce itself whenever it is not known.
+// guard keeps the fence: it writes the host's record whenever the fence is not known.
 func (c *Cluster) guard(ctx context.Context) {
 	c.loop(ctx, c.unfenced, c.introduce, func() <-chan time.Time { return nil })
 }
 
-// loop takes the step whenever it is woken, and again after a while if it fails.
+// loop calls step whenever it is woken, and again after a while if step fails.
 func (c *Cluster) loop(ctx context.Context, wake <-chan struct{}, step func(context.Context) error, next func() <-chan time.Time) {
 	const first = 100 * time.Millisecond
 	pause := first
@@ -43,7 +43,7 @@ func (c *Cluster) loop(ctx context.Context, wake <-chan struct{}, step func(cont
 	}
 }
 
-// round does what is to be done, each step for itself.
+// round does the pending work. A step that fails does not stop the others.
 func (c *Cluster) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,7 +94,7 @@ func (c *Cluster) mendBlocks(ctx context.Context) error {
 			continue
 		}
 		if n.key == "" && c.record.refuses(b.network) {
-			continue // what is wrong with the network's record is told; nothing is lost
+			continue // what is wrong with the network's record is reported; nothing is lost
 		}
 		c.o.Log.Error("a block is no longer this host's", "network", b.network, "block", b.prefix, "owner", c.record.owner(b))
 		errs = append(errs, c.keep(func(m *memory) { delete(m.Held, b) }))
@@ -131,8 +131,8 @@ func (c *Cluster) own(ctx context.Context, b blockID, change store.Change) error
 	return c.hold(b, revision)
 }
 
-// hold records a block that was committed at the revision, with what of it other
-// hosts have. If the block is not this host's any more, it does nothing.
+// hold records a block that was committed at the revision, and which of its addresses
+// other hosts have. If the block is not this host's any more, it does nothing.
 func (c *Cluster) hold(b blockID, revision int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,14 +152,14 @@ func (c *Cluster) hold(b blockID, revision int64) error {
 	})
 }
 
-// claim is the change that makes a free block this host's.
+// claim is the change that gives a free block to this host.
 func (c *Cluster) claim(b blockID, n item) store.Change {
 	key := blockKey(b.network, b.prefix)
 	change := store.Change{
 		Require: []store.Condition{{Key: n.key, Revision: n.revision}, {Key: key, Revision: c.record.revisionOf(key)}},
 		Put:     []store.Entry{put(key, blockRecord{c.o.Self.ID})},
 	}
-	if old := value[blockRecord](&c.record, key); old != nil { // of a host that was removed
+	if old := value[blockRecord](&c.record, key); old != nil { // its host was removed
 		gone := removedKey(old.Host)
 		change.Require = append(change.Require, store.Condition{Key: gone, Revision: c.record.revisionOf(gone)})
 	}
@@ -183,8 +183,8 @@ func (c *Cluster) dropWants(ctx context.Context) error {
 	return err
 }
 
-// mendPins gives back the pins that the disk does not know: they were returned,
-// or nobody was told that they are there.
+// mendPins gives back the pins that are not on the disk: they were returned, or no caller
+// was told that they exist.
 func (c *Cluster) mendPins(ctx context.Context) error {
 	c.mu.Lock()
 	change := store.Change{}
@@ -219,7 +219,7 @@ func (c *Cluster) mendPins(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// noteUsed notes moves that have served, and forgets those that are gone. The
+// noteUsed records moves that were used, and forgets those that no longer exist. The
 // caller holds the lock.
 func (c *Cluster) noteUsed(used []place) error {
 	var gone []place

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// view computes what the cluster looks like to the host: of its own blocks and
-// pins only those that are on its disk, too.
+// view computes the host's view of the cluster. Of its own blocks and pins it has only
+// those that are on its disk, too.
 func (r *record) view(m memory, before []heddle.Host) *View {
 	v := &View{Revision: r.revision, Alive: map[string]bool{}}
 	v.Self, v.Removed = m.Host, m.Removed || r.isRemoved(m)
@@ -65,9 +65,9 @@ func (r *record) show(v *View, m memory, i item, newest map[place]item) {
 	}
 }
 
-// isRemoved says whether an operator took the host out of the cluster. That there is
-// no record of it does not say so: a removal says it in the change that deletes the
-// record, and a store that went back to before the host came knows of neither.
+// isRemoved says whether an operator removed the host from the cluster. A missing record
+// of the host is not enough: a removal is recorded in the change that deletes the host's
+// record, and a store that went back to a time before the host joined has neither.
 func (r *record) isRemoved(m memory) bool {
 	self := value[hostRecord](r, selfKey(m.Host.Name))
 	return r.removed(m.Host.ID) || m.Introduced && self != nil && self.ID != m.Host.ID

@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Refusal is a record that this host does not take on.
+// Refusal is a record that this host does not accept.
 type Refusal struct {
-	// Key is the record's, Writer the host below whose name it lies, "" where several
-	// may write.
+	// Key is the record's key. Writer is the host below whose name the key is, "" if
+	// several hosts may write it.
 	Key    string `json:"key"`
 	Writer string `json:"writer,omitempty"`
 	Reason string `json:"reason"`
@@ -22,11 +22,11 @@ type Refusal struct {
 
 func (f Refusal) String() string { return fmt.Sprintf("%q: %s", heddle.Clip(f.Key), f.Reason) }
 
-// MostNetworks is how many networks a cluster has; the store's access control counts
-// none. Each is compared with all that are older.
+// MostNetworks is how many networks a cluster may have; the store's access control cannot
+// count them. Each network is compared with all older ones.
 const MostNetworks = 1024
 
-// decides says whether an item has a part in whether others are taken on.
+// decides says whether an item matters for the acceptance of other items.
 func (i item) decides() bool {
 	switch i.said.(type) {
 	case *clusterRecord, *heddle.Network, *hostRecord, *removedRecord:
@@ -35,8 +35,8 @@ func (i item) decides() bool {
 	return false
 }
 
-// weigh decides which records are taken on of those that came, or of all if what others
-// are judged by has changed.
+// weigh decides which of the new records are accepted. If records have changed by which
+// others are judged, it decides about all.
 func (r *record) weigh() {
 	if r.all {
 		r.weighAll()
@@ -48,8 +48,8 @@ func (r *record) weigh() {
 	r.all, r.came = false, nil
 }
 
-// weighAll decides about all: first the networks, the older before the younger, then
-// the hosts, then what says something about these.
+// weighAll decides about all records: first the networks, oldest first, then the hosts,
+// then the records that are about networks or hosts.
 func (r *record) weighAll() {
 	var networks, hosts []item
 	for key, i := range r.items {
@@ -93,7 +93,7 @@ func (r *record) weighAll() {
 	}
 }
 
-// weighRest decides about a record that says something about a network or a host.
+// weighRest decides about a record that is about a network or a host.
 func (r *record) weighRest(i item) {
 	switch i.said.(type) {
 	case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
@@ -101,8 +101,8 @@ func (r *record) weighRest(i item) {
 	}
 }
 
-// choose takes on what a record says, or what its key said before if that is no
-// record, and still may be.
+// choose accepts what a record says. If it cannot, it keeps what the key said before, if
+// that can still be accepted.
 func (r *record) choose(i item, judge func(i item, said any) string) {
 	i.value, i.refused = i.said, i.unread
 	if i.refused == "" {
@@ -113,7 +113,7 @@ func (r *record) choose(i item, judge func(i item, said any) string) {
 		if i.before != nil && judge(i, i.before) == "" {
 			i.value = i.before
 		} else if _, is := i.said.(*blockRecord); is && i.refused != noBlock {
-			i.value = &blockRecord{} // still taken
+			i.value = &blockRecord{} // the block is still taken
 		}
 	}
 	switch v := i.value.(type) {
@@ -144,7 +144,7 @@ func (r *record) ranges() []netip.Prefix {
 	return DefaultRanges
 }
 
-// judgeNetwork judges a network beside those that are older, and the hosts' records.
+// judgeNetwork compares a network with the older ones and with the hosts' records.
 func (r *record) judgeNetwork(i item, said any, hosts []item) string {
 	n := said.(*heddle.Network)
 	if why := judgeNetwork(strings.TrimPrefix(i.key, networksKey), n, r.fits); why != "" {
@@ -173,8 +173,8 @@ func (r *record) judgeNetwork(i item, said any, hosts []item) string {
 	return r.covers(i, n, hosts)
 }
 
-// covers finds a host whose underlay address a network has that came after it: a
-// network that was taken on before stays.
+// covers finds a host whose underlay address is in the network, if the network is the
+// newer of the two. A network that was accepted before stays.
 func (r *record) covers(i item, n *heddle.Network, hosts []item) string {
 	if r.had[n.ID] {
 		return ""
@@ -198,8 +198,8 @@ func SamePlace(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) && slices.Equal(a.Ranges, b.Ranges)
 }
 
-// byStanding orders hosts: the one that reads, those that it knew as they are, the
-// others by who came first.
+// byStanding orders hosts: first the one that reads, then those that it knew and that are
+// unchanged, then the others, oldest first.
 func (r *record) byStanding() func(a, b item) int {
 	ids := map[string]string{}
 	for _, k := range r.known {
@@ -218,7 +218,7 @@ func (r *record) byStanding() func(a, b item) int {
 	return func(a, b item) int { return cmp.Or(cmp.Compare(standing(a), standing(b)), byCreation(a, b)) }
 }
 
-// judgeHost judges a host beside those that are older, and the networks.
+// judgeHost compares a host with the older ones and with the networks.
 func (r *record) judgeHost(i item, said any) string {
 	h := said.(*hostRecord)
 	if why := judgeHost(i.host, h); why != "" {
@@ -249,7 +249,7 @@ func (r *record) judgeHost(i item, said any) string {
 	return ""
 }
 
-// noBlock is why a record of a block is of none.
+// noBlock is the refusal of a block's record whose prefix is no block of the network.
 const noBlock = "it is no block of its network"
 
 // judgeRest judges what a record says about a host or an address.
@@ -276,9 +276,9 @@ func (r *record) judgeRest(i item, said any) string {
 	return ""
 }
 
-// refuses says whether a network that is in the store and not taken on has the ID, or
-// may have it: one that cannot be read may, if it is called as the network of the ID was,
-// or nobody knows how that was called.
+// refuses says whether the store has a network with the ID, or possibly with it, that is
+// not accepted. A network that cannot be read possibly has the ID if its name was the last
+// known name of that network, or if no such name is known.
 func (r *record) refuses(id string) bool {
 	name, known := r.names[id]
 	for key, i := range r.items {
@@ -289,7 +289,7 @@ func (r *record) refuses(id string) bool {
 	return false
 }
 
-// refusedNetworks says why networks that are in the store are not taken on, by name.
+// refusedNetworks says, by name, why networks in the store are not accepted.
 func (r *record) refusedNetworks() map[string]string {
 	all := map[string]string{}
 	for _, i := range r.items {
@@ -300,11 +300,12 @@ func (r *record) refusedNetworks() map[string]string {
 	return all
 }
 
-// mostRefused are told of each writer, and of each kind that several may write.
+// mostRefused bounds the refusals listed for each writer, and for each kind that several
+// may write.
 const mostRefused = 32
 
-// refusals lists the records that are not taken on, by key, and how many there are. Hosts
-// that are not taken on are all among them.
+// refusals lists the records that are not accepted, by key, and counts them. Hosts that
+// are not accepted are always in the list.
 func (r *record) refusals() (all []Refusal, total int) {
 	told := map[string]int{}
 	for _, key := range slices.Sorted(maps.Keys(r.items)) {
@@ -316,7 +317,7 @@ func (r *record) refusals() (all []Refusal, total int) {
 		from := i.host
 		if from == "" {
 			from, _, _ = strings.Cut(strings.TrimPrefix(key, Prefix), "/")
-			from += "/" // no host is called so
+			from += "/" // no host name ends like this
 		}
 		_, host := i.said.(*hostRecord)
 		if host || told[from] < mostRefused {

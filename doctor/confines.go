@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// littleMemory is what the agent may have in use with a thousand endpoints, and
-// half as much again.
+// littleMemory is one and a half times what the agent may use with a thousand endpoints.
 const littleMemory = 96 << 20
 
 func lookAgentMemory(_ context.Context, h *Host) Finding {

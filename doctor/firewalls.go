@@ -32,7 +32,7 @@ func firewallChecks() []Check {
 	}
 }
 
-// hooked are the foreign chains at a hook, if the host forwards for a network.
+// hooked are the foreign chains at a hook, if the host forwards for some network.
 func (h *Host) hooked(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
 	networks, err := h.forwarded(ctx)
 	if err != nil {
@@ -54,8 +54,8 @@ func at(hooks ...string) func(chain) bool {
 	}
 }
 
-// shut reports whether a forward chain could drop our packets; evidence is what
-// says so.
+// shut reports whether a forward chain could drop our packets; evidence is the lines that
+// show it.
 func (c chain) shut(ours []subnet) (evidence []string) {
 	if c.drops {
 		evidence = append(evidence, c.quote(c.head))
@@ -103,7 +103,7 @@ func lookForwardBefore(ctx context.Context, h *Host) Finding {
 		}
 		for _, r := range c.rules {
 			if strings.Contains(r, heddle.PrefixBridge+"*") || strings.Contains(r, heddle.PrefixBridge+"+") {
-				break // from here on our own have accepted
+				break // our own rules have accepted everything from here on
 			}
 			if endPattern.MatchString(r) && names(r) && concerns(r, ours) {
 				evidence = append(evidence, c.quote(r))

@@ -53,12 +53,12 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 	})
 }
 
-// settle is how long an operation under way may take to end, and the agent to
-// put back what somebody removed.
+// settle is how long an operation under way may take to end, or the agent to restore what
+// somebody removed.
 const settle = 2 * time.Second
 
-// staying looks again and again if there is something: what was on its way is no
-// finding, only what is there all the time counts.
+// staying repeats the look while there are findings: only findings that are present every
+// time count.
 func staying(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
 	all, err := look()
 	for end := time.Now().Add(settle); err == nil && len(all) > 0 && time.Now().Before(end); {

@@ -87,8 +87,9 @@ type published struct {
 	heddle.PortMapping
 }
 
-// forwarded are the networks for which this host forwards, as their modes plan
-// it: others, such as macvlan ones, pass its firewall and settings by.
+// forwarded are the networks for which this host forwards, according to their modes'
+// plans. The traffic of others, such as macvlan networks, does not use the host's firewall
+// and settings.
 func (h *Host) forwarded(ctx context.Context) (some []heddle.Network, err error) {
 	all, err := h.Networks(ctx)
 	if err != nil {

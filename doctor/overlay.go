@@ -88,7 +88,7 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// pathOf is how this host's packets get to others, by the devices that it has for it.
+// pathOf is how this host's packets get to other hosts, judged by its devices.
 func pathOf(links []link) path.Path {
 	for _, p := range path.All() {
 		if slices.ContainsFunc(links, func(l link) bool { return l.Info.Kind == p.Kind() && l.ours() }) {

@@ -53,9 +53,9 @@ func (h *Host) Processes() ([]process, error) {
 	})
 }
 
-// running returns the processes of one program, by the file name of what was
-// started or the kernel's name for it. A child that has its parent's whole line is
-// about to start another program, and is left out.
+// running returns the processes of one program, by the file name of the started program or
+// the kernel's name for it. A child with the same command line as its parent is about to
+// start another program, and is left out.
 func (h *Host) running(program string) (some []process) {
 	all, _ := h.Processes()
 	for _, p := range all {

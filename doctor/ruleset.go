@@ -188,8 +188,8 @@ func matchesOurName(pattern string) bool {
 	return false
 }
 
-// admits reports whether our accept rules stand in the chain, by all four: the
-// mark is not told by every version of nft.
+// admits reports whether our accept rules are in the chain. All four must be, since not
+// every version of nft shows the mark.
 func (c chain) admits() bool {
 	for _, want := range [][2]string{{"iifname", "-i "}, {"oifname", "-o "}} {
 		for _, prefix := range []string{heddle.PrefixBridge, heddle.PrefixPort} {

@@ -39,7 +39,7 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	return trouble(unmasked(chains, asking))
 }
 
-// servedSubnets are those from which services are asked: of a family that has some.
+// servedSubnets are the subnets that may use the services, if they are of the same family.
 func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Prefix) {
 	for _, f := range heddle.Families() {
 		has := slices.ContainsFunc(strings.Split(services, ","), func(text string) bool {
@@ -53,7 +53,7 @@ func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Pref
 	return asking
 }
 
-// aboutAlone is what says that a rule of a chain for both families is about one alone.
+// aboutAlone matches rules, in a chain for both families, that are about one family only.
 var aboutAlone = map[heddle.Family]*regexp.Regexp{
 	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
 	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
@@ -86,7 +86,7 @@ var (
 	onlyPattern   = regexp.MustCompile(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 )
 
-// unmasked tells why packets from the subnets are not masqueraded.
+// unmasked returns evidence that packets from the subnets are not masqueraded.
 func unmasked(chains []chain, subnets []netip.Prefix) (evidence []string) {
 	for _, f := range heddle.Families() {
 		if some := ofFamily(subnets, f); len(some) > 0 {
@@ -122,8 +122,8 @@ func (c chain) obeysMarks() bool {
 	return c.name == "KUBE-POSTROUTING" || c.table == "kube-proxy" && c.hook == "postrouting"
 }
 
-// aboutOthers reports whether a rule is about a source that is none of the subnets:
-// another network, or a single container that calls itself.
+// aboutOthers reports whether a rule is about a source outside the subnets: another
+// network, or a single container that calls itself.
 func aboutOthers(rule string, subnets []netip.Prefix) bool {
 	m := onlyPattern.FindStringSubmatch(rule)
 	return m != nil && !slices.ContainsFunc(subnets, func(s netip.Prefix) bool {

@@ -45,7 +45,7 @@ type admission struct {
 	May []string `json:"may,omitempty"`
 }
 
-// answerJoin lets a host in that has a token.
+// answerJoin lets a host with a token in.
 func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificate) (any, error) {
 	if err := q.check(n.opt.Now()); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := r.token(ctx, q, n.opt.Now()); err != nil { // nothing is done for who has none
+	if _, _, err := r.token(ctx, q, n.opt.Now()); err != nil { // nothing is done for a host without a valid token
 		return nil, err
 	}
 	public, err := requested(q.Request, q.guest.String())
@@ -81,8 +81,8 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	return joinReply{cert.Raw, n.ca.Raw, endpoints}, nil
 }
 
-// welcome records a host and gives it its rights; none are left to one that is
-// removed meanwhile.
+// welcome records a host and gives it its rights. If the host is removed meanwhile, it
+// keeps none.
 func (r roster) welcome(ctx context.Context, q joinRequest, public crypto.PublicKey, now time.Time) error {
 	key, err := keyPrint(public)
 	if err != nil {
@@ -122,7 +122,7 @@ func goodUnderlay(all []netip.Addr) bool {
 	})
 }
 
-// admit checks the token and the host, and records it: all of it or nothing.
+// admit checks the token and the host, and records the host: completely or not at all.
 func (r roster) admit(ctx context.Context, q joinRequest, key string, now time.Time) error {
 	for {
 		t, used, err := r.token(ctx, q, now)
@@ -157,8 +157,8 @@ func (r roster) enrol(ctx context.Context, g guest, public crypto.PublicKey, und
 	return err
 }
 
-// record commits an admission, if the token is as it was read, and all admissions
-// as they were at a revision.
+// record commits an admission, if the token is unchanged since it was read, and if all
+// admissions are unchanged since a revision.
 func (r roster) record(ctx context.Context, name string, a admission, t tokenRecord, used store.Entry, at int64) (bool, error) {
 	entries, err := a.entries(name)
 	if err != nil {

@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// Admission is a host that was let into the cluster, whether it appeared or not.
+// Admission is a host that was let into the cluster, whether or not its agent has
+// connected yet.
 type Admission struct {
 	Name, ID string
 	Underlay []netip.Addr
-	// At is when, Token names the token that it came by (empty for the founder), Key
-	// is the fingerprint of its key: the SHA-256 of its SubjectPublicKeyInfo in hex.
+	// At is the time. Token names the token that it came by (empty for the founder). Key is
+	// the fingerprint of its key: the SHA-256 of its SubjectPublicKeyInfo in hex.
 	At         time.Time
 	Token, Key string
 	// May are the rights that an operator granted it.
 	May []string
 }
 
-// admittedTime bounds the look at the admissions.
+// admittedTime bounds the reading of the admissions.
 const admittedTime = 2 * time.Second
 
-// Admitted lists all hosts that were let in. With an error, which is the store's, it
-// lists none.
+// Admitted lists all hosts that were let in. If the store returns an error, the list is
+// empty.
 func (n *Node) Admitted(ctx context.Context) ([]Admission, error) {
 	ctx, cancel := context.WithTimeout(ctx, admittedTime)
 	defer cancel()
@@ -43,14 +44,14 @@ func (n *Node) Admitted(ctx context.Context) ([]Admission, error) {
 	return all, nil
 }
 
-// prune takes the users away that are no host's: of hosts that were removed by an
-// earlier version, or while they were let in.
+// prune removes users that belong to no host: hosts that an earlier version removed, or
+// that were removed while they were let in.
 func (r roster) prune(ctx context.Context) error {
 	users, err := r.client.UserList(ctx)
 	if err != nil {
 		return refusedTo("list users of", "store", err)
 	}
-	all, _, err := r.admissions(ctx) // after the users: who comes in is admitted first
+	all, _, err := r.admissions(ctx) // read after the users, since a host is admitted before it becomes a user
 	if err != nil {
 		return err
 	}

@@ -48,15 +48,15 @@ func newSerial() (*big.Int, error) {
 	return new(big.Int).SetBit(n, 126, 1), err
 }
 
-// fingerprint tells clusters apart: the first 16 bytes of the SHA-256 of their
-// authority's certificate.
+// fingerprint identifies a cluster: the first 16 bytes of the SHA-256 of its authority's
+// certificate.
 func fingerprint(ca *x509.Certificate) [16]byte {
 	sum := sha256.Sum256(ca.Raw)
 	return [16]byte(sum[:16])
 }
 
-// sign certifies a name's key, for calling (host, operator), or with addresses
-// for serving, too. No certificate outlives its authority.
+// sign certifies a name's key for use as a client (host, operator), and with addresses
+// also as a server. No certificate outlives its authority.
 func (a authority) sign(name string, public crypto.PublicKey, serving []netip.Addr, now time.Time, life time.Duration) (*x509.Certificate, error) {
 	serial, err := newSerial()
 	if err != nil {
@@ -93,8 +93,8 @@ func (a authority) issue(name string, serving []netip.Addr, now time.Time, life 
 	return pair{cert, key}, err
 }
 
-// requested is the key in a request (PKCS #10) whose name is the one expected, and
-// whose sender has the key.
+// requested returns the key in a request (PKCS #10) that must have the expected name and
+// be signed with that key.
 func requested(der []byte, name string) (crypto.PublicKey, error) {
 	r, err := x509.ParseCertificateRequest(der)
 	if err == nil {
@@ -109,8 +109,7 @@ func requested(der []byte, name string) (crypto.PublicKey, error) {
 	return r.PublicKey, nil
 }
 
-// verify reports whether a certificate is from the authority and for the use,
-// whatever the date is.
+// verify reports whether a certificate is from the authority and for the use, at any date.
 func verify(ca, c *x509.Certificate, use x509.ExtKeyUsage) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)

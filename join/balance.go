@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// lookTime bounds a look at the members.
+	// lookTime bounds one look at the members.
 	lookTime = 10 * time.Second
-	// startTime is how long a member may take to start before it is taken off. Its
-	// host asks again.
+	// startTime is how long a member may take to start before it is removed. Its host then
+	// asks again.
 	startTime = 45 * time.Second
-	// pruneTime is between two looks for users that are no host's.
+	// pruneTime is between two searches for users that belong to no host.
 	pruneTime = time.Minute
 )
 
-// balancer sees to it that the hosts that operators named keep the store, and no
-// others. It works on the member that leads, one step at a look.
+// balancer ensures that the hosts that operators named keep the store, and no others. It
+// works on the leading member, one step at a time.
 type balancer struct {
 	node *Node
 	// idle is when each member was first seen not to have started.
 	idle map[uint64]time.Time
 	// pruned is when users were last compared with hosts.
 	pruned time.Time
-	// aligned are the rights that hosts were last seen to have, by user.
+	// aligned are the rights that hosts had when last looked at, by user.
 	aligned map[string]alignment
 	// local is there while this host's member leads.
 	local *roster
@@ -46,9 +46,10 @@ func (b *balancer) look(ctx context.Context) {
 	}
 }
 
-// lead returns the operator's access to the member on this host while that
-// leads, and closes it after. It asks no other one: a promotion that a follower
-// has to pass on is refused, for it passes no certificate on.
+// lead returns the operator's access to the member on this host if it leads, and closes
+// the access when it no longer does. Other members are not asked: a follower would have to
+// forward a promotion to the leader, which refuses it, because the follower does not pass
+// the certificate on.
 func (b *balancer) lead() (*roster, error) {
 	n := b.node
 	n.mu.Lock()
@@ -105,8 +106,7 @@ func (b *balancer) stepMembers(ctx context.Context, r roster, s state) error {
 	return nil
 }
 
-// next is the step to be taken: learners that are to vote, or a member that is
-// taken off.
+// next is the next step: learners that get a vote, or a member that is removed.
 func (s state) next(late func(member) bool) (promote []member, off *member) {
 	var voters, learners []member // of keepers
 	var others []member
@@ -125,12 +125,12 @@ func (s state) next(late func(member) bool) (promote []member, off *member) {
 	}
 	even := len(voters)%2 == 0
 	switch {
-	case len(others) > 0 && len(voters) > 0: // before that, who keeps the store comes first
+	case len(others) > 0 && len(voters) > 0: // with no voters among the keepers, they come first
 		return nil, &others[0]
 	case len(learners) > 0 && learners[len(learners)-1].Name == "":
 		return nil, nil // it is about to start
-	// an even number of votes is no better than one less: learners wait for each
-	// other, but no more than two, for etcd takes few at a time
+	// An even number of votes is no better than one less. So learners wait for each other,
+	// but at most two do, since etcd takes only a few at a time.
 	case len(learners) > 1, len(learners) == 1 && even:
 		return learners, nil
 	case len(learners) == 0 && even && len(voters) > 0 && len(voters) == len(s.keepers()):
@@ -140,8 +140,9 @@ func (s state) next(late func(member) bool) (promote []member, off *member) {
 	return nil, nil
 }
 
-// resting is the voter that gives up its vote where their number is even: one that
-// is away, the one that came last; never the one that decides.
+// resting is the voter that gives up its vote when the number of votes is even: one that
+// is not connected before one that is, and then the one that came last; never this host's
+// own.
 func (s state) resting(voters []member) member {
 	rank := func(m member) int {
 		host := s.hostOf(m)
@@ -157,7 +158,7 @@ func (s state) resting(voters []member) member {
 	return slices.MaxFunc(voters, func(a, b member) int { return rank(a) - rank(b) })
 }
 
-// watch notes since when members have kept others waiting.
+// watch records since when each member has been late to start.
 func (b *balancer) watch(s state) {
 	idle := map[uint64]time.Time{}
 	for _, m := range s.members {

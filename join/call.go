@@ -16,14 +16,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// doorCaller calls join doors of one cluster, which it knows by its authority.
+// doorCaller calls join doors of one cluster, identified by its authority.
 type doorCaller struct {
 	pin [16]byte
 	// host is the caller's certificate; without a key there is none.
 	host pair
 	now  func() time.Time
-	// named demands that the door's certificate has the address that is called: a
-	// certificate of a host that kept the store once serves nowhere else.
+	// named requires that the door's certificate contains the address that is called. So
+	// the certificate of a host that kept the store earlier works at no other address.
 	named bool
 }
 
@@ -77,7 +77,7 @@ func (c doorCaller) call(ctx context.Context, address, path string, in, out any)
 	return nil
 }
 
-// tls accepts a server of the cluster, whatever address it is called by.
+// tls accepts a server of the cluster, at whatever address it is called.
 func (c doorCaller) tls(address string) *tls.Config {
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS13, Time: c.now,
@@ -122,7 +122,8 @@ func notADoor(address, why string) error {
 	return heddle.Errorf(heddle.BadArgument, "join door", address+" is not one: "+why, "give --join the address of a host that runs heddled and keeps the store")
 }
 
-// hostTLS is how the host calls the store. The certificate may be renewed.
+// hostTLS is the TLS configuration for the host's calls to the store. The certificate may
+// be renewed.
 func (n *Node) hostTLS() *tls.Config {
 	c := n.callTLS()
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

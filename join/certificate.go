@@ -89,8 +89,8 @@ func request(name string, key *ecdsa.PrivateKey) ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, key)
 }
 
-// checkDates reports whether a certificate is valid by a clock; whose names the
-// clock, and other, if not zero, is what another host's clock shows.
+// checkDates reports whether a certificate is valid by a clock. whose names the clock;
+// other, if not zero, is the time on another host's clock.
 func checkDates(c *x509.Certificate, now time.Time, whose string, other time.Time) error {
 	var what string
 	switch {
@@ -112,8 +112,8 @@ func checkDates(c *x509.Certificate, now time.Time, whose string, other time.Tim
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// dueForRenewal says that two thirds of a certificate's life have passed, or that
-// it was made while a clock was ahead.
+// dueForRenewal says that two thirds of a certificate's life have passed, or that the
+// clock was ahead when the certificate was made.
 func dueForRenewal(c *x509.Certificate, now time.Time) bool {
 	return now.After(c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore)/3)) || now.Before(c.NotBefore)
 }

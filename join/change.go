@@ -6,7 +6,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// promote gives those learners votes that have all records.
+// promote gives votes to those learners that have all records.
 func (r roster) promote(ctx context.Context, learners []member) error {
 	for _, m := range learners {
 		_, err := r.client.MemberPromote(ctx, m.ID)

@@ -18,21 +18,21 @@ import (
 const (
 	// maxLending bounds for how long the authority's key is lent.
 	maxLending = 24 * time.Hour
-	// confirming is how long a keeper's answer is waited for.
+	// confirming is how long to wait for a keeper's answer.
 	confirming = 10 * time.Second
 )
 
-// authorityRequest asks a keeper, by the operator's certificate, what it has of the
-// authority's key; with a key, to keep it in memory for some seconds, or, if they are
-// 0, on its disk.
+// authorityRequest asks a keeper, with the operator's certificate, what it has of the
+// authority's key. If the request has a key, the keeper keeps it in memory for some
+// seconds, or on its disk if the seconds are 0.
 type authorityRequest struct {
 	Key     []byte    `json:"key,omitempty"`
 	Seconds int64     `json:"seconds,omitempty"`
 	Clock   time.Time `json:"clock"`
 }
 
-// answerAuthority does what an operator asks for about the authority's key. It is
-// never handed out.
+// answerAuthority does what an operator asks for about the authority's key. It never
+// returns the key.
 func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.Certificate) (any, error) {
 	if c == nil || verify(n.ca, c, x509.ExtKeyUsageClientAuth) != nil || c.Subject.CommonName != operatorName {
 		return nil, heddle.Errorf(heddle.StoreRefused, "the authority's key", "is an operator's concern", "call with the operator's credential")
@@ -60,13 +60,13 @@ func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.
 	return n.holding(), err
 }
 
-// Authority is where a cluster's authority's key is.
+// Authority says where the key of a cluster's authority is.
 type Authority struct {
-	// Withdrawn is when it was withdrawn from the hosts, zero if it was not; By names
-	// the host that the operator called on.
+	// Withdrawn is when the key was withdrawn from the hosts, zero if it was not. By names
+	// the host that the operator called.
 	Withdrawn time.Time `json:"withdrawn,omitzero"`
 	By        string    `json:"by,omitempty"`
-	// Keepers has what each host that keeps the store has of it, or is named to.
+	// Keepers says what each host has of the key that keeps the store, or is named to.
 	Keepers []Holding `json:"keepers"`
 }
 
@@ -75,9 +75,10 @@ func (o *Operator) Authority(ctx context.Context) (Authority, error) {
 	return o.askKeepers(ctx, authorityRequest{})
 }
 
-// WithdrawAuthority takes the authority's key off all keepers' disks, for an operator
-// who shows that he has it. One record decides it: keepers delete the key when they
-// see that, also those that are away now. Those of whom it is not known say so.
+// WithdrawAuthority removes the authority's key from all keepers' disks, for an operator
+// who proves that he has the key. One record decides it: keepers delete the key when they
+// see the record, even if they cannot be reached now. The result shows the keepers whose
+// state is not known.
 func (o *Operator) WithdrawAuthority(ctx context.Context, key []byte) (Authority, error) {
 	if _, err := authorityKey(o.node.ca, key); err != nil {
 		return Authority{}, err
@@ -87,7 +88,7 @@ func (o *Operator) WithdrawAuthority(ctx context.Context, key []byte) (Authority
 		return Authority{}, err
 	}
 	_, _, err = o.store.Commit(ctx, store.Change{Require: []store.Condition{{Key: WithdrawnKey}}, Put: []store.Entry{{Key: WithdrawnKey, Value: text}}})
-	if err != nil { // if it is there already, that is no error
+	if err != nil { // if the record exists already, that is no error
 		return Authority{}, err
 	}
 	return o.Authority(ctx)
@@ -111,8 +112,8 @@ func (o *Operator) LendAuthority(ctx context.Context, key []byte, life time.Dura
 	return o.askKeepers(ctx, authorityRequest{Key: key, Seconds: int64(life / time.Second)})
 }
 
-// ReturnAuthority puts the authority's key back on the keepers' disks. The withdrawal
-// is taken back first: a keeper has the key while it does not stand, or not at all.
+// ReturnAuthority puts the authority's key back on the keepers' disks. It deletes the
+// withdrawal first, since a keeper may have the key only without a withdrawal.
 func (o *Operator) ReturnAuthority(ctx context.Context, key []byte) (Authority, error) {
 	if _, err := authorityKey(o.node.ca, key); err != nil {
 		return Authority{}, err
@@ -123,8 +124,8 @@ func (o *Operator) ReturnAuthority(ctx context.Context, key []byte) (Authority, 
 	return o.askKeepers(ctx, authorityRequest{Key: key})
 }
 
-// askKeepers calls the doors of all hosts that keep the store, or are named to. The
-// key goes to no other ones.
+// askKeepers calls the doors of all hosts that keep the store, or are named to. The key is
+// sent to no others.
 func (o *Operator) askKeepers(ctx context.Context, q authorityRequest) (Authority, error) {
 	var a Authority
 	w, err := withdrawnNow(ctx, o.store)
@@ -152,7 +153,7 @@ func (o *Operator) askKeepers(ctx context.Context, q authorityRequest) (Authorit
 	return a, nil
 }
 
-// problem is an error without what could be done about it, which is for others to say.
+// problem is an error without its advice, which the caller adds.
 func problem(err error) string {
 	var ours *heddle.Error
 	switch {
@@ -164,8 +165,8 @@ func problem(err error) string {
 	return err.Error()
 }
 
-// ask calls a keeper's door at the address that its member of the store has, which
-// must be in the door's certificate.
+// ask calls a keeper's door at the address of its member of the store. The door's
+// certificate must contain this address.
 func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got *Holding) error {
 	i := slices.IndexFunc(h.Underlay, func(a netip.Addr) bool {
 		return slices.ContainsFunc(o.node.opt.Underlay, heddle.FamilyOf(a).Has)

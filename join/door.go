@@ -62,7 +62,7 @@ func (n *Node) openDoor() (*door, error) {
 			cert.Certificate = append(cert.Certificate, n.ca.Raw) // a joiner knows it by its hash
 			return &cert, nil
 		},
-		// the handlers verify it, and can say what is wrong
+		// The handlers verify the certificate, and can say what is wrong.
 		ClientAuth: tls.RequestClientCert}
 	for _, a := range n.opt.Underlay {
 		l, err := net.Listen("tcp", netip.AddrPortFrom(a, DoorPort).String())
@@ -93,11 +93,10 @@ func (d *door) close() error {
 	return errors.Join(append(errs, d.http.Close())...)
 }
 
-// answer serves one call of the door: bounded in size, time and number, and
-// answered in JSON.
+// answer serves one call of the door in JSON, and bounds its size, time and number.
 func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var q Q // read first: who is slow to ask takes nobody's place
+		var q Q // read before taking a place: a slow client takes nobody's place
 		d := json.NewDecoder(io.LimitReader(r.Body, doorAsks))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q); err != nil {
@@ -117,7 +116,7 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		if len(r.TLS.PeerCertificates) > 0 {
 			caller = r.TLS.PeerCertificates[0]
 		}
-		// what was begun is finished, also when the caller goes away
+		// The call is finished even if the caller disconnects.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), doorTime)
 		defer cancel()
 		v, err := f(ctx, q, caller)

@@ -24,7 +24,7 @@ const (
 	lendingPause = 2 * time.Second
 )
 
-// id returns the host's ID, made with the folder.
+// id returns the host's ID, which is created with the folder.
 func (n *Node) id() (string, error) {
 	if text, err := os.ReadFile(n.dir.path(fileID)); err == nil {
 		if id := strings.TrimSpace(string(text)); hostID.MatchString(id) {
@@ -37,8 +37,8 @@ func (n *Node) id() (string, error) {
 	return id, n.dir.write(fileID, []byte(id+"\n"))
 }
 
-// key returns the host's key, made and written before it is shown to anybody: a host
-// that did not get its answer asks again with the same one.
+// key returns the host's key. It is created and written before anybody sees it: a host
+// that did not get its answer asks again with the same key.
 func (n *Node) key() (*ecdsa.PrivateKey, error) {
 	if n.dir.has(fileHostKey) {
 		text, err := n.dir.read(fileHostKey)
@@ -101,7 +101,7 @@ func (n *Node) found(context.Context) error {
 	return n.settle(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
 }
 
-// keepKeys writes what a member of the store has; the authority may be without its key.
+// keepKeys writes the keys of a member of the store; the authority may be without its key.
 func (n *Node) keepKeys(ca authority, operator, serving pair) error {
 	credential, err := bundle(ca.cert, operator)
 	if err != nil {
@@ -131,7 +131,7 @@ func (n *Node) keepAuthorityKey(key *ecdsa.PrivateKey) error {
 	return err
 }
 
-// settle writes what a host has got when it entered a cluster, the record last.
+// settle writes what a host got when it entered a cluster, with the record last.
 func (n *Node) settle(r record, ca, host *x509.Certificate, endpoints []string) error {
 	pin := fingerprint(ca)
 	r.Cluster = hex.EncodeToString(pin[:])
@@ -142,8 +142,8 @@ func (n *Node) settle(r record, ca, host *x509.Certificate, endpoints []string) 
 	return n.save(r)
 }
 
-// join enters a cluster by a token. Until the door has answered, nothing but the
-// host's ID and key is written.
+// join enters a cluster by a token. Until the door has answered, only the host's ID and
+// key are written.
 func (n *Node) join(ctx context.Context) error {
 	t, err := parseToken(n.opt.Token)
 	if err != nil {
@@ -189,8 +189,8 @@ func (n *Node) join(ctx context.Context) error {
 	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, cert, got.Endpoints)
 }
 
-// knock calls a door that may not be open yet, since hosts start together; and waits
-// for some time for an operator to lend the authority's key, if that is off the hosts.
+// knock calls a door that may not be open yet, since hosts start together. If the
+// authority's key is off the hosts, it waits for some time for an operator to lend it.
 func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply, lending time.Duration) error {
 	began, told := time.Now(), false
 	for {

@@ -15,15 +15,14 @@ const (
 	fileAuthority = "ca.crt"
 	fileHostKey   = "host.key"
 	fileHost      = "host.crt"
-	// fileRecord is written last when a host joins: without it, it has not.
+	// fileRecord is written last when a host joins: without it, the host has not joined.
 	fileRecord = "host.json"
-	// fileEndpoints has the URLs of the store, fileMembers who keeps it, as last
-	// known.
+	// fileEndpoints has the URLs of the store, fileMembers its members, both as last known.
 	fileEndpoints = "endpoints"
 	fileMembers   = "members.json"
 	fileID        = "id"
 
-	// those of the members of the store
+	// the files of members of the store
 	fileAuthorityKey = "ca.key"
 	fileServerKey    = "server.key"
 	fileServer       = "server.crt"
@@ -31,7 +30,7 @@ const (
 	dirData          = "etcd"
 )
 
-// folder holds secrets: nobody but its owner may look in (0700, files 0600).
+// folder holds secrets: only its owner may read it (0700, files 0600).
 type folder string
 
 func (f folder) path(name string) string { return filepath.Join(string(f), name) }
@@ -49,7 +48,7 @@ func (f folder) has(name string) bool {
 	return err == nil
 }
 
-// write replaces a file whole, and returns when it is on the disk.
+// write replaces a whole file, and returns when it is on the disk.
 func (f folder) write(name string, data []byte) error {
 	if err := f.put(name, data); err != nil {
 		return heddle.Wrap(heddle.LedgerFull, "write", f.path(name), err, "make room, or give another folder with --state-dir")
@@ -79,8 +78,8 @@ func (f folder) put(name string, data []byte) error {
 	return durable.Folder(string(f))
 }
 
-// remove takes files away, and what was left of them by a write that was cut off;
-// those that are not there are gone already.
+// remove deletes files, and what interrupted writes of them left. A missing file is no
+// error.
 func (f folder) remove(names ...string) error {
 	var errs []error
 	there, _ := os.ReadDir(string(f)) // there may be no folder

@@ -12,9 +12,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// mayForce reports whether this host may make its member of the store the only
-// one, if it was told to: it keeps the store, no other member answers, and it did
-// not do so at its last start. The members that are dropped would not know.
+// mayForce reports whether this host may make its member of the store the only one, if the
+// options ask for it. The host must keep the store, no other member may answer, and it
+// must not have done this at its last start. The dropped members would not know.
 func (n *Node) mayForce(ctx context.Context) error {
 	if !n.opt.ForceNew {
 		return nil
@@ -34,7 +34,7 @@ func (n *Node) mayForce(ctx context.Context) error {
 	return nil
 }
 
-// answering lists the servers of other members that take a connection.
+// answering lists the servers of other members that accept a connection.
 func (n *Node) answering(ctx context.Context) (up []string) {
 	all := slices.Clone(n.endpoints)
 	for _, m := range n.members {
@@ -56,8 +56,8 @@ func (n *Node) answering(ctx context.Context) (up []string) {
 	return up
 }
 
-// forced waits until the store serves with this host's member alone, if it was
-// told to, and records that: a server that starts again drops nobody.
+// forced waits, if ForceNew is set, until the store serves with this host's member alone,
+// and records that: the next start drops no members.
 func (n *Node) forced(ctx context.Context) error {
 	if n.record.Forced == n.opt.ForceNew {
 		return nil

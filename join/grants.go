@@ -8,11 +8,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Networks is the right to write the networks that hosts share. Hosts that keep the
-// store have it, and those that an operator grants it.
+// Networks is the right to write the networks that hosts share. Hosts that keep the store
+// have it, and hosts to which an operator grants it.
 const Networks = "networks"
 
-// CheckRights refuses rights that there are not.
+// CheckRights refuses unknown rights.
 func CheckRights(all []string) error {
 	for _, r := range all {
 		if r != Networks {
@@ -22,15 +22,15 @@ func CheckRights(all []string) error {
 	return nil
 }
 
-// Grant lets a host do what only hosts that keep the store may otherwise. What it may
-// already, it goes on to.
+// Grant gives a host rights that otherwise only hosts that keep the store have. The host
+// keeps the rights that it has already.
 func (o *Operator) Grant(ctx context.Context, name string, rights []string) error {
 	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
 		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(h.May, rights)))), nil
 	})
 }
 
-// Revoke takes back what Grant gave. A host that keeps the store may do all.
+// Revoke takes back what Grant gave. A host that keeps the store has all rights anyway.
 func (o *Operator) Revoke(ctx context.Context, name string, rights []string) error {
 	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
 		if h.keeper {
@@ -40,8 +40,8 @@ func (o *Operator) Revoke(ctx context.Context, name string, rights []string) err
 	})
 }
 
-// allow changes what a host may. The record goes first: if the store's rights do not
-// follow here, the member that leads sees to it.
+// allow changes a host's rights. The record is changed first: if changing the store's
+// rights fails here, the leading member does it.
 func (o *Operator) allow(ctx context.Context, name string, rights []string, next func(admitted) ([]string, error)) error {
 	if err := CheckRights(rights); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (o *Operator) setRights(ctx context.Context, name string, next func(admitte
 	}
 }
 
-// MayWriteNetworks says why this host may not write networks that hosts share; nil if
-// it may, or if that cannot be told: then the store decides.
+// MayWriteNetworks says why this host may not write networks that hosts share. It returns
+// nil if the host may, or if this is unknown: then the store decides.
 func (n *Node) MayWriteNetworks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, admittedTime)
 	defer cancel()
@@ -101,7 +101,7 @@ func (n *Node) writers(ctx context.Context) []string {
 	for name := range n.Roles() {
 		all = append(all, name)
 	}
-	admitted, _ := n.Admitted(ctx) // it is a hint: those who keep the store will do
+	admitted, _ := n.Admitted(ctx) // only a hint: without it, the hosts that keep the store are enough
 	for _, a := range admitted {
 		if slices.Contains(a.May, Networks) && !slices.Contains(all, a.Name) {
 			all = append(all, a.Name)

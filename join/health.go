@@ -12,8 +12,8 @@ type judged struct {
 	node *Node
 }
 
-// Health says that the certificate is out of date, if it is: the store's own
-// words would not.
+// Health says that the certificate has expired, if it has: the store's own error does not
+// say so.
 func (j judged) Health() store.Health {
 	h := j.Etcd.Health()
 	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// A host is its key: the admission has the key's fingerprint from the first join,
-// and neither a token nor a certificate gives its name to another key.
+// A key identifies a host. The admission has the key's fingerprint from the first join on,
+// and neither a token nor a certificate gives the host's name to another key.
 
 // keyPrint is a key's fingerprint: the SHA-256 of its SubjectPublicKeyInfo (RFC
 // 5280, section 4.1.2.7), in hex.
@@ -60,8 +60,8 @@ func (r roster) admittable(ctx context.Context, g guest, key string, underlay []
 	return all, at, keepersApart(all, g.Name, underlay)
 }
 
-// keepersApart refuses a host the address of a keeper of the store: members are
-// known by their addresses.
+// keepersApart refuses a host that has the address of a keeper of the store: members are
+// identified by their addresses.
 func keepersApart(all []admitted, name string, underlay []netip.Addr) error {
 	for _, h := range all {
 		if h.name == name || !h.keeper {
@@ -91,7 +91,7 @@ func (r roster) change(ctx context.Context, h admitted) error {
 	return err
 }
 
-// rewrite is change that reports whether the admission was still as it was read.
+// rewrite is like change, and reports whether the admission was still as it was read.
 func (r roster) rewrite(ctx context.Context, h admitted) (bool, error) {
 	entries, err := h.entries(h.name)
 	if err != nil {
@@ -101,8 +101,8 @@ func (r roster) rewrite(ctx context.Context, h admitted) (bool, error) {
 	return done, err
 }
 
-// recognise compares a caller's certificate with the host's admission. One of an
-// earlier version has no key: the first certificate binds it, a token never does.
+// recognise compares a caller's certificate with the host's admission. An admission by an
+// earlier version has no key: the first certificate sets it, a token never does.
 func (r roster) recognise(ctx context.Context, g guest, c *x509.Certificate) error {
 	entry, err := read(ctx, r.store, admittedKey(g.Name))
 	if err != nil {

@@ -7,10 +7,11 @@
 //	                       what it may beside what all may
 //	hosts/NAME/keeper      names the host as a keeper of the store
 //
-// These keys are below KeysPrefix: only the operator may write them, and read them,
-// but for a host those of its own name. All hosts may read MembersKey, which lists
-// those that keep the store now, the copies of admissions below AdmittedPrefix, and
-// WithdrawnKey, which says that the authority's key is off the hosts.
+// These keys are below KeysPrefix. Only the operator may write them. Only the operator may
+// read them, except that a host may read those of its own name. All hosts may read
+// MembersKey, which lists the hosts that keep the store now, the copies of admissions
+// below AdmittedPrefix, and WithdrawnKey, which says that the authority's key is off the
+// hosts.
 package join
 
 import (
@@ -50,8 +51,8 @@ const (
 	serverName = "heddle:server"
 )
 
-// The lives of certificates. They begin a day before they are made, for hosts
-// whose clocks are behind.
+// The lives of certificates. A certificate is valid from a day before it is made, for
+// hosts whose clocks are behind.
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	hostLife      = 365 * 24 * time.Hour
@@ -71,9 +72,9 @@ func CheckHostName(name string) error {
 		"give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
 }
 
-// guest is a host that was let in. Its certificate's common name, and its name as
-// a user of the store, has both parts: what one host was given is of no use after
-// it was removed, also if another comes under its name.
+// guest is a host that was let in. Name and ID are both part of its certificate's common
+// name and of its user name in the store. So the certificate of a removed host is useless,
+// even if another host gets its name.
 type guest struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`

@@ -13,11 +13,12 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// maxKeepers bounds those that keep the store: each takes part in every change.
+// maxKeepers bounds the number of hosts that keep the store: each takes part in every
+// change.
 const maxKeepers = 7
 
-// named is the record by which an operator names a host as a keeper of the store.
-// It stands until it is taken back: what a host has lost, it may fetch again.
+// named is the record by which an operator names a host as a keeper of the store. It
+// stands until an operator takes it back, so a host that lost its data may fetch it again.
 func named(host string, now time.Time) store.Entry {
 	text, err := json.Marshal(struct {
 		At time.Time `json:"at"`
@@ -71,8 +72,8 @@ func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 	return o.commit(ctx, c, names)
 }
 
-// Demote takes hosts their part in keeping the store, all of them or none. The last
-// keeper stays, and so do those without whom the store would stand still.
+// Demote makes hosts stop keeping the store, all of them or none. The last keeper stays,
+// and so do hosts without which the store would have no majority.
 func (o *Operator) Demote(ctx context.Context, names []string) error {
 	return insist(ctx, func() error { return o.unnameKeepers(ctx, names) })
 }
@@ -97,8 +98,8 @@ func (o *Operator) unnameKeepers(ctx context.Context, names []string) error {
 	return o.commit(ctx, s.demotion(names), names)
 }
 
-// demotion takes hosts their part, if those that are left have theirs still: who takes
-// these away at the same time has to look again.
+// demotion is the change that demotes hosts, on condition that the remaining keepers are
+// still keepers: with two demotions at the same time, one has to look again.
 func (s state) demotion(names []string) (c store.Change) {
 	for _, name := range names {
 		c.Delete = append(c.Delete, keeperKey(name))
@@ -111,8 +112,8 @@ func (s state) demotion(names []string) (c store.Change) {
 	return c
 }
 
-// commit makes a change of the keepers, unless one of its hosts was removed, or lost its
-// part, meanwhile, and has the rights of those hosts follow.
+// commit makes a change of the keepers, unless one of its hosts was removed or demoted
+// meanwhile. Then it adjusts the rights of those hosts.
 func (o *Operator) commit(ctx context.Context, c store.Change, names []string) error {
 	if len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)
@@ -131,8 +132,9 @@ func (o *Operator) commit(ctx context.Context, c store.Change, names []string) e
 	return errors.Join(errs...)
 }
 
-// adoptKeepers names those that keep the store of a cluster that knows no names
-// yet: it was founded by an earlier version. Its hosts see who was let in, too.
+// adoptKeepers names the hosts that keep the store as keepers, if the cluster names none
+// yet because an earlier version founded it. It also publishes the admissions for all
+// hosts.
 func (r roster) adoptKeepers(ctx context.Context, s state, now time.Time) error {
 	for _, h := range s.hosts {
 		if err := r.change(ctx, h); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// renewRequest asks, by the old certificate, for a new one.
+// renewRequest asks for a new certificate, using the old one.
 type renewRequest struct {
 	Request []byte    `json:"request"`
 	Clock   time.Time `json:"clock"`
@@ -42,7 +42,7 @@ func (n *Node) known(ctx context.Context, c *x509.Certificate, clock time.Time) 
 	return r, g, r.recognise(ctx, g, c)
 }
 
-// answerRenew gives a host a new certificate for its key, and for no other one.
+// answerRenew gives a host a new certificate for its key, and for no other key.
 func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certificate) (any, error) {
 	_, g, err := n.known(ctx, c, q.Clock)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// memberRequest asks, by the host's certificate, for what a keeper of the store
-// needs.
+// memberRequest asks for what a keeper of the store needs, using the host's certificate.
 type memberRequest struct {
 	Underlay []netip.Addr `json:"underlay"`
 	Clock    time.Time    `json:"clock"`
-	// Serving is a PKCS #10 request for the certificate that it will serve with, while
-	// the authority's key is off the hosts: else it signs that by itself.
+	// Serving is a PKCS #10 request for the certificate that the host will serve with. It
+	// is used while the authority's key is off the hosts; otherwise the host signs that
+	// certificate itself.
 	Serving []byte `json:"serving,omitempty"`
 }
 
@@ -34,8 +34,8 @@ type memberReply struct {
 	Initial map[string]string `json:"initial"`
 }
 
-// answerMember makes a host that an operator named a member of the store. It votes
-// when it has all records, and the number of votes is odd with it.
+// answerMember makes a host that an operator named a member of the store. It gets a vote
+// when it has all records, and the number of votes becomes odd.
 func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certificate) (any, error) {
 	r, g, err := n.known(ctx, c, q.Clock)
 	if err != nil {
@@ -67,8 +67,8 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	return reply, nil
 }
 
-// outfit is what a new member gets. The authority's key is handed on from disk to disk
-// only: neither while it is withdrawn, nor what is lent.
+// outfit is what a new member gets. The authority's key is only handed on from disk to
+// disk: not while it is withdrawn, and not a lent key.
 func (n *Node) outfit(ctx context.Context, r roster, q memberRequest) (reply memberReply, err error) {
 	k, err := n.memberKeys()
 	if err != nil {
@@ -85,7 +85,7 @@ func (n *Node) outfit(ctx context.Context, r roster, q memberRequest) (reply mem
 		reply.AuthorityKey, err = keyPEM(k.authority.key)
 		return reply, err
 	}
-	if away == nil || len(q.Serving) == 0 { // it asks again, when it knows
+	if away == nil || len(q.Serving) == 0 { // it asks again with a request, once it knows
 		return reply, keyAway()
 	}
 	reply.Serving, err = n.certifyServing(q)
@@ -109,7 +109,8 @@ func (n *Node) certifyServing(q memberRequest) ([]byte, error) {
 	return cert.Raw, nil
 }
 
-// move records where a host is now: not where another one keeps the store.
+// move records a host's present addresses, unless another host keeps the store at one of
+// them.
 func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error {
 	all, _, err := r.admissions(ctx)
 	if err != nil {
@@ -126,11 +127,11 @@ func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error 
 	return r.change(ctx, all[i])
 }
 
-// learn makes a host a member without a vote, and returns all members. One that
-// was added and never started is the one; one that started has lost its records
-// if it asks again, and is replaced. They come one by one: a member starts with the
-// list of all there are, or not at all. If two doors let one in at the same moment,
-// one of them is taken off in time, and asks again.
+// learn makes a host a member without a vote, and returns all members. A member of the
+// host that was added and never started is used. If it has started, the host lost its
+// records, since it asks again; the member is replaced. Members are added one by one,
+// since a member only starts with the complete list of them. If two doors add one at the
+// same moment, one of these is removed in time, and its host asks again.
 func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error) {
 	members, err := r.members(ctx)
 	if err != nil {
@@ -151,7 +152,7 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		}
 	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
-		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // that passes
+		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // this error is temporary
 			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
 		}
 		return nil, refusedTo("add member", g.Name, err)
@@ -171,7 +172,7 @@ func initial(members []member, name, own string) map[string]string {
 		case slices.Contains(m.Peers, own):
 			as = name
 		case as == "":
-			as = fmt.Sprintf("member-%x", m.ID) // any name does; the URLs count
+			as = fmt.Sprintf("member-%x", m.ID) // any name works; the URLs count
 		}
 		all[as] = m.Peers[0]
 	}

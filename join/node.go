@@ -18,26 +18,26 @@ import (
 
 // Options of a node.
 type Options struct {
-	// Dir holds the host's certificates and, if it keeps the store, that.
+	// Dir holds the host's certificates and, if it keeps the store, the store's data.
 	Dir string
 	// Name of the host in the cluster; Underlay its addresses, at most one of each
 	// family.
 	Name     string
 	Underlay []netip.Addr
-	// MTU of the interface with these addresses is remembered only.
+	// MTU of the interface with these addresses. It is only remembered.
 	MTU int
 	// Join is a host that keeps the store, Token one of the cluster's; both are
 	// empty for the first host. A host that has joined needs them no more.
 	Join, Token string
-	// ForceNew drops the store's other members, which are lost: this host's is the
-	// only one from then on.
+	// ForceNew drops the store's other members, which are lost. From then on, this host's
+	// member is the only one.
 	ForceNew bool
 	// Now is the clock, Log must be set.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// record says what the host is in its cluster.
+// record is what the host is in its cluster.
 type record struct {
 	guest
 	// Cluster is the authority's fingerprint.
@@ -65,18 +65,17 @@ type Node struct {
 	ca   *x509.Certificate
 	me   guest
 	host atomic.Pointer[pair]
-	// refused is why the store does not take the host's certificate, if so.
+	// refused is why the store does not accept the host's certificate; nil if it does.
 	refused atomic.Pointer[error]
-	// withdrawn is the withdrawal of the authority's key as last known, without a time
-	// if there is none; nil: the store has not answered yet.
+	// withdrawn is the withdrawal of the authority's key as last known; its time is zero if
+	// there is none. nil: the store has not answered yet.
 	withdrawn atomic.Pointer[withdrawal]
 	stop      context.CancelFunc
 	done      sync.WaitGroup
 
-	// turn is had by who changes whether the host keeps the store; it is taken
-	// before mu.
+	// turn is held while changing whether the host keeps the store. It is locked before mu.
 	turn sync.Mutex
-	// learning is had by who adds a member of the store.
+	// learning is held while adding a member of the store.
 	learning sync.Mutex
 	// mu guards what follows.
 	mu        sync.Mutex
@@ -91,7 +90,7 @@ type Node struct {
 	admin  *roster
 }
 
-// keys are what a member of the store has beside a host's own.
+// keys are what a member of the store has in addition to a host's own keys.
 type keys struct {
 	// authority is without its key while that is off the hosts' disks; it may be lent.
 	authority authority
@@ -101,8 +100,8 @@ type keys struct {
 	serving pair
 }
 
-// Open makes the host what it was in its cluster, lets it join one, or founds
-// one. It does not wait for the store of a cluster that the host knows already.
+// Open restores the host's part in its cluster, lets it join one, or founds one. It does
+// not wait for the store of a cluster that the host already belongs to.
 func Open(ctx context.Context, opt Options) (*Node, error) {
 	n := &Node{opt: opt, dir: folder(opt.Dir), log: opt.Log}
 	if err := CheckHostName(opt.Name); err != nil {
@@ -145,7 +144,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	return nil, err
 }
 
-// asBefore compares what the host is told to be with what it is.
+// asBefore compares the options with what the host is in its cluster.
 func (n *Node) asBefore(ctx context.Context) error {
 	if n.opt.Name != n.record.Name {
 		return heddle.Errorf(heddle.HostExists, "host", n.record.Name+" cannot be called "+n.opt.Name, "start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
@@ -160,14 +159,14 @@ func (n *Node) asBefore(ctx context.Context) error {
 		}
 	}
 	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
-		n.opt.Underlay = n.record.Underlay // the other address is still to come
+		n.opt.Underlay = n.record.Underlay // the second address has not appeared yet
 	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
 		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
 			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
 	}
 	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
-		if err := n.join(ctx); err != nil { // the token takes the place of the old certificate
+		if err := n.join(ctx); err != nil { // the token replaces the old certificate
 			return err
 		}
 		return n.load()
@@ -187,7 +186,7 @@ func joined(addrs []netip.Addr) string {
 	return strings.Join(all, ",")
 }
 
-// Self is the host, as far as it is known here.
+// Self is the host, as far as this node knows.
 func (n *Node) Self() heddle.Host {
 	return heddle.Host{Name: n.me.Name, ID: n.me.ID, Underlay: n.opt.Underlay, Version: heddle.Version}
 }

@@ -22,8 +22,9 @@ const (
 	maxTokenLife = 90 * 24 * time.Hour
 )
 
-// Operator is an operator's access to an embedded store, by a connection of its own: it
-// goes on when the host stops keeping the store, which may be what the operator asks for.
+// Operator is an operator's access to an embedded store, by a connection of its own. So it
+// still works when the host stops keeping the store, which the operator may have asked
+// for.
 type Operator struct {
 	roster
 	node *Node
@@ -31,8 +32,8 @@ type Operator struct {
 	cert pair
 }
 
-// Operator returns the operator's access: with the host's own credential, if it keeps
-// the store, or by one that is given (the text of an operator.pem). Close it.
+// Operator returns the operator's access: with a given credential (the text of an
+// operator.pem), or with the host's own one, if it keeps the store. The caller closes it.
 func (n *Node) Operator(_ context.Context, credential []byte) (*Operator, error) {
 	p, err := n.credential(credential)
 	if err != nil {
@@ -71,8 +72,8 @@ func (o *Operator) Store() store.Store { return o.store }
 // Close ends the access.
 func (o *Operator) Close() error { return o.store.Close() }
 
-// Token makes a token that lets so many hosts in, for so long, and gives them rights.
-// Its name stands in the admissions of the hosts that come by it.
+// Token makes a token that lets in the given number of hosts for the given time, and gives
+// them rights. The admissions of these hosts contain the token's name.
 func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
 		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
@@ -98,8 +99,8 @@ func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may 
 	return t.String(), t.label(), expires, err
 }
 
-// outdated lists tokens, at most a hundred, that expired a week ago: until then a
-// host that comes with one is told so.
+// outdated lists tokens, at most a hundred, that expired a week ago or earlier. Until
+// then, a host that comes with one is told that it expired.
 func (o *Operator) outdated(ctx context.Context) ([]string, error) {
 	snap, err := o.store.Read(ctx, tokensPrefix)
 	if err != nil {
@@ -115,8 +116,8 @@ func (o *Operator) outdated(ctx context.Context) ([]string, error) {
 	return old, nil
 }
 
-// Expel takes a host's certificates their rights, and the host off the store's
-// members. It comes in by no token any more, whether it ever appeared or not.
+// Expel takes the rights away from a host's certificates, and removes the host from the
+// store's members. After that no token lets it in again, whether or not it ever appeared.
 func (o *Operator) Expel(ctx context.Context, name string) error {
 	return insist(ctx, func() error { return o.expel(ctx, name) })
 }
@@ -145,8 +146,8 @@ func (o *Operator) expel(ctx context.Context, name string) error {
 	return err
 }
 
-// Silence takes a host's certificates their rights, and nothing else; it needs no room in
-// the store.
+// Silence takes the rights away from a host's certificates, and does nothing else. It
+// needs no room in the store.
 func (o *Operator) Silence(ctx context.Context, name string) error {
 	users, err := o.usersOf(ctx, name)
 	if err != nil {
@@ -160,8 +161,8 @@ func (o *Operator) Silence(ctx context.Context, name string) error {
 	return nil
 }
 
-// outlaw records that a host was removed, if it never appeared and the cluster did
-// not do so.
+// outlaw records that a host was removed, if it never appeared and the cluster has not
+// recorded it.
 func (o *Operator) outlaw(ctx context.Context, name, id string) error {
 	text, err := json.Marshal(map[string]any{"name": name, "at": o.node.opt.Now().UTC()})
 	if err == nil {
@@ -171,7 +172,7 @@ func (o *Operator) outlaw(ctx context.Context, name, id string) error {
 	return err
 }
 
-// Doors lists the addresses of the hosts that keep the store and let others in.
+// Doors lists the addresses of the hosts that keep the store, where other hosts may join.
 func (n *Node) Doors() []netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,7 +19,7 @@ func ignore(err error, these ...error) error {
 	return err
 }
 
-// refusedTo says what the store did not do: for now, or because it refuses to.
+// refusedTo makes an error for what the store did not do, for now or because it refuses.
 func refusedTo(op, object string, err error) error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// unfounded says that the host's cluster did not come up yet, and that it has no
-// other hosts.
+// unfounded says that the store of the host's cluster never came up, and that the cluster
+// has no other hosts.
 func (n *Node) unfounded() bool {
 	text, err := os.ReadFile(n.dir.path(fileRecord))
 	var r record
@@ -30,7 +30,7 @@ func Remembered(dir string) (underlay []netip.Addr, mtu int, ok bool) {
 	return r.Underlay, r.MTU, true
 }
 
-// forget removes all but the host's ID, the record first.
+// forget removes everything but the host's ID, and the record first.
 func (n *Node) forget() error {
 	return n.dir.remove(fileRecord, fileAuthority, fileHostKey, fileHost, fileEndpoints, fileMembers, fileAuthorityKey, fileOperator,
 		fileServer, fileServerKey, dirData)
@@ -54,7 +54,7 @@ func (n *Node) load() error {
 	switch {
 	case err == nil && n.record.Member:
 		n.keys, err = n.loadKeys(n.record.KeyAway)
-	case err == nil: // it was cut off when it became a member, or when it was one no more
+	case err == nil: // becoming a member, or ceasing to be one, was interrupted
 		err = errors.Join(n.dropKeys(), n.dir.remove(dirData))
 	}
 	if err != nil {
@@ -96,8 +96,8 @@ func (n *Node) loadPair(files ...string) (pair, error) {
 	return parsePair(texts...)
 }
 
-// loadKeys reads what a member of the store has; away says that the authority's key is
-// not part of it, and it is removed if that was cut off.
+// loadKeys reads the keys of a member of the store. away says that the authority's key
+// must not be among them; a key that an interrupted deletion left is deleted.
 func (n *Node) loadKeys(away bool) (*keys, error) {
 	ca, err := pair{cert: n.ca}, error(nil)
 	if away {

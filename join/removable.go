@@ -14,9 +14,10 @@ import (
 // settling is how long etcd may take to accept a change of its members.
 const settling = 15 * time.Second
 
-// dismissInTime takes a member off the store. Etcd refuses that until its members
-// have been together for some seconds; and the member that is asked may be the one that
-// goes, which stops before it answers. Asked again, another one says that it is gone.
+// dismissInTime removes a member from the store. Etcd refuses this until its members have
+// been connected for some seconds. Also, the member that is asked may be the one to be
+// removed, and stop before it answers. If asked again, another member says that it is
+// gone.
 func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
 		err := o.dismissOnce(ctx, m)
@@ -29,7 +30,7 @@ func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 	}
 }
 
-// dismissOnce gives up after a third of that: a member that hangs does not answer.
+// dismissOnce gives up after a third of settling: a member that hangs does not answer.
 func (o *Operator) dismissOnce(ctx context.Context, m member) error {
 	ctx, cancel := context.WithTimeout(ctx, settling/3)
 	defer cancel()
@@ -40,9 +41,8 @@ func (o *Operator) dismissOnce(ctx context.Context, m member) error {
 	return o.republish(ctx)
 }
 
-// Removable reports whether a host can be removed, and, if by is not empty,
-// whether that one can keep the store in its place. A replacement that was cut off
-// can go on.
+// Removable reports whether a host can be removed and, if by is not empty, whether that
+// host can keep the store in its place. An interrupted replacement can go on.
 func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s state) votes(name string) bool {
 	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
 }
 
-// spareInTime is spare with patience: a member that has just got its vote may still
-// be busy with what it missed.
+// spareInTime is spare with retries: a member that has just got its vote may still be busy
+// with records that it missed.
 func (o *Operator) spareInTime(ctx context.Context, s state, names ...string) bool {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
 		if o.spare(ctx, s, names) {
@@ -95,7 +95,7 @@ func (o *Operator) spareInTime(ctx context.Context, s state, names ...string) bo
 	}
 }
 
-// spare reports whether most of the other voters answer.
+// spare reports whether a majority of the other voters answers.
 func (o *Operator) spare(ctx context.Context, s state, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -28,8 +28,7 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 	return err
 }
 
-// renew replaces certificates of which two thirds of their life are over, keeping
-// their keys.
+// renew replaces certificates after two thirds of their life, and keeps their keys.
 func (n *Node) renew(ctx context.Context) error {
 	n.mu.Lock()
 	host, keys := *n.host.Load(), n.keys
@@ -54,7 +53,7 @@ func (n *Node) renew(ctx context.Context) error {
 	return unserved
 }
 
-// renewServing renews the certificate by which a keeper serves.
+// renewServing renews the certificate that a keeper serves with.
 func (n *Node) renewServing(keys *keys) error {
 	ca, err := n.signer()
 	if err != nil {
@@ -97,8 +96,8 @@ func (n *Node) renewed(ctx context.Context, host pair) (*x509.Certificate, error
 	return cert, err
 }
 
-// bind has the cluster bind this host to its key, if an earlier version let it in:
-// to a door, a certificate that is renewed says whose the key is.
+// bind makes the cluster record this host's key, if an earlier version let the host in:
+// when the host renews its certificate, a door learns the key from it.
 func (n *Node) bind(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// Replace has a host keep the store in the place of another one, which is
-// expelled: one change names the one and no longer the other. What was cut off is
-// done when it is called again.
+// Replace makes a host keep the store in the place of another one, which is expelled. One
+// change names the new host and no longer the old one. Call it again to finish an
+// interrupted replacement.
 func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	if err := insist(ctx, func() error { return o.nameInstead(ctx, name, by) }); err != nil {
 		return err
@@ -26,9 +26,9 @@ func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	return o.awaitVote(ctx, by)
 }
 
-// insist does again what may be done twice, while the store does not answer: the member
-// that is asked may be one that is just taken off, which the others elect a new leader
-// for, or that stops before it answers.
+// insist repeats do while the store does not answer; do must be safe to repeat. The member
+// that is asked may just have been removed: then it stops before it answers, or the others
+// have to elect a new leader.
 func insist(ctx context.Context, do func() error) error {
 	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
 		err := do()
@@ -38,7 +38,7 @@ func insist(ctx context.Context, do func() error) error {
 	}
 }
 
-// nameInstead names one host as a keeper, and another one no longer.
+// nameInstead names one host as a keeper, and withdraws the name of another.
 func (o *Operator) nameInstead(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (o *Operator) nameInstead(ctx context.Context, name, by string) error {
 		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by})
 }
 
-// awaitVote waits until the host has a vote in the store, or stands by because the
-// number of keepers is even.
+// awaitVote waits until the host has a vote in the store, or stands by because the number
+// of keepers is even.
 func (o *Operator) awaitVote(ctx context.Context, name string) error {
 	why := "it is no member of the store yet"
 	for {

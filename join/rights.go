@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// right is what a role may do in the store with the keys from one to another.
+// right is what a role may do in the store with a range of keys.
 type right struct {
 	key, end string
 	may      clientv3.PermissionType
@@ -25,8 +25,8 @@ func below(prefix string, may clientv3.PermissionType) right {
 	return right{prefix, clientv3.GetPrefixRangeEnd(prefix), may}
 }
 
-// rights are those that are due to a host. The founder's agent, which came by no token,
-// begins the cluster's own record.
+// rights are those that a host should have. The founder, which came by no token, also has
+// the right to create the cluster's own record.
 func (h admitted) rights() []right {
 	all := []right{below(cluster.Prefix, mayRead), below(hostsPrefix+h.name+"/", mayRead),
 		below(cluster.Prefix+"hosts/"+h.name+"/", mayWrite), below(cluster.Prefix+"blocks/", mayWrite)}
@@ -57,8 +57,8 @@ func (r roster) grant(ctx context.Context, g guest) error {
 	return refusedTo("give rights to", user, err)
 }
 
-// settleRights gives a host the rights that are due to it, and takes all others. What
-// is due may change meanwhile: whoever changed it last looks last. It reports whether
+// settleRights gives a host the rights that it should have, and takes away all others.
+// These may change meanwhile, so it repeats until they are unchanged. It reports whether
 // the store has a role for the host.
 func (r roster) settleRights(ctx context.Context, name string) (there bool, err error) {
 	for {
@@ -76,8 +76,8 @@ func (r roster) settleRights(ctx context.Context, name string) (there bool, err 
 	}
 }
 
-// bring has a host's role have the rights that are due to it, and no others. It
-// reports whether there is such a role.
+// bring gives a host's role exactly the rights that the host should have. It reports
+// whether the role exists.
 func (r roster) bring(ctx context.Context, h admitted) (bool, error) {
 	role := guest{h.name, h.ID}.String()
 	got, err := r.client.RoleGet(ctx, role)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// alignTime is between two looks at a role from which nothing has changed here: a
-// keeper of an earlier version gives others than are due.
+// alignTime is between two looks at a role that nothing here has changed: a keeper of an
+// earlier version may set other rights.
 const alignTime = 10 * time.Minute
 
-// alignment is which rights a host was seen to have, and when.
+// alignment is the rights that a host was seen to have, and when.
 type alignment struct {
 	rights []right
 	at     time.Time
 }
 
-// alignRights has the rights of hosts in the store follow what is due to them. One that
-// is not a user yet comes to be one.
+// alignRights makes the rights of hosts in the store what they should be. A host that is
+// not a user yet becomes one.
 func (b *balancer) alignRights(ctx context.Context, r roster, all []admitted) error {
 	now := map[string]alignment{}
 	var errs []error
@@ -31,7 +31,7 @@ func (b *balancer) alignRights(ctx context.Context, r roster, all []admitted) er
 		}
 		there, err := r.settleRights(ctx, h.name)
 		if err == nil && there {
-			now[user] = alignment{due, time.Now()} // if it is other by now, the next look sees that
+			now[user] = alignment{due, time.Now()} // if they have changed again, the next look sees it
 		}
 		errs = append(errs, err)
 	}

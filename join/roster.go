@@ -22,8 +22,8 @@ type roster struct {
 	client *clientv3.Client
 }
 
-// enable turns the store's access control on, with the operator as its superuser
-// and the founder's rights. Done again it changes nothing.
+// enable turns on the store's access control, with the operator as its superuser and with
+// the founder's rights. Calling it again changes nothing.
 func (r roster) enable(ctx context.Context, founder guest) error {
 	status, err := r.client.AuthStatus(ctx)
 	if err == nil && status.Enabled {
@@ -51,7 +51,7 @@ func (r roster) user(ctx context.Context, name string) error {
 	return err
 }
 
-// revoke takes a user away: its certificate opens nothing any more.
+// revoke deletes a user: its certificate is useless from then on.
 func (r roster) revoke(ctx context.Context, user string) error {
 	_, err := r.client.UserDelete(ctx, user)
 	if err = ignore(err, rpctypes.ErrUserNotFound); err == nil {
@@ -80,8 +80,8 @@ type member struct {
 	Clients []string `json:"clients,omitempty"`
 }
 
-// electing is how long a list of the members is waited for: who has just been
-// taken off may have led the others.
+// electing is how long to wait for a list of the members: a member that was just removed
+// may have been the leader.
 const electing = 5 * time.Second
 
 // members lists those that keep the store.
@@ -103,7 +103,7 @@ func (r roster) members(ctx context.Context) ([]member, error) {
 	return all, nil
 }
 
-// endpoints are where a host with these addresses reaches the store.
+// endpoints are the URLs at which a host with these addresses reaches the store.
 func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string, error) {
 	s, err := r.state(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string,
 	return all, nil
 }
 
-// republish records for all hosts who keeps the store now.
+// republish records the present members of the store for all hosts.
 func (r roster) republish(ctx context.Context) error {
 	s, err := r.state(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r roster) republish(ctx context.Context) error {
 	return r.publish(ctx, s.members)
 }
 
-// publish records for all hosts who keeps the store, if that changed.
+// publish records the members of the store for all hosts, if they have changed.
 func (r roster) publish(ctx context.Context, all []member) error {
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r roster) publish(ctx context.Context, all []member) error {
 	return err
 }
 
-// read returns one key's entry; without a value if it is not there.
+// read returns one key's entry; a missing key has no value.
 func read(ctx context.Context, s store.Store, key string) (store.Entry, error) {
 	snap, err := s.Read(ctx, key)
 	if err != nil {

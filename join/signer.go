@@ -10,21 +10,21 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// loan is the authority's key in a keeper's memory, for a while. It is never written,
-// never handed on, and gone when the agent ends.
+// loan is the authority's key in a keeper's memory, for a limited time. It is never
+// written or handed on, and is lost when the agent ends.
 type loan struct {
 	key   *ecdsa.PrivateKey
 	until time.Time
 }
 
-// lasts reports whether there is a loan now, by the monotonic clock and by the wall's:
-// neither a clock that is set back nor a host that slept makes it longer.
+// lasts reports whether there is a loan now, by both the monotonic clock and the wall
+// clock: neither setting a clock back nor suspending the host makes it longer.
 func (l loan) lasts() bool {
 	now := time.Now()
 	return l.key != nil && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
 }
 
-// signer is the cluster's authority, on a host that has its key: on disk, or lent.
+// signer is the cluster's authority, on a host that has its key, on disk or lent.
 func (n *Node) signer() (authority, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +94,7 @@ type Holding struct {
 	// Disk says that the key is in its state folder, Lent until when it has it in memory.
 	Disk bool      `json:"disk,omitempty"`
 	Lent time.Time `json:"lent,omitzero"`
-	// Problem is why the host has not answered, or not done what it was asked.
+	// Problem is why the host has not answered, or has not done what it was asked to.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -112,22 +112,22 @@ func (n *Node) holding() Holding {
 	return h
 }
 
-// Custody is where the authority's key is, as far as a host knows without asking.
+// Custody says where the authority's key is, as far as a host knows without asking others.
 type Custody struct {
-	// Known says that the store has answered, Withdrawn when the key was taken off the
-	// hosts; zero: it was not.
+	// Known says that the store has answered. Withdrawn is when the key was taken off the
+	// hosts, zero if it was not.
 	Known     bool
 	Withdrawn time.Time
 	// Keeper says that this host keeps the store, Holding what it has.
 	Keeper  bool
 	Holding Holding
-	// Ends is when the first of this host's certificates ends; Due says that it should
-	// have been renewed.
+	// Ends is when the first of this host's certificates expires; Due says that it should
+	// have been renewed by now.
 	Ends time.Time
 	Due  bool
 }
 
-// Custody asks nobody.
+// Custody returns what this host knows, and asks no other host.
 func (n *Node) Custody() Custody {
 	c := Custody{Holding: n.holding()}
 	if w := n.withdrawn.Load(); w != nil {
@@ -148,8 +148,8 @@ func (n *Node) Custody() Custody {
 	return c
 }
 
-// ExportAuthority returns the authority's certificate and key in PEM, off the disk of
-// a host that keeps the store.
+// ExportAuthority returns the authority's certificate and key in PEM. It reads them from
+// the disk of a host that keeps the store.
 func (o *Operator) ExportAuthority() ([]byte, error) {
 	k, err := o.node.memberKeys()
 	switch {

@@ -14,21 +14,21 @@ import (
 // foundingTime bounds how long a new cluster's store may take to come up.
 const foundingTime = 30 * time.Second
 
-// start takes up the host's part: the server and the door of a member, the
-// connection to the store of all.
+// start starts the host's part: a member's server and door, and every host's connection to
+// the store.
 func (n *Node) start(ctx context.Context) error {
 	if err := n.mayForce(ctx); err != nil {
 		return err
 	}
 	if n.record.Member {
-		if !n.record.KeyAway { // else others are asked, later
-			if err := n.renew(ctx); err != nil { // before anybody sees them
+		if !n.record.KeyAway { // otherwise other hosts sign, later
+			if err := n.renew(ctx); err != nil { // before they are used
 				return err
 			}
 		}
 		if err := n.serve(); err != nil && (n.opt.ForceNew || n.record.Founder && !n.record.Enabled) {
 			return err
-		} else if err != nil { // containers need the agent all the same
+		} else if err != nil { // containers need the agent in any case
 			n.log.Error("this host does not keep the store for now", "error", err)
 		}
 	}
@@ -84,7 +84,7 @@ func stopped(s *store.Server) bool {
 func (n *Node) serveStore() error {
 	for _, a := range n.record.Underlay {
 		if n.record.Founder && !n.record.Enabled || !n.dir.has(dirData) {
-			awaitAddress(a) // a host that starts again must not wait: keepServing comes back to it
+			awaitAddress(a) // after a restart, do not wait: keepServing tries again
 		}
 	}
 	server, err := store.StartServer(store.ServerOptions{
@@ -161,7 +161,7 @@ func (n *Node) roster(context.Context) (roster, error) {
 	return *n.admin, nil
 }
 
-// as connects to the store with a credential; the caller holds mu.
+// as connects to the store with a credential. The caller holds mu.
 func (n *Node) as(p pair, endpoints []string) (roster, error) {
 	c := n.callTLS()
 	cert := p.tls()
@@ -178,7 +178,7 @@ func noCredential(name string) error {
 		"call on a host that does ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
 }
 
-// memberKeys are there as long as the host keeps the store.
+// memberKeys returns the keys, which exist as long as the host keeps the store.
 func (n *Node) memberKeys() (*keys, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// state is what a look sees.
+// state is what one look at the cluster shows.
 type state struct {
 	hosts   []admitted
 	members []member
@@ -19,8 +19,8 @@ type state struct {
 	self  string
 }
 
-// state reads members and hosts, in that order: who was named before a member was
-// taken off is seen to be named when that one is seen to be gone.
+// state reads members and hosts, in that order. So if a member is seen to be gone that was
+// named before it was removed, its naming is seen, too.
 func (r roster) state(ctx context.Context) (state, error) {
 	s := state{alive: func(host string) bool {
 		e, err := read(ctx, r.store, cluster.Prefix+"hosts/"+host+"/alive")
@@ -33,10 +33,10 @@ func (r roster) state(ctx context.Context) (state, error) {
 	if s.hosts, _, err = r.admissions(ctx); err != nil {
 		return s, err
 	}
-	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // the nameless last
+	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(b.Name, a.Name) }) // members without a name last
 	for i, m := range s.members {
 		if h := s.host(m); h != nil {
-			s.members[i].Clients = urls(h.Underlay, ClientPort) // etcd tells of one address only
+			s.members[i].Clients = urls(h.Underlay, ClientPort) // etcd reports only one address
 		}
 	}
 	return s, nil
@@ -61,8 +61,8 @@ func (s state) hostOf(m member) string {
 	return ""
 }
 
-// host is who has the member's address: a keeper, or else the host that came first.
-// An address that another host says it has as well proves nothing.
+// host is the host with the member's address: a keeper, or otherwise the host that came
+// first. Another host that claims the address as well proves nothing.
 func (s state) host(m member) *admitted {
 	var found *admitted
 	for i, h := range s.hosts {
@@ -82,8 +82,8 @@ func (s state) keeps(host string) bool {
 	return slices.ContainsFunc(s.members, func(m member) bool { return s.hostOf(m) == host })
 }
 
-// admissions lists all hosts that were let in, in the order in which they came, as
-// they are at a revision.
+// admissions lists all hosts that were let in, in the order of their joining, at a
+// revision.
 func (r roster) admissions(ctx context.Context) ([]admitted, int64, error) {
 	snap, err := r.store.Read(ctx, hostsPrefix)
 	if err != nil {

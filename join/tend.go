@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// patrolTime is between two looks at who should keep the store, certTime at the
-	// certificates; serveTime is the longest between two attempts to serve.
+	// patrolTime is between two checks of who keeps the store, certTime between two checks
+	// of the certificates. serveTime is the longest time between two attempts to serve.
 	patrolTime = 2 * time.Second
 	serveTime  = time.Minute
 	certTime   = time.Minute
-	// welcomeTime is between two looks at whether the store takes this host.
+	// welcomeTime is between two checks of whether the store accepts this host.
 	welcomeTime = 20 * time.Second
 )
 
@@ -29,9 +29,9 @@ func (n *Node) followMembers(ctx context.Context) {
 	}
 }
 
-// followNaming keeps the store while an operator names this host for it: also after
-// its member was taken off, because it had not started in time or the number of
-// votes was even.
+// followNaming makes this host keep the store while an operator names it as a keeper. This
+// holds also after its member was removed because it had not started in time or because
+// the number of votes was even.
 func (n *Node) followNaming(ctx context.Context) {
 	const soon, seldom = time.Second, 15 * time.Second
 	keeper, wait := false, seldom
@@ -56,8 +56,8 @@ func (n *Node) followNaming(ctx context.Context) {
 	}
 }
 
-// names reports whether the key is there after an event, of which it is known
-// whether it was there before.
+// names reports whether the key exists after an event; before says whether it existed
+// before the event.
 func names(e store.Event, key string, before bool) bool {
 	if slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key }) {
 		return true
@@ -102,8 +102,9 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	return n.serve()
 }
 
-// askToKeep fetches what a member of the store needs: with the authority's key, by
-// which it certifies itself, or certified by a door while that key is off the hosts.
+// askToKeep fetches what a member of the store needs. It gets the authority's key, and
+// signs its own certificate with that. While that key is off the hosts, a door signs the
+// certificate.
 func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, serving pair, err error) {
 	ca.cert = n.ca
 	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
@@ -128,8 +129,8 @@ func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, se
 	return got, ca, serving, err
 }
 
-// patrol renews certificates in time and, on the member that leads the store,
-// sees to it that the right hosts keep it.
+// patrol renews certificates in time. On the leading member of the store it also ensures
+// that the right hosts keep the store.
 func (n *Node) patrol(ctx context.Context) {
 	var looked time.Time
 	bound, unrenewed := false, ""
@@ -141,7 +142,7 @@ func (n *Node) patrol(ctx context.Context) {
 		if time.Since(looked) >= certTime {
 			looked = time.Now()
 			err := n.renew(ctx)
-			if err != nil && err.Error() != unrenewed { // it may last for months
+			if err != nil && err.Error() != unrenewed { // the error may last for months: log it once
 				n.log.Warn("certificate not renewed", "error", err)
 			}
 			unrenewed = fmt.Sprint(err)
@@ -162,8 +163,8 @@ func (n *Node) patrol(ctx context.Context) {
 	}
 }
 
-// keepServing starts what a member of the store runs, if it has stopped, and
-// reports whether all runs that should.
+// keepServing restarts the server and the door of a member of the store if they have
+// stopped, and reports whether everything runs that should.
 func (n *Node) keepServing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

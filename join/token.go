@@ -19,8 +19,8 @@ const tokenWord = "hdl1"
 
 var tokenText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// token lets a host in: the pin tells it the cluster's authority, the secret
-// tells the cluster that it may come.
+// token lets a host in. The pin identifies the cluster's authority to the host; the secret
+// proves to the cluster that the host may join.
 type token struct {
 	pin, secret [16]byte
 }
@@ -35,13 +35,13 @@ func (t token) String() string {
 	return tokenWord + "." + tokenText.EncodeToString(t.pin[:]) + "." + tokenText.EncodeToString(t.secret[:])
 }
 
-// hash is what the store has of the token.
+// hash is what the store knows of the token.
 func (t token) hash() string {
 	sum := sha256.Sum256(t.secret[:])
 	return hex.EncodeToString(sum[:])
 }
 
-// label names the token where people read it. It tells nothing of the secret.
+// label names the token for people. It reveals nothing about the secret.
 func (t token) label() string { return t.hash()[:12] }
 
 func parseToken(s string) (token, error) {
@@ -74,8 +74,8 @@ type tokenRecord struct {
 	May []string `json:"may,omitempty"`
 }
 
-// admits records that a host comes by the token. One that has come by it before,
-// and did not get the answer, is not counted twice.
+// admits records that a host comes by the token. A host that has come by it before, and
+// did not get the answer, is not counted twice.
 func (r *tokenRecord) admits(g guest, now time.Time) error {
 	if now.After(r.Expires) {
 		return badToken("it expired at " + stamp(r.Expires) + ", and the clock here says " + stamp(now))
@@ -92,8 +92,8 @@ func (r *tokenRecord) admits(g guest, now time.Time) error {
 	return nil
 }
 
-// token returns the token's record as it will be when the host has come by it, and
-// the entry that it is in now.
+// token returns the token's record as it will be after the host has come by it, and its
+// present entry.
 func (r roster) token(ctx context.Context, q joinRequest, now time.Time) (t tokenRecord, used store.Entry, err error) {
 	secret := token{secret: [16]byte(q.Secret)}
 	used, err = read(ctx, r.store, tokensPrefix+secret.hash())

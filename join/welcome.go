@@ -12,10 +12,10 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// readMembers takes on who keeps the store. It reads that anew: what was watched
+// readMembers adopts the members of the store. It reads them anew, since a watched value
 // may be older than what this host knows.
 func (n *Node) readMembers(ctx context.Context) error {
-	n.turn.Lock() // the host becomes no member after the list was read
+	n.turn.Lock() // the host cannot become a member after the list was read
 	defer n.turn.Unlock()
 	e, err := read(ctx, n.store, MembersKey)
 	if err != nil || e.Value == nil {
@@ -35,7 +35,7 @@ func (n *Node) readMembers(ctx context.Context) error {
 	return err
 }
 
-// adopt takes on who keeps the store, and reports whether this host does.
+// adopt records the members of the store, and reports whether this host is one.
 func (n *Node) adopt(all []member) (mine bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,8 +55,7 @@ func (n *Node) adopt(all []member) (mine bool, err error) {
 	return slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) }), err
 }
 
-// dismiss makes a host that kept the store one that does not. The caller holds
-// turn.
+// dismiss makes a host stop keeping the store. The caller holds turn.
 func (n *Node) dismiss() error {
 	n.mu.Lock()
 	if !n.record.Member {
@@ -71,11 +70,11 @@ func (n *Node) dismiss() error {
 	n.door, n.server, n.admin, n.keys = nil, nil, nil, nil
 	n.mu.Unlock() // a server may take its time to close
 	err := errors.Join(unsaved, door.close())
-	if unsaved == nil { // else it is tried again; a member without them would not start
+	if unsaved == nil { // otherwise it is tried again; a member without the files would not start
 		err = errors.Join(err, n.dropKeys())
 	}
 	if server != nil {
-		server.Close() // it was told to end by the others, and says so as an error
+		server.Close() // the other members told it to stop, which it reports as an error
 	}
 	if admin != nil {
 		err = errors.Join(err, admin.store.Close())
@@ -91,10 +90,10 @@ func (n *Node) dropKeys() error {
 	return n.dir.remove(fileAuthorityKey, fileOperator, fileServer, fileServerKey)
 }
 
-// checkWelcome finds out whether the store still takes the host's certificate:
-// its servers answer a host that was removed, and refuse to tell it anything. One
-// that kept the store gives up what it has for that. A certificate that is not
-// taken for its dates is another matter, which the store's health tells.
+// checkWelcome finds out whether the store still accepts the host's certificate. The
+// servers answer a host that was removed, but refuse all its requests. If such a host kept
+// the store, it gives up its member's keys and data. A certificate that is refused because
+// of its dates is a different case; the store's health reports it.
 func (n *Node) checkWelcome(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// withdrawal is the record that takes the authority's key off the hosts' disks. Only
-// an operator may write it; every keeper deletes the key that it has while it stands.
+// withdrawal is the record that removes the authority's key from the hosts' disks. Only an
+// operator may write it. While it exists, every keeper deletes its key.
 type withdrawal struct {
 	At time.Time `json:"at"`
-	// By is the host that the operator called on.
+	// By is the host that the operator called.
 	By string `json:"by"`
 	// revision is that of the record.
 	revision int64
@@ -29,11 +29,11 @@ func withdrawnNow(ctx context.Context, s store.Store) (*withdrawal, error) {
 	return w, json.Unmarshal(e.Value, w)
 }
 
-// heedTime is between two looks at the record, in case that an attempt failed, or the
-// host had its key from another one meanwhile.
+// heedTime is between two reads of the record, in case an attempt failed, or another host
+// gave this one the key meanwhile.
 const heedTime = 20 * time.Second
 
-// followWithdrawal keeps to the record.
+// followWithdrawal acts on the record until ctx ends.
 func (n *Node) followWithdrawal(ctx context.Context) {
 	events := n.store.Watch(ctx, WithdrawnKey)
 	for {
@@ -53,10 +53,10 @@ func (n *Node) followWithdrawal(ctx context.Context) {
 	}
 }
 
-// heedWithdrawal deletes the authority's key, if it was withdrawn. It reads that anew:
-// what was watched may be older than a return.
+// heedWithdrawal deletes the authority's key, if it was withdrawn. It reads the record
+// anew, since a watched value may be older than the key's return.
 func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
-	n.turn.Lock() // nobody writes the key between the look and the deletion
+	n.turn.Lock() // nobody can write the key between the read and the deletion
 	defer n.turn.Unlock()
 	w, err := withdrawnNow(ctx, s)
 	if err != nil {
@@ -70,8 +70,8 @@ func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
 	return n.dropAuthorityKey()
 }
 
-// dropAuthorityKey deletes the authority's key; the mark in the record comes first,
-// so that a start finishes what was cut off. The caller holds turn.
+// dropAuthorityKey deletes the authority's key. It sets the mark in the record first, so
+// that the next start finishes an interrupted deletion. The caller holds turn.
 func (n *Node) dropAuthorityKey() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,8 +91,8 @@ func (n *Node) dropAuthorityKey() error {
 	return durable.Folder(string(n.dir))
 }
 
-// restoreAuthorityKey writes the key that an operator returns, unless it is withdrawn.
-// Without the mark's removal, which comes last, a start deletes it again.
+// restoreAuthorityKey writes the key that an operator returns, unless it is withdrawn. It
+// removes the mark last; with the mark, the next start deletes the key again.
 func (n *Node) restoreAuthorityKey(ctx context.Context, s store.Store, text []byte) error {
 	key, err := authorityKey(n.ca, text)
 	if err != nil {

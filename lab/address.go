@@ -34,9 +34,9 @@ func address(p netip.Prefix, number int) netip.Addr {
 	return a
 }
 
-// addresses are the numbered ones of the switch's subnets. Those of the switch
-// itself are the hosts' next hops to anywhere where there is no router: nothing
-// lies behind, but a host without a default route is no usual host.
+// addresses are the numbered ones of the switch's subnets. Without a router, the switch's
+// own addresses are the hosts' next hops to everywhere. Nothing is behind them, but a host
+// without a default route would be unusual.
 func (sw *Switch) addresses(number int) (all []netip.Prefix) {
 	for _, p := range sw.Subnets {
 		all = append(all, netip.PrefixFrom(address(p, number), p.Bits()))

@@ -17,15 +17,15 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// leaf is where a host's own processes live on cgroup v2: a group with
-// controllers for its children may hold no process itself, and the host's root
-// will have them as soon as a container daemon runs.
+// leaf is the group of a host's own processes on cgroup v2. A group with controllers for
+// its children may hold no process itself, and the host's root group gets such controllers
+// as soon as a container daemon runs.
 const leaf = "init"
 
-// groupName is the lab's folder in every cgroup hierarchy; two labs of one name in
-// different folders have different ones. All mount namespaces share the hierarchies,
-// and one path is a folder of its own in each: the file system tells them apart that the
-// folder lies in.
+// groupName is the lab's folder in every cgroup hierarchy. Two labs with the same name in
+// different folders need different groups, since all mount namespaces share the
+// hierarchies. The same path may be different folders in different mount namespaces, so
+// the name depends on the file system of the folder, too.
 func groupName(folder string) string {
 	var s unix.Stat_t
 	unix.Stat(filepath.Dir(folder), &s)
@@ -79,8 +79,8 @@ func inherit(dir string) {
 	}
 }
 
-// passOn lets the groups below have all controllers that this one has (v2).
-// Each that the machine holds back is simply missing in the hosts.
+// passOn gives the groups below all controllers that this one has (v2). A controller that
+// the machine does not pass on is missing in the hosts.
 func passOn(dir string) {
 	have, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	for _, c := range strings.Fields(string(have)) {
@@ -130,9 +130,8 @@ func makeLeaf(dir string) {
 	}
 }
 
-// joinRoot moves a process that came in from outside into the host's group. A
-// hierarchy that refuses it keeps the process where it was, which does no harm
-// but to the accounts.
+// joinRoot moves a process that came in from outside into the host's group. If a hierarchy
+// refuses it, the process stays where it was there, which only affects the accounting.
 func joinRoot() {
 	for _, h := range hierarchies() {
 		if join(filepath.Join(h.point, leaf)) != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Cut keeps the frames of two hosts from each other, or of one host from
-// everybody (b is empty), both ways. One way keeps only what a sends from b.
-// Unlike SetPort, nobody sees the carrier go.
+// Cut drops the frames between two hosts, or between one host and all others (b is empty),
+// in both directions. One way drops only the frames from a to b. Unlike with SetPort, the
+// carrier stays.
 func (l *Lab) Cut(ctx context.Context, a, b string, oneWay bool) error {
 	if err := l.checkPair(a, b); err != nil {
 		return err

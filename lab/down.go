@@ -53,8 +53,8 @@ func (l *Lab) remove(ctx context.Context) error {
 	return nil
 }
 
-// kill ends the inits. The kernel kills everything else in a PID namespace
-// before its init is gone, so waiting for the inits is waiting for all.
+// kill ends the inits. The kernel kills all other processes in a PID namespace before its
+// init is gone, so it is enough to wait for the inits.
 func (l *Lab) kill(ctx context.Context) error {
 	for _, h := range l.everyone() {
 		if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && h.Alive() {

@@ -35,8 +35,8 @@ const (
 // memory of a machine in MiB; what it does not touch takes none.
 const memory = 768
 
-// shareTree puts what a machine shall see of the file system in one place: all
-// that its init sees, to be read only, but the host's folder.
+// shareTree collects in one place what a machine shall see of the file system: everything
+// that its init sees, read-only, except the host's folder.
 func (s spec) shareTree() error {
 	if s.Machine == nil {
 		return nil
@@ -76,9 +76,9 @@ func virtiofsd() string {
 // emulated is the accelerator of machines without one.
 const emulated = "tcg"
 
-// accelerator is what runs a machine: the processor itself, where it can and the
-// kernel lets us, or an emulated one. A /dev/kvm alone does not tell: there are
-// such without a processor that can, where nothing gets on.
+// accelerator is what runs a machine: the real processor if it can and the kernel permits
+// it, or an emulated one. The existence of /dev/kvm is not enough: on some machines it
+// exists although the processor cannot run guests, and these make no progress.
 func accelerator() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range bytes.Lines(info) {

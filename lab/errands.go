@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lingering is how long the output of a command that ended is waited for, since a
-// daemon that it left may hold the other end.
+// lingering is how long to wait for the output of a command that ended, since a daemon
+// that it started may keep the other end open.
 const lingering = 100 * time.Millisecond
 
 // errands are the ends of a command's files: the child's, and ours.

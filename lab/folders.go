@@ -37,8 +37,8 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 		}
 	}
 	group := groupName(l.folder)
-	// A folder in memory can be gone before its groups are, and what is left of
-	// these takes no process: it has controllers for its children.
+	// A folder in memory can be gone while its groups still exist. These accept no process,
+	// since they have controllers for their children.
 	if err := removeGroups(ctx, group); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end what is in "+group)
 	}
@@ -48,8 +48,8 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	return nil
 }
 
-// removeFolders removes all that the lab has on the file system. The default
-// parent goes with the last lab; a parent that the user named is his.
+// removeFolders removes everything that the lab has on the file system. The default parent
+// folder is removed with the last lab; a parent that the user named stays.
 func (l *Lab) removeFolders() error {
 	if err := unmountBelow(l.folder); err != nil {
 		return err

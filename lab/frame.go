@@ -58,8 +58,8 @@ func checksum(b []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// flip changes one bit behind the Ethernet header: a frame that goes astray
-// would be another fault.
+// flip changes one bit behind the Ethernet header: a frame with a wrong address would be a
+// different fault.
 func flip(b []byte, bit uint64) {
 	data := b[virtioHeader:]
 	if len(data) <= etherHeader {

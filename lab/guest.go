@@ -13,10 +13,9 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
-// guestModules are loaded before there are files: the root's file systems, what the
-// NICs need, and what agents ask for as a rule: an emulated processor takes ten
-// times as long to start modprobe and to check a signature. All others load when
-// they are asked for.
+// guestModules are loaded before any file is available: the root's file systems, what the
+// NICs need, and what agents usually need. An emulated processor takes ten times as long
+// to start modprobe and to check a signature. All other modules are loaded on demand.
 var guestModules = strings.Fields(`
 	virtio_pci virtio_net virtiofs overlay af_packet
 	bridge veth vxlan tun macvlan ipvlan
@@ -31,8 +30,7 @@ const (
 	rootDir  = "/newroot"
 )
 
-// guest is the life of a machine, from the first process on. It ends with the
-// machine's power.
+// guest is the first process of a machine. When it ends, the machine is powered off.
 func guest() {
 	g, err := bootGuest()
 	if err == nil {
@@ -97,7 +95,7 @@ func loadGuestModules() error {
 	}
 	for line := range bytes.Lines(list) {
 		file := string(bytes.TrimSpace(line))
-		if err := loadModule(file); err != nil { // whoever needs it fails in his own words
+		if err := loadModule(file); err != nil { // whoever needs the module reports its own error
 			fmt.Printf("load the module %s: %v\n", file, err)
 		}
 	}
@@ -140,7 +138,7 @@ func mountRoot() error {
 	return nil
 }
 
-// enterRoot takes the first file systems along.
+// enterRoot makes the new root the root, and moves the first file systems there.
 func enterRoot(along []place) error {
 	for _, p := range along {
 		if err := unix.Mount(p.dir, rootDir+p.dir, "", unix.MS_MOVE, ""); err != nil {

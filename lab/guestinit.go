@@ -62,7 +62,7 @@ func (g *guestInit) serve() error {
 	return nil
 }
 
-// sysctlModules bring the sysctls that are not there from the start.
+// sysctlModules are the modules for sysctls that do not exist from the start.
 var sysctlModules = map[string]string{"/proc/sys/net/bridge/": "br_netfilter", "/proc/sys/net/netfilter/": "nf_conntrack"}
 
 func setSysctl(key, value string) error {
@@ -122,7 +122,7 @@ func (g *guestInit) answer(c *channel) {
 	}
 }
 
-// do does what takes one answer.
+// do handles the requests with a single answer.
 func (g *guestInit) do(r request) (yes bool, err error) {
 	self := &Host{Pid: 1} // its own processes, by the same means as outside
 	switch r.Verb {

@@ -28,7 +28,7 @@ func (m *machineSpec) wire() (net.Listener, error) {
 	if err := s.raise("lo", nil); err != nil {
 		return nil, err
 	}
-	// Names may be taken by one another: all get others first.
+	// A name may be in use by another NIC, so all NICs get temporary names first.
 	for i, nic := range m.NICs {
 		if err := s.rename(nic.MAC, fmt.Sprintf("nic%d", i)); err != nil {
 			return nil, err

@@ -82,8 +82,8 @@ func (g *guestInit) spawn(cmd *command, files *errands) (pid int, ended chan uni
 	return pid, ended, err
 }
 
-// signalChild signals a child that somebody waits for; one that is gone has left
-// its number to others.
+// signalChild signals a child that has not been reaped yet: after that, its number may
+// belong to another process.
 func (g *guestInit) signalChild(pid int, s unix.Signal) {
 	g.keeper.mu.Lock()
 	defer g.keeper.mu.Unlock()
@@ -92,7 +92,7 @@ func (g *guestInit) signalChild(pid int, s unix.Signal) {
 	}
 }
 
-// obeyCaller does what the caller's frames say; when he is gone, the command is
+// obeyCaller executes the caller's frames. When the caller disconnects, the command is
 // killed.
 func (g *guestInit) obeyCaller(c *channel, pid int, files *errands) {
 	for {

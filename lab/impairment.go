@@ -19,9 +19,9 @@ type Impairment struct {
 	Delay  time.Duration `json:"delay,omitempty"`
 	Jitter time.Duration `json:"jitter,omitempty"`
 	Seed   uint64        `json:"seed,omitempty"`
-	// SpoilChecksums lets frames pass with the transport checksum that the
-	// sender left to its NIC uncomputed: a NIC that promises to compute it and
-	// does not. It concerns what the host sends.
+	// SpoilChecksums lets frames pass whose transport checksum the sender left to its NIC,
+	// and does not compute it: like a NIC that promises this and does not do it. It
+	// concerns what the host sends.
 	SpoilChecksums bool `json:"spoilChecksums,omitempty"`
 }
 

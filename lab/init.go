@@ -63,9 +63,9 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// joinGroupAndGoOn is the init's first half. A cgroup namespace shows its
-// maker's cgroup as the root, so the cgroup comes first; and it is a thread's,
-// so the program starts over from that thread to have it everywhere.
+// joinGroupAndGoOn is the init's first half. A cgroup namespace shows its creator's cgroup
+// as the root, so the init joins its cgroup first. The cgroup namespace is that of one
+// thread, so the program is executed again from that thread to have it in all threads.
 func joinGroupAndGoOn(lab, host string) error {
 	if hear() != wordGo {
 		return nil
@@ -140,8 +140,8 @@ func (s spec) furnish(folder string) error {
 	return nil
 }
 
-// hear returns the next word, 0 when the maker is gone. It reads byte by byte:
-// what it does not read is for the second half.
+// hear returns the next word, 0 when the maker is gone. It reads byte by byte, because the
+// second half must get what it does not read.
 func hear() byte {
 	var word [1]byte
 	for {

@@ -18,9 +18,9 @@ import (
 
 const endTime = 30 * time.Second // until a killed program is gone
 
-// inside returns the machine's numbers of all processes of the host but its
-// init: those of containers in it too. The kernel's own threads, which a machine
-// shows beside them, heed no signal.
+// inside returns the numbers, as the machine sees them, of all processes of the host
+// except its init, including those of containers in it. The kernel's own threads, which a
+// virtual machine shows as well, are left out: they ignore signals.
 func (h *Host) inside() (all []int) {
 	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
 	if err != nil {
@@ -92,8 +92,8 @@ func namespacePids(pid int) (all []int) {
 	return all
 }
 
-// end ends a program with a signal and waits until its init has taken it in.
-// One that does not run is no error.
+// end ends a program with a signal and waits until its init has reaped it. A program that
+// does not run is no error.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, h.patience(endTime))
 	defer cancel()
@@ -135,7 +135,8 @@ func (h *Host) KillAgent(ctx context.Context) error {
 	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, err, "")
 	}
-	// a child that it had just forked has its socket until it becomes another program
+	// A child that the agent has just forked holds its socket until it executes another
+	// program.
 	for h.answers() {
 		select {
 		case <-ctx.Done():
@@ -167,9 +168,9 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 
 var errNoAgent = errors.New("no agent runs in it")
 
-// stopAll stops the host's processes. One that waits for its child as after
-// vfork(2) stops once the child has become another program, and a child that was
-// stopped before cannot: all go on for a moment then, and are stopped anew.
+// stopAll stops the host's processes. A process that waits for its child after vfork(2)
+// stops only when the child has executed another program, and a child that is stopped
+// cannot do that. In this case all continue for a moment, and are stopped again.
 func (h *Host) stopAll() (err error) {
 	for limit := standstillTime / 16; limit <= standstillTime; limit *= 2 {
 		if err = h.stopOnce(limit); err == nil {

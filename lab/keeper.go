@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is what a host's init does for the rest of its life: it reaps whoever
-// died, and on SIGHUP starts what its record asks for.
+// keeper is what a host's init does for the rest of its life: it reaps dead processes, and
+// on SIGHUP starts what its record asks for.
 type keeper struct {
 	folder  *os.Root // the host's, held open: its path is covered in here
 	state   string   // the file that tells how the programs stand
@@ -24,17 +24,17 @@ type keeper struct {
 	others  map[int]chan unix.WaitStatus // children that somebody waits for
 }
 
-// newKeeper listens from the start: a SIGHUP that came before would be deadly.
+// newKeeper handles SIGHUP from the start: otherwise an early one would kill the init.
 func newKeeper(folder *os.Root, state string, wanted func() []program) *keeper {
 	k := &keeper{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*standing{}, others: map[int]chan unix.WaitStatus{}}
-	// A stray "kill 1" in a host must not take the host away. The signals are taken,
-	// and not ignored, since whoever is started here would ignore them too.
+	// A stray "kill 1" in a host must not end the host. The signals are caught and not
+	// ignored, since the programs started here would inherit that they are ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
 	return k
 }
 
-// keep returns when it hears that it shall not stay.
+// keep returns when it hears that the init shall not stay.
 func (k *keeper) keep(stay <-chan bool) {
 	for {
 		select {
@@ -51,8 +51,8 @@ func (k *keeper) keep(stay <-chan bool) {
 	}
 }
 
-// reap takes in all dead children, those of others too: an orphan's parent is
-// the init. It reports whether one was a program of ours.
+// reap reaps all dead children, also orphans, whose parent is the init. It reports whether
+// one was a program of ours.
 func (k *keeper) reap() (ours bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,8 +87,8 @@ func ending(s unix.WaitStatus) string {
 	return fmt.Sprintf("ended with status %d", s.ExitStatus())
 }
 
-// startWanted starts the programs that were asked for and do not run. One that
-// is still dying comes up for it again when it is dead.
+// startWanted starts the programs that were asked for and do not run. One that is still
+// ending is started after its end.
 func (k *keeper) startWanted() (some bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,7 +144,7 @@ func (k *keeper) log(program, line string) {
 	}
 }
 
-// tell writes down how the programs stand, for whoever waits outside.
+// tell writes the state of the programs, for readers outside.
 func (k *keeper) tell() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

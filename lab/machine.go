@@ -149,8 +149,8 @@ func (l *Lab) awaitMachines(ctx context.Context) error {
 	return eachHost(all, func(h *Host) error { return h.awaitMachine(ctx) })
 }
 
-// awaitMachine asks again and again: short at first, since what is asked before
-// there is a guest is lost, then longer, for a guest that is slow to answer.
+// awaitMachine asks repeatedly. The first waits are short, since a request before the
+// guest is up is lost; later ones are longer, for a guest that answers slowly.
 func (h *Host) awaitMachine(ctx context.Context) error {
 	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
 		try, cancel := context.WithTimeout(ctx, wait)

@@ -28,8 +28,8 @@ var covered = []string{"/etc", "/var/lib"}
 // /sys stays as it is: a fresh sysfs would hide the cgroups mounted below it,
 // without which no container daemon starts.
 func (s spec) mount(folder string) error {
-	// A slave sees the machine's later mounts vanish too, and so keeps no disk
-	// of the machine busy, while nothing of its own gets out.
+	// In a slave, the machine's later unmounts take effect, too, so it keeps no disk of the
+	// machine busy. Its own mounts do not appear outside.
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("part from the machine's mounts: %w", err)
 	}
@@ -56,8 +56,8 @@ func (s spec) mount(folder string) error {
 	return nil
 }
 
-// cloneFolders takes hold of the host's folders: /run, below which they lie as
-// a rule, is about to be covered.
+// cloneFolders opens the host's folders, which usually are below /run: that is about to be
+// covered.
 func cloneFolders(folder string) (map[string]int, error) {
 	own := map[string]int{}
 	for _, target := range ownFolders {
@@ -98,9 +98,9 @@ func placeTree(fd int, target string) error {
 	return nil
 }
 
-// detachBelow drops the machine's mounts inside folders that are about to be
-// covered. Unseen, they would keep its containers and namespaces from going
-// away as long as the lab is up.
+// detachBelow unmounts the machine's mounts inside folders that are about to be covered.
+// Hidden mounts would keep the machine's containers and namespaces alive as long as the
+// lab is up.
 func detachBelow(folders []string) error {
 	mounts, err := readMounts()
 	if err != nil {

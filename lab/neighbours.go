@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// tellNeighbours says so if the machine's neighbour tables are too small for the
-// lab: the kernel has one table for all network namespaces together, and drops packets to
-// whom it has no room for (gc_thresh3, arp(7)). Hosts that all speak with each other have
-// an entry each for each other one; as much again is left to containers and the machine.
+// tellNeighbours reports if the machine's neighbour tables are too small for the lab. The
+// kernel has one table for all network namespaces, and drops packets to neighbours for
+// which there is no room (gc_thresh3, arp(7)). If all hosts talk to each other, each has
+// an entry for every other one; the same number is reserved for containers and the
+// machine.
 func (t Topology) tellNeighbours() {
 	need := 2 * len(t.Hosts) * (len(t.Hosts) - 1)
 	for _, family := range []string{"ipv4", "ipv6"} {

@@ -78,8 +78,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// topology writes the options out. The topology is checked as all are; checked
-// here is what it cannot hold.
+// topology makes a Topology from the options. The topology is checked like any other; here
+// only what it cannot express is checked.
 func (o Options) topology() (Topology, error) {
 	if o.Hosts < 1 || o.Hosts > maxHosts {
 		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
@@ -99,7 +99,7 @@ func (o Options) topology() (Topology, error) {
 	return t, o.checkNames(t)
 }
 
-// checkNames refuses what is said of hosts that there are not.
+// checkNames refuses settings for hosts that do not exist.
 func (o Options) checkNames(t Topology) error {
 	for what, names := range map[string][]string{"MTU": keys(o.HostMTU), "rate": keys(o.HostRate), "agent arguments": keys(o.HostAgentArgs)} {
 		for _, name := range names {

@@ -37,8 +37,8 @@ func (s *stack) plugMachine(nics, number int) error {
 	if err != nil {
 		return err
 	}
-	// Known for good: who asks before there is a guest must not wait for neighbour
-	// discovery to try again.
+	// The entry is permanent: a request before the guest is up must not wait for the next
+	// try of neighbour discovery.
 	guest := netip.MustParsePrefix(guestAddr).Addr()
 	return s.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: guest.AsSlice(), HardwareAddr: controlMAC(number)})
 }
@@ -53,7 +53,7 @@ func (s *stack) plugTAP(nic, number int) error {
 	if err := s.LinkAdd(&netlink.Bridge{LinkAttrs: attrs, AgeingTime: &forget, MulticastSnooping: &noSnooping}); err != nil {
 		return err
 	}
-	// Nobody but the guest speaks on the wire.
+	// Only the guest may send on the wire.
 	if err := s.mute(hubName(nic), true); err != nil {
 		return err
 	}
@@ -76,8 +76,7 @@ func (s *stack) plugTAP(nic, number int) error {
 	return s.raise(hubName(nic), nil)
 }
 
-// maxTAP is the largest MTU that a TAP takes (tun.c): what passes is the wire's
-// business.
+// maxTAP is the largest MTU of a TAP (tun.c). The wire decides what passes.
 const maxTAP = maxMTU - 14
 
 // outerMAC is no guest's: another bit of the first byte is set.

@@ -100,8 +100,8 @@ func (w wire) ends(do func(sw, host *stack) error) error {
 	return do(sw, host)
 }
 
-// SetPort cuts a host from its switches, or joins it again: its NICs lose the
-// carrier as if the cables were pulled, and keep their addresses.
+// SetPort disconnects a host from its switches, or connects it again: its NICs lose the
+// carrier, as if the cables were pulled, and keep their addresses.
 func (l *Lab) SetPort(host string, up bool) error {
 	n := l.Topology.findNode(host)
 	if n == nil {

@@ -54,15 +54,15 @@ func ofKernel(pid int) bool {
 	return flags&kernelThread != 0
 }
 
-// Alive reports whether the host's init lives. A process that was given the
-// same number later has another start time; a zombie has let go of everything.
+// Alive reports whether the host's init is alive. A later process with the same number has
+// another start time. A zombie is not alive, since it has released everything.
 func (h *Host) Alive() bool {
 	state, started, err := stat(h.Pid)
 	return err == nil && started == h.Started && state != "Z" && state != "X"
 }
 
-// signal reaches the host's init and no other process: the handle pins the
-// process before its start time is compared.
+// signal signals the host's init and no other process: it opens a handle of the process
+// before it compares the start time.
 func (h *Host) signal(s syscall.Signal) error {
 	p, err := os.FindProcess(h.Pid)
 	if err != nil {
@@ -87,8 +87,8 @@ func processes() []int {
 	return all
 }
 
-// unrecorded reports whether an init of the lab's folder is on its way out: one
-// whose maker died before it could write the number down ends by itself.
+// unrecorded reports whether an init of the lab's folder is still ending: an init whose
+// maker died before it recorded the number ends by itself.
 func unrecorded(folder string) bool {
 	for _, pid := range processes() {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -103,8 +103,8 @@ func unrecorded(folder string) bool {
 // standstillTime is how long processes may take to heed SIGSTOP.
 const standstillTime = 5 * time.Second
 
-// awaitStandstill waits until every thread of processes that were sent SIGSTOP
-// has stopped, or is gone: a signal is on its way when kill(2) returns.
+// awaitStandstill waits until every thread of processes that were sent SIGSTOP has
+// stopped, or is gone: when kill(2) returns, the signal may not have taken effect yet.
 func awaitStandstill(pids []int, limit time.Duration) error {
 	for end := time.Now().Add(limit); slices.ContainsFunc(pids, runs); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

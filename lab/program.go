@@ -31,7 +31,7 @@ type program struct {
 	Starts int `json:"starts"`
 }
 
-// standing is how a program stands, as its init sees it.
+// standing is the state of a program, as its init sees it.
 type standing struct {
 	Pid    int    `json:"pid,omitempty"` // in the host; 0 while it does not run
 	Starts int    `json:"starts"`        // the program's number when it was started last
@@ -69,8 +69,8 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	return nil
 }
 
-// startInside has the program started: by the host's init, from its record, or by
-// the guest's.
+// startInside starts the program: through the host's init, from its record, or through the
+// guest's.
 func (h *Host) startInside(ctx context.Context, p program) error {
 	if h.Machine != "" {
 		return h.tell(ctx, request{Verb: verbStart, Program: &p})
@@ -78,7 +78,7 @@ func (h *Host) startInside(ctx context.Context, p program) error {
 	return h.signal(syscall.SIGHUP)
 }
 
-// with puts the program in, once more to be started than before.
+// with adds the program, and raises its number of starts by one.
 func (s spec) with(p *program) spec {
 	for i, old := range s.Programs {
 		if old.Name == p.Name {
@@ -92,8 +92,8 @@ func (s spec) with(p *program) spec {
 	return s
 }
 
-// standing returns how a program of the host stands; nothing of one that was
-// never started.
+// standing returns the state of a program of the host; it is empty for one that was never
+// started.
 func (h *Host) standing(name string) standing {
 	var all map[string]standing
 	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateOf(name)))
@@ -128,8 +128,8 @@ func (h *Host) await(ctx context.Context, name string, ready func() bool) error 
 	}
 }
 
-// failed shows the end of the program's log: the folder is gone by the time the
-// caller could look.
+// failed adds the end of the program's log to the error, since the folder is deleted
+// before the caller could read it.
 func (h *Host) failed(name string, cause error) error {
 	if tail := tail(filepath.Join(h.folder, logName(name))); tail != "" {
 		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)

@@ -26,8 +26,8 @@ type frame struct {
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// put lets a frame wait; false says that too many wait already. A late frame is
-// overtaken by those behind it; all others keep their order.
+// put queues a frame; false says that the queue is full. Frames behind a late one overtake
+// it; all others keep their order.
 func (q *queue) put(data []byte, delay time.Duration, late bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,9 +13,8 @@ import (
 
 const recordName = "lab.json"
 
-// read returns what is known of the lab in the folder; nothing but its name if
-// its making was cut short before the first record. Process numbers of another
-// boot are left out.
+// read returns what is known of the lab in the folder: only its name if making it was
+// interrupted before the first record. Process numbers of another boot are left out.
 func read(folder string) *Lab {
 	l := &Lab{folder: folder}
 	if b, err := os.ReadFile(filepath.Join(folder, recordName)); err == nil {

@@ -42,8 +42,8 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 	})
 }
 
-// divert takes the port out of the bridge and puts the relay's TAP there. The
-// port belongs to nobody then: the switch's own stack must not answer on it.
+// divert takes the port out of the bridge and puts the relay's TAP there. The port is then
+// in no bridge, so the switch's own stack must be kept from answering on it.
 func (s *stack) divert(port, bridge string, mtu int) error {
 	tap, err := s.LinkByName(relayPort(port))
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *stack) join(link netlink.Link, bridge string) error {
 	return s.LinkSetUp(link)
 }
 
-// mute keeps the switch's own stack off a device, or lets it there again.
+// mute makes the switch's own stack ignore a device, or use it again.
 func (s *stack) mute(port string, on bool) error {
 	link, err := s.LinkByName(port)
 	if err != nil {

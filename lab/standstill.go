@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ClockVariable is the environment variable by which an agent learns how far
-// its clock shall be ahead, as a Go duration: "1h", "-30m". It is for tests: an
-// agent's safety must not hang on clocks.
+// ClockVariable is the environment variable that tells an agent how far its clock shall be
+// ahead, as a Go duration: "1h", "-30m". It is for tests: an agent's safety must not
+// depend on clocks.
 const ClockVariable = "HEDDLE_CLOCK"
 
 // What of a host stands still.
@@ -33,7 +33,8 @@ func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 		if all {
 			f.Paused[host] = pausedAll
 		}
-		// Before the deed: ClearFaults ends also a pause that was cut short.
+		// Recorded before it is done, so that ClearFaults also ends a pause that was
+		// interrupted.
 		if err := l.recordFaults(*f); err != nil {
 			return err
 		}

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// held is the network namespaces of a lab that goes down, by the names of
-// their hosts. They are held open while they are watched: the kernel gives the
-// number of a namespace that is gone to the next one made, and a stranger's
-// process would seem to stand in a host.
+// held are the network namespaces of a lab that is being removed, by the names of their
+// hosts. They are kept open while they are watched. Otherwise the kernel could give a
+// namespace's number to a new one, and a foreign process would seem to be in a host.
 type held map[string]*os.File
 
 func (l *Lab) hold() held {
@@ -27,10 +26,9 @@ func (l *Lab) hold() held {
 	return all
 }
 
-// awaitEmpty waits until no process stands in one of the namespaces, lets go of
-// them, and returns the processes that stay. One that entered a network
-// namespace alone (nsenter --net) does not die with the host, and it is not
-// ours to kill.
+// awaitEmpty waits until no process is in one of the namespaces, closes them, and returns
+// the processes that stay. A process that only entered the network namespace (nsenter
+// --net) does not die with the host, and we must not kill it.
 func (s held) awaitEmpty(ctx context.Context) []string {
 	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, strayTime)

@@ -51,9 +51,9 @@ func existing(folder string, t Topology) (*Lab, error) {
 	}
 }
 
-// raise makes the lab in an empty folder. The steps are ordered so that
-// whatever exists is either recorded or ends with this process: the inits only
-// wait until they are in the record, and stay only when told so at the end.
+// raise makes the lab in an empty folder. The steps are ordered so that everything that
+// exists is either recorded or ends with this process: the inits wait until they are
+// recorded, and stay only if they are told to at the end.
 func (l *Lab) raise(ctx context.Context) error {
 	if err := l.makeFolders(ctx); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (l *Lab) raise(ctx context.Context) error {
 	return l.settle(inits)
 }
 
-// settle tells the inits to outlive this process. Only then is the lab called
-// ready: a record that says so must not be one of dead hosts.
+// settle tells the inits to outlive this process. The lab is marked ready only after that:
+// a record with this mark must not describe dead hosts.
 func (l *Lab) settle(inits crew) error {
 	if err := inits.tell(wordStay); err != nil {
 		return err

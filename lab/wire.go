@@ -57,8 +57,7 @@ func (sw *Switch) make(h *Host) (*fabric, error) {
 	return &fabric{s, bridge}, nil
 }
 
-// stack is a network namespace, entered: the sockets stay in it wherever the
-// thread goes.
+// stack is a network namespace, entered: its sockets stay in it even if the thread leaves.
 type stack struct {
 	*netlink.Handle
 	ns netns.NsHandle

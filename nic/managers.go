@@ -1,8 +1,8 @@
-// Package nic keeps the host's NIC managers away from a NIC while a container
-// has it: systemd-networkd, NetworkManager and udev are told by runtime files
-// that name the NIC by its MAC address, since its name changes. Without them, a
-// manager would configure, rename or take down a NIC in the moment it comes
-// back, before it is what it was.
+// Package nic keeps the host's NIC managers away from a NIC while a container has it.
+// Runtime files tell systemd-networkd, NetworkManager and udev to leave the NIC alone; the
+// files name it by its MAC address, since its name changes. Without them, a manager would
+// configure, rename or take down the NIC when it comes back, before the agent has restored
+// it.
 package nic
 
 import (
@@ -17,27 +17,27 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// prefix starts the names of all our files.
+// prefix is the beginning of the names of all our files.
 const prefix = "00-heddle-"
 
-// Managers are the NIC managers of a host whose files lie below Root ("/"; a
-// test's own folder).
+// Managers are the NIC managers of a host; Root is the parent of their files ("/", or a
+// test's folder).
 type Managers struct{ Root string }
 
 // manager is one of them: how it is recognised, which file it reads, and how
 // it is told to read again.
 type manager struct {
-	// present are paths of which one is there where the manager is installed.
+	// present are paths. One of them exists if the manager is installed.
 	present []string
-	// running is there once it has run since the host started.
+	// running exists if the manager has run since the host started.
 	running string
 	reload  []string
 	files   []file
 }
 
-// file is a runtime file about one NIC; {MAC} stands for the address, in the
-// file's name with dashes, {NAME} for the NIC's name, {RETURN} for the one that it
-// gets if that is taken.
+// file is a runtime file about one NIC. {MAC} stands for the address (in the file's name
+// with dashes), {NAME} for the NIC's name, and {RETURN} for the name that it gets if its
+// own is taken.
 type file struct{ name, text string }
 
 var managers = []manager{
@@ -61,14 +61,14 @@ var managers = []manager{
 		running: "run/udev/control",
 		reload:  []string{"udevadm", "control", "--reload"},
 		files: []file{
-			// the name that it has when it comes back is the one to keep
+			// The NIC keeps the name that it has when it comes back.
 			{"run/systemd/network/" + prefix + "{MAC}.link", "# {NAME} is with a container; see heddle(1)\n[Match]\nMACAddress={MAC}\n\n[Link]\nNamePolicy=keep\n"},
 			{"run/udev/rules.d/" + prefix + "{MAC}.rules", "# {NAME} is with a container; see heddle(1)\nSUBSYSTEM==\"net\", ATTR{address}==\"{MAC}\", ENV{NM_UNMANAGED}=\"1\"\n"},
 		},
 	},
 }
 
-// Keep tells the managers that are there to leave the NIC alone.
+// Keep tells the installed managers to leave the NIC alone.
 func (m Managers) Keep(n heddle.NIC) error {
 	return m.each(n.MAC, func(path, text string) (bool, error) {
 		text = strings.NewReplacer("{MAC}", string(n.MAC), "{NAME}", n.Name, "{RETURN}", n.ReturnName()).Replace(text)
@@ -93,9 +93,9 @@ func (m Managers) Free(mac heddle.MAC) error {
 	})
 }
 
-// each visits the files of the managers that are there, and asks those whose
-// files changed to read them again. A manager that does not answer has read
-// nothing wrong: it reads the files when it sees the NIC next.
+// each visits the files of the installed managers, and asks managers whose files changed
+// to read them again. A manager that does not answer is no problem: it reads the files
+// when it next sees the NIC.
 func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bool, err error)) error {
 	var errs []error
 	for _, x := range managers {
@@ -126,7 +126,7 @@ func (m Managers) run(command []string) {
 	cmd.Run()
 }
 
-// Kept lists the MAC addresses about which there are files.
+// Kept lists the MAC addresses for which there are files.
 func (m Managers) Kept() []heddle.MAC {
 	seen := map[heddle.MAC]bool{}
 	var all []heddle.MAC

@@ -8,13 +8,14 @@ import (
 	"github.com/heddle-network/heddle/bench"
 )
 
-// attaches tells the modes that an agent makes links for, as many as are wanted.
+// attaches reports whether a mode is one in which an agent makes links, any number of
+// them.
 func attaches(mode string) bool {
 	return mode != bench.Control && mode != modeDirect && !agentless(mode)
 }
 
-// attachOn makes a container on the first host, and returns what attaches it, tells
-// how long the agent took, and detaches it.
+// attachOn makes a container on the first host. It returns a function that attaches it,
+// reports the agent's time, and detaches it.
 func (r *Rig) attachOn(ctx context.Context, s *stage, mode string) (func(context.Context) (time.Duration, error), error) {
 	h, agent := s.lab.Hosts[0], s.agents[0]
 	id := heddle.EndpointID{Container: mode + "-more", IfName: "eth0"}

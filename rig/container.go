@@ -72,7 +72,8 @@ func (r *Rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 	return r.made(ctx, s, same, across)
 }
 
-// made are the columns that have pairs, once those of an overlay reach each other.
+// made returns the columns that have pairs. For an overlay, it first waits until the pairs
+// reach each other.
 func (r *Rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
 	for _, c := range columns {
 		for _, pair := range c.Pairs {
@@ -145,8 +146,8 @@ func inContainer(h *lab.Host, netns string) func(context.Context, ...string) (*e
 	}
 }
 
-// inNetns runs programs in a network namespace and nothing else of the host: it
-// becomes the program, which so gets the probes' signals.
+// inNetns runs programs in a network namespace, and in no other namespace of the host. The
+// process is replaced by the program, so that the program gets the probes' signals.
 func inNetns(path string) func(context.Context, ...string) (*exec.Cmd, error) {
 	return func(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 		return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + path, "--"}, argv...)...), nil
@@ -168,8 +169,8 @@ func (r *Rig) published(mode, i int) (all []heddle.PortMapping) {
 	return all
 }
 
-// makeNamespace makes one with the congestion control of all others: new ones
-// have the machine's, not their lab host's.
+// makeNamespace makes a namespace with the same congestion control as all others: a new
+// one has the machine's, not its lab host's.
 func (r *Rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error {
 	set := "/proc/sys/" + strings.ReplaceAll(congestionSysctl, ".", "/")
 	for _, argv := range [][]string{{"ip", "netns", "add", name}, {"ip", "netns", "exec", name, "sh", "-c", `echo "$0" > ` + set, r.Congestion}} {

@@ -18,20 +18,20 @@ import (
 //	container eth0 ── veth ── br0 ── vxlan0 (VNI 4097, UDP 4789) ── eth0 of the host
 //	                  (in a namespace of the network's own)
 //
-// Of all containers of the other host there is a permanent neighbour, which the
-// VXLAN device answers for (proxy), and a permanent forwarding entry.
+// For each container of the other host there is a permanent neighbour entry, with which
+// the VXLAN device answers (proxy), and a permanent forwarding entry.
 
 // dockerNote says what the column is, and what it is not.
 const dockerNote = "our reproduction of the layout that Docker's overlay driver makes (a bridge and a VXLAN device in a namespace of the network's own, proxy, l2miss, l3miss, permanent entries), not its binary; on hosts of its own without any firewall rule"
 
-// dockerMTU is Docker's, whatever the wire carries; networks may be given another one
+// dockerMTU is Docker's default, for any wire; networks may be given another one
 // (com.docker.network.driver.mtu).
 const dockerMTU = 1450
 
-// agentless tells the modes whose hosts have no agent.
+// agentless reports whether a mode's hosts have no agent.
 func agentless(mode string) bool { return mode == bench.Native || IsDocker(mode) }
 
-// IsDocker tells the modes that are Docker's layout.
+// IsDocker reports whether a mode is Docker's layout.
 func IsDocker(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
 
 // dockerSandbox is the namespace of a mode's network, and its VXLAN number.
@@ -58,8 +58,8 @@ func dockerAddr(number, host, i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(200 + number), 0, byte(10 + 120*host + i)})
 }
 
-// dockerNetwork makes the network's namespace on both hosts. The VXLAN device is
-// made in the host's own and moved, so that its packets are the host's.
+// dockerNetwork makes the network's namespace on both hosts. The VXLAN device is made in
+// the host's namespace and then moved, so that its packets leave by the host.
 func (r *Rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
 	sandbox, vni := dockerSandbox(mode)
 	for _, h := range s.bare {

@@ -19,10 +19,10 @@ const (
 	modeDirect  = "direct"
 )
 
-// pathless is the mode itself, whichever path its packets take.
+// pathless is the mode without the path of its packets.
 func pathless(mode string) string { return strings.TrimSuffix(mode, bench.Stack) }
 
-// way notes how packets get there where that is not plain.
+// way notes how packets get there if that is not obvious.
 func way(same, across bench.Column) {
 	if pathless(same.Mode) != same.Mode {
 		same.Notes["path"], across.Notes["path"] = "the host's stack (fast-path=false)", "the host's stack (fast-path=false)"
@@ -117,8 +117,8 @@ func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
 // carries devices of one kind only. Mode direct has the other spare ones.
 func (r *Rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
 
-// linkHosts tells each host where the other's routed containers are, as the
-// router between them would.
+// linkHosts tells each host where the other host's routed containers are, as a router
+// between them would.
 func (r *Rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
 	if pathless(mode) != modeRouted {
 		return nil

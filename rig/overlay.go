@@ -39,8 +39,8 @@ func (s *stage) shared(ctx context.Context, n heddle.Network) error {
 	})
 }
 
-// reach waits until each host has a way through its tunnel to the other's
-// container: a pair that is measured must not be the one that makes it known.
+// reach waits until each host has a tunnel route to the other's container: no measured
+// pair should have to wait for that.
 func (s *stage) reach(ctx context.Context, pair bench.Pair) error {
 	for host, to := range map[int]netip.Addr{0: pair.Server.Addr, 1: pair.Client.Addr} {
 		h := s.lab.Hosts[host]

@@ -23,9 +23,9 @@ import (
 //	same-host pairs a(2i-1) -> a(2i); pairs across a(2i-1) -> b(i)
 type Rig struct {
 	Options
-	// Columns are those of all modes, in all labs.
+	// Columns are the columns of all modes, in all labs.
 	Columns []bench.Column
-	// LeftOut names the modes that this machine has not, and why.
+	// LeftOut names the modes that are not available on this machine, and why.
 	LeftOut []string
 	stages  []*stage
 }
@@ -43,7 +43,7 @@ type stage struct {
 
 // Options of a rig.
 type Options struct {
-	// Name is the first lab's, with which the others' begin.
+	// Name is the first lab's name, and the beginning of the others' names.
 	Name string
 	// Modes are those under test, in the order of the report.
 	Modes []string
@@ -150,7 +150,7 @@ func (r *Rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage
 	return s, nil
 }
 
-// Close takes the labs away.
+// Close removes the labs.
 func (r *Rig) Close(ctx context.Context) error {
 	var all []error
 	for _, s := range r.stages {

@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// alert finds out whether a server broke a connection because it does not accept
-// this host's certificate. In TLS 1.3 it says so when the client is done already
-// (RFC 8446, 4.4.3), and who writes then learns only that the connection is gone.
+// alert finds out whether a server broke a connection because it does not accept this
+// host's certificate. In TLS 1.3 the server says so when the client has already finished
+// the handshake (RFC 8446, 4.4.3). A client that writes then only learns that the
+// connection is closed.
 func (e *Etcd) alert(ctx context.Context, err error) error {
 	if err == nil || e.options.TLS == nil || !broken(err) {
 		return err

@@ -22,7 +22,7 @@ func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error)
 		if err == nil {
 			return nil
 		}
-		// That the time was up says less than why it was not enough.
+		// "Out of time" says less than the last error, which is why it took so long.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
@@ -37,7 +37,7 @@ func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error)
 	}
 }
 
-// readAgain says whether a read that failed so may succeed on another try.
+// readAgain says whether a read that failed with err may succeed on another try.
 func readAgain(err error) bool {
 	if refusedByTLS(err) {
 		return false
@@ -46,12 +46,12 @@ func readAgain(err error) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || neverDone(err)
 }
 
-// changeAgain says whether a change that failed so was certainly not made, and
-// may be on another try.
+// changeAgain says whether a change that failed with err was certainly not made, and may
+// succeed on another try.
 func changeAgain(err error) bool { return !refusedByTLS(err) && neverDone(err) }
 
 func neverDone(err error) bool {
-	return isError(err, rpctypes.ErrGRPCNoLeader) || // asked before anything else
+	return isError(err, rpctypes.ErrGRPCNoLeader) || // this is checked before anything else
 		isError(err, rpctypes.ErrGRPCAuthOldRevision) || // users were changed meanwhile
 		isError(err, rpctypes.ErrGRPCNotSupportedForLearner) ||
 		isError(err, rpctypes.ErrGRPCRequestTooManyRequests) ||
@@ -59,8 +59,8 @@ func neverDone(err error) bool {
 		notSent(err)
 }
 
-// notSent says that no connection was there to send the request on: all that
-// gRPC has to tell is how connecting failed.
+// notSent says that there was no connection to send the request on: gRPC only reports how
+// connecting failed.
 func notSent(err error) bool {
 	if status.Code(err) != codes.Unavailable {
 		return false
@@ -79,8 +79,8 @@ func refusedByTLS(err error) bool {
 	return strings.Contains(w, "x509: ") || strings.Contains(w, "tls: ")
 }
 
-// isError compares with one of etcd's errors.
+// isError says whether err is the given error of etcd's.
 func isError(err, etcds error) bool { return err != nil && words(err) == words(etcds) }
 
-// words are the error's own, without gRPC's frame.
+// words are the error's own text, without what gRPC adds.
 func words(err error) string { return status.Convert(err).Message() }

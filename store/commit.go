@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// MaxOps is the most conditions, and the most puts and deletes, that one change
-// may have: etcd's own limit.
+// MaxOps is the limit of the conditions of one change, and also of its puts and deletes
+// together: etcd's own limit.
 const MaxOps = 128
 
 // Commit implements Store.
@@ -48,7 +48,7 @@ func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 	return response.Succeeded, response.Header.Revision, nil
 }
 
-// object names the change in an error.
+// object names the change in error texts.
 func (c Change) object() string {
 	keys := c.keys()
 	if len(keys) < 2 {
@@ -57,7 +57,7 @@ func (c Change) object() string {
 	return fmt.Sprintf("%s and %d more", keys[0], len(keys)-1)
 }
 
-// keys that the change concerns: first what it writes.
+// keys are those that the change concerns: first those that it writes.
 func (c Change) keys() []string {
 	var all []string
 	for _, p := range c.Put {

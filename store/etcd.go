@@ -22,15 +22,15 @@ import (
 type Options struct {
 	// Endpoints are HOST:PORT of the members' client ports.
 	Endpoints []string
-	// TLS has this host's certificate and the authority; nil: in clear.
+	// TLS has this host's certificate and the authority; nil: unencrypted.
 	TLS *tls.Config
-	// Patience is how long a call tries whose context does not end sooner; 5 s if 0.
+	// Patience is how long a call retries if its context does not end sooner; 5 s if 0.
 	Patience time.Duration
-	// Log takes what happens between calls; nil: nothing is logged.
+	// Log receives what happens between calls; nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// Etcd is a Store that etcd keeps, from version 3.4 on.
+// Etcd is a Store in etcd, from version 3.4 on.
 type Etcd struct {
 	options Options
 	client  *clientv3.Client
@@ -56,12 +56,12 @@ func Dial(o Options) (*Etcd, error) {
 		TLS:                  o.TLS,
 		DialKeepAliveTime:    10 * time.Second, // gRPC allows no less
 		DialKeepAliveTimeout: silence,          // also the kernel's TCP_USER_TIMEOUT
-		MaxUnaryRetries:      2,                // attempt does it, and knows what may be tried again
+		MaxUnaryRetries:      2,                // attempt retries, since it knows what may be tried again
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(dial),
-			// A snapshot is one answer, and as large as what the hosts share: gRPC
-			// takes 4 MiB unless told otherwise, some 40,000 keys.
+			// A snapshot is one answer, as large as everything the hosts share. gRPC accepts
+			// 4 MiB by default, which is some 40,000 keys.
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
@@ -78,11 +78,11 @@ func Dial(o Options) (*Etcd, error) {
 	return e, nil
 }
 
-// silence is how long a peer may leave what was sent to it unacknowledged.
+// silence is how long a peer may fail to acknowledge what was sent to it.
 const silence = 2500 * time.Millisecond
 
-// dial connects so that the kernel finds out by itself, within silence, that a
-// server's host is gone: that costs less than asking the server.
+// dial connects in a way that lets the kernel detect, within silence, that a server's host
+// is gone. This costs less than asking the server.
 func dial(ctx context.Context, address string) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3}}
 	return d.DialContext(ctx, "tcp", address)
@@ -103,7 +103,7 @@ func urls(endpoints []string, secure bool) []string {
 	return all
 }
 
-// SetEndpoints replaces the servers that are asked.
+// SetEndpoints replaces the servers to call.
 func (e *Etcd) SetEndpoints(endpoints []string) {
 	e.client.SetEndpoints(urls(endpoints, e.options.TLS != nil)...)
 	e.health.listAgain()

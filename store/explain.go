@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// explain makes an error of ours from one of etcd's.
+// explain turns an error of etcd's into one of ours.
 func (e *Etcd) explain(op, object string, err error) error {
 	code, remedy := e.classify(err)
 	return heddle.Wrap(code, op+" in the store", object, said{words(err), err}, remedy)
@@ -49,16 +49,16 @@ func (e *Etcd) classify(err error) (heddle.Code, string) {
 	}
 }
 
-// Denied reports whether the store has answered and, by the rights that it keeps,
-// does not let the caller do what it asked. A certificate that is not taken is
-// not that: no answer has come then.
+// Denied reports whether the store has answered and, by its access rights, does not allow
+// the caller what it asked for. A certificate that is not accepted does not count: then
+// there is no answer.
 func Denied(err error) bool {
 	var etcds said
 	return errors.As(err, &etcds) && status.Code(etcds.error) == codes.PermissionDenied
 }
 
-// Away reports whether an error of etcd's own client (Client) says that the store
-// does not answer for now, or has no leader, and not that it refuses.
+// Away reports whether an error of etcd's own client (Client) says that the store does not
+// answer for now, or has no leader. A refusal by the store is not such an error.
 func Away(err error) bool {
 	code := status.Code(err)
 	var etcds rpctypes.EtcdError // which is none of gRPC's
@@ -68,13 +68,13 @@ func Away(err error) bool {
 	return code == codes.Unavailable || code == codes.Canceled || code == codes.DeadlineExceeded || endsInWords(err, code) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// endsInWords reports whether a server that is ending answered: its HTTP side closes
-// calls of gRPC with an empty answer, for which gRPC has no code.
+// endsInWords reports whether the answer is from a server that is shutting down: its HTTP
+// side ends gRPC calls with an empty answer, for which gRPC has no code.
 func endsInWords(err error, code codes.Code) bool {
 	return code == codes.Unknown && strings.Contains(err.Error(), "missing HTTP content-type")
 }
 
-// certificate says who this host is to the store, and how long.
+// certificate describes this host's certificate to the store, and how long it is valid.
 func (e *Etcd) certificate() string {
 	config := e.options.TLS
 	if config == nil {

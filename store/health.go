@@ -12,22 +12,22 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// How often the store is asked for its state: often enough that a loss of its
-// quorum shows within three seconds, of which etcd takes two to know itself.
+// How often the store is asked for its state: often enough that a lost quorum shows within
+// three seconds. Etcd itself needs two of these to notice.
 const (
 	probeEvery   = 1000 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
 	membersEvery = 10 * time.Second
-	// slowAfter is how long an answer takes that is called slow.
+	// slowAfter is the time after which an answer counts as slow.
 	slowAfter = 500 * time.Millisecond
 )
 
 // health is what the last contacts showed.
 type health struct {
 	mu      sync.Mutex
-	probed  bool  // some probe has ended
-	probe   error // of the last one
-	change  error // of the last change that the store did not answer
+	probed  bool  // at least one probe has ended
+	probe   error // the error of the last probe
+	change  error // the error of the last change that the store did not answer
 	doubt   string
 	took    time.Duration
 	alarm   string
@@ -61,8 +61,8 @@ func (e *Etcd) Health() Health {
 	return r
 }
 
-// list says of every member whether it answered when last it was asked: each
-// probe asks one of the endpoints in turn.
+// list says of every member whether it answered when it was last asked: each probe asks
+// one of the endpoints in turn.
 func (h *health) list(endpoints int) []Member {
 	recent := time.Now().Add(-time.Duration(endpoints+1)*probeEvery - 2*probeTimeout)
 	var all []Member
@@ -82,7 +82,7 @@ func (h *health) list(endpoints int) []Member {
 	return all
 }
 
-// changed and failed take in how a change went.
+// changed and failed record the result of a change.
 func (h *health) changed(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +98,7 @@ func (h *health) failed(err error, key string) {
 	h.hurry()
 }
 
-// hurry has the next probe made at once.
+// hurry makes the next probe start at once.
 func (h *health) hurry() {
 	select {
 	case h.wake() <- struct{}{}:
@@ -106,7 +106,7 @@ func (h *health) hurry() {
 	}
 }
 
-// listAgain has the next probe ask who the members are.
+// listAgain makes the next probe ask who the members are.
 func (h *health) listAgain() {
 	h.mu.Lock()
 	h.listed = time.Time{}
@@ -183,8 +183,8 @@ func (e *Etcd) ask() (*etcdserverpb.StatusResponse, error) {
 	return status, nil
 }
 
-// settle ends the doubt that a change without answer left, by a read that needs
-// the leader and most members, as a change does; also a refusal is an answer.
+// settle ends the uncertainty after a change without an answer. It does a read that needs
+// the leader and most members, as a change does. A refusal is an answer, too.
 func (e *Etcd) settle() {
 	e.health.mu.Lock()
 	failure, key := e.health.change, []byte(e.health.doubt)

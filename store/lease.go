@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// leases are this store's, by their time to live in seconds. One that expired
-// is forgotten; the next change makes another. That its entries are gone, the
-// caller learns from a watch, and puts them again.
+// leases are this store's leases, by their time to live in seconds. An expired one is
+// forgotten, and the next change makes another. The caller learns from a watch that its
+// entries are gone, and puts them again.
 type leases struct {
 	mu  sync.Mutex
 	ids map[int64]int64
@@ -32,7 +32,7 @@ func (l *leases) get(ctx context.Context, e *Etcd, seconds int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	if e.ctx.Err() != nil { // closed meanwhile: it expires
+	if e.ctx.Err() != nil { // the store was closed meanwhile: the lease expires
 		return 0, e.ctx.Err()
 	}
 	if l.ids == nil {
@@ -79,7 +79,7 @@ func (e *Etcd) lease() etcdserverpb.LeaseClient {
 	return etcdserverpb.NewLeaseClient(e.client.ActiveConnection())
 }
 
-// renew asks for the lease's full time once more, and says if it is gone.
+// renew asks for the lease's full time again, and reports whether the lease is gone.
 func (e *Etcd) renew(ctx context.Context, id int64) (gone bool, err error) {
 	ctx, cancel := context.WithCancel(ctx) // ends the stream
 	defer cancel()

@@ -33,8 +33,8 @@ func entry(kv *mvccpb.KeyValue) Entry {
 	return Entry{Key: string(kv.Key), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision}
 }
 
-// The calls are gRPC's own: etcd's client would wait for a connection until the
-// call's time is up, and then not say why there was none.
+// The calls are gRPC's own. Etcd's client would wait for a connection until the call's
+// time is up, and then not say why there was none.
 func (e *Etcd) kv() etcdserverpb.KVClient {
 	return etcdserverpb.NewKVClient(e.client.ActiveConnection())
 }

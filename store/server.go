@@ -20,19 +20,19 @@ import (
 type ServerOptions struct {
 	// Name of the member: its host's.
 	Name string
-	// Dir keeps the data; it is made, for the owner alone.
+	// Dir keeps the data; it is created with access for the owner only.
 	Dir string
-	// Client and Peer are where it listens, and what it tells others to reach it:
-	// the underlay addresses. The first counts; none unspecified.
+	// Client and Peer are the addresses where it listens, and which it tells others: the
+	// underlay addresses. It advertises the first; none may be unspecified.
 	Client, Peer []netip.AddrPort
-	// Initial are the members' peer URLs by name, itself among them; nil: alone. It
-	// counts at the first start only.
+	// Initial are the members' peer URLs by name, including its own; nil: it is alone. It
+	// is used at the first start only.
 	Initial map[string]string
-	// Existing is set if the cluster is there, and this member was added to it.
+	// Existing is set if the cluster exists, and this member was added to it.
 	Existing bool
-	// ForceNew makes this member, with its data, the only one: the others are lost.
+	// ForceNew makes this member the only one, with its data; the others are lost.
 	ForceNew bool
-	// TLS is for clients and peers alike; nil: in clear.
+	// TLS is for clients and peers alike; nil: unencrypted.
 	TLS *ServerTLS
 	// Quota of the data in bytes; 256 MiB if 0.
 	Quota int64
@@ -46,7 +46,7 @@ type ServerTLS struct {
 	PeerName string
 }
 
-// Server is a member of the store in this process. Its end is the process's.
+// Server is a member of the store in this process. It ends with the process.
 type Server struct {
 	options ServerOptions
 	etcd    *embed.Etcd
@@ -83,14 +83,14 @@ func StartServer(o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// Ready is closed when the member serves: a majority of the members is there.
+// Ready is closed when the member serves, that is, when a majority of the members is up.
 func (s *Server) Ready() <-chan struct{} { return s.etcd.Server.ReadyNotify() }
 
 // Stopped is closed when the member has stopped, by Close or by itself; Err
 // says why.
 func (s *Server) Stopped() <-chan struct{} { return s.done }
 
-// Err is why the member stopped by itself, nil if it did not.
+// Err returns why the member stopped by itself, nil if it did not.
 func (s *Server) Err() error {
 	if err := s.failed.get(); err != nil {
 		return s.options.explain(err)
@@ -112,8 +112,8 @@ func (s *Server) Close() error {
 	return s.Err()
 }
 
-// stopTime bounds how long a member may take to stop: etcd gives its callers some
-// seconds for each address. The agent has other things to put in order.
+// stopTime bounds how long a member may take to stop, since etcd waits some seconds for
+// each address. The agent has other work to do when it ends.
 const stopTime = 30 * time.Second
 
 func (s *Server) end() {
@@ -124,7 +124,7 @@ func (s *Server) end() {
 			s.closeEtcd()
 		}()
 		limit := stopTime
-		if s.failed.get() != nil { // what is left of it may wait for what ended
+		if s.failed.get() != nil { // the rest may wait for a goroutine that has ended
 			limit = 10 * time.Second
 		}
 		select {
@@ -137,8 +137,8 @@ func (s *Server) end() {
 	})
 }
 
-// closeEtcd stops a member that does not serve yet, for want of a majority,
-// before the rest: etcd's own Close would wait for servers that start after that.
+// closeEtcd stops, before the rest, a member that does not serve yet because there is no
+// majority. Etcd's own Close would wait for servers that start only after that.
 func (s *Server) closeEtcd() {
 	select {
 	case <-s.Ready():
@@ -148,8 +148,8 @@ func (s *Server) closeEtcd() {
 	s.etcd.Close()
 }
 
-// tend looks after the member until it ends: whether it stops by itself, and
-// whether it has room.
+// tend watches the member until it ends: whether it stops by itself, and whether it is
+// full.
 func (s *Server) tend() {
 	tick := time.NewTicker(roomEvery)
 	defer tick.Stop()
@@ -172,15 +172,15 @@ func (s *Server) tend() {
 	}
 }
 
-// stopped takes note of an end that nobody asked for.
+// stopped records that the member stopped although nobody asked for it.
 func (s *Server) stopped(err error) {
 	s.failed.set(err)
 	s.options.Log.Error("this host's member of the store stopped", "error", s.Err())
 	s.end()
 }
 
-// hold locks the folder until the file is closed: etcd would wait, silently, for
-// another to let go of it.
+// hold locks the folder until the file is closed. Without it, etcd would wait silently for
+// another process to release the folder.
 func (o ServerOptions) hold() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// config is etcd's, for a store of some megabytes and few members.
+// config is etcd's configuration, for a store of some megabytes and few members.
 func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 	if len(o.Client) == 0 || len(o.Peer) == 0 {
 		return nil, heddle.Errorf(heddle.BadArgument, "no address to listen on", o.Name, "name addresses of the underlay")
@@ -39,13 +39,13 @@ func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 	}
 	c.ForceNewCluster = o.ForceNew
 	c.MaxLearners = 3
-	// A quorum that is lost is known within two election timeouts.
+	// A lost quorum is detected within two election timeouts.
 	c.TickMs, c.ElectionMs = 100, 800
 	c.QuotaBackendBytes = o.Quota
-	c.SnapshotCount, c.SnapshotCatchUpEntries = 2000, 500 // entries held in memory
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 2000, 500 // entries kept in memory
 	c.MaxSnapFiles, c.MaxWalFiles = 2, 2
 	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, "1h"
-	c.EnableGRPCGateway = false // it would speak with this server's own rights
+	c.EnableGRPCGateway = false // the gateway would act with this server's own rights
 	c.Metrics = "basic"
 	if t := o.TLS; t != nil {
 		info := transport.TLSInfo{TrustedCAFile: t.CA, CertFile: t.Cert, KeyFile: t.Key, ClientCertAuth: true,

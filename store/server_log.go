@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// logCore passes etcd's log on: its errors as warnings, for they are mostly of
-// other members, its warnings as detail. The rest is left out.
+// logCore passes etcd's log on: errors as warnings, because most are about other members,
+// and warnings as debug output. The rest is left out.
 type logCore struct {
 	log    *slog.Logger
 	fields []zapcore.Field
@@ -35,7 +35,7 @@ func (c *logCore) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 
 func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	level := slog.LevelDebug
-	// Every stop has this one.
+	// Every stop logs this one.
 	if e.Level >= zapcore.ErrorLevel && !strings.HasPrefix(e.Message, "setting up serving from embedded etcd failed") {
 		level = slog.LevelWarn
 	}
@@ -53,16 +53,16 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *logCore) Sync() error { return nil }
 
-// failure is the end of a member that cannot go on. Etcd would end the process,
-// but here that is the agent, whose traffic and other duties need no store: so
-// only etcd's goroutine ends, and then the member.
+// failure is the end of a member that cannot go on. Etcd would end the process, but here
+// the process is the agent, whose traffic and other duties need no store. So only etcd's
+// goroutine ends, and then the member.
 type failure struct {
 	mu  sync.Mutex
 	err error
 	end chan struct{}
 }
 
-// OnWrite is what etcd's logger calls for an entry after which nothing goes on.
+// OnWrite is called by etcd's logger for an entry after which etcd must not continue.
 func (f *failure) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
 	text := e.Message
 	for _, field := range fields {
@@ -111,7 +111,7 @@ func (f *failure) guard(start func() (*embed.Etcd, error)) (*embed.Etcd, error) 
 		return r.etcd, r.err
 	case <-f.end:
 	}
-	// The goroutine that etcd started with may wait for one that ended.
+	// The goroutine that started etcd may wait for one that has ended.
 	select {
 	case r := <-done:
 		return nil, errors.Join(f.get(), r.err)

@@ -7,12 +7,12 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// roomEvery is how often the member looks whether it is full.
+// roomEvery is how often the member checks whether it is full.
 const roomEvery = 5 * time.Second
 
-// makeRoom takes the history away from a member that is full, gives the room
-// back, and ends the alarm if that was enough. Etcd leaves that to an operator,
-// but an embedded member has none.
+// makeRoom compacts a member that is full, defragments one that is full or wastes space,
+// and ends the alarm if that was enough. Etcd leaves this to an operator, but an embedded
+// member has none.
 func (s *Server) makeRoom(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

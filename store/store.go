@@ -2,25 +2,25 @@
 // values, changed in transactions, watched in order. Etcd keeps it, embedded in
 // the first agents or external.
 //
-// Who may write what is in package cluster; the store only promises that a
-// change happens whole or not at all, in one order that everybody sees.
+// Package cluster defines who may write what. The store only promises that a change is
+// made completely or not at all, in one order that everybody sees.
 package store
 
 import "context"
 
-// Store is one host's access to the record. It is safe for parallel use. Calls
-// end with their context; those that cannot reach the store return an error of
-// code heddle.StoreDown, those it refuses heddle.StoreRefused or StoreFull.
+// Store is one host's access to the record. It is safe for parallel use. Calls end with
+// their context. A call that cannot reach the store returns an error of code
+// heddle.StoreDown; one that the store refuses, heddle.StoreRefused or StoreFull.
 type Store interface {
-	// Commit makes the change if all that it requires holds, and else nothing. An
-	// error other than a refusal leaves open whether it was made.
+	// Commit makes the change if all its conditions hold, and otherwise nothing. After an
+	// error other than a refusal, it is unknown whether the change was made.
 	Commit(ctx context.Context, c Change) (done bool, revision int64, err error)
-	// Read returns all entries whose keys start with the prefix, at one revision
-	// that no later than the call was the newest (linearizable).
+	// Read returns all entries whose keys start with the prefix, at one revision, which is
+	// at least the newest one at the time of the call (linearizable).
 	Read(ctx context.Context, prefix string) (Snapshot, error)
-	// Watch sends a snapshot of the prefix, then every change of it, and a snapshot
-	// again wherever changes were missed, until ctx ends; then it closes the
-	// channel. While the store is away it waits, and tries again.
+	// Watch sends a snapshot of the prefix, and then every change of it. If changes were
+	// missed, it sends a snapshot again. When ctx ends, it closes the channel. While the
+	// store cannot be reached it waits, and tries again.
 	Watch(ctx context.Context, prefix string) <-chan Event
 	// Health says whether the store takes changes, and who keeps it. It answers
 	// at once, from what the last contacts showed.
@@ -32,18 +32,18 @@ type Store interface {
 type Change struct {
 	Require []Condition
 	Put     []Entry
-	// Delete names keys; one that is not there is no error. DeletePrefix deletes
-	// all keys below.
+	// Delete names keys; a missing one is no error. DeletePrefix deletes all keys below a
+	// prefix.
 	Delete       []string
 	DeletePrefix []string
-	// Lease, if not 0, is how many seconds the entries put last without this
-	// store's life: they go when it is gone. Nothing rests on their going in time.
+	// Lease, if not 0, is how many seconds the new entries last after this store access has
+	// stopped renewing them. Nothing may depend on their going in time.
 	Lease int64
 }
 
-// Condition holds if the key's last change was at the revision; 0: it is not
-// there. With Prefix, it holds if no key below was changed after the revision;
-// 0: there is none.
+// Condition holds if the key's last change was at the revision; 0: the key does not exist.
+// With Prefix, it holds if no key below was changed after the revision; 0: there is no
+// such key.
 type Condition struct {
 	Key      string
 	Revision int64
@@ -51,7 +51,7 @@ type Condition struct {
 }
 
 // Entry is a key with its value and the revision of its last change. Created is the
-// revision since which the key has been there; changes of its value leave it.
+// revision at which the key was created; changes of its value do not affect it.
 type Entry struct {
 	Key      string
 	Value    []byte
@@ -68,7 +68,7 @@ type Snapshot struct {
 // Event is what Watch sends: a whole snapshot, or the changes of one revision.
 type Event struct {
 	Revision int64
-	// Snapshot is set if Entries are all there are.
+	// Snapshot is set if Entries are all entries.
 	Snapshot bool
 	Entries  []Entry
 	Deleted  []string
@@ -87,7 +87,7 @@ type Health struct {
 type Member struct {
 	Name string `json:"name"`
 	URL  string `json:"url,omitempty"`
-	// Role is "leader", "voter" or "learner"; Up is whether it answered last.
+	// Role is "leader", "voter" or "learner"; Up says whether it answered last time.
 	Role string `json:"role"`
 	Up   bool   `json:"up"`
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Watch implements Store. Whenever the stream of changes breaks it begins with a
-// snapshot again: a store that was restored or lost its data cannot be told, at
-// its revisions, from one that only restarted.
+// Watch implements Store. After every break of the stream it starts with a snapshot again:
+// by the revisions alone, a store that was restored or lost its data cannot be told from
+// one that only restarted.
 func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 	out := make(chan Event, 16)
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,7 +37,7 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 				wait = 50 * time.Millisecond
 				e.health.hurry()
 			case errors.Is(err, heddle.StoreRefused.Sentinel()):
-				wait = refusedPause // a host that was removed asks for long
+				wait = refusedPause // a host that was removed keeps asking for a long time
 			}
 			pause(ctx, wait)
 		}
@@ -56,8 +56,8 @@ func pause(ctx context.Context, d time.Duration) {
 
 var errCompacted = errors.New("the changes since the snapshot were compacted away")
 
-// follow sends a snapshot and what changes after it, until the stream breaks; it
-// says if it came as far as the changes.
+// follow sends a snapshot and the changes after it, until the stream breaks. It reports
+// whether it got as far as the changes.
 func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (began bool, err error) {
 	s, err := e.Read(ctx, prefix)
 	if err != nil {
@@ -68,14 +68,14 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// A member without a leader must not feed silence.
+	// A member without a leader must not keep the stream open in silence.
 	stream, err := etcdserverpb.NewWatchClient(e.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx))
 	if err != nil {
 		return false, err
 	}
 	key, end := span(prefix)
-	// From the snapshot's own revision on, which is left out again: a watch that
-	// begins in the future gets no answer to the question whether it goes on.
+	// The watch starts at the snapshot's own revision, which is then left out: a watch that
+	// starts in the future gets no answer to a progress request.
 	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision, Fragment: true}
 	err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: create}})
 	if err != nil {
@@ -86,8 +86,8 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 	return receive(ctx, stream, &waiting, s.Revision, out)
 }
 
-// ask lets the server show now and then that it lives, and ends the stream of
-// one that does not. It reads since when the receiver is waiting.
+// ask makes the server show now and then that it is alive, and ends the stream if it is
+// not. waiting is the time since when the receiver has been waiting.
 func ask(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64) {
 	defer cancel()
 	tick := time.NewTicker(progressEvery)
@@ -138,7 +138,7 @@ func receive(ctx context.Context, stream etcdserverpb.Watch_WatchClient, waiting
 	}
 }
 
-// byRevision makes one event of all that changed at one revision.
+// byRevision makes one event of all changes at one revision.
 func byRevision(changes []*mvccpb.Event) []Event {
 	var all []Event
 	for _, c := range changes {

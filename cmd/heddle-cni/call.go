@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// patience is how long the agent may keep silent, in seconds: more than an ADD
-// takes under any load, less than runtimes wait for a plugin.
+// patience is how long the agent may send nothing, in seconds: longer than an ADD takes
+// under any load, and shorter than runtimes wait for a plugin.
 const patience = 60
 
 // maxReply bounds the agent's answer in bytes.

@@ -26,9 +26,9 @@ func versionOf(conf []byte) string {
 	return "1.1.0"
 }
 
-// topLevel finds a string among the members of a JSON object without decoding
-// it: the agent decodes, and says what is wrong. Of a member that is there
-// twice the last one counts, as with encoding/json.
+// topLevel finds a string among the members of a JSON object without decoding the object:
+// the agent decodes it, and reports errors. If a member occurs twice, the last one counts,
+// as with encoding/json.
 func topLevel(doc []byte, key string) (value string, found bool) {
 	if !bytes.Contains(doc, []byte(`"`+key+`"`)) {
 		return "", false
@@ -76,8 +76,8 @@ func stringAt(doc []byte, from int) ([]byte, int) {
 	return nil, len(doc)
 }
 
-// skip passes a separator with the blanks around it; without the separator it
-// stays.
+// skip returns the index after a separator and the blanks around it; without a separator,
+// the index is unchanged.
 func skip(doc []byte, from int, separator byte) int {
 	i := blanks(doc, from)
 	if i == len(doc) || doc[i] != separator {

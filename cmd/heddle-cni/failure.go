@@ -25,8 +25,8 @@ func fail(conf []byte, code int, message, details string) int {
 	return 1
 }
 
-// quote writes a JSON string (RFC 8259, section 7). What is not ASCII is written by its
-// number: this program does not know what of it a terminal would take for an order.
+// quote writes a JSON string (RFC 8259, section 7). It escapes everything that is not
+// ASCII, since this program does not know which characters a terminal would execute.
 func quote(s string) string {
 	out := make([]byte, 0, len(s)+2)
 	out = append(out, '"')

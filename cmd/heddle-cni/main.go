@@ -63,8 +63,8 @@ func ask(q request, conf []byte) int {
 	return r.exit
 }
 
-// unreachable reports an agent that is down: a state that should clear up, and
-// for STATUS one in which no ADD can be served.
+// unreachable reports an agent that is down. This is a temporary state; for STATUS it is
+// one in which no ADD can be served.
 func unreachable(q request, conf []byte, socket string, err error) int {
 	code := tryAgainLater
 	if q.command == "STATUS" {

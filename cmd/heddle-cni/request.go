@@ -20,9 +20,9 @@ type request struct {
 	command, container, netns, ifname, args string
 }
 
-// readEnvironment reads and checks the environment; bad says what is wrong with
-// it. A DEL may be queued without the agent having seen it, so what the agent
-// would refuse for its form is refused here.
+// readEnvironment reads and checks the environment; bad says what is wrong with it. A DEL
+// may be queued before the agent has seen it. So everything whose form the agent would
+// refuse is refused here.
 func readEnvironment(command string) (q request, bad string) {
 	q = request{command, os.Getenv("CNI_CONTAINERID"), os.Getenv("CNI_NETNS"), os.Getenv("CNI_IFNAME"), os.Getenv("CNI_ARGS")}
 	for _, v := range []struct{ name, value string }{

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// newGroup completes a command that only holds others: alone it shows its
-// help, and words it does not know are errors.
+// newGroup completes a command that only holds others: without arguments it shows its
+// help, and unknown words are errors.
 func newGroup(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Args = knownCommand

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// attachFlags are the words of attach, before they are understood.
+// attachFlags are the flags of attach as given, before they are parsed.
 type attachFlags struct {
 	netns, id, ifname, mac, nic string
 	pid                         int
@@ -92,7 +92,7 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	}
 }
 
-// request understands the words.
+// request parses the flags.
 func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error) {
 	q = heddle.AttachRequest{Network: network, Owner: "cli", DryRun: x.dryRun, NIC: x.nic, Force: x.force, SSH: sshServer()}
 	if err := heddle.CheckNetworkName(network); err != nil {

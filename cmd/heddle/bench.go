@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-network/heddle/rig"
 )
 
-// benchFlags are the wishes that change a preset.
+// benchFlags are the flags that change a preset.
 type benchFlags struct {
 	preset, out, failIf, placement, congestion, machines string
 	modes, probes, wires                                 []string
@@ -155,7 +155,8 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	return report.Check(limits)
 }
 
-// firstOf is what was asked for, what the preset wants, or what is usual.
+// firstOf returns the first list that is not empty: what was asked for, then what the
+// preset has, then the default.
 func firstOf[T any](lists ...[]T) []T {
 	for _, l := range lists {
 		if l != nil {
@@ -180,7 +181,7 @@ func spansOf(hosts []int) (all []string, err error) {
 	return all, nil
 }
 
-// matrix is the preset with the flags' wishes.
+// matrix is the preset, changed by the flags.
 func (f benchFlags) matrix(cmd *cobra.Command, preset bench.Preset, columns []bench.Column) (bench.Matrix, error) {
 	m := preset.Matrix(columns)
 	var err error

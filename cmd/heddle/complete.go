@@ -15,8 +15,8 @@ import (
 // completionTime is how long a person waits for the Tab key.
 const completionTime = 500 * time.Millisecond
 
-// completes completes each argument from its own source of words. A source that
-// fails has none: the shell is no place for errors.
+// completes completes each argument from its own source of words. A source that fails
+// offers none: errors cannot be shown during completion.
 func (s *session) completes(sources ...func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(sources) && len(sources) > 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// detachment is the document of a detach.
+// detachment is the output document of a detach.
 type detachment struct {
 	ID heddle.EndpointID `json:"id"`
 	// Found says that there was an endpoint to remove.

@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-network/heddle/mode"
 )
 
-// doctorFlags are what the doctor is told.
+// doctorFlags are the flags of doctor.
 type doctorFlags struct {
 	fix, all bool
 	only     []string
@@ -80,7 +80,7 @@ func yesOrDash(yes bool) string {
 	return ""
 }
 
-// diagnosis is the document of a visit.
+// diagnosis is the output document of doctor.
 type diagnosis struct {
 	Items   []doctor.Finding     `json:"items"`
 	Counts  map[doctor.State]int `json:"counts"`
@@ -121,7 +121,7 @@ func (s *session) examine(ctx context.Context, f doctorFlags) error {
 
 var stateColours = map[doctor.State]string{doctor.OK: green, doctor.Note: bold, doctor.Warn: yellow, doctor.Fail: red}
 
-// diagnosisScreen writes what is not well, or all, and the sum.
+// diagnosisScreen writes the findings that are not good, or all, and a summary.
 func (s *session) diagnosisScreen(w io.Writer, d diagnosis, all bool) error {
 	for _, f := range d.Items {
 		quiet := f.State == doctor.OK || f.State == doctor.Skip

@@ -81,7 +81,7 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 		[2]string{"default route", route}, [2]string{"fast path", carried(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", moment(e.Created)})
 }
 
-// carried tells what the fast path did, and of what it left alone the reasons.
+// carried describes what the fast path did, and why it left packets alone.
 func carried(c *heddle.FastCounts) string {
 	if c == nil {
 		return ""

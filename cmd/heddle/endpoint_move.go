@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// movement is the document of a move.
+// movement is the output document of a move.
 type movement struct {
 	Endpoint heddle.Endpoint `json:"endpoint"`
 	To       string          `json:"to"`

@@ -38,7 +38,7 @@ second, and every ten seconds while nobody watches.`,
 			q.Once = !follow
 			err := s.watchEvents(cmd, q)
 			if cmd.Context().Err() != nil {
-				return nil // that is how it ends
+				return nil // the normal end
 			}
 			return err
 		},
@@ -73,7 +73,7 @@ func (s *session) watchEvents(cmd *cobra.Command, q client.EventQuery) error {
 
 // emitEvent writes an event on one line; in YAML, as a document of a stream.
 func (s *session) emitEvent(e events.Event) error {
-	body := map[string]events.Event{"event": e} // its kind is not the document's
+	body := map[string]events.Event{"event": e} // the event's kind must not be taken for the document's
 	switch s.format {
 	case formatTable:
 		return s.eventLine(s.stdout, e)

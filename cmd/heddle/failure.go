@@ -25,8 +25,8 @@ func (s *session) complain(err error) {
 	}
 }
 
-// wantedFormat looks for -o before cobra does: an error about an argument that
-// stands before it is to have the format, too.
+// wantedFormat looks for -o before cobra does, so that an error about an argument before
+// it has the format, too.
 func wantedFormat(args []string) string {
 	for i, a := range args {
 		value, joined := strings.CutPrefix(a, "--output=")

@@ -88,7 +88,7 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 	return cmd
 }
 
-// authorityCommand is one that takes the key; done says of a host that it has done what
+// authorityCommand is a command that takes the key; done says whether a host has done what
 // the command is for.
 func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*client.AuthorityRequest) error, done func(client.AuthorityKeeper) bool) *cobra.Command {
 	q, file := client.AuthorityRequest{Do: do}, ""

@@ -52,7 +52,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 	return cmd
 }
 
-// newSecret writes a secret to a file that is not there yet, whole or not at all.
+// newSecret writes a secret to a new file, completely or not at all.
 func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return heddle.Errorf(heddle.BadArgument, "file", path+" is there", "name a new file: none is replaced")
@@ -75,8 +75,8 @@ func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 	return durable.Folder(filepath.Dir(path))
 }
 
-// writeSecretTo writes a secret to an open file and closes that; not to one that others
-// can read, as on a file system without modes.
+// writeSecretTo writes a secret to an open file and closes it. It refuses a file that
+// others can read, as on a file system without modes.
 func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) error {
 	defer file.Close()
 	if err := heddle.CheckSecret(file, "the authority's key would be in a file:", name); err != nil {

@@ -54,7 +54,7 @@ func (s *session) keepersCommand(cmd *cobra.Command, kind, done string, set func
 	return cmd
 }
 
-// adviseOnKeepers notes what might be done about who keeps the store.
+// adviseOnKeepers prints suggestions about which hosts keep the store.
 func (s *session) adviseOnKeepers(all []client.HostStatus) {
 	if advice := client.AdviceOnKeepers(all); advice != "" {
 		s.note("%s", advice)

@@ -64,7 +64,7 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 	return cmd
 }
 
-// tokenInto writes a token to a file, and shows all else there is to know of it.
+// tokenInto writes a token to a file, and shows everything else about it.
 func (s *session) tokenInto(out string, t client.Token) error {
 	if err := writeSecret(out, []byte(t.Token+"\n")); err != nil {
 		return heddle.Wrap(heddle.BadArgument, "write token to", out, err, "name a file in a folder that can be written, with --out")
@@ -77,7 +77,7 @@ func (s *session) tokenInto(out string, t client.Token) error {
 	return s.emitDone("Token", t, "%s", text)
 }
 
-// writeSecret replaces a file whole by one that only its owner can read.
+// writeSecret replaces a whole file by one that only its owner can read.
 func writeSecret(path string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
 	if err != nil {

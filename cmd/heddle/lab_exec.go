@@ -43,7 +43,8 @@ func newLabExec(s *session) *cobra.Command {
 	return cmd
 }
 
-// hostAndCommand wants the command after "--", so that its flags are its own.
+// hostAndCommand requires "--" before the command, so that the command's flags are not
+// parsed here.
 func hostAndCommand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")

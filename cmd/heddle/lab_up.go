@@ -79,8 +79,8 @@ func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
 	return lab.Up(cmd.Context(), o.Options)
 }
 
-// upFile makes the lab of a topology file. Of the flags, those hold that are
-// about this machine; the others are the file's business.
+// upFile makes the lab of a topology file. Only those flags count that are about this
+// machine; everything else is in the file.
 func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
 	for _, name := range []string{"hosts", "mtu", "rate", "store"} {
 		if cmd.Flags().Changed(name) {

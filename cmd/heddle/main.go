@@ -22,10 +22,10 @@ func main() {
 	os.Exit(run(ctx, env{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, become: syscall.Exec}))
 }
 
-// interrupted is the exit code by which shells know that a signal ended it.
+// interrupted is the exit code that tells shells that a signal ended the program.
 const interrupted = 128 + int(syscall.SIGINT)
 
-// exit ends the program with a code and without a word: all has been said.
+// exit ends the program with a code and without a message: everything has been printed.
 type exit int
 
 func (exit) Error() string { return "" }

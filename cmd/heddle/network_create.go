@@ -14,7 +14,7 @@ import (
 	"github.com/heddle-network/heddle/mode"
 )
 
-// networkFlags are the words of network create, before they are understood.
+// networkFlags are the flags of network create as given, before they are parsed.
 type networkFlags struct {
 	mode, parent                        string
 	subnets, gateways, ranges, reserved []string
@@ -115,7 +115,7 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("parent", s.completes(s.interfaces))
 }
 
-// network understands the words.
+// network parses the flags.
 func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 	n = heddle.Network{Name: name, Mode: x.mode, Parent: x.parent, MTU: x.mtu, Internal: x.internal}
 	if err := heddle.CheckNetworkName(name); err != nil {

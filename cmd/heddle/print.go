@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// All text for people goes through a printer, which shows what is not to be seen
+// All text for people goes through a printer, which makes invisible characters visible
 // (heddle.Visible).
 
 // printer writes text for people to a file or a terminal.
@@ -27,7 +27,7 @@ func printTo(w io.Writer) io.Writer {
 	return printer{w}
 }
 
-// Write shows what is not to be seen. It is called with whole characters.
+// Write makes invisible characters visible. It must be called with whole characters.
 func (p printer) Write(b []byte) (int, error) {
 	shown := visible(string(b), true)
 	for _, code := range []string{red, green, yellow, bold, plainAgain} {
@@ -37,17 +37,17 @@ func (p printer) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// plainAgain ends a colour.
+// plainAgain is the code that ends a colour.
 const plainAgain = "0"
 
-// secret is known to this process alone: nobody else's text has our colours.
+// secret is known only to this process, so that text of others cannot contain our colours.
 var secret = func() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return fmt.Sprint(binary.BigEndian.Uint64(b[:]))
 }()
 
-// paint is how a colour is written until the printer meets it.
+// paint is the form of a colour until the printer replaces it.
 func paint(code string) string { return "\x1b[" + code + ";" + secret + "m" }
 
 // visible is heddle.Visible for text that has colours of ours in it.
@@ -61,10 +61,10 @@ func visible(s string, lines bool) string {
 	return heddle.Visible(before[:at], lines) + before[at:] + end + visible(after, lines)
 }
 
-// line shows a text that others chose on one line.
+// line shows text of others on one line.
 func line(s string) string { return visible(s, false) }
 
-// say writes text with what others chose in it, each on one line.
+// say writes text with arguments that may be text of others, each on one line.
 func say(w io.Writer, format string, args ...any) error {
 	for i, a := range args {
 		switch x := a.(type) {

@@ -24,8 +24,8 @@ type session struct {
 	env
 	socket string
 	format string
-	// began says that cobra is through with the arguments: what fails from then
-	// on is no error of usage.
+	// began says that cobra has accepted the arguments: errors from then on are not errors
+	// of usage.
 	began bool
 }
 
@@ -57,8 +57,9 @@ func (s *session) begin(*cobra.Command, []string) error {
 
 func (s *session) client() *client.Client { return client.New(s.socket) }
 
-// note tells people something that is no data. Programs that asked for
-// documents find nothing but those, on standard error too.
+// note prints a remark that is not data. If the caller asked for documents, it prints the
+// remark only on a terminal: another program finds nothing but documents on standard
+// error.
 func (s *session) note(format string, args ...any) {
 	if s.format == formatTable || isTerminal(s.stderr) {
 		_ = say(s.stderr, "heddle: "+format+"\n", args...)
@@ -68,8 +69,7 @@ func (s *session) note(format string, args ...any) {
 // patience is how long a command may be silent.
 const patience = 2 * time.Second
 
-// working says every now and then, and ever more seldom, that the work goes on,
-// until done is called.
+// working reports at increasing intervals that the work goes on, until done is called.
 func (s *session) working(what string) (done func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	start := time.Now()

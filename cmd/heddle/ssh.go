@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// sshServer is this host's address in the SSH connection by which the user is
-// here. sudo(8) takes the variable away, so that the programs above are asked
-// too, as far as they may be.
+// sshServer is this host's address in the user's SSH connection. sudo(8) removes the
+// variable, so the parent processes are read, too, as far as permitted.
 func sshServer() netip.Addr {
 	if a := serverOf(os.Getenv(sshVariable)); a.IsValid() {
 		return a

@@ -32,7 +32,7 @@ func writeTable(w io.Writer, width int, head []string, rows [][]string) error {
 	return err
 }
 
-// lineEnd ends a line within a cell, which no text of others does.
+// lineEnd ends a line within a cell. Text of others cannot contain it.
 var lineEnd = paint("end")
 
 func plain() table.Style {

@@ -39,7 +39,7 @@ func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (hedd
 	}
 }
 
-// plainly leaves the remedy out of an error that becomes another's cause.
+// plainly removes the remedy from an error that becomes the cause of another.
 func plainly(err error) error {
 	var e *heddle.Error
 	if errors.As(err, &e) {

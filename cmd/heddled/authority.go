@@ -56,8 +56,8 @@ func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (
 	return client.AuthorityKey{Key: string(key)}, err
 }
 
-// authorityPart tells where the authority's key is, and of a certificate that nobody
-// can renew. It asks nobody.
+// authorityPart is the status of the authority's key, and of a certificate that nobody can
+// renew. It asks no other host.
 func (h hosts) authorityPart() heddle.PartStatus { return partOf(h.node.Custody()) }
 
 func partOf(c join.Custody) heddle.PartStatus {

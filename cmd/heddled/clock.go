@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// clock is the time as this agent sees it. HEDDLE_CLOCK shifts it by a duration,
-// such as -1h: how the tests have hosts whose clocks differ.
+// clock is the time as this agent sees it. HEDDLE_CLOCK shifts it by a duration, such as
+// -1h; tests use this for hosts whose clocks differ.
 func clock() (func() time.Time, error) {
 	text := os.Getenv("HEDDLE_CLOCK")
 	if text == "" {

@@ -18,15 +18,15 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// openTime is how long the start waits for the store: of a cluster that this host
-// remembers, and of one that is new to it.
+// How long the start waits for the store: of a cluster that this host remembers, and of
+// one that is new to it.
 const (
 	rememberedTime = time.Second
 	openTime       = 20 * time.Second
 )
 
-// company is this host's part in a cluster: what the agent and the doors are given.
-// A host alone has none.
+// company is this host's part in a cluster, which the agent and the doors use. It is nil
+// for a host without a cluster.
 type company struct {
 	cluster *cluster.Cluster
 	store   store.Store
@@ -35,7 +35,7 @@ type company struct {
 	name string
 }
 
-// keepCompany connects the host to its cluster, and returns nil for a host alone.
+// keepCompany connects the host to its cluster. It returns nil for a host without one.
 func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, error) {
 	endpoints, clear, external := c.external()
 	if !external && !c.embedded() {
@@ -79,7 +79,7 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	return m, nil
 }
 
-// self is this host as other hosts are to see it.
+// self is this host's record for other hosts.
 func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
 	h := heddle.Host{Name: c.Name, PrivilegedPorts: true, Version: heddle.Version}
 	now, err := clock()
@@ -103,7 +103,7 @@ func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
 	}
 	h.Underlay, h.MTU, err = underlay(c.Underlay, facts)
 	if last, mtu, ok := join.Remembered(c.clusterDir()); err != nil && ok && heddle.KindOf(err) != heddle.Usage {
-		// the containers of a host that boots need their agent before it has addresses
+		// While a host boots, its containers need their agent before the host has addresses.
 		log.Warn("this host's addresses for other hosts are not there (yet)", "error", err, "remembered", last)
 		h.Underlay, h.MTU, err = last, mtu, nil
 	}
@@ -132,7 +132,7 @@ func (c config) dial(endpoints []string, clear bool, log *slog.Logger) (store.St
 		if _, err := tls.LoadX509KeyPair(c.StoreCert, c.StoreKey); err != nil {
 			return nil, heddle.Wrap(heddle.BadArgument, "read --store-cert and --store-key", c.StoreCert+", "+c.StoreKey, err, "name a certificate and its key in PEM")
 		}
-		// read at each connection: whoever renews it replaces the files
+		// Read at each connection, since a renewal replaces the files.
 		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			p, err := tls.LoadX509KeyPair(c.StoreCert, c.StoreKey)
 			return &p, err
@@ -141,7 +141,8 @@ func (c config) dial(endpoints []string, clear bool, log *slog.Logger) (store.St
 	return store.Dial(o)
 }
 
-// api is what the agent is given; a nil pointer is no interface.
+// api is the interface for the agent. It is nil if company is, since an interface with a
+// nil pointer is not nil.
 func (m *company) api() cluster.API {
 	if m == nil {
 		return nil

@@ -36,8 +36,8 @@ type config struct {
 	StoreCert string `json:"storeCert,omitempty"`
 	StoreKey  string `json:"storeKey,omitempty"`
 	Join      string `json:"join,omitempty"`
-	// Token is out of the file, where others cannot read that; TokenFile is a path,
-	// or "-" for standard input.
+	// Token is used only if others cannot read the file. TokenFile is a path, or "-" for
+	// standard input.
 	Token      string `json:"token,omitempty"`
 	TokenFile  string `json:"tokenFile,omitempty"`
 	Underlay   string `json:"underlay,omitempty"`

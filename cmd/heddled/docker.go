@@ -23,9 +23,9 @@ type dockerSide struct {
 	running sync.WaitGroup
 }
 
-// serveDocker opens the door for Docker before the agent says that it is ready:
-// dockerd starts after that. Nobody who has not asked for it is kept from the
-// other doors if it cannot be opened.
+// serveDocker opens the door for Docker before the agent says that it is ready, since
+// dockerd starts after that. If the door cannot be opened, the other doors still open,
+// unless the configuration asks for Docker.
 func serveDocker(c config, a *agent.Agent, log *slog.Logger, failed chan<- error) (*dockerSide, error) {
 	if c.DockerSocket == "none" {
 		return nil, nil
@@ -69,7 +69,7 @@ func newDockerSide(c config, a *agent.Agent, log *slog.Logger) (s *dockerSide, e
 	return s, err
 }
 
-// close waits for the calls of Docker's that are under way, and to Docker.
+// close waits for Docker's calls under way, and for our calls to Docker.
 func (s *dockerSide) close(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -30,7 +30,7 @@ func (h hosts) List(ctx context.Context) []client.HostStatus {
 	return all
 }
 
-// letIn are the hosts that were let in. A store that is known to be away is not asked.
+// letIn are the hosts that were let in. It does not ask a store that is known to be down.
 func (h hosts) letIn(ctx context.Context) ([]join.Admission, error) {
 	if health := h.cluster.Health(); health.State == "down" {
 		return nil, errors.New(health.Detail)
@@ -38,7 +38,7 @@ func (h hosts) letIn(ctx context.Context) ([]join.Admission, error) {
 	return h.node.Admitted(ctx)
 }
 
-// unread notes, at the host that was asked, that who was let in is not known.
+// unread notes, for the asked host, that the admissions are not known.
 func unread(all []client.HostStatus, why error) {
 	for i := range all {
 		if all[i].Self {
@@ -47,7 +47,7 @@ func unread(all []client.HostStatus, why error) {
 	}
 }
 
-// seen are the hosts that have appeared. It asks nobody.
+// seen are the hosts that have appeared. It asks no other host.
 func (h hosts) seen() []client.HostStatus {
 	v := h.cluster.View()
 	health := h.cluster.Health()
@@ -72,8 +72,8 @@ func (h hosts) seen() []client.HostStatus {
 	return append(all, refusedHosts(v, all)...)
 }
 
-// admitted tells of all hosts how they were let in, also of those that have not
-// appeared since.
+// admitted adds to each host how it was let in, and adds the hosts that have not appeared
+// since.
 func admitted(all []client.HostStatus, in []join.Admission) []client.HostStatus {
 	for _, a := range in {
 		i := slices.IndexFunc(all, func(h client.HostStatus) bool { return h.Name == a.Name })
@@ -104,7 +104,7 @@ func (h hosts) roles(health store.Health) map[string]string {
 	return roles
 }
 
-// part tells who keeps the store, and what might be done about it.
+// part is the status of the hosts that keep the store, with suggestions.
 func (h hosts) part() heddle.PartStatus {
 	all := h.seen()
 	if advice := client.AdviceOnKeepers(all); advice != "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// logger writes a line for each event. What others chose stands in it: names, the words
-// of other hosts and of the kernel. As text, slog quotes what is not to be seen; in JSON
-// it leaves some of that as it is.
+// logger writes a line for each event. Lines contain text of others: names, messages of
+// other hosts and of the kernel. In text form, slog quotes invisible characters; in JSON
+// it leaves some of them as they are.
 func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
@@ -25,7 +25,8 @@ func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "give text or json")
 }
 
-// documents writes JSON in which nothing is hidden. It is called with whole lines.
+// documents writes JSON with invisible characters escaped. It must be called with whole
+// lines.
 type documents struct{ to io.Writer }
 
 func (d documents) Write(line []byte) (int, error) {

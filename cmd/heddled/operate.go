@@ -58,7 +58,7 @@ func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	})
 }
 
-// operate acts with the rights that an operator's credential gives, and gives them up.
+// operate calls act with the rights of an operator's credential, and closes the access.
 func (h hosts) operate(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	ctx, cancel := context.WithTimeout(ctx, removalTime)
 	defer cancel()
@@ -80,8 +80,8 @@ func (h hosts) Remove(ctx context.Context, q client.RemovalRequest) error {
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error { return h.remove(ctx, o, q) })
 }
 
-// remove removes a host, also one that has filled the store: a full store takes rights
-// away and deletes, and has room again some seconds later.
+// remove removes a host, even one that has filled the store: a full store still accepts
+// the removal of rights and deletions, and has room again some seconds later.
 func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalRequest) error {
 	err := h.removeOnce(ctx, o, q)
 	if !errors.Is(err, heddle.StoreFull.Sentinel()) {
@@ -109,7 +109,7 @@ func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.Remova
 	}
 	err := h.cluster.RemoveHost(ctx, o.Store(), q.Name, q.Force)
 	if errors.Is(err, heddle.NoHost.Sentinel()) {
-		err = nil // it never came up, or an earlier removal was cut off
+		err = nil // it never connected, or an earlier removal was interrupted
 	}
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.Remova
 	return o.Expel(ctx, q.Name)
 }
 
-// removeExternal removes a host by the rights that this host has in an external
-// etcd, or by a credential for it.
+// removeExternal removes a host with the rights that this host has in an external etcd, or
+// with a credential for it.
 func (h hosts) removeExternal(ctx context.Context, q client.RemovalRequest) error {
 	if q.By != "" {
 		return heddle.Errorf(heddle.NoStore, "to replace", q.Name+" needs an embedded store", "the members of an external etcd are managed by etcdctl")

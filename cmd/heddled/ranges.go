@@ -12,7 +12,7 @@ import (
 // Ranges implements api.Hosts.
 func (h hosts) Ranges() client.Ranges { return client.Ranges{Ranges: h.cluster.View().Ranges} }
 
-// SetRanges implements api.Hosts. In an external etcd it takes this host's own rights.
+// SetRanges implements api.Hosts. In an external etcd it uses this host's own rights.
 func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, error) {
 	if h.node == nil {
 		ctx, cancel := context.WithTimeout(ctx, removalTime)
@@ -25,7 +25,7 @@ func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, e
 	return h.Ranges(), err
 }
 
-// refusedBy lists what of a host's records is not taken on.
+// refusedBy lists which of a host's records are not accepted.
 func refusedBy(v *cluster.View, name string) (all []string) {
 	for _, f := range v.Refused {
 		if f.Writer == name {
@@ -35,7 +35,7 @@ func refusedBy(v *cluster.View, name string) (all []string) {
 	return all
 }
 
-// refusedHosts are hosts of whom not even their own record is taken on.
+// refusedHosts are hosts whose own record is not accepted.
 func refusedHosts(v *cluster.View, known []client.HostStatus) (all []client.HostStatus) {
 	seen := map[string]bool{}
 	for _, h := range known {

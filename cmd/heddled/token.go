@@ -8,15 +8,15 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// maxToken bounds in bytes what is read of a token's file.
+// maxToken bounds, in bytes, how much of a token's file is read.
 const maxToken = 4096
 
-// hasToken says that the host is given a token, in whichever way.
+// hasToken says whether the host is given a token in any way.
 func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c.TokenFD >= 0 }
 
-// takeToken reads the token out of its file or descriptor, and refuses one that
-// others can read. A host that belongs to a cluster already needs none: it goes
-// without, and says why.
+// takeToken reads the token from its file or descriptor, and refuses a file that others
+// can read. A host that belongs to a cluster already needs no token: then an error is only
+// recorded.
 func (c *config) takeToken() error {
 	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
 		return wrongFlag("token, --token-file and --token-fd", "more than one of them", "give one")

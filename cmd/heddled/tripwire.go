@@ -7,10 +7,9 @@ import (
 	"syscall"
 )
 
-// tripwire kills the process before its Nth step, N being HEDDLE_CRASH_AT: how
-// the crash tests visit every step, whatever the steps are. Without the
-// variable there is none. HEDDLE_CRASH_AFTER names a file; steps count from the
-// moment it exists.
+// tripwire kills the process before its Nth step, where N is HEDDLE_CRASH_AT. So the crash
+// tests visit every step, whatever the steps are. Without the variable there is none.
+// HEDDLE_CRASH_AFTER names a file; steps are counted from the moment it exists.
 func tripwire() func(string) error {
 	n, err := strconv.ParseInt(os.Getenv("HEDDLE_CRASH_AT"), 10, 64)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// readTime is how long a watcher may not read before it is cut off, lastTime when the
-	// server ends.
+	// readTime is how long a watcher may not read before it is disconnected; lastTime is
+	// that time when the server ends.
 	readTime, lastTime = 30 * time.Second, time.Second
-	// bookmarkAfter is how many events a filter leaves out before the caller is told where
-	// it stands.
+	// bookmarkAfter is how many events a filter leaves out before the caller gets its
+	// current cursor.
 	bookmarkAfter = 256
 )
 
@@ -33,8 +33,8 @@ func (s *Server) handleEvents() {
 	})
 }
 
-// watch streams events until the caller has gone or the server ends. An error is of
-// before anything was sent.
+// watch streams events until the caller disconnects or the server ends. It returns an
+// error only before anything was sent.
 func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter, err := events.ParseFilter(q[client.QueryFilter])
@@ -62,7 +62,7 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(ending, cancel)()
-	err = out.mark(watcher) // the caller knows that it watches, and from where on
+	err = out.mark(watcher) // tells the caller that the stream has begun, and its cursor
 	for err == nil {
 		var all []events.Event
 		all, err = watcher.Read()
@@ -85,7 +85,7 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 	return nil // the caller does not read
 }
 
-// stream writes lines, and is cut off when the server ends or nobody reads.
+// stream writes lines. It is cut off when the server ends or nobody reads.
 type stream struct {
 	to     http.ResponseWriter
 	flow   *http.ResponseController
@@ -115,13 +115,13 @@ func (s *stream) send(all []events.Event, filter heddle.Filter) error {
 	return s.write(lines)
 }
 
-// mark writes where the watcher stands.
+// mark writes the watcher's cursor.
 func (s *stream) mark(w *events.Watcher) error {
 	s.leftOut = 0
 	return s.write([]client.EventLine{{Bookmark: w.Cursor()}})
 }
 
-// fail says why the stream ends, to a caller that is there.
+// fail says why the stream ends, if the caller is still connected.
 func (s *stream) fail(why error) {
 	if s.ending.Err() != nil {
 		why = heddle.Errorf(heddle.Stopping, "watch", "events", "watch again when the agent is back")

@@ -16,8 +16,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Listen makes the socket, for root and its group only (0660). A socket that a
-// dead agent left is replaced; the run folder's lock has excluded a living one.
+// Listen makes the socket, for root and its group only (0660). It replaces a socket that a
+// dead agent left. Another running agent is impossible, since it would hold the lock of
+// the run folder.
 func Listen(path, group string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove it by hand")
@@ -42,7 +43,7 @@ func Listen(path, group string) (net.Listener, error) {
 
 type peerKey struct{}
 
-// peer is who is at the other end.
+// peer is the process at the other end.
 type peer struct {
 	*unix.Ucred
 	groups []uint32
@@ -60,7 +61,7 @@ func peerGroups(fd uintptr) []uint32 {
 	return groups[:size/4]
 }
 
-// withPeer asks the kernel who is at the other end (SO_PEERCRED, unix(7)).
+// withPeer asks the kernel for the process at the other end (SO_PEERCRED, unix(7)).
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -78,9 +79,9 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// guarded refuses callers that are neither root, nor the agent's own user, nor
-// in the group of the socket: a socket that was passed on, or opened by a
-// process that has dropped its rights, is no credential.
+// guarded refuses callers that are neither root, nor the agent's own user, nor in the
+// socket's group. Having the socket open is not enough: it may have been passed on, or
+// opened by a process that has dropped its rights.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cred, _ := r.Context().Value(peerKey{}).(*peer)

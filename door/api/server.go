@@ -22,7 +22,7 @@ import (
 // maxBody bounds a request's size in bytes.
 const maxBody = 1 << 20
 
-// Server serves the agent's API. Further doors hang their handlers into it.
+// Server serves the agent's API. Other doors add their handlers to it.
 type Server struct {
 	agent *agent.Agent
 	log   *slog.Logger
@@ -69,7 +69,7 @@ func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	return s
 }
 
-// routed answers in JSON what no handler takes: unknown paths and methods.
+// routed answers in JSON if no handler matches: unknown paths and methods.
 func (s *Server) routed() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, pattern := s.mux.Handler(r); pattern == "" {
@@ -82,7 +82,7 @@ func (s *Server) routed() http.Handler {
 	})
 }
 
-// statusOnly keeps of an answer its status and headers (Allow).
+// statusOnly keeps only the status and headers (Allow) of an answer.
 type statusOnly struct {
 	header http.Header
 	status int
@@ -136,12 +136,12 @@ func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 			err = errors.New("more than one document")
 		}
 		if err != nil {
-			// read on for a while: a caller that is still writing gets the answer
+			// Read on for a while, so that a caller that is still writing gets the answer.
 			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
 			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields"))
 			return
 		}
-		// work begun is finished, also when the caller goes away: all or nothing
+		// Finish the work even if the caller disconnects: all or nothing.
 		v, err := f(context.WithoutCancel(r.Context()), q)
 		write(w, v, err)
 	}
@@ -152,7 +152,7 @@ var statusOf = map[heddle.Kind]int{
 	heddle.Timeout: http.StatusGatewayTimeout, heddle.Unreachable: http.StatusServiceUnavailable, heddle.Partial: http.StatusInternalServerError,
 }
 
-// write answers; a status that is given goes before the one of the error's kind.
+// write answers. A given status takes precedence over the status of the error's kind.
 func write(w http.ResponseWriter, v any, err error, given ...int) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {

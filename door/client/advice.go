@@ -2,8 +2,8 @@ package client
 
 import "fmt"
 
-// AdviceOnKeepers says what an operator might do about who keeps an embedded store;
-// empty: nothing. Hosts that never appeared do not count.
+// AdviceOnKeepers suggests changes of which hosts keep an embedded store; empty: none.
+// Hosts that never appeared do not count.
 func AdviceOnKeepers(all []HostStatus) string {
 	hosts, keepers := 0, 0
 	for _, h := range all {

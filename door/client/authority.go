@@ -39,7 +39,7 @@ type AuthorityKeeper struct {
 	// Disk says that it is in its state folder, Lent until when it has it in memory.
 	Disk bool      `json:"disk"`
 	Lent time.Time `json:"lent,omitzero"`
-	// Problem is why it is not known what it has, or why it has not what it should.
+	// Problem is why it is unknown what the host has, or why it lacks what it should have.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func (c *Client) Authority(ctx context.Context, q AuthorityRequest) (a Authority
 	return a, c.call(ctx, "POST", PathAuthority, q, &a)
 }
 
-// AuthorityKey returns the authority's key off the disk of a host that keeps the store.
+// AuthorityKey returns the authority's key from the disk of a host that keeps the store.
 func (c *Client) AuthorityKey(ctx context.Context, q AuthorityKeyRequest) (k AuthorityKey, err error) {
 	return k, c.call(ctx, "POST", PathAuthorityKey, q, &k)
 }

@@ -28,24 +28,25 @@ const headerTime = 2 * time.Minute
 
 // EventQuery is which events are wanted.
 type EventQuery struct {
-	// Since is the cursor after which to begin, a duration before now ("10m"), "all" that
-	// is kept, or "" for what is to come.
+	// Since is the cursor after which to begin, or a duration before now ("10m"), or "all"
+	// for all events that are kept, or "" for future events only.
 	Since string
 	// Filter has words such as "kind=endpoint" and "label=app=web".
 	Filter []string
-	// Once ends the stream with the last event there is. Without Since it has all.
+	// Once ends the stream after the last present event. Without Since, all events that are
+	// kept are sent.
 	Once bool
 }
 
-// EventLine is a line of the stream: an event, a cursor that is later than that of the last
-// event (the first line, and where a filter has left out many), or why the stream ends.
+// EventLine is a line of the stream: an event; or a cursor that is later than the last
+// event's (the first line, and after a filter has left out many); or why the stream ends.
 type EventLine struct {
 	*events.Event
 	Bookmark string        `json:"bookmark,omitempty"`
 	Error    *heddle.Error `json:"error,omitempty"`
 }
 
-// EventStream is a stream of events. It is of one goroutine, and has to be closed.
+// EventStream is a stream of events. Only one goroutine may use it. It has to be closed.
 type EventStream struct {
 	socket string
 	body   io.ReadCloser
@@ -55,7 +56,7 @@ type EventStream struct {
 	cursor string
 }
 
-// Events begins to watch: what happens after it returns is in the stream.
+// Events starts to watch. Everything that happens after it returns is in the stream.
 func (c *Client) Events(ctx context.Context, q EventQuery) (*EventStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	values := url.Values{QueryFilter: q.Filter}
@@ -65,7 +66,7 @@ func (c *Client) Events(ctx context.Context, q EventQuery) (*EventStream, error)
 	if q.Once {
 		values.Set(QueryFollow, "false")
 	}
-	// a stream lasts as long as it is wanted, only its beginning does not
+	// A stream has no time limit, only its beginning has.
 	long := &http.Client{Transport: c.http.Transport}
 	slow := time.AfterFunc(headerTime, cancel)
 	resp, err := c.do(ctx, long, http.MethodGet, PathEvents+"?"+values.Encode(), nil)
@@ -83,11 +84,11 @@ func (c *Client) Events(ctx context.Context, q EventQuery) (*EventStream, error)
 	return s, nil
 }
 
-// Cursor is where the stream stands: another one may go on from there.
+// Cursor is the stream's position: another stream may continue from there.
 func (s *EventStream) Cursor() string { return s.cursor }
 
-// Next waits for the next event; io.EOF is the end of a stream that has one. An error of
-// code EventsLost says that there were events which nobody can have any more.
+// Next waits for the next event. io.EOF is the end of a stream that has one. An error of
+// code EventsLost says that some events are lost for good.
 func (s *EventStream) Next() (events.Event, error) {
 	for {
 		var line EventLine
@@ -106,8 +107,8 @@ func (s *EventStream) Next() (events.Event, error) {
 	}
 }
 
-// broken is the error about a stream that cannot be read: it has its end, its caller wants
-// no more, or it was cut off.
+// broken is the error for a stream that cannot be read: it has ended, its caller has
+// stopped it, or it was cut off.
 func (s *EventStream) broken(err error) error {
 	if errors.Is(err, io.EOF) && s.once || errors.Is(err, context.Canceled) {
 		return err

@@ -32,16 +32,16 @@ type HostStatus struct {
 	Admitted time.Time `json:"admitted,omitzero"`
 	Token    string    `json:"token,omitempty"`
 	Key      string    `json:"key,omitempty"`
-	// May is what the host may write that all hosts share: "networks". Hosts that keep
-	// the store may, and those to which an operator granted it. It is of an embedded
-	// store.
+	// May is what the host may write of what all hosts share: "networks". Hosts that keep
+	// the store have this right, and so do hosts to which an operator granted it. Only an
+	// embedded store has this.
 	May []string `json:"may,omitempty"`
-	// Refused says which records below the host's name the host that was asked does not
-	// take on, and why. Of a host whose own record is among them nothing else is known,
-	// and its State is "refused".
+	// Refused says which records below the host's name the asked host does not accept, and
+	// why. If the host's own record is among them, nothing else is known of it, and its
+	// State is "refused".
 	Refused []string `json:"refused,omitempty"`
-	// Incomplete says, at the host that was asked, why the list may lack hosts that were
-	// let in and have never appeared, and does not tell how the others were let in.
+	// Incomplete is set for the host that was asked. It says why the list may lack hosts
+	// that never appeared, and does not show how the others were let in.
 	Incomplete string `json:"incomplete,omitempty"`
 }
 
@@ -72,14 +72,14 @@ type Token struct {
 	Uses    int       `json:"uses"`
 	// May are rights of the hosts that come by it.
 	May []string `json:"may,omitempty"`
-	// Join has the addresses at which the token is taken.
+	// Join has the addresses at which the token is accepted.
 	Join []netip.Addr `json:"join"`
 }
 
 // RemovalRequest is the body of a POST to PathHostRemove.
 type RemovalRequest struct {
 	Name string `json:"name"`
-	// By names the host that is to keep the store in the removed one's place.
+	// By names the host that shall keep the store instead of the removed one.
 	By string `json:"by,omitempty"`
 	// Force removes a host that is alive.
 	Force      bool   `json:"force,omitempty"`
@@ -88,8 +88,8 @@ type RemovalRequest struct {
 
 // KeepersRequest is the body of a POST to PathKeepers.
 type KeepersRequest struct {
-	// Promote names hosts that are to keep the store, Demote those that are to do so
-	// no more.
+	// Promote names hosts that shall keep the store; Demote names hosts that shall stop
+	// doing so.
 	Promote    []string `json:"promote,omitempty"`
 	Demote     []string `json:"demote,omitempty"`
 	Credential string   `json:"credential,omitempty"`
@@ -98,8 +98,7 @@ type KeepersRequest struct {
 // RightsRequest is the body of a POST to PathRights.
 type RightsRequest struct {
 	Name string `json:"name"`
-	// Grant are rights that the host is to have, Revoke such as it is to have no more;
-	// see HostStatus.May.
+	// Grant are rights that the host gets, Revoke those that it loses; see HostStatus.May.
 	Grant      []string `json:"grant,omitempty"`
 	Revoke     []string `json:"revoke,omitempty"`
 	Credential string   `json:"credential,omitempty"`
@@ -110,12 +109,12 @@ func (c *Client) Hosts(ctx context.Context) (all []HostStatus, err error) {
 	return all, c.call(ctx, "GET", PathHosts, nil, &all)
 }
 
-// Ranges returns those of the cluster.
+// Ranges returns the cluster's ranges.
 func (c *Client) Ranges(ctx context.Context) (r Ranges, err error) {
 	return r, c.call(ctx, "GET", PathRanges, nil, &r)
 }
 
-// SetRanges changes those of the cluster; none are the default ones.
+// SetRanges changes the cluster's ranges; none stands for the default ones.
 func (c *Client) SetRanges(ctx context.Context, q Ranges) (r Ranges, err error) {
 	return r, c.call(ctx, "POST", PathRanges, q, &r)
 }
@@ -125,13 +124,12 @@ func (c *Client) HostToken(ctx context.Context, q TokenRequest) (t Token, err er
 	return t, c.call(ctx, "POST", PathHostToken, q, &t)
 }
 
-// RemoveHost takes a host out of the cluster; with By, another one keeps the
-// store in its place.
+// RemoveHost removes a host from the cluster. With By, that host keeps the store instead.
 func (c *Client) RemoveHost(ctx context.Context, q RemovalRequest) error {
 	return c.call(ctx, "POST", PathHostRemove, q, &struct{}{})
 }
 
-// Keepers names hosts that are to keep the store, or takes that back.
+// Keepers names hosts that shall keep the store, or takes that back.
 func (c *Client) Keepers(ctx context.Context, q KeepersRequest) error {
 	return c.call(ctx, "POST", PathKeepers, q, &struct{}{})
 }

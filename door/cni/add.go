@@ -35,10 +35,9 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	return render(conf, n, c.netns, reply, result)
 }
 
-// del detaches (section 4, DEL). All it needs is the id: the configuration may
-// have changed, the network and the namespace may be gone, and the ADD may
-// never have been. So it looks at the configuration only to tell a caller that
-// sends no JSON at all.
+// del detaches (section 4, DEL). It only needs the id: the configuration may have changed,
+// the network and the namespace may not exist any more, and there may never have been an
+// ADD. So it reads the configuration only to report text that is not JSON.
 func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 	if len(body) > 0 && !json.Valid(body) {
 		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is no JSON document", "send one JSON object")
@@ -47,10 +46,10 @@ func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 	return err
 }
 
-// gc removes what this configuration attached and the runtime does not list
-// (section 4, GC). Without a list nothing is removed: an empty list is one. The
-// specification lets no other verb run beside it, and a runtime may err: what is added
-// meanwhile stays, and does not wait.
+// gc removes what this configuration attached and the runtime does not list (section 4,
+// GC). If the list is missing, nothing is removed; an empty list counts as a list. The
+// specification allows no other verb at the same time, but a runtime may break this rule:
+// an ADD meanwhile does not wait, and its endpoint stays.
 func (h *Handler) gc(ctx context.Context, conf Conf) error {
 	if conf.Valid == nil {
 		return wrong("cni.dev/valid-attachments", "it is missing", "list the attachments to keep")

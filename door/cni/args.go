@@ -10,20 +10,20 @@ import (
 type Args struct {
 	IPs []string
 	MAC string
-	// Labels are what Kubernetes says of the pod.
+	// Labels are what Kubernetes tells about the pod.
 	Labels map[string]string
 }
 
-// podLabels are the labels that runtimes of Kubernetes put on containers, by the keys
-// under which CNI_ARGS has the same.
+// podLabels maps keys of CNI_ARGS to the labels that Kubernetes runtimes set on containers
+// with the same values.
 var podLabels = map[string]string{
 	"K8S_POD_NAMESPACE": "io.kubernetes.pod.namespace",
 	"K8S_POD_NAME":      "io.kubernetes.pod.name",
 	"K8S_POD_UID":       "io.kubernetes.pod.uid",
 }
 
-// label takes a label from what a runtime says, unless it can be none: no container has
-// to go without a network for that.
+// label adds a label that the runtime gives, unless it is not valid as a label: a
+// container must not be refused a network because of that.
 func (a *Args) label(key, value string) {
 	name, known := podLabels[key]
 	if !known || value == "" || heddle.CheckLabels("pod", map[string]string{name: value}) != nil {
@@ -35,8 +35,8 @@ func (a *Args) label(key, value string) {
 	a.Labels[name] = value
 }
 
-// ParseArgs reads CNI_ARGS. Keys that begin with K8S_ are labels or for others; for others
-// are unknown ones, too, if IgnoreUnknown is set, and an error if not.
+// ParseArgs reads CNI_ARGS. Keys that begin with K8S_ are labels or meant for others.
+// Other unknown keys are ignored if IgnoreUnknown is set, and otherwise an error.
 func ParseArgs(s string) (a Args, err error) {
 	unknown, ignore := "", false
 	for _, pair := range strings.Split(s, ";") {

@@ -49,7 +49,7 @@ func (h *Handler) check(c call, conf Conf) error {
 // plugins may have added others.
 func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
 	if e.MAC == "" {
-		return nil, nil // nothing was made in the container
+		return nil, nil // the container has no interface of ours
 	}
 	index := slices.IndexFunc(r.Interfaces, func(i *current.Interface) bool {
 		return i.Name == e.ID.IfName && i.Sandbox == netns

@@ -35,9 +35,9 @@ type Conf struct {
 	Definition *heddle.Network
 }
 
-// ParseConf decodes a network configuration. Keys that nobody knows are
-// refused, so that a typing error is not silently ignored; those of the
-// specification's own name space are left to later versions of it.
+// ParseConf decodes a network configuration. Unknown keys are refused, so that a typing
+// error is not silently ignored. Unknown keys in the specification's own name space are
+// allowed, for later versions of it.
 func ParseConf(body []byte) (Conf, error) {
 	var doc map[string]json.RawMessage
 	if err := json.Unmarshal(body, &doc); err != nil {
@@ -125,5 +125,5 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// owner is under which the agent files what this configuration attached.
+// owner is the name under which the agent records what this configuration attached.
 func (c Conf) owner() string { return "cni/" + c.Name }

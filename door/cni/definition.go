@@ -65,9 +65,9 @@ func prefixes(key, single string, several []string) (all []netip.Prefix, err err
 	return all, nil
 }
 
-// definitions remembers which definitions the agent has found to agree with the
-// networks there are. To compare them the agent reads the host's state, which
-// takes longer than an attach. There is one entry for each network.
+// definitions remembers which definitions the agent has found to agree with the existing
+// networks. To compare them, the agent reads the host's state, which takes longer than an
+// attach. There is one entry for each network.
 type definitions struct {
 	mu    sync.Mutex
 	agree map[string]agreement

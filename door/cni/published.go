@@ -6,10 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// withoutPublished takes from a request the ports at which the container is
-// published already, by another of its interfaces. Podman names all ports of a
-// container when it connects it to one more network, and a port of the host
-// leads to one address.
+// withoutPublished removes from a request the ports that another interface of the
+// container publishes already. Podman repeats all ports of a container when it connects it
+// to another network, but a port of the host can lead to only one address.
 func (h *Handler) withoutPublished(req *heddle.AttachRequest) {
 	if len(req.Ports) == 0 {
 		return

@@ -9,11 +9,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// tuned reports whether a finding is the work of a later plugin of the chain,
-// such as tuning; the specification wants CHECK to allow for that. A MAC address
-// must be the one that the runtime remembers. An MTU may be any: tuning does not
-// write it into the result, and checks its own. A finding's detail is a list of
-// "want SETTING VALUE, have VALUE", one for each setting.
+// tuned reports whether a finding is the result of a later plugin in the chain, such as
+// tuning; the specification wants CHECK to allow for that. A MAC address must be the one
+// that the runtime remembers. Any MTU is allowed: tuning does not write it into the
+// result, and checks its own. A finding's detail is a list of "want SETTING VALUE, have
+// VALUE", one for each setting.
 func tuned(f heddle.Finding, e heddle.Endpoint, own *current.Interface) bool {
 	if own == nil || f.Kind != "differs" || f.Object != (heddle.Link{Name: e.ID.IfName}).Key() {
 		return false

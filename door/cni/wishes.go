@@ -65,8 +65,8 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 	return address(ips, mac, q)
 }
 
-// override decodes a capability over what other sources said; an empty one says
-// nothing.
+// override decodes a capability, which takes precedence over other sources; an empty one
+// changes nothing.
 func override[T any](key string, raw json.RawMessage, value *T) error {
 	if s := string(raw); s == "null" || s == "[]" || s == `""` {
 		return nil

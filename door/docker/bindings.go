@@ -13,24 +13,24 @@ import (
 	"github.com/heddle-network/heddle/durable"
 )
 
-// Binding says which of our networks one of the engine's is. The engine's ids
-// differ between hosts, ours do not.
+// Binding maps a network of the engine to one of ours. The engine's ids differ between
+// hosts, ours do not.
 type Binding struct {
 	DockerID string `json:"dockerID"`
 	// NetworkID is ours; empty, with Provisional, while the network is being made.
 	NetworkID string `json:"networkID"`
-	// Provisional says that the network does not bear the engine's name for it
-	// yet, which no request carries.
+	// Provisional says that the network does not have the engine's name for it yet. No
+	// request of the engine contains that name.
 	Provisional bool `json:"provisional,omitempty"`
-	// Withdrawn says that the network is to go from this engine, and from nowhere else.
+	// Withdrawn says that the network is to be removed from this engine, and only from it.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // intent reports whether the network may not be there yet.
 func (b Binding) intent() bool { return b.NetworkID == "" }
 
-// bindings are on disk: after a reboot the engine knows its networks and tells
-// nobody.
+// bindings are on disk: after a reboot the engine still knows its networks, but does not
+// report them.
 type bindings struct {
 	path string
 	mu   sync.RWMutex
@@ -70,8 +70,8 @@ func (b *bindings) list() (all []Binding) {
 	return all
 }
 
-// put records a binding, or strikes it out if it names no network of ours, nor one
-// that is being made.
+// put records a binding, or deletes it if it names no network of ours and none is being
+// made.
 func (b *bindings) put(with Binding) error {
 	return b.change(func(all map[string]Binding) {
 		all[with.DockerID] = with
@@ -81,7 +81,7 @@ func (b *bindings) put(with Binding) error {
 	})
 }
 
-// withdraw records whether a network is to go from this engine alone.
+// withdraw records whether a network is to be removed from this engine only.
 func (b *bindings) withdraw(dockerID string, yes bool) error {
 	return b.change(func(all map[string]Binding) {
 		if with, known := all[dockerID]; known {

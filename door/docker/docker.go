@@ -35,7 +35,7 @@ type Options struct {
 	// survives the agent.
 	StateDir, RunDir string
 	Log              *slog.Logger
-	// Changed, if there is one, is called when Networks has changed.
+	// Changed, if set, is called when Networks has changed.
 	Changed func()
 }
 
@@ -46,10 +46,11 @@ type Server struct {
 	networks  *bindings
 	endpoints *drafts
 	http      *http.Server
-	// calls are those under way, also those that the engine waits for no more.
+	// calls are those under way, including those for which the engine has stopped waiting.
 	calls sync.WaitGroup
-	// turns lets one such call at a time be under way, until it is over, and undone if it
-	// was late: else what the same call makes again, or finds made, would go with it.
+	// turns lets only one such call be under way at a time, until it is finished, and
+	// undone if it was late. Otherwise the undoing could remove what a repeated call has
+	// made or found.
 	turns agent.KeyedLocks[string]
 }
 
@@ -68,10 +69,10 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Listen makes the socket, with the folder it is in: the engine may start later.
-// A socket that an earlier life left is replaced, one on which somebody answers is
-// not. It stays when the server ends, so that the engine, which looks for files,
-// knows the plugin all the same.
+// Listen makes the socket and its folder, since the engine may start later. It replaces a
+// socket that an earlier process left, but not one on which somebody answers. The socket
+// stays when the server ends: the engine looks for the file, and so still knows the
+// plugin.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, heddle.Wrap(heddle.BadArgument, "make folder of Docker's socket", path, err, "give another path with --docker-socket, or none")
@@ -80,7 +81,8 @@ func Listen(path string) (net.Listener, error) {
 		c.Close()
 		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "another agent answers there: give this one another path with --docker-socket, or none")
 	}
-	// made aside and renamed: whoever connects meets the old or the new one
+	// Created under another name and renamed: a client reaches either the old or the new
+	// one.
 	aside := path + ".new"
 	if err := os.Remove(aside); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, heddle.Wrap(heddle.BadArgument, "make Docker's socket", path, err, "remove what is there")
@@ -109,8 +111,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops the server once its calls under way are done, also those that
-// took longer than the engine was let wait.
+// Shutdown stops the server when its calls under way are done, including those that took
+// longer than the engine's waiting time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	done := make(chan struct{})
@@ -123,6 +125,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// limit bounds every answer: the engine waits 30 s for one, and stands still
+// limit bounds every answer: the engine waits up to 30 s for one, and is blocked
 // meanwhile.
 const limit = 2 * time.Second

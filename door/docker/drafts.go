@@ -17,7 +17,7 @@ type draft struct {
 	Request       heddle.AttachRequest `json:"request"`
 }
 
-// drafts are in the run folder: they outlive the agent. After a reboot the engine
+// drafts are in the run folder, so they survive the agent. After a reboot the engine
 // deletes its endpoints by itself.
 type drafts struct{ dir string }
 
@@ -28,7 +28,7 @@ func openDrafts(dir string) (*drafts, error) {
 	return &drafts{dir}, nil
 }
 
-// file is that of an endpoint, whose id is checked before it becomes a name.
+// file is the path for an endpoint. The id is checked before it is used in the path.
 func (d *drafts) file(endpoint string) (string, error) {
 	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
 		return "", heddle.Errorf(heddle.BadID, "Docker's endpoint", heddle.Clip(endpoint), "an id has 64 hexadecimal digits")
@@ -82,7 +82,7 @@ func (d *drafts) drop(endpoint string) error {
 	return nil
 }
 
-// dropOf forgets the endpoints of those networks of the engine's.
+// dropOf forgets the endpoints of the engine's networks for which gone is true.
 func (d *drafts) dropOf(gone func(dockerNetwork string) bool) error {
 	files, err := os.ReadDir(d.dir)
 	if err != nil {

@@ -14,20 +14,20 @@ import (
 // that it chooses.
 const dstPrefix = "eth"
 
-// endpointID is our name for the engine's endpoint. Which number its interface
-// gets nobody tells.
+// endpointID is our name for the engine's endpoint. The engine does not tell the number of
+// its interface.
 func endpointID(dockerID string) heddle.EndpointID {
 	return heddle.EndpointID{Container: dockerID, IfName: dstPrefix}
 }
 
-// OfDocker reports whether an endpoint is an engine's.
+// OfDocker reports whether an endpoint belongs to an engine.
 func OfDocker(id heddle.EndpointID) bool { return id.IfName == dstPrefix }
 
-// owner says for which network of the engine an endpoint is.
+// owner names the engine's network that an endpoint belongs to.
 func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
 
-// createEndpoint notes down what Join does: only then there is a container. The
-// answer may fill only what came empty, which is the MAC address.
+// createEndpoint only records the endpoint, since there is no container before Join. The
+// answer may only fill in what was empty in the request, which is the MAC address.
 func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error) {
 	n, err := s.network(q.NetworkID)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	return createdEndpoint{&answer}, nil
 }
 
-// macOf is Docker's own rule, 02:42 and the IPv4 address: who has the address has
-// the same MAC again, which its neighbours know.
+// macOf is Docker's own rule: 02:42 and the IPv4 address. An address that is used again
+// then has the MAC that its neighbours already know.
 func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	for _, a := range req.IPs {
 		if a.Is4() {
@@ -79,7 +79,7 @@ func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	return req.ID.DefaultMAC(n.ID, 0)
 }
 
-// deleteEndpoint forgets an endpoint, and takes it away if nobody left it.
+// deleteEndpoint forgets an endpoint, and removes it if there was no Leave.
 func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error) {
 	if err := endpointID(q.EndpointID).Check(); err != nil {
 		return nothing{}, nil // it was never created
@@ -129,9 +129,9 @@ func (s *Server) join(ctx context.Context, q join) (any, error) {
 	return render(n, reply), nil
 }
 
-// render says how the engine equips the container. On an overlay the way out is
-// docker_gwbridge, which the engine adds where there is no gateway; the network
-// itself is the way out with the option gwbridge=false.
+// render says how the engine configures the container. On an overlay, the default route
+// leads through docker_gwbridge, which the engine adds if there is no gateway. With the
+// option gwbridge=false it leads through the network itself.
 func render(n heddle.Network, reply heddle.AttachReply) joined {
 	j := joined{InterfaceName: interfaceName{SrcName: reply.Source, DstPrefix: dstPrefix}}
 	for _, r := range reply.Routes {
@@ -166,7 +166,7 @@ func gateways(n heddle.Network, reply heddle.AttachReply) []netip.Addr {
 	return reply.Gateways
 }
 
-// leave takes the link away; the engine forgets the endpoint later, or joins it anew.
+// leave removes the link. The engine deletes the endpoint later, or joins it again.
 func (s *Server) leave(ctx context.Context, q endpointRef) (any, error) {
 	if strings.TrimSpace(q.EndpointID) == "" || endpointID(q.EndpointID).Check() != nil {
 		return nothing{}, nil

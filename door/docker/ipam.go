@@ -19,7 +19,7 @@ const (
 // libnetwork/ipamapi).
 const keyRequestType = "RequestAddressType"
 
-// ipamCapabilities: pools and addresses are on disk, and need not be asked for
+// ipamCapabilities: pools and addresses are on disk, so the engine need not request them
 // again.
 func (s *Server) ipamCapabilities(context.Context, nothing) (any, error) {
 	return ipamCapabilities{}, nil
@@ -29,8 +29,8 @@ func (s *Server) addressSpaces(context.Context, nothing) (any, error) {
 	return addressSpaces{localSpace, globalSpace}, nil
 }
 
-// requestPool comes before CreateNetwork and knows no network, nor its mode. The
-// gateway goes along, so that the engine does not take an address for it.
+// requestPool is called before CreateNetwork, and knows neither the network nor its mode.
+// It also returns the gateway, so that the engine does not request an address for it.
 func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
@@ -66,8 +66,8 @@ func (s *Server) releasePool(_ context.Context, q poolRef) (any, error) {
 	return nothing{}, s.agent.ReleasePool(q.PoolID)
 }
 
-// requestAddress takes a lease that no endpoint has yet. A gateway's address is
-// the network's own and nobody's lease, however often it is asked for.
+// requestAddress takes a lease that has no endpoint yet. A gateway's address belongs to
+// the network and is never leased, however often it is requested.
 func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, error) {
 	var wanted netip.Addr
 	if q.Address != "" {
@@ -93,7 +93,7 @@ func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, err
 	return address{Address: p.String(), Data: map[string]string{}}, nil
 }
 
-// gateway answers with the pool's own, or with the one that the network is going
+// gateway answers with the pool's own gateway, or with the one that the network is about
 // to be created with.
 func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 	for _, p := range s.agent.Pools() {
@@ -111,7 +111,7 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", heddle.Clip(id), "ask for the pool first (RequestPool)")
 }
 
-// releaseAddress gives a lease back; one that is not there is well.
+// releaseAddress gives a lease back; a missing lease is no error.
 func (s *Server) releaseAddress(_ context.Context, q releaseAddress) (any, error) {
 	a, err := bare(q.Address)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) releaseAddress(_ context.Context, q releaseAddress) (any, error
 	return nothing{}, s.agent.Unlease(q.PoolID, a)
 }
 
-// rangesOf are those that were asked for with the pools of a network; CreateNetwork
+// rangesOf are the ranges that were requested with the pools of a network; CreateNetwork
 // does not repeat them.
 func (s *Server) rangesOf(w wishes) (all []netip.Prefix) {
 	for i, subnet := range w.network.Subnets {
@@ -132,5 +132,5 @@ func (s *Server) rangesOf(w wishes) (all []netip.Prefix) {
 	return all
 }
 
-// ours reports whether an address space is of this door's IPAM.
+// ours reports whether an address space belongs to this door's IPAM.
 func ours(space string) bool { return space == localSpace || space == globalSpace }

@@ -13,28 +13,28 @@ func (s *Server) capabilities(context.Context, nothing) (any, error) {
 	return capabilities{Scope: "local", ConnectivityScope: "local", GwAllocChecker: true}, nil
 }
 
-// gatewayCheck answers engines from 28.0 on: networks have gateways, or leave
-// their address unused, as the engine's own drivers do.
+// gatewayCheck answers engines from 28.0 on. As with the engine's own drivers, a network
+// has a gateway, or leaves the gateway's address unused.
 func (s *Server) gatewayCheck(context.Context, gatewayQuery) (any, error) {
 	return gatewayAnswer{}, nil
 }
 
-// discover is told of nodes by engines of a swarm; agents find each other.
+// discover does nothing: engines in a swarm report nodes here, but agents find each other.
 func (s *Server) discover(context.Context, nothing) (any, error) { return nothing{}, nil }
 
-// Networks lists which network of the engine is which of ours.
+// Networks lists the bindings: which network of the engine is which of ours.
 func (s *Server) Networks() []Binding { return s.networks.list() }
 
-// Named records that a network bears the engine's name by now.
+// Named records that a network now has the engine's name.
 func (s *Server) Named(dockerID string) error { return s.networks.named(dockerID) }
 
-// Withdraw has the engine's removal of a network delete nothing here, or not so again.
+// Withdraw sets whether the engine's removal of a network leaves our network as it is.
 func (s *Server) Withdraw(dockerID string, yes bool) error {
 	return s.networks.withdraw(dockerID, yes)
 }
 
-// Forget strikes out a network that the engine has no more, and endpoints on it that
-// nobody has joined.
+// Forget deletes the record of a network that the engine does not have any more, and its
+// endpoints that nobody has joined.
 func (s *Server) Forget(dockerID string) error {
 	if err := s.networks.put(Binding{DockerID: dockerID}); err != nil {
 		return err
@@ -42,14 +42,14 @@ func (s *Server) Forget(dockerID string) error {
 	return s.endpoints.dropOf(func(network string) bool { return network == dockerID })
 }
 
-// createNetwork makes a network under a provisional name, or takes on one that is
-// there (heddle.id).
+// createNetwork makes a network under a provisional name, or binds to an existing one
+// (heddle.id).
 func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) {
 	if q.NetworkID == "" {
 		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "the request has no NetworkID")
 	}
 	if _, err := s.network(q.NetworkID); err == nil {
-		return nothing{}, nil // asked again: the connection broke
+		return nothing{}, nil // a repeated request, after the connection broke
 	}
 	w, err := wishesOf(q, s.agent.Spans("overlay"))
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) 
 	return nothing{}, s.make(q.NetworkID, w.network)
 }
 
-// make creates a network, and records before that it is going to: whatever comes of
-// it, somebody knows whose it is.
+// make creates a network. It records its intent first, so that the network's owner is
+// known whatever happens.
 func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	if err := s.networks.put(Binding{DockerID: dockerID, Provisional: true}); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	made, _, err := s.agent.CreateNetwork(wanted, false)
 	switch {
 	case heddle.KindOf(err) == heddle.Timeout:
-		return err // the store may have it all the same
+		return err // the store may have it in spite of the error
 	case err != nil:
 		return errors.Join(err, s.Forget(dockerID))
 	}
@@ -84,7 +84,7 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	return nil
 }
 
-// acceptable refuses what an agent would take and an engine could not use.
+// acceptable refuses what an agent would accept but an engine could not use.
 func (s *Server) acceptable(w wishes) error {
 	n := w.network
 	if n.Mode == "host" {
@@ -118,11 +118,10 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})
 }
 
-// deleteNetwork deletes a network, on all hosts if it is on several. What is gone
-// already is well. The engine drops its own network whatever the answer is. A
-// network that nobody else knows keeps its binding then: whoever keeps the engine's
-// networks tries again. One that other hosts use stays with them, and this engine is
-// given another.
+// deleteNetwork deletes a network, on all hosts if it is on several. A missing network is
+// no error. The engine deletes its own network whatever the answer is. If the deletion
+// fails and no other host knows the network, the binding stays, and package engine tries
+// again. A network that other hosts use stays with them, and this engine gets it anew.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	b, known := s.networks.find(q.NetworkID)
 	if !known || b.Withdrawn {
@@ -141,7 +140,7 @@ func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
 }
 
-// uncreateNetwork takes a creation back: what was there before stays.
+// uncreateNetwork undoes a creation: what existed before stays.
 func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, error) {
 	if w, err := wishesOf(q, false); err != nil || w.id != "" {
 		return nothing{}, s.Forget(q.NetworkID)
@@ -149,7 +148,7 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 	return s.deleteNetwork(ctx, networkRef{q.NetworkID})
 }
 
-// network is ours of the engine's id.
+// network returns our network for the engine's id.
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
 	if !known || b.intent() {

@@ -26,16 +26,14 @@ const (
 // Keys of this door.
 const (
 	keyMode = "mode"
-	// KeyID names a network that is there already, as an option of the network
-	// and of its IPAM: so the agents tell their engines of a network that another
-	// host has created.
+	// KeyID names an existing network, as an option of the network and of its IPAM. With
+	// it, the agents tell their engines of a network that another host has created.
 	KeyID = "heddle.id"
 	// prefixLabel begins options that are labels: heddle.label.KEY=VALUE.
 	prefixLabel = "heddle.label."
 )
 
-// elsewhere says what to do instead of options of Docker's own drivers that no
-// mode has.
+// elsewhere says what to use instead of options of Docker's own drivers that no mode has.
 var elsewhere = map[string]string{
 	"encrypted":                                           "an overlay is not encrypted; 'heddle network show' lists a network's limits",
 	"com.docker.network.bridge.name":                      "bridges are named by heddle; leave the option out",
@@ -52,7 +50,8 @@ var elsewhere = map[string]string{
 	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
 }
 
-// usual are values of such options that ask for what is so in any case: Docker's own.
+// usual are values of such options that ask for what is always the case: Docker's
+// defaults.
 var usual = map[string]string{
 	"com.docker.network.bridge.enable_icc":        "true",
 	"com.docker.network.bridge.host_binding_ipv4": "0.0.0.0",
@@ -70,7 +69,7 @@ type wishes struct {
 	network heddle.Network
 	// id is that of a network that is there already, or empty.
 	id string
-	// modeGiven says that the mode was asked for, not chosen.
+	// modeGiven says that the request named the mode.
 	modeGiven bool
 	// spaces are the address spaces of the pools.
 	spaces []string
@@ -100,8 +99,8 @@ func wishesOf(q createNetwork, multi bool) (w wishes, err error) {
 	return w, nil
 }
 
-// likely is the mode of a network that names none: that of Docker's driver which
-// has the options given, else an overlay in a cluster and a bridge without.
+// likely is the mode of a network that names none: that of the Docker driver with the
+// given options, otherwise overlay in a cluster and bridge without one.
 func likely(n heddle.Network, multi bool) string {
 	switch {
 	case n.Options["ipvlan_mode"] != "" || n.Options["ipvlan_flag"] != "":

@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// portBinding is the engine's published port (moby, libnetwork/types.PortBinding).
-// Proto is the IP protocol's number. HostPort 0 asks for any; a range from
-// HostPort to HostPortEnd for any of it.
+// portBinding is the engine's published port (moby, libnetwork/types.PortBinding). Proto
+// is the IP protocol number. HostPort 0 asks for any port; a range from HostPort to
+// HostPortEnd asks for any port in it.
 type portBinding struct {
 	Proto                 int
 	IP                    string
@@ -24,7 +24,7 @@ type portBinding struct {
 
 var protocols = map[int]string{6: "tcp", 17: "udp"}
 
-// publish is called for the endpoint that is the container's way out, after Join.
+// publish is called after Join, for the endpoint that has the container's default route.
 func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	wanted, err := portsOf(q.Options[keyPorts])
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	return nothing{}, s.choose(ctx, id, wanted)
 }
 
-// unpublish takes the ports back; an endpoint that is gone has none.
+// unpublish removes the ports; a missing endpoint has none.
 func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
 	_, err := s.agent.Publish(ctx, endpointID(q.EndpointID), nil)
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) || endpointID(q.EndpointID).Check() != nil {
@@ -57,8 +57,9 @@ func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
 	return nothing{}, err
 }
 
-// choose publishes; of a range of host ports the first that is free for all that
-// share it. What is left open altogether (port 0) the agent chooses.
+// choose publishes the ports. From a range of host ports it takes the first port that is
+// free for all bindings with this range. If any port may be used (port 0), the agent
+// chooses it.
 func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
 	for offset := uint16(0); ; offset++ {
 		ports, more, err := settle(wanted, offset)
@@ -72,8 +73,8 @@ func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []port
 	}
 }
 
-// settle gives each binding the port at the offset in its range, its last one when
-// the offset is beyond; more says that one of them has more.
+// settle gives each binding the port at the offset in its range, or its last port if the
+// offset is beyond; more says that at least one range has more ports.
 func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
 	for _, b := range wanted {
 		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
@@ -93,9 +94,9 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 	return all, more, nil
 }
 
-// portsOf reads the engine's list. What is published at all addresses of one family is
-// of that family, unless the list has its twin of the other one: engines may repeat a
-// plain port for IPv4 and IPv6, which is one of ours.
+// portsOf reads the engine's list. A port that is published at all addresses of one family
+// is for that family only, unless the list also has it for the other family. Engines may
+// list a plain port twice, for IPv4 and IPv6; for us this is one port.
 func portsOf(raw any) (all []portBinding, err error) {
 	if raw == nil {
 		return nil, nil
@@ -126,8 +127,8 @@ func portsOf(raw any) (all []portBinding, err error) {
 	return some, nil
 }
 
-// hasTwin reports whether a port that is published at all addresses of one family is
-// in the list for the other one, or for both, too.
+// hasTwin reports whether a port that is published at all addresses of one family is also
+// in the list for the other family, or for both.
 func hasTwin(all []portBinding, b portBinding) bool {
 	a, err := netip.ParseAddr(b.HostIP)
 	if err != nil || !a.IsUnspecified() {
@@ -141,8 +142,8 @@ func hasTwin(all []portBinding, b portBinding) bool {
 	})
 }
 
-// serves reports whether an endpoint publishes what is wanted: the engine asks
-// again when it has restarted.
+// serves reports whether an endpoint already publishes what is wanted: the engine asks
+// again after a restart.
 func serves(has []heddle.PortMapping, wanted []portBinding) bool {
 	for _, b := range wanted {
 		fits := func(m heddle.PortMapping) bool {

@@ -25,14 +25,14 @@ type round struct {
 	*Engine
 	there    map[string]network // dockerd's, by Docker's id
 	findings []heddle.Finding
-	// again says that there is more to be done, without anybody being told.
+	// again says that there is more to do although there is no finding.
 	again bool
-	// making says that dockerd may be about to make a network, whose name nobody knows.
+	// making says that dockerd may be creating a network, whose name is not known.
 	making bool
 }
 
-// compare brings dockerd's networks and the agent's in line, as far as possible, and
-// says what is not.
+// compare makes dockerd's networks and the agent's agree, as far as possible, and reports
+// the remaining differences.
 func (e *Engine) compare(ctx context.Context) *round {
 	r := &round{Engine: e, there: map[string]network{}}
 	all, err := e.docker.networks(ctx)
@@ -65,8 +65,8 @@ func (e *Engine) compare(ctx context.Context) *round {
 	return r
 }
 
-// away is a finding only for a host whose Docker should have a network. Whoever
-// listens for dockerd wakes the engine when it is there.
+// away is a finding only on a host whose Docker should have a network. listen wakes the
+// engine when dockerd is up again.
 func (r *round) away(err error) {
 	if len(r.door.Networks()) > 0 || slices.ContainsFunc(r.agent.Networks(), func(n heddle.Network) bool { return n.Docker != nil }) {
 		r.find(kindAway, "dockerd", err)
@@ -77,8 +77,8 @@ func (r *round) find(kind, object string, err error) {
 	r.findings = append(r.findings, heddle.Finding{Kind: kind, Object: object, Detail: err.Error()})
 }
 
-// bound looks after one network that dockerd has, or is said to have: it reports
-// whether there is, or may soon be, no need for another.
+// bound handles one network that dockerd has, or that the door has recorded. It reports
+// whether another network for it is not needed now, or soon will not be.
 func (r *round) bound(ctx context.Context, b docker.Binding) bool {
 	n, there := r.there[b.DockerID]
 	if !there {
@@ -101,8 +101,8 @@ func (r *round) bound(ctx context.Context, b docker.Binding) bool {
 	return true
 }
 
-// ambiguous reports whether dockerd has another network of the name: it was created
-// in the same moment, and dockerd sees to it only before.
+// ambiguous reports whether dockerd has another network of the same name, created at the
+// same moment: dockerd checks the name only before it creates a network.
 func (r *round) ambiguous(n network) bool {
 	for _, other := range r.there {
 		if other.ID != n.ID && other.Name == n.Name {
@@ -112,8 +112,8 @@ func (r *round) ambiguous(n network) bool {
 	return false
 }
 
-// withdraw takes a network of the cluster's out of this dockerd again, and nowhere
-// else. While containers use it there, dockerd keeps it, and so does the door.
+// withdraw removes a network of the cluster from this dockerd, and from no other. While
+// containers use it there, dockerd keeps it, and so does the door.
 func (r *round) withdraw(ctx context.Context, b docker.Binding, n network) bool {
 	if err := r.door.Withdraw(b.DockerID, true); err != nil {
 		r.find(kindLeft, "network "+n.Name, err)
@@ -122,8 +122,8 @@ func (r *round) withdraw(ctx context.Context, b docker.Binding, n network) bool 
 	return !r.drop(ctx, n)
 }
 
-// name gives a network of ours the name that it has here, which makes it known to
-// the dockerds of other hosts.
+// name gives a network of ours the name that it has in this dockerd. After that the
+// dockerds of other hosts can have it, too.
 func (r *round) name(b docker.Binding, n network) {
 	_, err := r.agent.NameNetwork(b.NetworkID, n.Name, n.described())
 	if err == nil {
@@ -136,9 +136,9 @@ func (r *round) name(b docker.Binding, n network) {
 	r.log.Info("a network of Docker's has its name", "network", n.Name, "id", b.NetworkID)
 }
 
-// drop removes a network from dockerd that the cluster has no more, or that has no
-// place in this one, and reports whether it is gone. One that has containers stays
-// until they are gone.
+// drop removes a network from dockerd that the cluster does not have any more, or that
+// does not belong in this dockerd, and reports whether it is gone. A network with
+// containers stays until they are gone.
 func (r *round) drop(ctx context.Context, n network) bool {
 	err := r.docker.remove(ctx, n.ID)
 	if status(err) == http.StatusNotFound {
@@ -152,8 +152,8 @@ func (r *round) drop(ctx context.Context, n network) bool {
 	return true
 }
 
-// missed strikes out a network that dockerd does not have (any more), once what is
-// left of it is gone.
+// missed forgets a network that dockerd does not have (any more), once what is left of it
+// is gone.
 func (r *round) missed(b docker.Binding) bool {
 	since, known := r.lost[b.DockerID]
 	if !known {
@@ -178,8 +178,8 @@ func (r *round) missed(b docker.Binding) bool {
 	return false
 }
 
-// release deletes a network that dockerd has no more, if nobody else has heard of it.
-// While containers of this dockerd's have endpoints there, that is an error.
+// release deletes a network that dockerd does not have any more, if no other host knows
+// it. If containers of this dockerd have endpoints there, that is an error.
 func (r *round) release(b docker.Binding) error {
 	n, err := r.door.NetworkOf(b)
 	if err != nil {
@@ -196,8 +196,8 @@ func (r *round) release(b docker.Binding) error {
 	return nil
 }
 
-// add creates a network of the cluster in dockerd, unless something else has the
-// name there: that is its owner's, and stays.
+// add creates a network of the cluster in dockerd, unless the name is in use there: that
+// other network belongs to somebody else, and stays.
 func (r *round) add(ctx context.Context, n heddle.Network) {
 	for _, other := range r.there {
 		if other.Name == n.Name {
@@ -213,7 +213,7 @@ func (r *round) add(ctx context.Context, n heddle.Network) {
 	r.log.Info("a network of the cluster is in Docker", "network", n.Name, "id", n.ID)
 }
 
-// status is the HTTP status of dockerd's refusal; 0 of another error, or none.
+// status is the HTTP status of dockerd's refusal; 0 for another error or none.
 func status(err error) int {
 	var r *refusal
 	if errors.As(err, &r) {

@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// callTime bounds a call to dockerd: within some, it calls its driver.
+// callTime bounds a call to dockerd. Some calls make dockerd call its driver.
 const callTime = 30 * time.Second
 
 // dockerd is a client of the Docker Engine API. The module that Docker offers reads
@@ -49,7 +49,7 @@ func dial(host string) (*dockerd, error) {
 	return d, nil
 }
 
-// refusal is dockerd's word.
+// refusal is an error that dockerd answered with.
 type refusal struct {
 	status  int
 	Message string `json:"message"`

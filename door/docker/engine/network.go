@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// network is one of dockerd's, as far as it matters here, in the form in which it is
-// listed and created (Docker Engine API, v1.40 and later).
+// network is a network of dockerd's. It has the fields that matter here, in the form in
+// which dockerd lists and creates networks (Docker Engine API, v1.40 and later).
 type network struct {
 	ID             string `json:"Id,omitempty"`
 	Name           string
@@ -31,7 +31,7 @@ type ipam struct {
 	Config  []pool
 }
 
-// pool holds texts: what dockerd says of others' networks must not matter.
+// pool holds texts, so that unusual values in other people's networks cause no error.
 type pool struct {
 	Subnet             string            `json:",omitempty"`
 	IPRange            string            `json:",omitempty"`
@@ -51,7 +51,7 @@ func (d *dockerd) remove(ctx context.Context, id string) error {
 	return d.call(ctx, "DELETE", "/networks/"+id, nil, nil)
 }
 
-// described is what other hosts have to know of a network.
+// described is what other hosts need to know of a network.
 func (n network) described() *heddle.DockerNetwork {
 	d := &heddle.DockerNetwork{Labels: filled(n.Labels), Options: without(n.Options), IPAMOptions: without(n.IPAM.Options), Attachable: n.Attachable}
 	for _, p := range n.IPAM.Config {
@@ -77,7 +77,7 @@ func (n network) described() *heddle.DockerNetwork {
 	return d
 }
 
-// wantedOf is how a dockerd shall have a network of the cluster.
+// wantedOf is the form that a network of the cluster should have in a dockerd.
 func wantedOf(n heddle.Network, driver string) network {
 	w := network{Name: n.Name, CheckDuplicate: true, Driver: driver, Internal: n.Internal, Attachable: n.Docker.Attachable,
 		Options: identified(n.Docker.Options, n.ID), Labels: n.Docker.Labels,
