@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// troubles are what is not as it should be, for the status.
+// troubles are the problems that the status reports.
 type troubles struct {
 	log *slog.Logger
 
