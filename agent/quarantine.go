@@ -93,7 +93,7 @@ func (a *Agent) keepQuarantine(ctx context.Context) {
 
 // quarantineAfter returns how long to wait after a round that took so long and left so many
 // endpoints in quarantine. Searching all namespaces is slow on a full host, and should take
-// about a tenth of the time. Time spent waiting for namespaces to end does not count as search.
+// at most a tenth of the time. Time spent waiting for namespaces to end does not count as search.
 func quarantineAfter(took time.Duration, stay int) time.Duration {
 	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
 }

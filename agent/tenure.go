@@ -53,7 +53,7 @@ func (e *tenures) noteBeside(r *record) (err error) {
 	if err != nil {
 		return err
 	}
-	// heard again: a device that had another address while it was looked for excuses nobody
+	// look again: drop addresses that are no longer there, as a device may have changed its own
 	still, _, err := e.kernel.Heard(r.parent())
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
