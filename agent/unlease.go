@@ -158,7 +158,7 @@ func (k *books) leaseTime() time.Duration {
 	return leaseTime
 }
 
-// tend drops expired leases from time to time.
+// tend drops expired leases, and pools that never got a network.
 func (k *books) tend() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

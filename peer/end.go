@@ -119,7 +119,7 @@ func (p *Peers) closeEnd(f heddle.Family) {
 // headers is the size of IP and ICMP headers, in bytes.
 func headers(f heddle.Family) int { return f.Header() + 8 }
 
-// send sends a probe of the given size, with the IP header. A probe that cannot be sent
+// send sends a probe of the given size, IP header included. A probe that cannot be sent
 // counts as lost; for one that is too large for the interface, send records that.
 func (p *Peers) send(to *entry, size int) {
 	f := heddle.FamilyOf(to.addr)
