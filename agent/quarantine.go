@@ -13,10 +13,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// quarantine says which endpoints are in it. One is from when its removal was begun until it is proven that
-// its container has let go of what it had. Its record and intent stay in the ledger, and
-// with them its addresses and its NIC; only why is kept in memory, for the agent tries
-// again when it starts, and then every few seconds.
+// quarantine says which endpoints are in quarantine: their removal has begun, but it is not
+// proven that their containers no longer use what they had. Record and intent stay in the
+// ledger, and with them the addresses and the NIC. Only the reason is kept in memory: the
+// agent tries again when it starts, and then every few seconds.
 type quarantine struct {
 	log *slog.Logger
 
