@@ -2,9 +2,9 @@
 // plans say. It is the only orchestrator: doors call it, and it calls the rooms
 // below (ipam, modes, kernel), which know nothing of each other.
 //
-// Every operation is straight: validate, lock the id, take addresses, plan,
-// record the intent, make, record the outcome. After a crash the intents left
-// over are undone, since nobody got an answer.
+// Every operation is one straight sequence: validate, lock the id, take addresses, plan,
+// record the intent, make, record the outcome. After a crash, the agent undoes the
+// intents that are left over, because no caller got an answer.
 package agent
 
 import (
@@ -55,8 +55,8 @@ type Agent struct {
 	mender     *mender
 	teller     teller
 	ids        keyed[atIDs, heddle.EndpointID]
-	// pods lets one container be attached to a network at a time (by the inode of
-	// its namespace).
+	// pods serializes attaches, and changes of the default route, of one container (by
+	// the inode of its namespace).
 	pods     keyed[atPods, uint64]
 	ready    atomic.Bool
 	activity activity
@@ -64,19 +64,19 @@ type Agent struct {
 	stop     context.CancelFunc
 	finished sync.WaitGroup
 
-	// tasks are what is being done; following has what the cluster's view asks for,
-	// mending what the patrol does.
+	// tasks lists the operations under way; following runs what the cluster's view asks
+	// for, mending runs the patrol's repairs.
 	tasks              *tasks
 	following, mending *errands
-	// works lets one at a time have the kernel work for a network, by its ID.
+	// works serializes kernel changes for one network, by the network's ID.
 	works keyed[atWorks, string]
 	links links
-	// seeing lets one at a time take up the cluster's newest view.
+	// seeing is held while the cluster's newest view is adopted.
 	seeing mutex[atSeeing]
-	// adopted says that the host followed a new view; it has room for one, as has
-	// lookAgain, which asks it to look once more.
+	// adopted signals that the host followed a new view; lookAgain asks the host to look
+	// at the view once more. Both channels have a capacity of one.
 	adopted, lookAgain chan struct{}
-	// compareSoon asks for a comparison with the plans; it has room for one.
+	// compareSoon asks for a comparison with the plans; its capacity is one.
 	compareSoon chan struct{}
 	// paths is what is known about the ways to other hosts; nil without a cluster.
 	paths *paths

@@ -20,8 +20,8 @@ func (a *Agent) Allow(first, second string) error {
 	return a.join(first, n.ID)
 }
 
-// join adds a permission, which the first network's plan holds; one between a network
-// of all hosts and one of this host is the latter's.
+// join adds a permission to the first network's plan. A permission between a shared
+// network and a network of this host goes into the plan of the latter.
 func (a *Agent) join(name, otherID string) error {
 	n, err := a.networks.find(name)
 	if err != nil {
@@ -78,8 +78,8 @@ func permit(n *heddle.Network, other string, on bool) {
 	}
 }
 
-// replan brings a network from its plan to another: first what is new, then
-// away with what is wanted no more. The caller holds its lock.
+// replan moves a network from its current plan to another: first it makes what is new,
+// then it removes what is no longer wanted. The caller holds the network's lock.
 func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error {
 	if err := a.ledger.putPlan(n.ID, plan); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (a *Agent) replan(n *network, next heddle.Network, plan heddle.Plan) error 
 	err := a.applyNetwork(heddle.Plan{Host: add})
 	var stuck error
 	if err != nil && next.Shared {
-		// what is to go to one host may be refused: the ways to the others change all
-		// the same, and the patrol goes on trying
+		// the change for one host may be refused: the paths to the others still change,
+		// and the patrol tries again
 		stuck = a.mendNetwork(add)
 		err = nil
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Attach makes an endpoint. Called again with the same request it returns the
-// one that is there; a container that came back in a new namespace gets its
-// endpoint anew, with the addresses it had if it asked for them.
+// Attach makes an endpoint. Called again with the same request, it returns the
+// existing endpoint. A container that came back in a new namespace gets a new
+// endpoint; it keeps its addresses if it asked for them.
 func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply heddle.AttachReply, err error) {
 	defer a.metrics.observe("attach", time.Now(), &err)
 	if err := a.accept(ctx, &req); err != nil {
@@ -33,7 +33,7 @@ func (a *Agent) Attach(ctx context.Context, req heddle.AttachRequest) (reply hed
 	life := n.life
 	life.RLock()
 	defer life.RUnlock()
-	// again: while a network is deleted, or goes into the store, nobody is here
+	// look it up again: the network may have been deleted or moved into the store meanwhile
 	n, err = a.networks.find(req.Network)
 	switch {
 	case err != nil:
@@ -94,7 +94,7 @@ func (a *Agent) accept(ctx context.Context, req *heddle.AttachRequest) error {
 	return err
 }
 
-// checkMappings refuses ports that cannot be published, wherever.
+// checkMappings refuses ports that cannot be published on any host.
 func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	if err := checkNumber(id, ports); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	return pod, nil
 }
 
-// realise makes what is missing of what an endpoint has.
+// realise makes the parts of an endpoint that are missing in the kernel.
 func (a *Agent) realise(r record, pod kernel.Pod) error {
 	if r.offered() && r.Endpoint.NIC != nil {
 		return a.kernel.MarkNIC(r.Plan.Pod.NICs[0])
@@ -225,7 +225,7 @@ func (a *Agent) make(r record, pod kernel.Pod) error {
 	if err == nil {
 		err = a.tenures.noteDevice(r.Endpoint.ID, pod)
 	}
-	// others' locks are taken only now: whoever has one may wait for the shared
+	// other endpoints' locks come last: their holders may wait for locks of shared links
 	if change, on := wantsDefault(r.Request, r.Endpoint); err == nil && change && on {
 		err = a.defaults.arrange(pod, r.Endpoint.ID, r.Endpoint.ID)
 	}
@@ -245,12 +245,12 @@ func (a *Agent) make(r record, pod kernel.Pod) error {
 	return nil
 }
 
-// rollBack removes what make has made, and returns why. What cannot be removed
-// now keeps its record, addresses and intent, until it is attached or detached
-// again, collected, or the agent starts anew.
+// rollBack removes what make has made, and returns why. If the removal fails, the
+// endpoint keeps its record, addresses and intent until it is attached or detached
+// again, collected by GC, or the agent restarts.
 func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if now, known := a.roll.get(r.Endpoint.ID); known {
-		r = now // with the number of its device
+		r = now // it has the device's interface index
 	}
 	err := a.takeAway(r, r.Plan, pod)
 	if err == nil {
@@ -285,7 +285,7 @@ func (a *Agent) reply(n *network, made record) heddle.AttachReply {
 	return r
 }
 
-// shown is the endpoint with what is not recorded of it.
+// shown returns the endpoint with its port name, which is not recorded.
 func (r record) shown() heddle.Endpoint {
 	e := r.Endpoint
 	hasPort := func(l heddle.Link) bool { return l.Name == e.ID.PortName() }

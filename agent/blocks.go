@@ -12,10 +12,10 @@ import (
 	"github.com/heddle-network/heddle/ipam"
 )
 
-// blocks are this host's parts of shared networks, of whose addresses it gives out those
-// in them. Its lock is held whenever that changes, and whenever an address is taken, so
-// that no address is taken from a block that goes. It answers other hosts, too, that ask
-// for addresses (cluster.Lender).
+// blocks are this host's address blocks of shared networks; the host gives out addresses
+// from them. The lock is held whenever the blocks change and whenever an address is taken,
+// so that no address is taken from a block that is being given back. blocks also answers
+// other hosts that ask for addresses (cluster.Lender).
 type blocks struct {
 	cluster  cluster.API // nil for a host alone
 	ledger   *ledger
@@ -28,13 +28,13 @@ type blocks struct {
 	mu mutex[atBlocks]
 	// sources are the addresses of shared networks that the host keeps for itself.
 	sources []heddle.Pin
-	// lent are addresses set aside for other hosts, which the view may not show
-	// yet, yielding blocks that are about to be given back.
+	// lent are addresses set aside for other hosts; the view may not show them yet.
+	// yielding are blocks that are about to be given back.
 	lent map[heddle.Pin]bool
 	// moving are addresses of endpoints that are about to be sent elsewhere.
 	moving   map[heddle.Pin]bool
 	yielding map[heddle.Block]bool
-	// idle says since when a block has been of no use.
+	// idle says since when a block has been unused.
 	idle map[heddle.Block]time.Time
 }
 
@@ -45,7 +45,7 @@ func (bs *blocks) ownSources() []heddle.Pin {
 	return slices.Clone(bs.sources)
 }
 
-// restoreSource keeps again, at start, an address for the host itself.
+// restoreSource reserves, at start, an address that the host kept for itself before.
 func (bs *blocks) restoreSource(p heddle.Pin) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -102,15 +102,15 @@ func (bs *blocks) fitLocked(n *network, v *cluster.View) {
 	}
 }
 
-// blocksOfLocked are the blocks that the host holds and keeps.
+// blocksOfLocked returns the blocks that the host holds and is not giving back.
 func (bs *blocks) blocksOfLocked(network string, v *cluster.View) []netip.Prefix {
 	return slices.DeleteFunc(v.BlocksOf(network, v.Self.ID), func(p netip.Prefix) bool {
 		return bs.yielding[heddle.Block{Network: network, Prefix: p, Host: v.Self.ID}]
 	})
 }
 
-// chooseSourceLocked keeps one address of the subnet for the host itself: the same as
-// long as its block is held.
+// chooseSourceLocked keeps one address of the subnet for the host itself. The address
+// stays the same as long as the host holds its block.
 func (bs *blocks) chooseSourceLocked(network string, from ipam.Blocks, subnet netip.Prefix, blocks []netip.Prefix) {
 	inBlocks := func(addr netip.Addr) bool {
 		return slices.ContainsFunc(blocks, func(b netip.Prefix) bool { return b.Contains(addr) })

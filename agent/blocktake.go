@@ -18,9 +18,9 @@ type lack struct {
 	addr   netip.Addr // zero: any
 }
 
-// takeShared leases an endpoint's addresses on a shared network. What this host
-// does not hold, it claims or borrows. If it gets no block any more, it falls back
-// to addresses that were freed a moment ago.
+// takeShared leases an endpoint's addresses on a shared network. It claims or borrows
+// what this host does not hold. If it cannot get another block, it falls back to
+// addresses that were freed a moment ago.
 func (bs *blocks) takeShared(ctx context.Context, n *network, req heddle.AttachRequest) ([]netip.Prefix, error) {
 	take := n.pool.Take
 	if req.DryRun {
@@ -45,12 +45,12 @@ func (bs *blocks) takeOneShared(ctx context.Context, n *network, subnet netip.Pr
 	return got[0], nil
 }
 
-// takeOf leases, by take, addresses of the subnets.
+// takeOf leases addresses of the subnets by calling take.
 func (bs *blocks) takeOf(ctx context.Context, n *network, subnets []netip.Prefix, req heddle.AttachRequest, take func() ([]netip.Prefix, error)) (addrs []netip.Prefix, err error) {
 	var refused error // by the cluster
 	defer func() {
 		if err != nil {
-			bs.giveBack(n, req.IPs) // what was borrowed for nothing
+			bs.giveBack(n, req.IPs) // they may have been borrowed, and are not used
 		}
 	}()
 	for range 2 + 2*len(subnets) {
@@ -79,7 +79,7 @@ func (bs *blocks) tryTake(n *network, subnets []netip.Prefix, req heddle.AttachR
 	if err := refusesNew(n, v); err != nil {
 		return nil, nil, err
 	}
-	bs.fitLocked(n, v) // what is taken must be this host's by the view that says so
+	bs.fitLocked(n, v) // the pool and the checks below must use the same view
 	for _, s := range subnets {
 		i := slices.IndexFunc(req.IPs, s.Contains)
 		switch {
@@ -105,8 +105,8 @@ func refusesNew(n *network, v *cluster.View) error {
 	return nil
 }
 
-// ownsLocked reports whether an address is this host's to give: in one of its blocks,
-// or borrowed.
+// ownsLocked reports whether this host may give out an address: it is in one of the
+// host's blocks, or borrowed.
 func (bs *blocks) ownsLocked(network string, addr netip.Addr, v *cluster.View) bool {
 	for _, b := range bs.blocksOfLocked(network, v) {
 		if b.Contains(addr) {
@@ -139,7 +139,7 @@ func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachReque
 	defer cancel()
 	block, err := bs.cluster.ClaimBlock(ctx, n.Network, missing.subnet, missing.addr)
 	if err == nil {
-		bs.mu.Lock() // one that was being given back is this host's again
+		bs.mu.Lock() // if the block was being given back, the host now keeps it
 		delete(bs.yielding, heddle.Block{Network: n.ID, Prefix: block, Host: bs.cluster.View().Self.ID})
 		bs.mu.Unlock()
 	}

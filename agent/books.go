@@ -10,8 +10,9 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// books say what engines have asked for before there is an endpoint or a network, with the
-// records of it on the disk. Its lock is held while they are written: what is told is there.
+// books hold what engines asked for before there is an endpoint or a network, and the
+// records of it on disk. The lock is held while records are written, so that callers only
+// hear of what is on disk.
 type books struct {
 	cluster    cluster.API // nil for a host alone
 	kernel     Sights
@@ -23,7 +24,7 @@ type books struct {
 	roll       *roll
 	departures *departures
 	blocks     *blocks
-	// keepFor is how long an address stays leased that no endpoint has; leaseTime if 0.
+	// keepFor is how long an address without an endpoint stays leased; 0 means leaseTime.
 	keepFor time.Duration
 
 	mu mutex[atBooks]
@@ -34,9 +35,9 @@ type books struct {
 	given map[string][]given
 }
 
-// RequestPool speaks for a subnet: the one asked for, the same pool however often
-// it is asked for, or a free one that overlaps nothing on this host nor in the
-// cluster, another each time. It is on disk before RequestPool returns.
+// RequestPool reserves a subnet. A request for a certain subnet always returns the same
+// pool. Otherwise each call returns another free subnet, which overlaps nothing on this
+// host or in the cluster. The pool is on disk before RequestPool returns.
 func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	if !a.ready.Load() {
 		return Pool{}, heddle.Errorf(heddle.Stopping, "pool", ask.Subnet.String(), "call again when the agent is back")
@@ -44,7 +45,7 @@ func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	return a.books.request(ask)
 }
 
-// ReleasePool ends a pool. One that is not there is released already.
+// ReleasePool ends a pool. It succeeds if there is no such pool.
 func (a *Agent) ReleasePool(id string) error {
 	if !a.ready.Load() {
 		return heddle.Errorf(heddle.Stopping, "release pool", id, "call again when the agent is back")
@@ -56,10 +57,10 @@ func (a *Agent) ReleasePool(id string) error {
 func (a *Agent) Pools() []Pool { return a.books.pools() }
 
 // Lease takes an address of a pool: the one asked for or, with the zero address,
-// a free one. It is on disk before Lease returns. The same address asked for
-// with the same MAC again is the same lease, unless it was given back and an
-// endpoint still has it: then it is refused. Before there is a network on the pool,
-// only what is asked for by name can be leased.
+// a free one. The lease is on disk before Lease returns. Asking again for the same address
+// with the same MAC returns the same lease. It is refused if the address was given back
+// and an endpoint still has it. Before there is a network on the pool, only an address
+// that the caller names can be leased.
 func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	if !a.ready.Load() {
 		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease from pool", pool, "call again when the agent is back")
@@ -67,8 +68,8 @@ func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 	return a.books.lease(ctx, pool, addr, mac)
 }
 
-// Unlease gives an address back. One that nobody has is given back already; one
-// that an endpoint still has goes when that is detached.
+// Unlease gives an address back. It succeeds if nobody has the address. An address that
+// an endpoint still has is freed when the endpoint is detached.
 func (a *Agent) Unlease(pool string, addr netip.Addr) error {
 	if !a.ready.Load() {
 		return heddle.Errorf(heddle.Stopping, "release address", addr.String(), "call again when the agent is back")

@@ -15,8 +15,8 @@ import (
 )
 
 // Check compares an endpoint, or with a zero id everything, with the kernel.
-// It repairs nothing; what engines have put into containers by now it completes
-// first, as the patrol does, so that this is not taken for drift.
+// It repairs nothing. But first it completes the interfaces that engines have moved into
+// containers, as the patrol does, so that these are not reported as drift.
 func (a *Agent) Check(id heddle.EndpointID) ([]heddle.Finding, error) {
 	a.handovers.noticeHandovers(0)
 	if id != (heddle.EndpointID{}) {
@@ -75,20 +75,19 @@ func findings(owner string, drift []kernel.Difference) []heddle.Finding {
 	return all
 }
 
-// auditTime is how long an audit waits for what is being made, changed or removed beside
-// endpoints.
+// auditTime is how long an audit waits for operations under way that concern no endpoint.
 const auditTime = 5 * time.Second
 
-// Audit compares all that there is: what is ours in the kernel and wanted by
-// nobody, what is wanted and missing, endpoints without a container, operations
-// that are not finished.
+// Audit compares everything. It reports objects of ours in the kernel that nobody wants,
+// objects that are wanted and missing, endpoints without a container, and operations that
+// are not finished.
 func (a *Agent) Audit() ([]heddle.Finding, error) {
 	a.departures.await("")
-	// what is about to be made is not missing, and what is about to go not left over
+	// wait: what is being made is not missing, and what is being removed is not left over
 	late := a.tasks.await(auditTime, ofNoEndpoint)
 	a.handovers.noticeHandovers(0)
 	differences, err := a.differences()
-	if err == nil && len(differences) > 0 { // some of it may have begun to go, or to come, meanwhile
+	if err == nil && len(differences) > 0 { // some may be due to operations begun meanwhile
 		late = a.tasks.await(auditTime, ofNoEndpoint)
 		var still []heddle.Finding
 		still, err = a.differences()
@@ -111,8 +110,8 @@ func (a *Agent) Audit() ([]heddle.Finding, error) {
 	return append(append(all, beside...), a.unsettled()...), nil
 }
 
-// differences lists what is ours on the host and wanted by nobody, and what is wanted and
-// missing there.
+// differences lists our objects on the host that nobody wants, and objects that are wanted
+// and missing there.
 func (a *Agent) differences() ([]heddle.Finding, error) {
 	left, err := a.plans.leftovers()
 	if err != nil {
@@ -153,9 +152,9 @@ func (a *Agent) unsettled() []heddle.Finding {
 }
 
 // GC removes what belongs to nobody: endpoints whose container is gone, and
-// objects with our mark that no plan wants. With an owner, it also removes that
-// owner's endpoints which are not in keep (the CNI verb GC), but for those that are made
-// beside it: whoever asks for them knows nothing of its list, and does not wait for it.
+// objects with our mark that no plan wants. With an owner, it removes only that owner's
+// endpoints which are not in keep (the CNI verb GC). It spares endpoints that are being
+// attached at the same time: their caller does not know the list, and does not wait.
 func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) (removed []string, err error) {
 	defer a.metrics.observe("gc", time.Now(), &err)
 	a.departures.await("")
@@ -188,7 +187,7 @@ func (a *Agent) GC(ctx context.Context, owner string, keep []heddle.EndpointID) 
 	return append(removed, pruned...), errors.Join(append(errs, err)...)
 }
 
-// beingAttached are the endpoints, as text, for which somebody calls just now.
+// beingAttached returns the IDs, as text, of endpoints whose attach is under way.
 func (a *Agent) beingAttached() map[string]bool {
 	all := map[string]bool{}
 	for _, l := range a.tasks.since(0, func(w work) bool { return w.what == intentAttach }) {
@@ -217,8 +216,8 @@ func (a *Agent) collect(id heddle.EndpointID, garbage func(record) bool) (gone b
 	return gone, err
 }
 
-// removeIf removes an endpoint if it is garbage. It takes its lock, by lock: an endpoint
-// that is being made, or made anew, is none.
+// removeIf removes an endpoint if it is garbage. It first takes the endpoint's lock by
+// calling lock: an endpoint that is being made, or made again, is not garbage.
 func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock func(heddle.EndpointID) func()) (r record, gone bool, err error) {
 	defer lock(id)()
 	r, known := a.roll.get(id)
@@ -229,8 +228,8 @@ func (a *Agent) removeIf(id heddle.EndpointID, garbage func(record) bool, lock f
 	return r, true, a.remove(r)
 }
 
-// Explain prints an endpoint as the commands that would make it, with what the
-// kernel has otherwise.
+// Explain returns an endpoint as the commands that would make it, with the differences
+// found in the kernel.
 func (a *Agent) Explain(id heddle.EndpointID) (heddle.Explained, error) {
 	r, known := a.roll.get(id)
 	if !known {

@@ -45,7 +45,7 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 		addrs, err = take(req.ID, req.IPs)
 	}
 	for err == nil && !leased && !req.DryRun && hostHas(a.host.now(), n, addrs) {
-		n.pool.Give(req.ID) // to quarantine: the next one is another
+		n.pool.Give(req.ID) // to quarantine, so that the next take gives another address
 		addrs, err = take(req.ID, req.IPs)
 	}
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *Agent) claim(ctx context.Context, n *network, req heddle.AttachRequest,
 	return e, nil
 }
 
-// claimRest reserves what an endpoint needs besides its addresses, all or nothing. What is
-// refused then had its ports for a moment: who asked for these meanwhile was refused.
+// claimRest reserves what an endpoint needs besides its addresses, all or nothing. If it is
+// refused, it held its ports for a moment: another request for them may have been refused.
 func (a *Agent) claimRest(n *network, req heddle.AttachRequest, pod kernel.Pod, e *heddle.Endpoint) (err error) {
 	if err := a.ports.reserve(req.ID, req.Ports); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// hostHas reports whether, on a parent's LAN, the host or its router has one of
-// the addresses by now.
+// hostHas reports whether, on a parent's LAN, the host or its router now has one of
+// the addresses.
 func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
 	if _, guest := n.mode.(heddle.Guest); !guest {
 		return false
@@ -185,7 +185,7 @@ func (a *Agent) restore(n *network, e heddle.Endpoint) error {
 	return nil
 }
 
-// saveCursors writes where allocation stands.
+// saveCursors records where each network's next address search begins.
 func (a *Agent) saveCursors() {
 	cursors := map[string]map[heddle.Family]netip.Addr{}
 	for _, n := range a.networks.copies() {

@@ -9,8 +9,8 @@ import (
 
 // clash refuses an endpoint that does not fit beside the others of its
 // container: overlapping subnets, or the same destination on two interfaces
-// with the same metric in one table. The kernel would take most of it, and
-// which interface is used would be accident. It is pure.
+// with the same metric in one table. The kernel would accept most of this, and the
+// choice of interface would be accidental. clash is a pure function.
 func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 	for _, o := range others {
 		if o.Endpoint.ID == e.ID {
@@ -34,8 +34,8 @@ func clash(e heddle.Endpoint, plan heddle.Plan, others []record) error {
 	return nil
 }
 
-// subnets are those that the endpoint's interface is in: of its addresses, and
-// of what the plan gives it besides. Link-local ones are each link's own.
+// subnets returns the subnets of the endpoint's addresses and of the other addresses in its
+// plan. It leaves out link-local subnets, because every link has its own.
 func subnets(e heddle.Endpoint, plan heddle.Plan) []netip.Prefix {
 	var all []netip.Prefix
 	add := func(p netip.Prefix) {

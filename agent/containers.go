@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// containers finds where endpoints are by now: their containers' namespaces, and the
-// container's ends of links that engines move. It keeps nothing.
+// containers finds where endpoints are now: their containers' namespaces, and the container's
+// ends of links that engines move. It has no state of its own.
 type containers struct {
 	namespaces Namespaces
 	ends       Ends
@@ -30,9 +30,9 @@ func (c *containers) podAt(r record) kernel.Pod {
 	return nil
 }
 
-// podOf opens the endpoint's namespace, nil if it is gone. Where the path does not lead
-// to it, it is looked for: it may live on by a process, a mount or a file. It fails if
-// that cannot be told.
+// podOf opens the endpoint's namespace, nil if it is gone. If the path does not lead to it,
+// podOf searches for it: a process, a mount or a file may keep it alive. It fails if it
+// cannot find out.
 func (c *containers) podOf(r record) (kernel.Pod, error) {
 	if pod := c.podAt(r); pod != nil || r.Inode == 0 {
 		return pod, nil
@@ -61,9 +61,9 @@ func (c *containers) whereabouts(r record) (where place, seen *kernel.Seen, pod 
 	return inContainer, seen, pod, nil
 }
 
-// seek finds the endpoint's interface in a namespace: a pair's by its end on the host, a
-// device on a parent by its number, once that is known. Only what has just been handed
-// over is known by its alias: no container runs yet that could write it.
+// seek finds the endpoint's interface in a namespace: that of a veth pair by its end on the
+// host, a device on a parent by its interface index, once known. Only an interface that was
+// just handed over is found by its alias: no container runs yet that could change the alias.
 func (c *containers) seek(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind == "veth" && l.Name == r.Endpoint.ID.PortName() {
@@ -76,8 +76,8 @@ func (c *containers) seek(r record, pod kernel.Pod) (*kernel.Seen, error) {
 	return pod.Find(r.alias())
 }
 
-// podAlive reports whether the endpoint's container is there. Its namespace may live on
-// without the recorded path.
+// podAlive reports whether the endpoint's container exists. Its namespace may stay alive
+// when the recorded path is gone.
 func (c *containers) podAlive(r record) bool {
 	switch {
 	case r.offered():
@@ -98,22 +98,22 @@ func (c *containers) podAlive(r record) bool {
 	return pod != nil || err != nil
 }
 
-// vanished reports whether an endpoint that was handed over is certainly over. That
-// its namespace cannot be opened is not enough: its path may be one that cannot be
-// seen from here. What has a NIC is looked after by vigil.
+// vanished reports whether an endpoint that was handed over is certainly gone. A namespace
+// that cannot be opened is no proof: its path may not be visible from here. Endpoints with
+// a NIC are left to vigil.
 func (c *containers) vanished(r record) bool {
 	if !r.Endpoint.Handover || r.Endpoint.NIC != nil {
 		return false
 	}
 	back, err := c.ends.Has(r.handName(), r.alias())
 	if err != nil || back {
-		return err == nil && !r.offered() // taken once, its engine has taken it out again
+		return err == nil && !r.offered() // its engine moved it in before, and out again
 	}
 	for _, l := range r.Plan.Host.Links {
 		if l.Kind != "veth" {
 			continue
 		}
-		// with the container's end it would have gone
+		// the host's end would be gone if the container's end were
 		if there, err := c.ends.Has(l.Name, l.Alias); err != nil || there {
 			return false
 		}

@@ -14,8 +14,8 @@ import (
 // is attached with --default-route, and on to the oldest one left when its
 // holder is detached.
 
-// canCarry reports whether a default route can lead through the network; through
-// a NIC that keeps its own addresses, if it had one.
+// canCarry reports whether a default route can lead through the network. A NIC that keeps
+// its own addresses can carry one if it had one before.
 func canCarry(n *network, nic *heddle.NIC) bool {
 	if nic != nil && !n.pool.Gives() {
 		return nic.HasDefault()
@@ -47,8 +47,8 @@ func (d *defaults) claimFor(n *network, req heddle.AttachRequest, pod kernel.Pod
 	return d.claim(pod.Inode(), req.ID)
 }
 
-// wantsDefault reports whether an endpoint asks for the default route and does
-// not have it, or has it and asks not to.
+// wantsDefault reports whether the request changes who has the default route (change), and
+// whether the endpoint is to have it (on).
 func wantsDefault(req heddle.AttachRequest, e heddle.Endpoint) (change, on bool) {
 	if req.DefaultRoute == nil {
 		return false, e.DefaultRoute
@@ -63,10 +63,10 @@ func (d *defaults) pass(inode uint64) {
 	d.settle(inode, heddle.EndpointID{})
 }
 
-// settle leaves a container with one default route: that of the endpoint
-// whose record has it, or else of the oldest that can. Nothing can be done for a
-// container that is gone; what fails is told, and tried again when the agent
-// starts. The caller holds the container's lock, and that of the endpoint held.
+// settle leaves a container with one default route: that of the endpoint whose record has
+// it, or else of the oldest endpoint that can carry it. It does nothing for a container
+// that is gone. A failure is logged, and tried again when the agent starts. The caller
+// holds the container's lock, and that of the endpoint held (if any).
 func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 	pod := d.containers.openInode(inode)
 	if pod == nil {
@@ -92,8 +92,8 @@ func (d *defaults) heirs(pod kernel.Pod) []record {
 	return all
 }
 
-// mayCarry reports whether a default route can lead through the endpoint, and it
-// did not refuse it.
+// mayCarry reports whether a default route can lead through the endpoint and its request
+// does not refuse one.
 func (d *defaults) mayCarry(r record) bool {
 	n := d.networks.byID(r.Endpoint.Network)
 	return n != nil && canCarry(n, r.Endpoint.NIC) && (r.Request.DefaultRoute == nil || *r.Request.DefaultRoute)
@@ -125,8 +125,8 @@ func (d *defaults) endpointsIn(pod kernel.Pod) []heddle.EndpointID {
 	return all
 }
 
-// give records that an endpoint has the default route, or has not, and
-// makes it so. It may be repeated: what is there already is left.
+// give records whether an endpoint has the default route, and makes it so in the kernel.
+// It may be repeated: what is there already is left alone.
 func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held heddle.EndpointID) error {
 	switch held {
 	case id:
@@ -175,8 +175,8 @@ func (d *defaults) give(id heddle.EndpointID, on bool, pod kernel.Pod, held hedd
 	return nil
 }
 
-// record writes what is about to be so. An attach that is under way has
-// an intent of its own, and is undone as a whole.
+// record writes the change before it is made. An attach under way already has an intent,
+// and is undone as a whole.
 func (d *defaults) record(next record) error {
 	if d.roll.pendingOf(next.Endpoint.ID) != "" {
 		return d.ledger.putRecord(next)
@@ -209,8 +209,8 @@ func (d *defaults) routes(n *network, r record) (with, without []heddle.Route, e
 	return on.Pod.Routes, off.Pod.Routes, err
 }
 
-// settleAll ends, at start, what a change of a default route had begun. A
-// container whose only endpoint has it, as no intent doubts, needs no look.
+// settleAll finishes, at start, changes of default routes that were interrupted. It skips a
+// container whose only endpoint has the default route and no open intent about it.
 func (d *defaults) settleAll(intents map[string]string) {
 	for _, inode := range d.roll.inodes() {
 		all := d.roll.in(inode)
@@ -226,9 +226,8 @@ func (d *defaults) settleAll(intents map[string]string) {
 	}
 }
 
-// change moves the default route to an endpoint that is there already, or
-// from it to another, if the request says so. The caller holds the locks of both
-// container and endpoint.
+// change moves the default route to an existing endpoint, or from it to another, if the
+// request says so. The caller holds the locks of both the container and the endpoint.
 func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod kernel.Pod) (record, error) {
 	change, on := wantsDefault(req, old.Endpoint)
 	if err := checkDefault(n, req, old.Endpoint.NIC); err != nil || !change {

@@ -24,7 +24,7 @@ type defaults struct {
 	holders map[uint64]heddle.EndpointID
 }
 
-// of is the endpoint with the default route, if any has it.
+// of returns the endpoint that has the default route, if any.
 func (d *defaults) of(inode uint64) (id heddle.EndpointID, is bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -50,7 +50,7 @@ func (d *defaults) set(inode uint64, id heddle.EndpointID) {
 	d.holders[inode] = id
 }
 
-// drop notes that the endpoint has it no more.
+// drop notes that the endpoint no longer has it.
 func (d *defaults) drop(inode uint64, id heddle.EndpointID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,7 @@ func (d *defaults) drop(inode uint64, id heddle.EndpointID) {
 	}
 }
 
-// forget is drop, wherever it is.
+// forget is drop for every namespace.
 func (d *defaults) forget(id heddle.EndpointID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

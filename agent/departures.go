@@ -38,7 +38,7 @@ func (d *departures) has(id heddle.EndpointID) bool {
 	return d.all[id] != nil
 }
 
-// hurry has what has left go now, if anything has.
+// hurry starts the removal of the endpoint now, if it has left.
 func (d *departures) hurry(id heddle.EndpointID) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -47,7 +47,7 @@ func (d *departures) hurry(id heddle.EndpointID) {
 	}
 }
 
-// hurryAll has all that has left go now: the agent ends.
+// hurryAll starts the removal of all endpoints that have left: the agent is stopping.
 func (d *departures) hurryAll() {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -56,8 +56,8 @@ func (d *departures) hurryAll() {
 	}
 }
 
-// sandbox opens the container's namespace by the engine's way to it, or, of what is
-// leaving, the one that it was in.
+// sandbox opens the container's namespace by the engine's path. For an endpoint that is
+// leaving, it returns the namespace that the endpoint was in, if that was kept.
 func (d *departures) sandbox(r record) (kernel.Pod, error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -67,8 +67,8 @@ func (d *departures) sandbox(r record) (kernel.Pod, error) {
 	return d.namespaces.OpenPod(r.Request.Netns)
 }
 
-// await waits until what has left a network is gone: any network for "". The caller holds
-// no lock.
+// await waits until the endpoints that have left a network are removed; "" means all
+// networks. The caller holds no lock.
 func (d *departures) await(network string) {
 	d.mu.RLock()
 	var all []*departure

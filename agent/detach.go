@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Detach removes an endpoint by its recorded plan. An endpoint that is not
-// there is removed already; a namespace that is gone took its part with it.
+// Detach removes an endpoint by its recorded plan. It succeeds if there is no such
+// endpoint. If the namespace is gone, the kernel has removed what was in it.
 func (a *Agent) Detach(ctx context.Context, id heddle.EndpointID) (found bool, err error) {
 	defer a.metrics.observe("detach", time.Now(), &err)
 	if err := a.acceptDetach(ctx, id); err != nil {
@@ -49,8 +49,8 @@ func (a *Agent) detach(id heddle.EndpointID) (r record, found bool, err error) {
 	return r, true, a.remove(r)
 }
 
-// remove takes an endpoint away: intent, deed, record. The caller holds its
-// lock. It may be called again after a failure.
+// remove removes an endpoint: it records the intent, changes the kernel and drops the
+// record. The caller holds the endpoint's lock. remove may be called again after a failure.
 func (a *Agent) remove(r record) error {
 	if _, err := a.begin(r); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *Agent) begin(r record) (recorded bool, err error) {
 	return err == nil, nil
 }
 
-// end removes an endpoint of which that is recorded.
+// end removes an endpoint whose removal is already recorded by begin.
 func (a *Agent) end(r record) error {
 	if err := a.undo(r); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *Agent) undo(r record) error {
 }
 
 // takeAway removes the plan and whatever else the container has on its parent's LAN, and
-// lets go of its namespace.
+// stops holding its namespace.
 func (a *Agent) takeAway(r record, plan heddle.Plan, pod kernel.Pod) error {
 	defer a.links.sharing(r)()
 	// not wanted by this plan any more; wanted again if the removal fails

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// errands are things done beside each other and beside whoever asks for them, each
-// about something of its own (its key): one of a key at a time. Asked for again while
-// it is under way, one is done once more afterwards, however often that was, so that it
-// is done with what there is to know then.
+// errands are jobs that run concurrently, in the background of whoever asks for them. Each
+// has a key; only one job of a key runs at a time. If a job is asked for again while it is
+// under way, it runs once more afterwards, however many requests came, so that the last
+// run sees the newest state.
 type errands struct {
 	tasks *tasks
 	// room bounds how many are under way at a time.
@@ -28,16 +28,16 @@ type errand struct {
 	over  chan struct{}
 }
 
-// errandsAtOnce leaves a few hosts' processors busy and the others free: a network
-// needs a process of nft(8), and what the kernel does for it it does one by one.
+// errandsAtOnce bounds how many processors of the host the jobs occupy: a network needs a
+// process of nft(8), and the kernel serializes its work for them anyway.
 const errandsAtOnce = 8
 
 func newErrands(t *tasks, all *sync.WaitGroup) *errands {
 	return &errands{tasks: t, all: all, room: make(chan struct{}, errandsAtOnce), under: map[string]*errand{}}
 }
 
-// start does it soon. The channel it returns is closed when it is done, and nobody has
-// asked for it again.
+// start runs the job soon. The returned channel is closed when the job is done and nobody
+// has asked for it again.
 func (e *errands) start(key string, what work, do func(*task)) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,14 +81,14 @@ func (e *errands) run(key string, one *errand, t *task, what work) {
 	}
 }
 
-// close lets nothing new begin.
+// close prevents new jobs from starting.
 func (e *errands) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
 }
 
-// awaitAll waits until all are over, or the time is.
+// awaitAll waits until all jobs are over, or the time limit is reached.
 func awaitAll(ctx context.Context, limit time.Duration, all []<-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -9,10 +9,11 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// storeTime bounds what an operation waits for the store.
+// storeTime bounds how long an operation waits for the store.
 const storeTime = 5 * time.Second
 
-// tend gives back what the host does not need, beside follow: the store may be slow.
+// tend gives back blocks that the host does not need. It runs apart from follow, because
+// the store may be slow.
 func (a *Agent) tend(ctx context.Context) {
 	for {
 		select {
@@ -24,8 +25,8 @@ func (a *Agent) tend(ctx context.Context) {
 	}
 }
 
-// see makes the cluster's newest view part of the host's facts, and returns it. Of a
-// store that is not the cluster's, nothing is taken up.
+// see makes the cluster's newest view part of the host's facts, and returns it. It adopts
+// nothing from a store that is not the cluster's.
 func (a *Agent) see() *cluster.View {
 	a.seeing.Lock()
 	defer a.seeing.Unlock()
@@ -49,8 +50,8 @@ func (a *Agent) setFabric(v *cluster.View) {
 	a.host.setFabric(&f, misfits)
 }
 
-// loadFabric takes up, at the start, what the host last knew of its cluster, and
-// makes what its shared networks stand on.
+// loadFabric restores, at start, what the host last knew about its cluster, and makes the
+// paths to other hosts that its shared networks need.
 func (a *Agent) loadFabric(was recorded) error {
 	for i, n := range was.networks {
 		if !n.Shared {
@@ -76,7 +77,7 @@ func (a *Agent) loadFabric(was recorded) error {
 	return nil
 }
 
-// leave makes a network of several hosts one of this host alone.
+// leave turns a shared network into a network of this host alone.
 func (a *Agent) leave(n *heddle.Network) error {
 	if !a.opt.Alone {
 		return heddle.Errorf(heddle.NoStore, "network", n.Name+" of several hosts", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")

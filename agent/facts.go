@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// hostView is what is known about the host: how the kernel has it, and what the cluster
-// says of its place among others.
+// hostView is what is known about the host: what the kernel reports, and what the cluster
+// says about it and its peers.
 type hostView struct {
 	kernel Sights
 	// lookAgain is poked when the ways to other hosts have to follow a change.
@@ -17,7 +17,7 @@ type hostView struct {
 
 	mu    rwMutex[atHost]
 	facts heddle.HostFacts
-	// clear are the host's sockets by whose ports no masqueraded connection leaves.
+	// clear are the host's listening sockets whose ports no masqueraded connection uses.
 	clear []heddle.Socket
 	// misfits are hosts of the cluster that cannot be this one's peers.
 	misfits []cluster.Refusal
@@ -39,8 +39,8 @@ func (h *hostView) now() heddle.HostFacts {
 	return h.facts
 }
 
-// look looks at the host's interfaces anew. What IPsec looks after goes into the ways to
-// other hosts at once.
+// look reads the host's interfaces again. If the traffic that IPsec protects has changed,
+// it asks for an update of the paths to other hosts at once.
 func (h *hostView) look() error {
 	facts, err := h.kernel.Facts()
 	if err != nil {
@@ -70,8 +70,8 @@ func (h *hostView) notPeers() []cluster.Refusal {
 	return slices.Clone(h.misfits)
 }
 
-// newlyListening are the sockets of now that masqueraded connections may still leave by;
-// if there are none, all of now are clear.
+// newlyListening returns the sockets of now whose ports masqueraded connections may still
+// use. If there are none, all of now are clear.
 func (h *hostView) newlyListening(now []heddle.Socket) []heddle.Socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *hostView) newlyListening(now []heddle.Socket) []heddle.Socket {
 	return newly
 }
 
-// setClear notes that no masqueraded connection leaves by the sockets' ports.
+// setClear notes that no masqueraded connection uses the sockets' ports.
 func (h *hostView) setClear(now []heddle.Socket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// oldFlows are the addresses of endpoints that are gone, whose connections the host
-// is about to forget: all that came together since the last look at them.
+// oldFlows are the addresses of removed endpoints whose connections the host is about to
+// forget. Addresses that come in while a batch is under way go into the next batch.
 type oldFlows struct {
 	mu            mutex[atOldFlows]
 	next, current *flowBatch
-	// stuck are those of which that has failed, and that no endpoint has got since.
+	// stuck are the addresses for which that failed, and that no endpoint has got since.
 	stuck map[netip.Addr]bool
 }
 
@@ -57,8 +57,8 @@ func (o *oldFlows) keep(b *flowBatch) {
 	}
 }
 
-// takeStuck takes out those of the endpoint's addresses whose connections are not
-// forgotten: from now on its own may be among them.
+// takeStuck takes out the endpoint's addresses whose old connections are not forgotten:
+// from now on, connections of these addresses may be the endpoint's own.
 func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,7 @@ func (o *oldFlows) takeStuck(e heddle.Endpoint) (all []netip.Addr) {
 	return all
 }
 
-// await waits until what was begun about the endpoint's addresses is done.
+// await waits until the batches with the endpoint's addresses are done.
 func (o *oldFlows) await(e heddle.Endpoint) {
 	has := func(b *flowBatch) bool {
 		return b != nil && slices.ContainsFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(b.addrs, p.Addr()) })
@@ -89,23 +89,22 @@ func (o *oldFlows) await(e heddle.Endpoint) {
 	}
 }
 
-// flows are the host's connections, which it is to forget when they are an endpoint's that
-// is gone.
+// flows makes the host forget connections whose endpoint is gone.
 type flows struct {
 	kernel Connections
 	log    *slog.Logger
 	roll   *roll
 	ports  *ports
-	// behind counts the goroutines that forget behind whoever called.
+	// behind counts the goroutines that forget connections in the background.
 	behind *sync.WaitGroup
-	// listing lets one look at all connections of the host at a time.
+	// listing is held while all connections of the host are listed.
 	listing mutex[atForgetting]
 	old     oldFlows
 }
 
-// forgetAddresses has the host forget the connections of addresses whose endpoints
-// are gone, behind whoever called: an endpoint that gets one of them waits for it
-// (awaitForgotten). What has failed twice is told, and tried again then.
+// forgetAddresses makes the host forget, in the background, the connections of addresses
+// whose endpoints are gone. An endpoint that gets one of the addresses waits for this
+// (awaitForgotten). What fails twice is logged, and tried again when an endpoint waits.
 func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 	if !w.old.add(addrs) {
 		return
@@ -126,8 +125,8 @@ func (w *flows) forgetAddresses(addrs ...netip.Addr) {
 	})
 }
 
-// awaitForgotten waits until no connection of the endpoint's addresses is a former
-// owner's, or the kernel has refused once more to forget them.
+// awaitForgotten waits until the host has forgotten all connections that former owners of
+// the endpoint's addresses had, or until the kernel has refused this once more.
 func (w *flows) awaitForgotten(e heddle.Endpoint) {
 	w.old.await(e)
 	if stuck := w.old.takeStuck(e); len(stuck) > 0 {
@@ -137,16 +136,16 @@ func (w *flows) awaitForgotten(e heddle.Endpoint) {
 	}
 }
 
-// forgetEndpoint is forgetAddresses of an endpoint's.
+// forgetEndpoint is forgetAddresses for an endpoint's addresses.
 func (w *flows) forgetEndpoint(e heddle.Endpoint) {
 	for _, p := range e.Addrs {
 		w.forgetAddresses(p.Addr())
 	}
 }
 
-// forgetFlows lets clients of published ports find the endpoint that has them now. The
-// endpoints are made or gone by then, and a host with many connections takes long to
-// list them: that is done behind whoever called, and a failure is only told.
+// forgetFlows forgets old connections to published ports, so that clients reach the endpoint
+// that has the ports now. It is called when the endpoints are already made or removed. It
+// works in the background, because listing many connections takes long; a failure is only logged.
 func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 	of = slices.DeleteFunc(of, func(e heddle.Endpoint) bool { return len(e.Ports) == 0 })
 	if len(of) == 0 {
@@ -163,8 +162,8 @@ func (w *flows) forgetFlows(of ...heddle.Endpoint) {
 	})
 }
 
-// leads reports whether a port of the host is published now, on whichever address of
-// it, as the container's port at an address.
+// leads reports whether a port of the host, on any of its addresses, is now published as
+// the container's port at the given address.
 func (w *flows) leads(p heddle.PortMapping, to netip.Addr) bool {
 	return slices.ContainsFunc(w.ports.of(p), func(q published) bool {
 		r, _ := w.roll.get(q.by)
@@ -173,7 +172,8 @@ func (w *flows) leads(p heddle.PortMapping, to netip.Addr) bool {
 	})
 }
 
-// forgetShadows ends what left by ports of the host on which somebody listens since.
+// forgetShadows ends masqueraded connections from ports of the host on which a program has
+// begun to listen since.
 func (w *flows) forgetShadows(newly []heddle.Socket) error {
 	w.listing.Lock()
 	defer w.listing.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkSubnetFree refuses a subnet that a network has. What the host's interfaces
-// have, only the network's mode can judge.
+// checkSubnetFree refuses a subnet that overlaps a network's. Only the network's mode can
+// judge an overlap with the host's interfaces.
 func (k *books) checkSubnetFree(subnet netip.Prefix) error {
 	for name, s := range k.networkSubnets() {
 		if i := slices.IndexFunc(s, subnet.Overlaps); i >= 0 {
@@ -36,14 +36,14 @@ func (k *books) networkSubnets() map[string][]netip.Prefix {
 	return all
 }
 
-// A free subnet is a /20 of this part of RFC 1918, for a cluster gives its hosts
-// blocks of it, or a /64 of a random unique local prefix (RFC 4193).
+// A free subnet is a /20 of this part of RFC 1918, large enough for a cluster to give its
+// hosts blocks of it, or a /64 of a random unique local prefix (RFC 4193).
 var freeIPv4 = netip.MustParsePrefix("10.128.0.0/9")
 
 const freeBits = 20
 
-// freeSubnetLocked begins anywhere: two hosts that choose at the same time should not
-// choose the same.
+// freeSubnetLocked starts its search at a random subnet: two hosts that choose at the same
+// time should not choose the same one.
 func (k *books) freeSubnetLocked(f heddle.Family) (netip.Prefix, error) {
 	taken, err := k.kernel.Destinations()
 	if err != nil {

@@ -2,15 +2,15 @@ package agent
 
 import "log/slog"
 
-// gates are other firewalls' chains, through which our traffic is let. What is there is
-// its state.
+// gates are the chains of other firewalls that have to accept our traffic. They have no
+// state besides what is in the kernel.
 type gates struct {
 	Gates
 	log      *slog.Logger
 	networks *register
 }
 
-// open is admit, of which a failure is only told.
+// open calls admit, and only logs a failure.
 func (g *gates) open() {
 	if err := g.admit(); err != nil {
 		g.log.Error("other firewalls not opened for our traffic", "error", err)

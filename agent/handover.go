@@ -36,12 +36,12 @@ type handovers struct {
 type place int
 
 const (
-	// nowhere: with its container, or with its other end, it is gone.
+	// nowhere: it is gone, together with its container or its other end.
 	nowhere place = iota
 	// onHost: nobody has moved it.
 	onHost
-	// inContainer: it is there, and the engine is not ready with it, or the record
-	// says so already.
+	// inContainer: it is in the container. The engine may not have finished with it, or
+	// the record may say so already.
 	inContainer
 )
 
@@ -60,7 +60,7 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 	return nil
 }
 
-// handName is what the container's end is called while it is on the host.
+// handName is the name of the container's end while it is on the host.
 func (r record) handName() string {
 	if r.Endpoint.NIC != nil {
 		return r.Endpoint.NIC.Name
@@ -68,9 +68,9 @@ func (r record) handName() string {
 	return r.Endpoint.ID.HandName()
 }
 
-// noticeHandover looks after an endpoint that was offered: once its link is in
-// the container, what it still needs there is made, and then the record says where
-// it is. The caller holds the endpoint's lock.
+// noticeHandover completes an endpoint that was offered: once its link is in the
+// container, it makes what is still missing there, and then records where the link is.
+// The caller holds the endpoint's lock.
 func (o *handovers) noticeHandover(r record) (record, place, error) {
 	where, seen, pod, err := o.containers.whereabouts(r)
 	if pod != nil {
@@ -111,8 +111,8 @@ func (o *handovers) noticeHandover(r record) (record, place, error) {
 	return next, where, nil
 }
 
-// fillIn makes what next wants in the container. What it wants on the host was made
-// when it was offered, but for what has changed since; the links there are as they were.
+// fillIn makes what next wants in the container. On the host it makes only what has changed
+// since the endpoint was offered; the links there are unchanged.
 func (o *handovers) fillIn(offered, next record, pod kernel.Pod) error {
 	add, _ := heddle.Delta(offered.Plan.Host, next.Plan.Host)
 	add.Links = nil
@@ -135,8 +135,8 @@ func (o *handovers) recordTaken(r, next record) error {
 	return nil
 }
 
-// engineRest is how long an engine is left alone with an endpoint that it has just
-// been given: it equips it, and many a container has ended before that is over.
+// engineRest is how long the agent leaves an engine alone with an endpoint that was just
+// offered: the engine configures it, and many containers end before this time is over.
 const engineRest = time.Second
 
 // noticeHandovers looks after all endpoints that were offered at least so long ago, and
@@ -156,8 +156,8 @@ func (o *handovers) noticeHandovers(age time.Duration) {
 	awaitAll(context.Background(), noticeTime, noticed)
 }
 
-// noticeTime is how long others wait until what engines have put into containers is
-// completed: the kernel may be slow with one of them.
+// noticeTime is how long others wait for the completion of endpoints that engines have moved
+// into containers: the kernel may be slow with one of them.
 const noticeTime = 5 * time.Second
 
 func (o *handovers) noticeOne(id heddle.EndpointID) {

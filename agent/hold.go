@@ -17,8 +17,8 @@ import (
 // another. So the agent holds the namespace from before the NIC goes in until
 // after it has come out.
 
-// holds are the namespaces that the agent holds, as files, and the NICs that NIC managers
-// are kept off. They are on the disk alone: whoever has an endpoint's lock changes its own.
+// holds are the namespaces that the agent holds as files, and the NICs that NIC managers are
+// told to ignore. They exist only on disk; the endpoint's lock guards each of them.
 type holds struct {
 	namespaces Namespaces
 	lost       LostNICs
@@ -33,7 +33,7 @@ type holds struct {
 // vigilEvery is how often the containers that have a NIC are looked at.
 const vigilEvery = time.Second
 
-// alias is that of the endpoint's interface in the container.
+// alias returns the alias of the endpoint's interface in the container.
 func (r record) alias() string {
 	if r.Endpoint.NIC != nil {
 		return r.Endpoint.ID.NICAlias(r.Endpoint.NIC.Name)
@@ -59,8 +59,8 @@ func (h *holds) managers() nic.Managers {
 	return nic.Managers{Root: h.root}
 }
 
-// wayInto is the path by which the endpoint's namespace is entered: the agent's
-// own if it holds it, since the container's may be gone.
+// wayInto returns the path by which the endpoint's namespace is entered. It is the agent's
+// own file if the agent holds the namespace, since the container's path may be gone.
 func (h *holds) wayInto(r record) string {
 	if r.Endpoint.NIC != nil {
 		if held, err := h.namespaces.OpenPod(h.of(r.Endpoint.ID)); err == nil {
@@ -91,7 +91,7 @@ func (h *holds) begin(r record, pod kernel.Pod) error {
 	return h.managers().Keep(*r.Endpoint.NIC)
 }
 
-// end ends what begin began. The NIC is back by then.
+// end undoes begin. The NIC is already back on the host.
 func (h *holds) end(r record) error {
 	if r.Endpoint.NIC == nil {
 		return nil
@@ -124,7 +124,7 @@ func (h *holds) leadsThere(r record) bool {
 	return held.Inode() == pod.Inode()
 }
 
-// again holds a living container's namespace whose hold somebody has undone.
+// again restores the hold on a living container's namespace after somebody has removed it.
 func (h *holds) again(r record) error {
 	pod, err := h.namespaces.OpenPod(r.Endpoint.Netns)
 	if err != nil {

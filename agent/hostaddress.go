@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// checkHostIP refuses addresses that no port can be published on: they are not one
-// host's, or not all who use them mean the same.
+// checkHostIP refuses addresses on which no port can be published: they do not belong to
+// one host, or they mean different hosts to different users.
 func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	bad := func(remedy string) error {
 		return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), remedy)
@@ -33,7 +33,7 @@ func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	return nil
 }
 
-// isBroadcast reports whether an address is the one to all in a subnet of the host
+// isBroadcast reports whether an address is the broadcast address of a subnet of the host
 // (RFC 919).
 func isBroadcast(a netip.Addr) bool {
 	own, err := net.InterfaceAddrs()

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// network is a network with what belongs to it on this host. Readers get copies
-// of it; what changes with every endpoint is behind pointers.
+// network is a network with its state on this host. Readers get copies of it; the parts
+// that change with every endpoint are behind pointers.
 type network struct {
 	heddle.Network
 	mode heddle.Mode

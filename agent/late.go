@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// lateAfter is how long work may take before the status tells of it.
+	// lateAfter is how long work may take before the status reports it as late.
 	lateAfter = 2 * time.Second
-	// stuckAfter is when it takes it for broken.
+	// stuckAfter is how long work may take before the status reports it as broken.
 	stuckAfter = 10 * time.Second
 )
 
@@ -21,7 +21,7 @@ const (
 // does not know it), or for which endpoint.
 type work struct{ what, network, endpoint string }
 
-// tasks are what is being done, so that the status can tell what takes long.
+// tasks are the operations under way, so that the status can report what takes long.
 type tasks struct {
 	mu  mutex[atTasks]
 	all map[*task]bool
@@ -29,8 +29,8 @@ type tasks struct {
 	ended chan struct{}
 }
 
-// task is one thing that is being done, and what it waits for. A nil one is of
-// nobody's interest.
+// task is one operation under way, and what it waits for. A nil task is allowed and is
+// not reported.
 type task struct {
 	of    *tasks
 	work  work

@@ -25,8 +25,8 @@ type Lease struct {
 	since time.Time
 }
 
-// leaseTime is how long a lease is kept that no endpoint has: an engine whose
-// request was answered too late has asked again, and knows nothing of the first.
+// leaseTime is how long a lease without an endpoint is kept: an engine that got its answer
+// too late has asked again, and does not know of the first lease.
 const leaseTime = 2 * time.Minute
 
 func leaseKey(pool string, addr netip.Addr) string { return pool + "|" + addr.String() }
@@ -69,7 +69,7 @@ func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 		if again {
 			break
 		}
-		// nobody waits for this one, who may wait for the store
+		// this may wait for the store, so nobody else may wait for it
 		if l.Addr, err = k.blocks.takeOne(ctx, n, p.Subnet, addr); err != nil {
 			return netip.Prefix{}, err
 		}
@@ -90,8 +90,8 @@ func (k *books) leaseAt(pool string, addr netip.Addr) (Lease, bool) {
 	return l, known
 }
 
-// keeps reports whether an address is the network's own: no container has it, and
-// to lease it takes nothing from anybody.
+// keeps reports whether an address belongs to the network itself (a gateway or a reserved
+// address): no container gets it, so a lease of it takes nothing from the pool.
 func (n *network) keeps(addr netip.Addr) bool {
 	return slices.Contains(n.Gateways, addr) || slices.Contains(n.Reserved, addr)
 }

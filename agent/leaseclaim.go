@@ -20,8 +20,8 @@ func (n *network) leased(ips []netip.Addr) (all []netip.Prefix, is bool) {
 	return all, len(ips) > 0 && len(all) == len(ips)
 }
 
-// claimLeased takes over, for an endpoint, the addresses that were leased for it. Who
-// has them and is over, as its engine could not tell, is removed.
+// claimLeased takes over, for an endpoint, the addresses that were leased for it. If another
+// endpoint still has them but is gone, which its engine could not report, it is removed.
 func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip.Prefix, is bool, err error) {
 	if !req.Handover {
 		return nil, false, nil

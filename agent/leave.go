@@ -9,18 +9,18 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// departure is an endpoint that has left and is about to be removed. Its engine first
-// does its own part, which is to take the interface out of the container: nothing else
-// is to hold the kernel's lock meanwhile. Then the kernel takes 10 to 20 ms to forget a
-// link (rcu_barrier(9)), for which an engine that goes on with something else need not
-// wait. Nothing of it is given to anybody before.
+// departure is an endpoint that has left and is about to be removed. Its engine first takes
+// the interface out of the container: meanwhile nothing else should hold the kernel's lock.
+// Then the kernel takes 10 to 20 ms to remove a link (rcu_barrier(9)); the engine need not
+// wait for that. The endpoint's addresses and other resources are given to nobody before
+// the removal is done.
 type departure struct {
 	network string
-	// pod is the container's namespace, if the interface was in it: the engine may
-	// take the way to it away, and it would live on without.
+	// pod is the container's namespace, if the interface was in it: the engine may remove
+	// the path to a namespace that stays alive.
 	pod kernel.Pod
-	// awaited says that the container lives on: the engine has to find the interface
-	// where it has put it, or else keeps it in its books.
+	// awaited says that the container is still alive: the engine has to find the interface
+	// where it has put it, or else keeps it in its records.
 	awaited bool
 	// goes is closed by hurry: the removal begins. It ends with done.
 	goes, done chan struct{}
@@ -28,17 +28,17 @@ type departure struct {
 }
 
 const (
-	// engineTime is how long an engine may take to say that it has done with an
-	// endpoint: one that was killed does not.
+	// engineTime is how long an engine may take to say that it has finished with an
+	// endpoint: an engine that was killed never says so.
 	engineTime = 5 * time.Second
 	// engineShare is how long others wait for an engine's part.
 	engineShare = time.Second
 )
 
-// Leave takes away an endpoint that was handed over, and returns once that is
-// recorded and the container is cut off. What it had goes when the engine has done
-// with it (Forgo), or soon: whoever wants an address of the network, an endpoint on it
-// or its removal waits for that. An endpoint that is not there has left already.
+// Leave removes an endpoint that was handed over. It returns once the removal is recorded
+// and the container is cut off. The rest is removed when the engine has finished with it
+// (Forgo), or soon afterwards. Callers who want an address of the network, an endpoint on it
+// or its removal wait for that. Leave succeeds if there is no such endpoint.
 func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 	if a.departures.has(id) {
 		return nil
@@ -77,7 +77,7 @@ func (a *Agent) Leave(ctx context.Context, id heddle.EndpointID) error {
 	return nil
 }
 
-// Forgo is Leave of an endpoint that its engine has done with: what has left goes now.
+// Forgo is Leave for an endpoint that its engine has finished with: it is removed at once.
 func (a *Agent) Forgo(ctx context.Context, id heddle.EndpointID) error {
 	err := a.Leave(ctx, id)
 	a.departures.hurry(id)
@@ -123,10 +123,10 @@ func (a *Agent) finishLeave(id heddle.EndpointID) {
 	a.departures.end(id)
 }
 
-// cutOff lowers the container's end. If the container is over, it takes the name from
-// it, too, by which the engine would move it out: that would wait for the kernel, and
-// serve nobody. While the container lives the engine is let: it goes on showing, and
-// reading the counters of, an interface that it could not take out.
+// cutOff sets the container's end down. If the container is gone, cutOff also renames that
+// end, so that the engine cannot move it out: the move would wait for the kernel and help
+// nobody. While the container lives, the engine may move it out: otherwise the engine would
+// go on showing the interface and reading its counters.
 func (a *Agent) cutOff(r record, d *departure) error {
 	where, seen, pod, err := a.containers.whereabouts(r)
 	if where != inContainer {

@@ -35,16 +35,16 @@ type record struct {
 	Endpoint heddle.Endpoint      `json:"endpoint"`
 	Request  heddle.AttachRequest `json:"request"`
 	Plan     heddle.Plan          `json:"plan"`
-	// Inode is the number of the container's namespace, Cookie what tells it from a
-	// later one of that number.
+	// Inode is the inode number of the container's namespace. Cookie tells the namespace
+	// from a later one with the same number.
 	Inode  uint64 `json:"inode,omitempty"`
 	Cookie uint64 `json:"cookie,omitempty"`
-	// Device is the number of the container's interface there, if that is a device on a
-	// parent: its name, alias and MAC address are the container's to change.
+	// Device is the index of the container's interface there, if that is a device on a
+	// parent: the container may change its name, alias and MAC address.
 	Device int `json:"device,omitempty"`
-	// Under is that parent's number: its name is the operator's to change.
+	// Under is the parent's interface index: the operator may change the parent's name.
 	Under int `json:"under,omitempty"`
-	// Beside are the MAC addresses that were on that parent before, and nobody's here.
+	// Beside are the MAC addresses that were on that parent before, and of no endpoint here.
 	Beside []heddle.MAC `json:"beside,omitempty"`
 }
 

@@ -42,9 +42,9 @@ func (bs *blocks) isLent(network string, addr netip.Addr) bool {
 	return slices.ContainsFunc(bs.cluster.View().Lent, func(p heddle.Pin) bool { return p.Network == network && p.Addr == addr })
 }
 
-// noticeLent tells of an endpoint's addresses that another host has by the store:
-// its record there is stale, or a host wrote what it may not. The endpoint keeps
-// them, for it has them.
+// noticeLent reports an endpoint's addresses that belong to another host according to the
+// store: the record there is stale, or a host wrote what it may not. The endpoint keeps
+// the addresses, because it already uses them.
 func (bs *blocks) noticeLent(n *network, e heddle.Endpoint) {
 	if !n.Shared || bs.cluster == nil {
 		return
@@ -73,8 +73,8 @@ func (bs *blocks) giveBack(n *network, addrs []netip.Addr) {
 	}
 }
 
-// returnUnused gives back, at the start, what was borrowed for endpoints that are
-// no more.
+// returnUnused gives back, at start, the addresses that were borrowed for endpoints that no
+// longer exist.
 func (bs *blocks) returnUnused() {
 	v := bs.cluster.View()
 	for _, p := range v.Pins {
@@ -90,8 +90,8 @@ func (bs *blocks) returnUnused() {
 	}
 }
 
-// idleTime is how long a block must have been of no use before it is given back:
-// one that was just claimed is for an attach under way.
+// idleTime is how long a block must have been unused before it is given back: a block that
+// was just claimed is for an attach under way.
 const idleTime = ipam.Quarantine
 
 // yieldIdle gives back blocks that the host does not need: all of a network that
@@ -142,7 +142,7 @@ func (bs *blocks) idleBlocks(shown heddle.Network) []heddle.Block {
 	return all
 }
 
-// idleLongLocked notes whether a block is of use, and reports whether it has not been
+// idleLongLocked notes whether a block is idle now, and reports whether it has been idle
 // for idleTime.
 func (bs *blocks) idleLongLocked(b heddle.Block, idle bool) bool {
 	since, known := bs.idle[b]

@@ -6,12 +6,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// links lets one at a time make or remove a link that several plans want, by name.
+// links has a lock for each link that several plans want, by name. The lock is held while
+// the link is made or removed.
 type links struct{ byName keyed[atLinks, string] }
 
-// sharing locks out others while links that several endpoints want may be made or
-// removed. Most plans have none, and wait for nobody: the ends of the endpoint's own
-// link are its alone.
+// sharing locks the links that the endpoint shares with others, while they may be made or
+// removed. Most plans have no such link and wait for nobody: both ends of the endpoint's
+// own link belong to it alone.
 func (x *links) sharing(r record) func() {
 	others := func(link string) bool { return link != r.Endpoint.ID.PortName() && link != r.handName() }
 	var names []string
@@ -28,7 +29,7 @@ func (x *links) sharing(r record) func() {
 	return x.lock(names)
 }
 
-// sharingParent is sharing for a network: those on one parent have a device there in
+// sharingParent is sharing for a network: networks on one parent have a device there in
 // common.
 func (x *links) sharingParent(s heddle.State) func() {
 	var names []string
@@ -40,8 +41,8 @@ func (x *links) sharingParent(s heddle.State) func() {
 	return x.lock(names)
 }
 
-// lock takes the locks of links, by name, so that two who want several wait for
-// each other at the first.
+// lock takes the locks of links in the order of their names, so that two callers that want
+// several links cannot deadlock.
 func (x *links) lock(names []string) func() {
 	slices.Sort(names)
 	var unlock []func()

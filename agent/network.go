@@ -12,8 +12,8 @@ import (
 )
 
 // CreateNetwork records a network and makes what its endpoints will share.
-// Created again with the same settings, it is returned as it is. For one in its way that
-// is being made or removed it waits, until that is taken for broken (HDL-4006).
+// Created again with the same settings, it is returned as it is. If a network in its way is
+// being made or removed, it waits until that ends or is regarded as broken (HDL-4006).
 func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Network, lines []string, err error) {
 	mode, err := a.modes.find(want.Mode)
 	if err != nil {
@@ -42,8 +42,8 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 	}
 }
 
-// create is CreateNetwork unless a network that is just being made or removed is in the
-// way: then it returns what tells of the end of that.
+// create is CreateNetwork without waiting. If a network that is being made or removed is in
+// the way, it returns a channel (busy) that signals the end of that.
 func (a *Agent) create(mode heddle.Mode, want heddle.Network, dryRun bool, t *task) (made heddle.Network, lines []string, busy <-chan struct{}, err error) {
 	if err := a.host.look(); err != nil {
 		return made, nil, nil, err
@@ -133,7 +133,7 @@ func (a *Agent) applyNetwork(p heddle.Plan) error {
 	return err
 }
 
-// mendNetwork makes of a network what the kernel takes.
+// mendNetwork makes those parts of a network that the kernel accepts.
 func (a *Agent) mendNetwork(s heddle.State) error {
 	defer a.links.sharingParent(s)()
 	_, err := a.kernel.Mend(s)
@@ -189,8 +189,8 @@ func (a *Agent) unmakeUnused(n *network) error {
 	return nil
 }
 
-// disallow takes back the permissions of this host's networks for a network. Those of
-// the cluster's are taken by who deletes it: other hosts may not.
+// disallow removes the permissions for a network from this host's networks. In networks of
+// the cluster, the host that deletes the network removes them: other hosts may not.
 func (a *Agent) disallow(id string) error {
 	for _, other := range a.networks.all() {
 		if !slices.Contains(other.Allow, id) || other.Shared && a.opt.Cluster != nil {

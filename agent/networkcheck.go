@@ -57,8 +57,8 @@ func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, err
 	return ipam.CheckOnLAN(n)
 }
 
-// hostAddresses are those that the host has beside a parent's containers: the
-// parent's, or those of all interfaces where several may be in one subnet.
+// hostAddresses returns the host's own addresses on the LAN of a parent's containers: those
+// of the parent, or of all interfaces if several may be in one subnet.
 func hostAddresses(mode heddle.Mode, h heddle.HostFacts, parent heddle.LinkFact) (all []netip.Addr) {
 	for _, l := range h.Links {
 		if l.Name != parent.Name && !hasCommonSubnet(mode) {
@@ -133,8 +133,8 @@ func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, [
 	return old.Network, nil, nil
 }
 
-// sameLabels reports whether an object has the labels asked for; who asks for none takes it
-// with those that it has.
+// sameLabels reports whether an object has the labels asked for. A request without labels
+// accepts any.
 func sameLabels(has, asked map[string]string) bool {
 	return len(asked) == 0 || maps.Equal(has, asked)
 }

@@ -36,8 +36,8 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 	return err != nil, reply, err
 }
 
-// repairHandover puts back what is missing of an endpoint that is handed over. A
-// link that is gone is its engine's to ask for again.
+// repairHandover puts back the missing parts of an endpoint that is handed over. It does not
+// make a missing link again: the engine has to ask for it.
 func (o *handovers) repairHandover(r record) (made []string, err error) {
 	r, where, err := o.noticeHandover(r)
 	switch {
@@ -57,10 +57,10 @@ func (o *handovers) repairHandover(r record) (made []string, err error) {
 	return o.applyAgain(r, pod)
 }
 
-// removal is what has to go with an endpoint, and the namespace that it is in: of
-// one that was handed over, the container's end wherever it is now. A namespace that its
-// path does not lead to is looked for only if it may have what does not go with the host's
-// end of a link: to look takes long on a full host, and most have ended by now.
+// removal returns what has to be removed with an endpoint, and the endpoint's namespace. For
+// an endpoint that was handed over, this includes the container's end wherever it is now. If
+// the path does not lead to the namespace, removal searches for it only if it may hold something
+// that outlives the host's end: a search takes long on a full host, and most are gone by now.
 func (o *handovers) removal(r record) (plan heddle.Plan, pod kernel.Pod, err error) {
 	outlives := r.parent() != "" || r.Endpoint.NIC != nil
 	switch {

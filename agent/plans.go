@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// plans are all that this host has, taken together and compared with the kernel. It keeps
-// nothing.
+// plans combines all plans of this host and compares them with the kernel. It has no state
+// of its own.
 type plans struct {
 	kernel   Interpreter
 	networks *register
@@ -76,7 +76,7 @@ func (p *plans) leftovers() ([]string, error) {
 	return slices.DeleteFunc(owned.Keys(), p.wants.has), nil
 }
 
-// usesFastPath reports whether a plan hangs a program in.
+// usesFastPath reports whether a plan attaches a program.
 func (p *plans) usesFastPath() bool {
 	if len(p.ways.now().Host.Programs) > 0 {
 		return true

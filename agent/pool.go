@@ -28,7 +28,7 @@ func (p PoolAsk) family() heddle.Family {
 	return heddle.IPv4
 }
 
-// Pool is a subnet that is spoken for.
+// Pool is a subnet that is reserved.
 type Pool struct {
 	// ID is the text of what was asked for: the subnet and, after a comma, the
 	// range.

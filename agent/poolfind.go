@@ -19,7 +19,7 @@ func newPool(subnet, part netip.Prefix) Pool {
 	return p
 }
 
-// poolByID finds a pool; of one that is not recorded, its ID says all.
+// poolByID returns the pool that an ID describes, recorded or not.
 func poolByID(id string) (Pool, error) {
 	text, ranged, _ := strings.Cut(id, ",")
 	subnet, err := netip.ParsePrefix(text)

@@ -30,8 +30,8 @@ func (t *ports) free(id heddle.EndpointID, all []heddle.PortMapping) {
 	t.all.free(id, all)
 }
 
-// exchange takes an endpoint's next ports in the place of the old or, if another has one,
-// leaves it those.
+// exchange replaces an endpoint's ports by the next ones. If another endpoint has one of
+// them, nothing changes.
 func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,8 +43,8 @@ func (t *ports) exchange(id heddle.EndpointID, old, next []heddle.PortMapping) e
 	return err
 }
 
-// of lists what is published by a mapping's protocol and port of the host, on whichever
-// address of it.
+// of lists what is published on a mapping's protocol and host port, on any address of the
+// host.
 func (t *ports) of(p heddle.PortMapping) []published {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

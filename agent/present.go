@@ -43,6 +43,6 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	return err != nil, reply, err
 }
 
-// isPodOf reports whether the namespace is the one in which the endpoint was made. What
-// is in it does not tell: a container may rename, mark and delete what it has.
+// isPodOf reports whether the namespace is the one in which the endpoint was made. The
+// objects in it are no proof: a container may rename, mark and delete them.
 func (r record) isPodOf(pod kernel.Pod) bool { return pod.Is(r.Inode, r.Cookie) }

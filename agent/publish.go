@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// Publish gives an endpoint that is there other published ports than it has: all
-// of them, none with an empty list. A mapping without a port of the host gets a
-// free one. On an error the endpoint has the ports that it had.
+// Publish replaces all published ports of an existing endpoint; an empty list removes
+// them. A mapping without a host port gets a free one. On an error the endpoint keeps
+// the ports that it had.
 func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
 		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of", id.String(), "call again when the agent is back")
@@ -60,8 +60,8 @@ func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddl
 	return next.shown(), nil
 }
 
-// samePorts reports whether an endpoint has just the ports asked for; one that may
-// be any is any.
+// samePorts reports whether an endpoint has exactly the ports asked for. A host port of 0
+// matches any port.
 func samePorts(has, asked []heddle.PortMapping) bool {
 	return slices.EqualFunc(has, asked, func(p, q heddle.PortMapping) bool {
 		if q.HostPort == 0 {
@@ -71,9 +71,9 @@ func samePorts(has, asked []heddle.PortMapping) bool {
 	})
 }
 
-// exchange puts an endpoint's next record in the place of the old, and the kernel
-// in line with it. What an agent that dies here leaves, the next one finds. The
-// caller holds the endpoint's lock.
+// exchange replaces an endpoint's record by the next one, and brings the kernel in line
+// with it. If the agent dies here, the next agent finds what is left to do. The caller
+// holds the endpoint's lock.
 func (a *Agent) exchange(n *network, old, next record) (record, error) {
 	var err error
 	if next.Plan, err = n.planFor(a.host.now(), next.Endpoint); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// quarantine says which endpoints are in it. One is from when its removal was begun until it is proven that
-// its container has let go of what it had. Its record and intent stay in the ledger, and
-// with them its addresses and its NIC; only why is kept in memory, for the agent tries
-// again when it starts, and then every few seconds.
+// quarantine says which endpoints are in quarantine: their removal has begun, but it is not
+// proven that their containers no longer use what they had. Record and intent stay in the
+// ledger, and with them the addresses and the NIC. Only the reason is kept in memory: the
+// agent tries again when it starts, and then every few seconds.
 type quarantine struct {
 	log *slog.Logger
 
@@ -62,14 +62,14 @@ func (q *quarantine) of(id heddle.EndpointID) (why string, is bool) {
 	return why, is
 }
 
-// reasons says why, of all that are in quarantine.
+// reasons returns, for every endpoint in quarantine, why it is there.
 func (q *quarantine) reasons() map[heddle.EndpointID]string {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
 	return maps.Clone(q.why)
 }
 
-// parts tells of what is in quarantine; none if nothing is.
+// parts returns the status of the quarantine; none if it is empty.
 func (q *quarantine) parts() []heddle.PartStatus {
 	var all []string
 	for id, why := range q.reasons() {
@@ -82,7 +82,7 @@ func (q *quarantine) parts() []heddle.PartStatus {
 	return []heddle.PartStatus{{Name: "quarantine", State: "warn", Detail: fmt.Sprintf("%d: %s", len(all), strings.Join(all, "; "))}}
 }
 
-// keepQuarantine tries again and again.
+// keepQuarantine tries repeatedly to end the quarantine of endpoints.
 func (a *Agent) keepQuarantine(ctx context.Context) {
 	for next := patrolEvery; pause(ctx, next); {
 		began := time.Now()
@@ -91,9 +91,9 @@ func (a *Agent) keepQuarantine(ctx context.Context) {
 	}
 }
 
-// quarantineAfter is when to try again after a round that took so long, and after which so
-// many endpoints stay. To search every namespace takes its time on a full host: no more
-// than a tenth of all. What the removals have waited for namespaces to end is no search.
+// quarantineAfter returns how long to wait after a round that took so long and left so many
+// endpoints in quarantine. Searching all namespaces is slow on a full host, and should take
+// at most a tenth of the time. Time spent waiting for namespaces to end does not count as search.
 func quarantineAfter(took time.Duration, stay int) time.Duration {
 	return max(patrolEvery, (took-time.Duration(stay)*kernel.EndTime)*patrolTenth)
 }

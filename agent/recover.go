@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// recover reads the record, undoes what was in the middle, makes whole what is
-// recorded as made, and prunes what nobody wants. Traffic of endpoints that are
-// whole is not touched: applying a plan again changes nothing. All is read before
-// anything is changed: a record that cannot be read leaves all as it is.
+// recover reads the record, undoes unfinished operations, repairs what is recorded as
+// made, and prunes what nobody wants. Traffic of complete endpoints is not touched:
+// applying a plan again changes nothing. Everything is read before anything is changed:
+// if a record cannot be read, nothing changes.
 func (a *Agent) recover() error {
 	was, err := a.ledger.all()
 	if err != nil {
@@ -43,8 +43,8 @@ func (a *Agent) recover() error {
 			return err
 		}
 	}
-	// nobody has what was freed since the host started, but an agent that was killed
-	// may not have come to forget its connections
+	// nobody has the addresses freed since the host started, but an agent that was killed
+	// may not have forgotten their connections
 	for _, b := range was.books {
 		a.flows.forgetAddresses(slices.Collect(maps.Keys(b.freed))...)
 	}
@@ -76,8 +76,8 @@ func (a *Agent) recover() error {
 	return nil
 }
 
-// undoable is the intent of an operation that is undone after a crash, "" of one
-// that is ended.
+// undoable returns the intent if its operation is undone after a crash, and "" if its
+// operation is completed.
 func undoable(intent string) string {
 	if intent == intentDefault {
 		return ""
@@ -124,7 +124,7 @@ func (a *Agent) prune(unclaimed bool) (removed []string, err error) {
 	return append(swept, pruned...), err
 }
 
-// hasPorts reports whether the kernel has a container's link of ours, or a way to
+// hasPorts reports whether the kernel has a container's link of ours, or a route to
 // one.
 func (a *Agent) hasPorts() (bool, error) {
 	owned, err := a.kernel.Ours()

@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// refuses says whether the cluster has a network of the name that no host takes on.
+// refuses reports whether the cluster has a network of this name that no host accepts.
 func (a *Agent) refuses(name string) bool {
 	if a.opt.Cluster == nil {
 		return false
@@ -19,7 +19,7 @@ func (a *Agent) refuses(name string) bool {
 	return is
 }
 
-// dropRefused deletes the record of a network that no host takes on.
+// dropRefused deletes the record of a network that no host accepts.
 func (a *Agent) dropRefused(name string) error {
 	if err := storeAway(a.opt.Cluster, "delete network", name); err != nil {
 		return err
@@ -29,9 +29,9 @@ func (a *Agent) dropRefused(name string) error {
 	return a.opt.Cluster.DropNetwork(ctx, name)
 }
 
-// fitPeers leaves out the peers whose underlay address this host has itself, or a
-// network of it: packets for them would not leave it. The records of the cluster
-// cannot tell.
+// fitPeers leaves out peers whose underlay address belongs to this host or to one of its
+// networks: packets for them would not leave the host. The cluster's records cannot show
+// this.
 func fitPeers(peers []heddle.Host, h heddle.HostFacts, own []netip.Prefix) (fit []heddle.Host, left []cluster.Refusal) {
 	for _, p := range peers {
 		if why := misplaced(p, h, own); why != "" {
@@ -55,8 +55,8 @@ func misplaced(p heddle.Host, h heddle.HostFacts, own []netip.Prefix) string {
 	return ""
 }
 
-// refusedPart tells of the cluster's records that this host does not take on, by who
-// wrote them.
+// refusedPart reports the cluster's records that this host does not accept, by the host
+// that wrote them.
 func (a *Agent) refusedPart() heddle.PartStatus {
 	v := a.opt.Cluster.View()
 	all := slices.Concat(a.host.notPeers(), v.Refused)

@@ -10,12 +10,12 @@ import (
 )
 
 // register has the networks of this host, and those that are being made, renamed or
-// removed. Readers get copies; what changes of a network is told in order, with its lock
+// removed. Readers get copies. Events about a network are sent in order, with its lock
 // held.
 type register struct {
 	wants  *wants
 	teller teller
-	// news says that networks came, changed or went; it has room for one.
+	// news signals that networks came, changed or went; its capacity is one.
 	news chan struct{}
 
 	mu     rwMutex[atNetworks]
@@ -107,7 +107,7 @@ func (g *register) all() []heddle.Network {
 	return all
 }
 
-// names are those of today, by ID.
+// names returns the networks' present names, by ID.
 func (g *register) names() map[string]string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -135,7 +135,7 @@ func (g *register) unplanned() (all []heddle.Network) {
 	return all
 }
 
-// behind lists the networks whose plans say something else than the host has besides.
+// behind lists the networks whose plans do not match what else is on the host now.
 func (g *register) behind(host heddle.HostFacts) (all []heddle.Network) {
 	for _, n := range g.copies() {
 		if !heeds(n.plan.Host, host) {

@@ -19,8 +19,8 @@ func (a *Agent) NetworkByID(id string) (heddle.Network, error) {
 // one, so one reader sees each change.
 func (a *Agent) NetworksChanged() <-chan struct{} { return a.networks.news }
 
-// NameNetwork gives a network the name that Docker has for it, with what else
-// Docker knows of it, on all hosts that have the network. Its endpoints stay.
+// NameNetwork gives a network the name and the other data that Docker has for it, on all
+// hosts that have the network. Its endpoints stay.
 func (a *Agent) NameNetwork(id, name string, d *heddle.DockerNetwork) (heddle.Network, error) {
 	if err := heddle.CheckNetworkName(name); err != nil {
 		return heddle.Network{}, err
@@ -68,8 +68,8 @@ func (a *Agent) name(n *network, name string, d *heddle.DockerNetwork) error {
 	return err
 }
 
-// rename puts a network's record of another name in the place of the one that is
-// there. The caller holds the network's lock.
+// rename replaces a network's record by one with another name. The caller holds the
+// network's lock.
 func (a *Agent) rename(n *network, next heddle.Network) error {
 	plan, err := n.mode.Network(a.host.now(), next)
 	if err != nil {

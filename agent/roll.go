@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// roll has the records of the endpoints on this host, what is not finished about each, and
-// which are in one container.
+// roll has the records of the endpoints on this host, the unfinished operation on each, and
+// which endpoints are in one container.
 type roll struct {
 	// wants counts what the records' plans want.
 	wants *wants
@@ -92,7 +92,8 @@ func (l *roll) pendingOf(id heddle.EndpointID) string {
 	return l.pending[id]
 }
 
-// each calls do with every record and its operation. It takes no lock but later ones.
+// each calls do with every record and its operation. do may only take locks that come later
+// in the lock order.
 func (l *roll) each(do func(r record, op string)) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -101,7 +102,8 @@ func (l *roll) each(do func(r record, op string)) {
 	}
 }
 
-// filter lists the records that are so; is takes no lock but later ones.
+// filter lists the records for which is returns true. is may only take locks that come later
+// in the lock order.
 func (l *roll) filter(is func(r record, op string) bool) (all []record) {
 	l.each(func(r record, op string) {
 		if is(r, op) {
@@ -114,14 +116,14 @@ func (l *roll) filter(is func(r record, op string) bool) (all []record) {
 // settled is for filter: no operation on the endpoint is unfinished.
 func settled(_ record, op string) bool { return op == "" }
 
-// sizes are how many endpoints there are, and of how many an operation is not finished.
+// sizes returns the number of endpoints, and how many of them have an unfinished operation.
 func (l *roll) sizes() (all, pending int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return len(l.records), len(l.pending)
 }
 
-// in lists the endpoints of a namespace's number.
+// in lists the endpoints in namespaces with this inode number.
 func (l *roll) in(inode uint64) (all []record) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -150,8 +152,8 @@ func (l *roll) container(pod kernel.Pod) []record {
 	return slices.DeleteFunc(l.in(pod.Inode()), func(r record) bool { return !r.isPodOf(pod) })
 }
 
-// handedOver lists the endpoints whose links engines move, but for those that are
-// being made.
+// handedOver lists the endpoints whose links engines move, except those that are being
+// made.
 func (l *roll) handedOver() []record {
 	return l.filter(func(r record, op string) bool { return r.Endpoint.Handover && op != intentAttach })
 }

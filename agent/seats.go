@@ -2,8 +2,8 @@ package agent
 
 import "github.com/heddle-network/heddle"
 
-// seats are what a network's endpoints have each for itself, beside their addresses: MAC
-// addresses and ordinals.
+// seats are what each endpoint of a network has for itself besides its addresses: a MAC
+// address and an ordinal.
 type seats struct {
 	mu    mutex[atSeats]
 	macs  map[heddle.MAC]heddle.EndpointID

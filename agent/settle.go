@@ -11,13 +11,13 @@ import (
 	"github.com/heddle-network/heddle/cluster"
 )
 
-// The host follows the cluster network by network: each is settled for itself, beside
-// the others, with what the newest view says when its turn comes. What the view said
-// meanwhile, and does not say any more, is never made.
+// The host follows the cluster network by network: each is settled on its own, concurrently
+// with the others, by the newest view when its turn comes. A state that an older view showed
+// and the newest does not is never made.
 
 const (
-	// reachTime is how long the networks wait for the ways to other hosts, by which
-	// most of them have routes.
+	// reachTime is how long the networks wait for the paths to other hosts; most networks
+	// have routes over them.
 	reachTime = time.Second
 	// viewsApart is the least time between two looks at a cluster that changes all the
 	// time.
@@ -45,9 +45,9 @@ func (a *Agent) follow(ctx context.Context) {
 	}
 }
 
-// heedCluster has all networks settled, and then the old ways to other hosts removed, to
-// which they had routes. It waits for neither: the channel it returns is closed when the
-// ways are gone.
+// heedCluster starts the settling of all networks, and then the removal of old paths to other
+// hosts, over which they had routes. It waits for neither: the returned channel is closed
+// when the old paths are removed.
 func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
 	v := a.see()
 	reached := a.following.start("reach", work{what: "reach other hosts"}, a.ways.weave)
@@ -78,7 +78,7 @@ func (a *Agent) heedCluster(ctx context.Context) <-chan struct{} {
 	})
 }
 
-// heed has a network settled soon.
+// heed starts the settling of a network.
 func (a *Agent) heed(id, name string) <-chan struct{} {
 	return a.following.start(id, work{what: "follow the cluster", network: name}, func(t *task) {
 		t.awaits("the kernel")
@@ -87,8 +87,8 @@ func (a *Agent) heed(id, name string) <-chan struct{} {
 	})
 }
 
-// settleNow settles a network with what it stands on. Old ways to other hosts stay until
-// the other networks are settled, too: when this one is deleted, it waits a moment for that.
+// settleNow settles a network and what it depends on. Old paths to other hosts stay until
+// the other networks are settled, too: if this network is deleted, it waits a moment for that.
 func (a *Agent) settleNow(ctx context.Context, id string) error {
 	a.see()
 	a.ways.weave(nil)
@@ -153,9 +153,9 @@ func (a *Agent) adoptNewest(id string) error {
 	return a.adoptNetwork(n)
 }
 
-// closed reports whether nothing is to be made or removed because of a view: the store
-// is not the cluster's, or the host is no longer of it. Status tells; what is there
-// stays, and follows this host's own changes.
+// closed reports whether a view must not change anything on the host: the store is not the
+// cluster's, or the host has been removed from the cluster. The status reports this. What
+// is there stays, and follows this host's own changes.
 func closed(v *cluster.View) bool { return v.Strange != nil || v.Removed }
 
 func inView(v *cluster.View, id string) (heddle.Network, bool) {
@@ -165,7 +165,7 @@ func inView(v *cluster.View, id string) (heddle.Network, bool) {
 	return heddle.Network{}, false
 }
 
-// poke fills a channel that has room for one.
+// poke signals on a channel with a capacity of one.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -24,7 +24,7 @@ func (a *Agent) Spans(mode string) bool {
 	return err == nil && a.opt.spans(m)
 }
 
-// checkShared is why a new network could not be recorded in the store.
+// checkShared returns why a new network cannot be recorded in the store, if it cannot.
 func (a *Agent) checkShared(mode heddle.Mode, n heddle.Network) error {
 	if !a.opt.spans(mode) {
 		return nil
@@ -167,8 +167,8 @@ func (a *Agent) makeWay(local *network, n heddle.Network) error {
 	return nil
 }
 
-// takeOn makes a network that another host has created. What it would refuse if
-// it were created here keeps it from this host, not from others. The caller holds its
+// takeOn makes a network that another host has created. If this host would refuse to create
+// it, the network is not made here; other hosts may still have it. The caller holds its
 // lock.
 func (a *Agent) takeOn(n heddle.Network) error {
 	mode, err := a.modes.find(n.Mode)

@@ -96,9 +96,9 @@ func (l *ledger) forgetPlans(keep map[string]string) error {
 	})
 }
 
-// putCursor records where allocation stands, so that after a reboot it goes on
-// with the addresses that were used longest ago. It is written now and then, off
-// the attach path: to be a little behind does no harm.
+// putCursor records where the search for a free address goes on, so that after a reboot it
+// continues with the addresses that were used longest ago. It is written now and then, not
+// in every attach: a slightly old value does no harm.
 func (l *ledger) putCursor(network string, f heddle.Family, a netip.Addr) error {
 	return put(l.disk, bucketCursors, cursorKey(network, f), a, "address cursor")
 }

@@ -155,8 +155,8 @@ func (f *boltFile) bucket(id uint64, value []byte) error {
 	return f.elements(id, value[16:], false)
 }
 
-// seal puts a checksum before a value, over the key too: bbolt has none, and a
-// bit in a record is another interface's name.
+// seal puts a checksum over key and value before the value: bbolt has none, and one
+// flipped bit in a record could be another interface's name.
 func seal(key, value []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, checksum(key, value)), value...)
 }

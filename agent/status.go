@@ -41,8 +41,8 @@ func (a *Agent) Show(part func() heddle.PartStatus) {
 	a.shows.add(part)
 }
 
-// free is the number of addresses left in the scarcest family, -1 without any; of
-// a network of several hosts those in this host's blocks, and in free ones.
+// free is the number of addresses left in the scarcest family, -1 without any. For a shared
+// network it counts the addresses in this host's blocks and in free blocks.
 func (n *network) free(h heddle.HostFacts) int64 {
 	free := int64(-1)
 	const most = 1 << 53

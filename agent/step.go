@@ -4,7 +4,7 @@ package agent
 // none.
 type tripwire func(step string) error
 
-// step is told before it is taken; an error stops the operation there.
+// step is called before the named step; an error stops the operation there.
 func (t tripwire) step(name string) error {
 	if t == nil {
 		return nil

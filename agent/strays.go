@@ -29,7 +29,7 @@ func (h *holds) strayHolds() []string {
 	return all
 }
 
-// strayFiles lists the NICs that managers are kept off and no endpoint has.
+// strayFiles lists the NICs that managers are told to ignore and that no endpoint has.
 func (h *holds) strayFiles() []heddle.MAC {
 	kept := h.managers().Kept()
 	wanted := map[heddle.MAC]bool{}

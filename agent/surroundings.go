@@ -8,9 +8,9 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// heedSurroundings brings the plans of networks in line with what else is on the host
-// now, whoever looked at it, and ends what left by ports on which somebody listens since.
-// A network of which that fails is behind still, and comes again with the next patrol.
+// heedSurroundings brings the plans of networks in line with what else is on the host now,
+// and ends masqueraded connections from ports on which a program has begun to listen. If
+// this fails for a network, the next patrol tries again.
 func (a *Agent) heedSurroundings() {
 	var heeded []<-chan struct{}
 	for _, n := range a.networks.behind(a.host.now()) {
@@ -38,8 +38,8 @@ func (a *Agent) heedSurroundings() {
 	})
 }
 
-// heeds reports whether a network's plan, if it has our forwarding, says what the host
-// has besides.
+// heeds reports whether a network's plan matches what else is on the host. A plan without
+// our forwarding always does.
 func heeds(p heddle.State, h heddle.HostFacts) bool {
 	if !slices.ContainsFunc(p.Firewall, firewall.Masquerades) {
 		return true
@@ -58,7 +58,7 @@ func heeds(p heddle.State, h heddle.HostFacts) bool {
 	return slices.Equal(said, is)
 }
 
-// heedAround has a network's plan say what the host has besides.
+// heedAround brings a network's plan in line with what else is on the host.
 func (a *Agent) heedAround(id string) {
 	defer a.works.Lock(id)()
 	n, host := a.networks.byID(id), a.host.now()

@@ -8,10 +8,10 @@ import (
 	"github.com/heddle-network/heddle/events"
 )
 
-// Events is what happened lately to what the agent keeps.
+// Events returns the log of recent events.
 func (a *Agent) Events() *events.Log { return a.teller.log }
 
-// teller tells what happens; what is put in order before the agent is ready is no event.
+// teller reports events. Repairs before the agent is ready are not events.
 type teller struct {
 	ready *atomic.Bool
 	log   *events.Log

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// tenures say what endpoints have on a parent's LAN: a device, whose number is in their
-// records, and what their containers have made beside it.
+// tenures say what endpoints have on a parent's LAN: a device, whose interface index is in
+// their records, and the devices that their containers have made beside it.
 type tenures struct {
 	kernel   LAN
 	ledger   *ledger
@@ -31,9 +31,9 @@ func (r record) parent() string {
 	return ""
 }
 
-// noteBeside notes the parent's number, and whose MAC addresses are on it already: those
-// of the host, and of somebody of the user's, who does not go with this endpoint. Those of
-// endpoints, and of what their containers have made, are not.
+// noteBeside notes the parent's interface index, and the MAC addresses that are already on
+// the parent: those of the host and of the user's own devices, which stay when this endpoint
+// is removed. It leaves out those of endpoints and of devices their containers have made.
 func (e *tenures) noteBeside(r *record) (err error) {
 	if r.parent() == "" {
 		return nil
@@ -53,7 +53,7 @@ func (e *tenures) noteBeside(r *record) (err error) {
 	if err != nil {
 		return err
 	}
-	// heard again: a device that had another address while it was looked for excuses nobody
+	// look again: drop addresses that are no longer there, as a device may have changed its own
 	still, _, err := e.kernel.Heard(r.parent())
 	r.Beside = slices.DeleteFunc(r.Beside, func(mac heddle.MAC) bool {
 		return slices.Contains(theirs, mac) || !slices.Contains(still, mac)
@@ -134,8 +134,8 @@ func (e *tenures) tenants() ([]heddle.Finding, error) {
 	return all, errors.Join(errs...)
 }
 
-// announce tells a LAN who has the addresses now. The endpoint is made, so a
-// failure is only told.
+// announce tells a LAN who has the addresses now. The endpoint is already made, so a
+// failure is only logged.
 func (e *tenures) announce(of heddle.Endpoint, pod kernel.Pod) {
 	n, err := e.networks.of(of)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/heddle-network/heddle/trial"
 )
 
-// trials are those of modes on this kernel, and what was found to work.
+// trials tries out modes on this kernel, and remembers what works.
 type trials struct {
 	modes modes
 	// untried says that the modes are known to work.
 	untried bool
-	// trying lets one at a time try out a mode.
+	// trying is held while a case is tried out.
 	trying keyed[atTrying, trial.Case]
 
 	mu    rwMutex[atTrials]
@@ -48,9 +48,9 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 	return refusal
 }
 
-// ahead tries a mode before there is a network of it: whoever creates the first
-// has a bounded time, and a trial takes a second or more on a busy host. A failure is
-// for the one who asks for a network to hear.
+// ahead tries a mode before there is a network of it: the call that creates the first
+// network has a limited time, and a trial takes a second or more on a busy host. A failure
+// is not reported here: the mode is tried again when a network is asked for.
 func (t *trials) ahead(mode string) {
 	m, err := t.modes.find(mode)
 	if err != nil || t.untried {
@@ -63,10 +63,10 @@ func (t *trials) ahead(mode string) {
 			return
 		}
 	}
-	t.found(works...) // what both families do, each does
+	t.found(works...) // if both families work together, each works alone
 }
 
-// try is a trial, unless one has succeeded before.
+// try runs a trial, unless one has succeeded before.
 func (t *trials) try(m heddle.Mode, c trial.Case) error {
 	if t.knownToWork(c) {
 		return nil

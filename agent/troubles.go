@@ -8,12 +8,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// troubles are what is not as it should be, for the status.
+// troubles are the problems that the status reports.
 type troubles struct {
 	log *slog.Logger
 
 	mu rwMutex[atTroubles]
-	// stuck says of what, by owner, not all could be put right.
+	// stuck says, by owner, why not everything could be repaired.
 	stuck map[string]string
 	// unfit are the networks of the cluster, by ID, that are not on this host.
 	unfit map[string]unfit
@@ -31,7 +31,7 @@ func newTroubles(log *slog.Logger) *troubles {
 	return &troubles{log: log, stuck: map[string]string{}, unfit: map[string]unfit{}, lonely: map[string]error{}}
 }
 
-// noteStuck keeps why not all of an owner's could be put right.
+// noteStuck records why not everything of an owner could be repaired.
 func (t *troubles) noteStuck(owner string, why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,7 @@ func (t *troubles) noteStuck(owner string, why error) {
 	}
 }
 
-// forgetStuck forgets those who miss nothing any more.
+// forgetStuck forgets the owners that miss nothing any more.
 func (t *troubles) forgetStuck(broken owners) {
 	still := map[string]bool{tunnels: broken.reach}
 	for _, n := range broken.networks {
@@ -105,7 +105,7 @@ func (t *troubles) apart() []string {
 	return all
 }
 
-// stuckPart tells what the last comparison could not put right.
+// stuckPart reports what the last comparison could not repair.
 func (t *troubles) stuckPart() heddle.PartStatus {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

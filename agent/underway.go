@@ -10,8 +10,8 @@ type underway struct {
 	over chan struct{}
 }
 
-// inTheWay says why a network cannot be made; if that is for one that is being made or
-// removed just now, with what is closed at the end of that.
+// inTheWay returns why a network cannot be made. If the reason is a network that is being
+// made or removed, it also returns a channel that is closed when that ends.
 func (g *register) inTheWay(n *network) (busy <-chan struct{}, err error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

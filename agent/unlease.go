@@ -29,8 +29,8 @@ func (k *books) unlease(pool string, addr netip.Addr) error {
 	return k.endLeaseLocked(l)
 }
 
-// endLeaseLocked drops a lease that was given back; what nobody had asked for by name is
-// the next to be given out.
+// endLeaseLocked drops a lease that was given back. An address that nobody had asked for by
+// name becomes the next to be given out.
 func (k *books) endLeaseLocked(l Lease) error {
 	if err := k.dropLeaseLocked(l); err != nil || !l.Unasked {
 		return err
@@ -45,8 +45,8 @@ type given struct {
 	at   time.Time
 }
 
-// againTime is how long an address that was given back is the next to be given
-// out: an engine that starts a container anew asks without saying for whom.
+// againTime is how long an address that was given back is preferred for the next lease: an
+// engine that restarts a container asks without saying for which one.
 const againTime = time.Minute
 
 // givenJustNowLocked are the addresses that were given back not long ago, oldest first.
@@ -158,7 +158,7 @@ func (k *books) leaseTime() time.Duration {
 	return leaseTime
 }
 
-// tend is expire, now and then.
+// tend drops expired leases, and pools that never got a network.
 func (k *books) tend() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

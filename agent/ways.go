@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ways are those to other hosts: what shared networks need to reach them.
+// ways are the paths to other hosts: what shared networks need to reach them.
 type ways struct {
 	kernel Interpreter
 	log    *slog.Logger
@@ -26,8 +26,8 @@ type ways struct {
 	err  error
 }
 
-// weave brings what all shared networks need from its plan to the one for the fabric as it
-// is now. What is old goes later, once the networks' routes do not go there any more
+// weave moves the paths that all shared networks need to the plan for the present fabric.
+// The old parts are removed later, when the networks' routes no longer use them
 // (unweave).
 func (w *ways) weave(t *task) {
 	if w.host.now().Fabric == nil {
@@ -51,7 +51,7 @@ func (w *ways) weave(t *task) {
 		_, err = w.kernel.Apply(heddle.Plan{Host: add}, nil)
 	}
 	if err != nil && !gone.Empty() {
-		// a range that goes may be in the way of one that comes
+		// an old range may be in the way of a new one
 		w.wants.drop(old.Host)
 		err = w.kernel.Remove(heddle.Plan{Host: gone}, nil, w.wants.has)
 		w.wants.add(old.Host)
@@ -60,8 +60,8 @@ func (w *ways) weave(t *task) {
 		}
 	}
 	if err != nil {
-		// what one peer says of itself may be refused: the others have their ways all
-		// the same, and the patrol goes on trying
+		// the kernel may refuse what one peer says about itself: the paths to the others
+		// are still made, and the patrol tries again
 		_, err = w.kernel.Mend(next.Host)
 	}
 	w.mu.Lock()
@@ -148,7 +148,7 @@ func (w *ways) setError(err error) {
 	w.err = err
 }
 
-// broken is why not all ways are there; nil if they are.
+// broken returns why not all paths could be made; nil if all are there.
 func (w *ways) broken() error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle/peer"
 )
 
-// Peers, paths and troubles have no one place where they change: they are looked at.
+// Peers, paths and troubles change in many places, so the agent polls them.
 const (
 	// lookWatched and lookAlone are how often, with somebody who watches and without.
 	lookWatched, lookAlone = time.Second, 10 * time.Second

@@ -119,8 +119,8 @@ func (p *Peers) closeEnd(f heddle.Family) {
 // headers is the size of IP and ICMP headers, in bytes.
 func headers(f heddle.Family) int { return f.Header() + 8 }
 
-// send sends a probe, as large as size with the IP header. One that cannot be sent
-// is as one that is lost; one that the interface does not take says so.
+// send sends a probe of the given size, IP header included. A probe that cannot be sent
+// counts as lost; for one that is too large for the interface, send records that.
 func (p *Peers) send(to *entry, size int) {
 	f := heddle.FamilyOf(to.addr)
 	e := p.ends[f]

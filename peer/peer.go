@@ -113,11 +113,11 @@ func (p *Peers) Close() {
 	p.all.Wait()
 }
 
-// Changed receives after the state or the MTU of a path has changed; it has room
-// for one.
+// Changed receives after the state or the MTU of a path has changed; its capacity is
+// one.
 func (p *Peers) Changed() <-chan struct{} { return p.changed }
 
-// Set says who the peers are. Of those that were there already the paths are kept.
+// Set replaces the list of peers. It keeps the paths of peers that were there already.
 func (p *Peers) Set(hosts []heddle.Host) {
 	now := p.now()
 	p.mu.Lock()
