@@ -9,11 +9,12 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// handovers looks after endpoints whose links engines move. One is first offered: both ends of its link are on
-// the host. Its engine then moves one into the container and tells nobody, so the
-// agent looks for it there, by its alias. Once it is found, up and with a name,
-// the endpoint is like any other: its record says where it is, and the plan's part
-// for the container is made as far as the engine has not.
+// handovers looks after endpoints whose links are moved by engines. At first such an
+// endpoint is offered: both ends of its link are on the host. Its engine then moves one end
+// into the container and tells nobody, so the agent looks for it there, by its alias. Once
+// the end is found, up and with a name, the endpoint is like any other: its record says
+// where it is, and the agent makes those parts of the container's plan that the engine has
+// not made.
 type handovers struct {
 	kernel     Interpreter
 	namespaces Namespaces

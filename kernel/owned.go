@@ -2,10 +2,11 @@ package kernel
 
 import "github.com/heddle-network/heddle"
 
-// Owned is what a namespace has that bears our mark: interfaces by alias (or
-// name and group), routes and rules by protocol, nftables objects by the name
-// of their table; and the way for the loopback's addresses on our interfaces. Addresses, neighbours and forwarding entries bear none; they
-// live and go with our interfaces and are left out.
+// Owned is what a namespace has that bears our mark: interfaces by alias (or name and
+// group), routes and rules by protocol, nftables objects by the name of their table, and the
+// loopback setting of our interfaces (route_localnet, see heddle.Sysctl.IsLoopbackWay).
+// Addresses, neighbours and forwarding entries bear no mark: they go with our interfaces,
+// and are left out.
 type Owned struct {
 	State heddle.State `json:"state"`
 }

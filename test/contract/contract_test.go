@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/heddle-network/heddle"
+	"github.com/heddle-network/heddle/agent"
 	"github.com/heddle-network/heddle/kernel"
 	"github.com/heddle-network/heddle/test/cell"
 )
@@ -23,20 +24,11 @@ func init() { runtime.LockOSThread() }
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// interpreter is what the contract is about.
-type interpreter interface {
-	Apply(p heddle.Plan, pod kernel.Pod) (made []string, err error)
-	Mend(want heddle.State) (made []string, err error)
-	Diff(p heddle.Plan, pod kernel.Pod) ([]kernel.Difference, error)
-	Remove(p heddle.Plan, pod kernel.Pod, wanted func(key string) bool) error
-	Ours() (kernel.Owned, error)
-	Prune(wanted func(key string) bool) (removed []string, err error)
-}
-
 // room is a host with two containers. Its notes are what was seen.
 type room struct {
 	t testing.TB
-	interpreter
+	// Interpreter is what the contract is about.
+	agent.Interpreter
 	pods [2]kernel.Pod
 	// end ends a container.
 	end func(pod int)
