@@ -35,7 +35,7 @@ var containerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 func (id EndpointID) Check() error {
 	if !containerID.MatchString(id.Container) {
 		return Errorf(BadID, "endpoint", Clip(id.Container),
-			"an id starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 128 bytes")
+			"", "an id starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 128 bytes")
 	}
 	return CheckIfName(id.IfName)
 }
@@ -46,7 +46,7 @@ func CheckIfName(s string) error {
 		return r <= ' ' || r == '/' || r == ':' || r > '~'
 	})
 	if bad {
-		return Errorf(BadIfName, "interface name", Clip(s), "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
+		return Errorf(BadIfName, "interface name", Clip(s), "", "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
 	}
 	return nil
 }

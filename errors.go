@@ -26,11 +26,11 @@ type Code string
 type Error struct {
 	Code   Code   `json:"id"`
 	Kind   Kind   `json:"exit"`
-	Op     string `json:"operation"`
-	Object string `json:"object,omitempty"`
+	Op     string `json:"operation"`        // "create network"
+	Object string `json:"object,omitempty"` // "web"
 	// Cause is the kernel's or the library's own message, if there is one.
 	Cause  string `json:"cause,omitempty"`
-	Remedy string `json:"remedy,omitempty"`
+	Remedy string `json:"remedy,omitempty"` // what to do next
 	err    error
 }
 
@@ -63,9 +63,14 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Op == ""
 }
 
-// Errorf makes an error of a known code about an object.
-func Errorf(c Code, op, object, remedy string) *Error {
-	return &Error{Code: c, Kind: explanations[c].Kind, Op: explanations[c].verb(op), Object: object, Remedy: remedy}
+// Errorf makes an error of a known code: the operation that failed, the object it failed on, why, and
+// what to do next. Each is a phrase that makes sense alone; an empty cause is the title of the code.
+func Errorf(c Code, op, object, cause, remedy string) *Error {
+	x := explanations[c]
+	if cause == "" {
+		cause = x.Title
+	}
+	return &Error{Code: c, Kind: x.Kind, Op: op, Object: object, Cause: cause, Remedy: remedy}
 }
 
 // Wrap makes an error of a known code around the cause's own words. A cause
@@ -101,6 +106,24 @@ func (c Code) In(err error) *Error {
 // Sentinel returns a target for errors.Is.
 func (c Code) Sentinel() error { return &Error{Code: c} }
 
+// CauseOf returns the cause of the first *Error in err, or the text of a foreign error.
+func CauseOf(err error) string {
+	var known *Error
+	if errors.As(err, &known) && known.Cause != "" {
+		return known.Cause
+	}
+	return err.Error()
+}
+
+// SentenceOf returns the sentence of the first *Error in err, or the text of a foreign error.
+func SentenceOf(err error) string {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Sentence()
+	}
+	return err.Error()
+}
+
 // KindOf returns the error's kind, Failed for a foreign error, 0 for none.
 func KindOf(err error) Kind {
 	var known *Error
@@ -120,13 +143,6 @@ type Explanation struct {
 	Title  string `json:"title"`
 	Reason string `json:"reason"`
 	Remedy string `json:"remedy"`
-}
-
-func (x Explanation) verb(op string) string {
-	if x.Title == "" {
-		return op
-	}
-	return x.Title + ": " + op
 }
 
 // Explain returns the story of an error id.

@@ -18,11 +18,11 @@ const MaxLabels, MaxLabelKey, MaxLabelValue = 64, 63, 256
 // CheckLabels refuses labels that are too many, too long, or not printable.
 func CheckLabels(object string, labels map[string]string) error {
 	if len(labels) > MaxLabels {
-		return Errorf(TooMuch, object, fmt.Sprintf("with %d labels", len(labels)), fmt.Sprintf("an object has at most %d", MaxLabels))
+		return Errorf(TooMuch, object, fmt.Sprintf("with %d labels", len(labels)), "", fmt.Sprintf("an object has at most %d", MaxLabels))
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if why := badLabel(key, labels[key]); why != "" {
-			return Errorf(BadLabel, object, fmt.Sprintf("%q", Clip(key)+"="+Clip(labels[key])), why)
+			return Errorf(BadLabel, object, fmt.Sprintf("%q", Clip(key)+"="+Clip(labels[key])), "", why)
 		}
 	}
 	return nil
@@ -45,7 +45,7 @@ func ParseLabels(words []string) (map[string]string, error) {
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		if _, twice := all[key]; twice {
-			return nil, Errorf(BadLabel, "label", fmt.Sprintf("%q", Clip(key)), "give each key once")
+			return nil, Errorf(BadLabel, "label", fmt.Sprintf("%q", Clip(key)), "", "give each key once")
 		}
 		if all == nil {
 			all = map[string]string{}

@@ -18,10 +18,10 @@ func CheckSecret(file *os.File, what, name string) error {
 		return nil
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return Errorf(OpenSecret, what, fmt.Sprintf("%s can be read by others (mode %04o)", name, st.Mode().Perm()), "chmod 600 "+name+", if nobody has read it yet")
+		return Errorf(OpenSecret, what, fmt.Sprintf("%s can be read by others (mode %04o)", name, st.Mode().Perm()), "", "chmod 600 "+name+", if nobody has read it yet")
 	}
 	if owner := st.Sys().(*syscall.Stat_t).Uid; owner != 0 && int(owner) != os.Geteuid() {
-		return Errorf(OpenSecret, what, fmt.Sprintf("%s belongs to user %d", name, owner), "chown root "+name+", if nobody has read it yet")
+		return Errorf(OpenSecret, what, fmt.Sprintf("%s belongs to user %d", name, owner), "", "chown root "+name+", if nobody has read it yet")
 	}
 	return nil
 }

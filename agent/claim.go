@@ -83,7 +83,7 @@ func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
 // claimNothing refuses, on a network without addresses, what needs them.
 func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
+		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "", "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
-			return heddle.Errorf(heddle.AddressTaken, "address", addr.String()+" on network "+n.Name, "the host itself has it; choose another one")
+			return heddle.Errorf(heddle.AddressTaken, "address", addr.String()+" on network "+n.Name, "", "the host itself has it; choose another one")
 		}
 	}
 	return nil
@@ -132,11 +132,11 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 // the host listens.
 func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadPort, "network", n.Name, "an internal network publishes no ports")
+		return heddle.Errorf(heddle.BadPort, "network", n.Name, "", "an internal network publishes no ports")
 	}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
-			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "the network has no addresses of that family")
+			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "", "the network has no addresses of that family")
 		}
 		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")

@@ -35,7 +35,7 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 		return heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
 	}
 	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "call again when the agent is back")
+		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "", "call again when the agent is back")
 	}
 	return nil
 }

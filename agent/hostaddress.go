@@ -11,7 +11,7 @@ import (
 // one host, or they mean different hosts to different users.
 func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
 	bad := func(remedy string) error {
-		return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), remedy)
+		return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "", remedy)
 	}
 	this := netip.PrefixFrom(netip.IPv4Unspecified(), 8) // "this network" (RFC 6890, 2.2.2)
 	switch a := p.HostIP; {

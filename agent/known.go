@@ -48,7 +48,7 @@ func (all modes) find(name string) (heddle.Mode, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, heddle.Errorf(heddle.UnknownMode, "mode", fmt.Sprintf("%q", name), fmt.Sprintf("this agent has %v", names))
+	return nil, heddle.Errorf(heddle.UnknownMode, "mode", fmt.Sprintf("%q", name), "", fmt.Sprintf("this agent has %v", names))
 }
 
 // Modes lists the modes the agent has.
@@ -62,7 +62,7 @@ func (all modes) names() (names []string) {
 }
 
 func noNetwork(name string) error {
-	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "'heddle network list' shows those there are")
+	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "", "'heddle network list' shows those there are")
 }
 
 // planFor is what an endpoint wants of the kernel.

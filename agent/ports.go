@@ -92,7 +92,7 @@ func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) err
 	for _, p := range ports {
 		for _, q := range t[portKey(p)] {
 			if q.by != id && collide(p, q.PortMapping) {
-				return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+q.by.String(), "choose another host port")
+				return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+q.by.String(), "", "choose another host port")
 			}
 		}
 	}

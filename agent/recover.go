@@ -93,7 +93,7 @@ func allKnown(was recorded) error {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
 		if !slices.ContainsFunc(was.networks, known) {
 			return heddle.Errorf(heddle.LedgerBroken, "network "+r.Endpoint.NetworkName+" of endpoint", r.Endpoint.ID.String(),
-				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well; nothing was changed")
+				"", "restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well; nothing was changed")
 		}
 	}
 	return nil

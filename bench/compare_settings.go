@@ -54,7 +54,7 @@ func differences(a, b *Report) []string {
 func Comparable(a, b *Report) error {
 	if all := differ(methodSettings(a, b)); all != nil {
 		return heddle.Errorf(heddle.BadArgument, "compare the two reports, which were made in different ways", strings.Join(all, separator),
-			"measure both in one way, or give --anyway")
+			"", "measure both in one way, or give --anyway")
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func chooseCores(m Matrix) (cores, error) {
 		return cores{usable[0], usable[0]}, nil
 	}
 	if len(usable) < 2 {
-		return cores{}, heddle.Errorf(heddle.BadArgument, "placement", placement, fmt.Sprintf("only CPU %d may be used; choose %s", usable[0], SameCore))
+		return cores{}, heddle.Errorf(heddle.BadArgument, "placement", placement, "", fmt.Sprintf("only CPU %d may be used; choose %s", usable[0], SameCore))
 	}
 	return cores{usable[0], usable[1]}, nil
 }

@@ -99,7 +99,7 @@ const maxUDP = 65507
 // Validate says what is wrong with a matrix before anything runs.
 func (m Matrix) Validate() error {
 	m = m.withDefaults()
-	bad := func(what, remedy string) error { return heddle.Errorf(heddle.BadArgument, "bench", what, remedy) }
+	bad := func(what, remedy string) error { return heddle.Errorf(heddle.BadArgument, "bench", what, "", remedy) }
 	seen := map[string]bool{}
 	control := false
 	for _, c := range m.Columns {

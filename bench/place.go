@@ -121,7 +121,7 @@ func columnName(mode, span, wire string) string {
 }
 
 func (c Column) check() error {
-	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), why) }
+	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), "", why) }
 	if c.Mode == "" || (c.Span != SameHost && c.Span != Across) {
 		return bad("name a mode, and the span " + SameHost + " or " + Across)
 	}

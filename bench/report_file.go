@@ -28,7 +28,7 @@ func ReadReport(path string) (*Report, error) {
 		return nil, heddle.Wrap(heddle.BadArgument, "read", path, err, "")
 	}
 	if r.APIVersion != apiVersion || r.Kind != reportKind {
-		return nil, heddle.Errorf(heddle.BadArgument, "read", path, "it is not a "+reportKind+" of "+apiVersion)
+		return nil, heddle.Errorf(heddle.BadArgument, "read", path, "", "it is not a "+reportKind+" of "+apiVersion)
 	}
 	return &r, nil
 }

@@ -36,7 +36,7 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 			c.mu.Lock()
 			users := c.usersOf(n.ID)
 			c.mu.Unlock()
-			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
+			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "", "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
 			if kept := c.mark(ctx, id, false); kept != nil {
 				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
 			}

@@ -27,7 +27,7 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 		return n, err
 	}
 	if len(blocks) > mostBlocks {
-		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
+		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), "", fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
 	}
 	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
 		if err := c.permitted(ctx, writing(n)); err != nil {
@@ -81,19 +81,19 @@ func (c *Cluster) refused(n heddle.Network) error {
 	}
 	if s, out := outside(c.record.ranges(), n); out {
 		return heddle.Errorf(heddle.OutsideRanges, "network "+n.Name+": subnet", s.String(),
-			"choose one in the cluster's ranges ("+listed(c.record.ranges())+"); an operator changes them with 'heddle host ranges'")
+			"", "choose one in the cluster's ranges ("+listed(c.record.ranges())+"); an operator changes them with 'heddle host ranges'")
 	}
 	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
-		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "no host would take it on: "+why)
+		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "", "no host would take it on: "+why)
 	}
 	if len(c.record.networks) >= MostNetworks {
-		return heddle.Errorf(heddle.TooMuch, "network", n.Name, fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
+		return heddle.Errorf(heddle.TooMuch, "network", n.Name, "", fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
 	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
 		for _, s := range n.Subnets {
 			if self != nil && slices.ContainsFunc(self.Underlay, s.Contains) {
-				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "host "+c.record.hostName(name)+" has its underlay address in it; choose another one")
+				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "host "+c.record.hostName(name)+" has its underlay address in it; choose another one")
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (c *Cluster) begin(n heddle.Network, blocks []netip.Prefix) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.making[n.ID] {
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "it is being created just now")
+		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "it is being created just now")
 	}
 	c.making[n.ID] = true
 	if len(blocks) == 0 {
@@ -169,9 +169,9 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 	there = value[heddle.Network](&c.record, networkKey(n.Name))
 	switch {
 	case there != nil && there.Deleting:
-		return there, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
+		return there, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
 	case there != nil:
-		return there, heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of the cluster", "choose another name, or delete the old one first")
+		return there, heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of the cluster", "", "choose another name, or delete the old one first")
 	}
 	for _, i := range c.record.items {
 		other, is := i.value.(*heddle.Network)
@@ -180,7 +180,7 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 		}
 		for _, s := range n.Subnets {
 			if j := slices.IndexFunc(other.Subnets, s.Overlaps); j >= 0 {
-				return nil, heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "network "+other.Name+" of the cluster has "+other.Subnets[j].String()+"; choose another one")
+				return nil, heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "network "+other.Name+" of the cluster has "+other.Subnets[j].String()+"; choose another one")
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err err
 // holds the lock.
 func (c *Cluster) copied(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", what+" of the cluster", "'heddle network list' shows those there are")
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", what+" of the cluster", "", "'heddle network list' shows those there are")
 	}
 	text, err := json.Marshal(found)
 	if err == nil {

@@ -127,7 +127,7 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	for _, w := range wanted {
 		matches := func(c Check) bool { return c.ID == w || c.Family == w }
 		if !slices.ContainsFunc(all, matches) {
-			return nil, heddle.Errorf(heddle.BadArgument, "check", fmt.Sprintf("%q", w), "'heddle doctor list' shows their ids and families")
+			return nil, heddle.Errorf(heddle.BadArgument, "check", fmt.Sprintf("%q", w), "", "'heddle doctor list' shows their ids and families")
 		}
 	}
 	for _, c := range all {

@@ -34,7 +34,7 @@ func (l *Log) begin(since string) (uint64, error) {
 	number, err := strconv.ParseUint(text, 10, 64)
 	switch {
 	case !found || err != nil || len(life) != lifeDigits || strings.Trim(life, "0123456789abcdef") != "":
-		return 0, heddle.Errorf(heddle.BadArgument, "cursor", fmt.Sprintf("%q", heddle.Clip(since)), "give the cursor of an event, a duration such as 10m, or all")
+		return 0, heddle.Errorf(heddle.BadArgument, "cursor", fmt.Sprintf("%q", heddle.Clip(since)), "", "give the cursor of an event, a duration such as 10m, or all")
 	case life != l.life:
 		return 0, lost(since, "it is of another life of the agent")
 	case number > l.next:
@@ -56,7 +56,7 @@ func (l *Log) after(t time.Time) uint64 {
 
 // lost is the error of a watcher that has missed events.
 func lost(cursor, why string) error {
-	e := heddle.Errorf(heddle.EventsLost, "watch since", heddle.Clip(cursor), "list networks, endpoints and peers anew, while watching from now on")
+	e := heddle.Errorf(heddle.EventsLost, "watch since", heddle.Clip(cursor), "", "list networks, endpoints and peers anew, while watching from now on")
 	e.Cause = why
 	return e
 }

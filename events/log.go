@@ -98,7 +98,7 @@ func (l *Log) Watch(since string) (*Watcher, error) {
 		return nil, err
 	}
 	if l.watchers >= maxWatchers {
-		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events", "end another watcher")
+		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events", "", "end another watcher")
 	}
 	l.watchers++
 	return &Watcher{l, next}, nil

@@ -26,13 +26,13 @@ func (p *Pool) Lend(a netip.Addr, to string) error {
 	defer p.mu.Unlock()
 	_, l := p.laneOf(a)
 	if l == nil || !l.subnet.Contains(a) {
-		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name)
+		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "", "it is in no subnet of network "+p.name)
 	}
 	if part := l.part(a); part != "" || l.aside[a] != "" && l.aside[a] != to {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, part+l.aside[a]+" has it; choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", part+l.aside[a]+" has it; choose another one")
 	}
 	if holder := l.held.holder(a); holder != nil {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "endpoint "+holder.id.String()+" has it; detach that, or choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", "endpoint "+holder.id.String()+" has it; detach that, or choose another one")
 	}
 	l.freed.remove(a)
 	l.aside[a] = to

@@ -125,5 +125,5 @@ func checkReserved(n heddle.Network) ([]netip.Addr, error) {
 }
 
 func refuse(n heddle.Network, what, value, remedy string) error {
-	return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+": "+what, value, remedy)
+	return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+": "+what, value, "", remedy)
 }

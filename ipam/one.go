@@ -15,7 +15,7 @@ func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Add
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.subnet == subnet })
 	if i < 0 {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease from", subnet.String(), "network "+p.name+" has no such subnet")
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease from", subnet.String(), "", "network "+p.name+" has no such subnet")
 	}
 	l := p.lanes[i]
 	if !want.IsValid() {

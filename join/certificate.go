@@ -107,7 +107,7 @@ func checkDates(c *x509.Certificate, now time.Time, whose string, other time.Tim
 		text += ", that of the other host " + stamp(other)
 	}
 	return heddle.Errorf(heddle.StoreRefused, "certificate of", text,
-		"if a clock is wrong, set it; else join again with a new token of 'heddle host token' (--join ADDR --token-file FILE)")
+		"", "if a clock is wrong, set it; else join again with a new token of 'heddle host token' (--join ADDR --token-file FILE)")
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -35,7 +35,7 @@ type authorityRequest struct {
 // returns the key.
 func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.Certificate) (any, error) {
 	if c == nil || verify(n.ca, c, x509.ExtKeyUsageClientAuth) != nil || c.Subject.CommonName != operatorName {
-		return nil, heddle.Errorf(heddle.StoreRefused, "the authority's key", "is an operator's concern", "call with the operator's credential")
+		return nil, heddle.Errorf(heddle.StoreRefused, "the authority's key", "is an operator's concern", "", "call with the operator's credential")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, q.Clock); err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (o *Operator) LendAuthority(ctx context.Context, key []byte, life time.Dura
 		return Authority{}, err
 	}
 	if life < time.Second || life > maxLending {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "--for", life.String(), "give 1s to "+maxLending.String())
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
 	}
 	w, err := withdrawnNow(ctx, o.store)
 	if err != nil {
 		return Authority{}, err
 	}
 	if w == nil {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "the authority's key", "is not withdrawn", "the hosts that keep the store have it: there is nothing to lend")
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "the authority's key", "is not withdrawn", "", "the hosts that keep the store have it: there is nothing to lend")
 	}
 	return o.askKeepers(ctx, authorityRequest{Key: key, Seconds: int64(life / time.Second)})
 }
@@ -172,7 +172,7 @@ func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got 
 		return slices.ContainsFunc(o.node.opt.Underlay, heddle.FamilyOf(a).Has)
 	})
 	if i < 0 {
-		return heddle.Errorf(heddle.NoPath, "host", h.name+" has no address of a family of this host", "call on another host")
+		return heddle.Errorf(heddle.NoPath, "host", h.name+" has no address of a family of this host", "", "call on another host")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, confirming, errors.New("it did not answer in time"))
 	defer cancel()

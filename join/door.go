@@ -109,7 +109,7 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		case <-r.Context().Done():
 			return
 		case <-time.After(doorTime / 3):
-			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "try again"))
+			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "", "try again"))
 			return
 		}
 		var caller *x509.Certificate

@@ -21,14 +21,14 @@ func (n *Node) mayForce(ctx context.Context) error {
 	}
 	const flag = "--force-new-store"
 	if !n.record.Member || !n.dir.has(dirData) {
-		return heddle.Errorf(heddle.BadArgument, flag, "on "+n.record.Name+", which does not keep the store", "give it to a host that does: one with operator.pem in "+string(n.dir))
+		return heddle.Errorf(heddle.BadArgument, flag, "on "+n.record.Name+", which does not keep the store", "", "give it to a host that does: one with operator.pem in "+string(n.dir))
 	}
 	if n.record.Forced {
-		return heddle.Errorf(heddle.BadArgument, flag, "was given when "+n.record.Name+" was last started, and is done", "leave it out")
+		return heddle.Errorf(heddle.BadArgument, flag, "was given when "+n.record.Name+" was last started, and is done", "", "leave it out")
 	}
 	if up := n.answering(ctx); len(up) > 0 {
 		return heddle.Errorf(heddle.BadArgument, flag, "while "+strings.Join(up, ", ")+" answers",
-			"with most of its members the store comes back by itself; if they are lost, stop the agents of those that are left first: they are ordinary hosts when they start again")
+			"", "with most of its members the store comes back by itself; if they are lost, stop the agents of those that are left first: they are ordinary hosts when they start again")
 	}
 	n.endpoints = urls(n.record.Underlay[:1], ClientPort)
 	return nil

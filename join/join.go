@@ -69,7 +69,7 @@ func CheckHostName(name string) error {
 		return nil
 	}
 	return heddle.Errorf(heddle.BadName, "host name", fmt.Sprintf("%.80q", name),
-		"give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
+		"", "give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
 }
 
 // guest is a host that was let in. Name and ID are both part of its certificate's common

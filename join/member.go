@@ -46,7 +46,7 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 		return nil, err
 	}
 	if keeper.Value == nil || !goodUnderlay(q.Underlay) {
-		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "no operator has named this host: 'heddle host promote "+g.Name+"' does")
+		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "", "no operator has named this host: 'heddle host promote "+g.Name+"' does")
 	}
 	if err := r.move(ctx, g, q.Underlay); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		return nil, err
 	}
 	if slices.ContainsFunc(members, func(m member) bool { return m.Name == "" && !slices.Contains(m.Peers, own) }) {
-		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name+" while another one is about to start", "it is tried again")
+		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name+" while another one is about to start", "", "it is tried again")
 	}
 	for _, m := range members {
 		if !slices.Contains(m.Peers, own) {

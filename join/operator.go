@@ -76,10 +76,10 @@ func (o *Operator) Close() error { return o.store.Close() }
 // them rights. The admissions of these hosts contain the token's name.
 func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give 1s to "+maxTokenLife.String())
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "", "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), fmt.Sprintf("give 1 to %d", maxTokenUses))
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), "", fmt.Sprintf("give 1 to %d", maxTokenUses))
 	}
 	if err := CheckRights(may); err != nil {
 		return "", "", time.Time{}, err

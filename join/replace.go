@@ -69,7 +69,7 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.Waited, "vote of", name+": "+why, "it goes on when the host can be reached; 'heddle host list' shows it")
+			return heddle.Errorf(heddle.Waited, "vote of", name+": "+why, "", "it goes on when the host can be reached; 'heddle host list' shows it")
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
@@ -112,9 +112,9 @@ func (s state) resumable(name, by string) error {
 		return nil
 	}
 	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already",
-		"use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
+		"", "use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
 }
 
 func noHost(name string) error {
-	return heddle.Errorf(heddle.NoHost, "host", name, "'heddle host list' shows those there are")
+	return heddle.Errorf(heddle.NoHost, "host", name, "", "'heddle host list' shows those there are")
 }

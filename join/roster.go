@@ -111,7 +111,7 @@ func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string,
 	}
 	all := reachable(s.members, underlay)
 	if len(all) == 0 {
-		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "give the host an address of the family of the hosts that keep the store, with --underlay")
+		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "", "give the host an address of the family of the hosts that keep the store, with --underlay")
 	}
 	return all, nil
 }

@@ -40,7 +40,7 @@ func (n *Node) signer() (authority, error) {
 }
 
 func keyAway() error {
-	return heddle.Errorf(heddle.AuthorityAway, "the authority's key", "is off the hosts", "an operator lends it with 'heddle host authority lend FILE', on a host that keeps the store")
+	return heddle.Errorf(heddle.AuthorityAway, "the authority's key", "is off the hosts", "", "an operator lends it with 'heddle host authority lend FILE', on a host that keeps the store")
 }
 
 // authorityKey reads the key that belongs to an authority's certificate, and refuses
@@ -62,7 +62,7 @@ func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) 
 // borrow takes the key into memory for a time.
 func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
 	if life < time.Second || life > maxLending {
-		return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "give 1s to "+maxLending.String())
+		return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,7 +70,7 @@ func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
 		return noCredential(n.me.Name)
 	}
 	if n.keys.authority.key != nil {
-		return heddle.Errorf(heddle.BadArgument, "the authority's key", "is on the disk of "+n.me.Name, "only one that was withdrawn is lent ('heddle host authority withdraw FILE')")
+		return heddle.Errorf(heddle.BadArgument, "the authority's key", "is on the disk of "+n.me.Name, "", "only one that was withdrawn is lent ('heddle host authority withdraw FILE')")
 	}
 	n.keys.lent = loan{key, time.Now().Add(life)}
 	time.AfterFunc(life, n.giveUp)
@@ -154,7 +154,7 @@ func (o *Operator) ExportAuthority() ([]byte, error) {
 	k, err := o.node.memberKeys()
 	switch {
 	case err != nil:
-		return nil, heddle.Errorf(heddle.NoCredential, "host", o.node.me.Name+" does not keep the store, and has not the authority's key", "call on a host that does ('heddle host list')")
+		return nil, heddle.Errorf(heddle.NoCredential, "host", o.node.me.Name+" does not keep the store, and has not the authority's key", "", "call on a host that does ('heddle host list')")
 	case k.authority.key == nil:
 		return nil, keyAway()
 	}

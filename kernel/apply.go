@@ -76,13 +76,13 @@ func (k *Kernel) newAttempt(p heddle.Plan, inside *site, pod *Netns) *attempt {
 // checkPlan refuses plans that cannot be applied, before anything is touched.
 func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "", "a network namespace is needed")
 	}
 	if err := checkPlaces("apply", p); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
-		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "", "plans give tunnels their settings")
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 // checkPlaces refuses objects that the plan wants in a namespace their kind cannot be in.
 func checkPlaces(verb string, p heddle.Plan) error {
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
 	}
 	return nil
 }

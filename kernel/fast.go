@@ -37,7 +37,7 @@ func (k *Kernel) SwitchOffFastPath() error {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
 	k.fast.off = true
-	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off (heddled --fast-path off)")
+	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "", "it is switched off (heddled --fast-path off)")
 	return refused("switch off", "the fast path", k.takeOff())
 }
 

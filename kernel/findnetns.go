@@ -80,7 +80,7 @@ func roomToLook() error {
 	}
 	if open := uint64(len(entries("/proc/self/fd"))); open == 0 || open+spareFiles > limit.Cur {
 		return heddle.Errorf(heddle.KernelRefused, "look into", fmt.Sprintf("the host's network namespaces with at most %d open files", limit.Cur),
-			"raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
+			"", "raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
 	}
 	return nil
 }

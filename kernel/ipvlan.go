@@ -23,7 +23,7 @@ func (a *attempt) soleSubmode(l heddle.Link, parent int) error {
 	for _, other := range all {
 		if other.kind == "ipvlan" && other.peer == parent && other.name != l.Name && other.submode != submodes[l.SubMode] {
 			return heddle.Errorf(heddle.PlanConflict, "make an ipvlan device in sub-mode "+l.SubMode+" on", l.Parent,
-				fmt.Sprintf("%s stands there in another sub-mode, and the kernel has one for all on a parent; remove it, or take another parent", other.name))
+				"", fmt.Sprintf("%s stands there in another sub-mode, and the kernel has one for all on a parent; remove it, or take another parent", other.name))
 		}
 	}
 	return nil

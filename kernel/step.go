@@ -89,7 +89,7 @@ func (a *attempt) rollback(cause error) error {
 	if left == nil {
 		return cause
 	}
-	e := heddle.Errorf(heddle.UndoFailed, "apply", strings.Join(left, ", "), "'heddle gc' removes what is left")
+	e := heddle.Errorf(heddle.UndoFailed, "apply", strings.Join(left, ", "), "", "'heddle gc' removes what is left")
 	e.Cause = cause.Error() + "; undoing it: " + last.Error()
 	return e
 }

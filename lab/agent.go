@@ -22,7 +22,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	}
 	if h.answers() {
 		if len(args) > 0 {
-			return heddle.Errorf(heddle.LabFailed, "give other arguments to the agent of", h.Name, "it runs; kill it first")
+			return heddle.Errorf(heddle.LabFailed, "give other arguments to the agent of", h.Name, "", "it runs; kill it first")
 		}
 		return nil
 	}
@@ -48,7 +48,7 @@ func (h *Host) startAgent(ctx context.Context, p program) error {
 // agentSpec is the host's record, if it has an agent in it.
 func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return spec{}, heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "the lab was made without agents")
+		return spec{}, heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "", "the lab was made without agents")
 	}
 	s, err := readSpec(h.folder)
 	if err != nil {

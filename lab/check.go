@@ -77,7 +77,7 @@ func (sw *Switch) check() error {
 	seen := map[bool]bool{}
 	for i, p := range sw.Subnets {
 		if !p.IsValid() || p.Addr().Is4In6() || seen[p.Addr().Is4()] {
-			return heddle.Errorf(heddle.BadSubnet, "switch "+sw.Name, fmt.Sprint(sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
+			return heddle.Errorf(heddle.BadSubnet, "switch "+sw.Name, fmt.Sprint(sw.Subnets), "", "give one IPv4 subnet, one IPv6 subnet, or both")
 		}
 		seen[p.Addr().Is4()] = true
 		sw.Subnets[i] = p.Masked()
@@ -122,7 +122,7 @@ func (t Topology) checkNumbers() error {
 			sw := t.findSwitch(nic.Switch)
 			for _, p := range nic.Addresses {
 				if !sw.holds(p) {
-					return heddle.Errorf(heddle.BadSubnet, "address of "+n.Name, p.String(), fmt.Sprintf("switch %s has room for addresses of %v only", sw.Name, sw.Subnets))
+					return heddle.Errorf(heddle.BadSubnet, "address of "+n.Name, p.String(), "", fmt.Sprintf("switch %s has room for addresses of %v only", sw.Name, sw.Subnets))
 				}
 				if other, taken := owner[p.Addr()]; taken {
 					return bad("address of "+n.Name, p.Addr(), other+" has it")
@@ -147,7 +147,7 @@ func (sw *Switch) holds(a netip.Prefix) bool {
 
 func checkMTU(mtu int) error {
 	if mtu < minMTU || mtu > maxMTU {
-		return heddle.Errorf(heddle.BadMTU, "wire", fmt.Sprint(mtu), fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU))
+		return heddle.Errorf(heddle.BadMTU, "wire", fmt.Sprint(mtu), "", fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU))
 	}
 	return nil
 }

@@ -183,5 +183,5 @@ func (t Topology) same(other Topology) bool {
 }
 
 func bad(what string, value any, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, what, fmt.Sprintf("%q", fmt.Sprint(value)), remedy)
+	return heddle.Errorf(heddle.BadArgument, what, fmt.Sprintf("%q", fmt.Sprint(value)), "", remedy)
 }

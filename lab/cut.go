@@ -51,7 +51,7 @@ func (l *Lab) Heal(ctx context.Context, a, b string) error {
 func (l *Lab) checkPair(a, b string) error {
 	for _, name := range []string{a, b} {
 		if name != "" && l.Topology.findNode(name) == nil {
-			return heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "it has "+strings.Join(l.names(), ", "))
+			return heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
 		}
 	}
 	if a == "" || a == b {

@@ -64,7 +64,7 @@ func (l *Lab) Faults() Faults {
 func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) error) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
-		return heddle.Errorf(heddle.NoLab, what, object, "the lab is not up")
+		return heddle.Errorf(heddle.NoLab, what, object, "", "the lab is not up")
 	}
 	if err != nil {
 		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")

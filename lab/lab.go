@@ -90,7 +90,7 @@ func Load(dir, name string) (*Lab, error) {
 	}
 	folder := labFolder(dir, name)
 	if _, err := os.Stat(folder); err != nil {
-		return nil, heddle.Errorf(heddle.NoLab, "find the lab", name, "'heddle lab up' makes one")
+		return nil, heddle.Errorf(heddle.NoLab, "find the lab", name, "", "'heddle lab up' makes one")
 	}
 	return read(folder), nil
 }
@@ -123,7 +123,7 @@ func (l *Lab) Host(name string) (*Host, error) {
 			return h, nil
 		}
 	}
-	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "it has "+strings.Join(l.names(), ", "))
+	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.

@@ -84,7 +84,7 @@ func (t Topology) checkMachines() error {
 			return bad("kernel of "+n.Name, n.Machine, "choose "+strings.Join(boot.Versions(), " or "))
 		}
 		if reason := MissingForMachines(n.Machine); reason != "" {
-			return heddle.Errorf(heddle.NoTool, "run a virtual machine", n.Name, reason)
+			return heddle.Errorf(heddle.NoTool, "run a virtual machine", n.Name, "", reason)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 	}
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return wire{}, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", host, "it has "+strings.Join(l.names(), ", "))
+		return wire{}, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", host, "", "it has "+strings.Join(l.names(), ", "))
 	}
 	if number < 0 || number >= len(n.NICs) {
 		return wire{}, bad("wire", name, "the host has no such NIC with a fixed place")
@@ -48,7 +48,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 		return wire{}, err
 	}
 	if !sw.Alive() || !h.Alive() {
-		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "the lab is not up")
+		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "", "the lab is not up")
 	}
 	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
 }

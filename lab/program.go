@@ -63,7 +63,7 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	}
 	for h.standing(p.Name).Starts < p.Starts {
 		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
-			return heddle.Errorf(heddle.LabFailed, "start in "+h.Name, p.Name, "its init does not take it up")
+			return heddle.Errorf(heddle.LabFailed, "start in "+h.Name, p.Name, "", "its init does not take it up")
 		}
 	}
 	return nil

@@ -23,10 +23,10 @@ import (
 // mount namespace, and the host's init, run once more, does the rest.
 func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if len(argv) == 0 {
-		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "name a command")
+		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "", "name a command")
 	}
 	if !h.runs() {
-		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "it is gone; 'heddle lab down' and 'up' make the lab anew")
+		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "", "it is gone; 'heddle lab down' and 'up' make the lab anew")
 	}
 	if h.Machine != "" {
 		return h.commandInMachine(ctx, argv)

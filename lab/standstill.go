@@ -114,7 +114,7 @@ func (l *Lab) setClock(ctx context.Context, host string, ahead time.Duration) er
 	}
 	p := s.program(agentProgram)
 	if p == nil {
-		return heddle.Errorf(heddle.LabFailed, "set the clock of", host, "its agent was not started yet")
+		return heddle.Errorf(heddle.LabFailed, "set the clock of", host, "", "its agent was not started yet")
 	}
 	p.Env = slices.DeleteFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, ClockVariable+"=") })
 	if ahead != 0 {

@@ -45,9 +45,9 @@ func existing(folder string, t Topology) (*Lab, error) {
 	case l.Alive() && l.Topology.same(t):
 		return l, nil
 	case l.Alive():
-		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", t.Name, "remove it first ('heddle lab down'), or use another name")
+		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", t.Name, "", "remove it first ('heddle lab down'), or use another name")
 	default:
-		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", t.Name, "remove them first ('heddle lab down')")
+		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", t.Name, "", "remove them first ('heddle lab down')")
 	}
 }
 

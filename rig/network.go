@@ -189,12 +189,12 @@ func WiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "intact, cut, merged, jumbo, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "", "intact, cut, merged, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}
 	if all == nil {
-		return nil, heddle.Errorf(heddle.BadArgument, "--wire", "", "name one at least")
+		return nil, heddle.Errorf(heddle.BadArgument, "--wire", "", "", "name one at least")
 	}
 	return all, nil
 }

@@ -63,7 +63,7 @@ func throughTunnel(ctx context.Context, h *lab.Host, to netip.Addr) error {
 	if err == nil && strings.Contains(string(out), " dev "+heddle.PrefixTunnel) {
 		return nil
 	}
-	return heddle.Errorf(heddle.BenchFailed, "route to "+to.String()+" on", h.Name, strings.TrimSpace(string(out)))
+	return heddle.Errorf(heddle.BenchFailed, "route to "+to.String()+" on", h.Name, "", strings.TrimSpace(string(out)))
 }
 
 // until tries again and again, and returns the last error.

@@ -28,7 +28,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 		remedy = "did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	return heddle.Errorf(heddle.BadArgument, "unknown command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]), remedy)
+	return heddle.Errorf(heddle.BadArgument, "unknown command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]), "", remedy)
 }
 
 // takes checks the number of arguments, by the names that the usage line gives
@@ -37,11 +37,11 @@ func takes(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, name := range names[min(len(args), len(names)):] {
 			if !strings.HasPrefix(name, "[") {
-				return heddle.Errorf(heddle.BadArgument, name+" is missing", "", seeHelp(cmd))
+				return heddle.Errorf(heddle.BadArgument, name+" is missing", "", "", seeHelp(cmd))
 			}
 		}
 		if len(args) > len(names) {
-			return heddle.Errorf(heddle.BadArgument, "unexpected argument", fmt.Sprintf("%q", args[len(names)]), seeHelp(cmd))
+			return heddle.Errorf(heddle.BadArgument, "unexpected argument", fmt.Sprintf("%q", args[len(names)]), "", seeHelp(cmd))
 		}
 		return nil
 	}
@@ -52,7 +52,7 @@ func usage(cmd *cobra.Command, err error) error {
 	if heddle.KindOf(err) == heddle.Usage {
 		return err
 	}
-	return heddle.Errorf(heddle.BadArgument, err.Error(), "", seeHelp(cmd))
+	return heddle.Errorf(heddle.BadArgument, err.Error(), "", "", seeHelp(cmd))
 }
 
 func seeHelp(cmd *cobra.Command) string { return "see '" + cmd.CommandPath() + " --help'" }

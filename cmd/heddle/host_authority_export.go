@@ -27,7 +27,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 		Example: "  heddle host authority export authority.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if (len(args) == 0) == (fd < 0) {
-				return heddle.Errorf(heddle.BadArgument, "FILE or --fd", "one of them is needed", seeHelp(cmd))
+				return heddle.Errorf(heddle.BadArgument, "FILE or --fd", "one of them is needed", "", seeHelp(cmd))
 			}
 			if q.Credential, err = credential(file); err != nil {
 				return err
@@ -55,7 +55,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 // newSecret writes a secret to a new file, completely or not at all.
 func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return heddle.Errorf(heddle.BadArgument, "file", path+" is there", "name a new file: none is replaced")
+		return heddle.Errorf(heddle.BadArgument, "file", path+" is there", "", "name a new file: none is replaced")
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
 	if err != nil {

@@ -33,7 +33,7 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
-				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "give a second or more, such as 24h")
+				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "", "give a second or more, such as 24h")
 			}
 			q.Seconds = int64(life / time.Second)
 			if q.Credential, err = credential(file); err != nil {

@@ -47,7 +47,7 @@ func newLabExec(s *session) *cobra.Command {
 // parsed here.
 func hostAndCommand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")
+		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ clusterRanges; flags win over it.`,
 			c.ForceNewStore, c.TokenFD = flags.ForceNewStore, flags.TokenFD
 			if cmd.Flags().Changed("token") {
 				return heddle.Errorf(heddle.OpenSecret, "--token", "on the command line: every user of this host can read it in the list of processes",
-					"'heddle host token --out FILE' writes a new one to a file, which --token-file FILE takes")
+					"", "'heddle host token --out FILE' writes a new one to a file, which --token-file FILE takes")
 			}
 			if cmd.Flags().Changed("token-file") || cmd.Flags().Changed("token-fd") { // over the file's
 				c.Token, c.tokenShown = "", nil
@@ -128,7 +128,7 @@ clusterRanges; flags win over it.`,
 				return err
 			}
 			if c.FastPath != "auto" && c.FastPath != "off" {
-				return heddle.Errorf(heddle.BadArgument, "--fast-path", c.FastPath, "give auto or off")
+				return heddle.Errorf(heddle.BadArgument, "--fast-path", c.FastPath, "", "give auto or off")
 			}
 			return run(cmd.Context(), c)
 		},

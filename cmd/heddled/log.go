@@ -22,7 +22,7 @@ func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(documents{to}, opt)), nil
 	}
-	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "give text or json")
+	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "", "give text or json")
 }
 
 // documents writes JSON with invisible characters escaped. It must be called with whole

@@ -71,7 +71,7 @@ func (c config) checkStore() error {
 	case (c.StoreCert != "") != (c.StoreKey != ""):
 		return wrongFlag("--store-cert and --store-key", "one without the other", "give both files")
 	case c.TunnelPort == 0:
-		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", fmt.Sprintf("give 1 to 65535; %s's is %d", path.Default().Title(), path.Default().Port()))
+		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", "", fmt.Sprintf("give 1 to 65535; %s's is %d", path.Default().Title(), path.Default().Port()))
 	}
 	if _, err := cluster.ParseRanges(c.ClusterRanges); err != nil {
 		return err
@@ -85,5 +85,5 @@ func (c config) checkStore() error {
 }
 
 func wrongFlag(flag, value, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, flag, value, remedy)
+	return heddle.Errorf(heddle.BadArgument, flag, value, "", remedy)
 }

@@ -91,7 +91,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 			}
 			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
-			write(w, nil, heddle.Errorf(heddle.NoPermission, "call by", who, "call as root, or join the socket's group"))
+			write(w, nil, heddle.Errorf(heddle.NoPermission, "call by", who, "", "call as root, or join the socket's group"))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -75,7 +75,7 @@ func (s *Server) routed() http.Handler {
 		if h, pattern := s.mux.Handler(r); pattern == "" {
 			code := &statusOnly{header: w.Header()}
 			h.ServeHTTP(code, r)
-			write(w, nil, heddle.Errorf(heddle.BadArgument, "no such call", r.Method+" "+r.URL.Path, "is this program of the agent's version?"), code.status)
+			write(w, nil, heddle.Errorf(heddle.BadArgument, "no such call", r.Method+" "+r.URL.Path, "", "is this program of the agent's version?"), code.status)
 			return
 		}
 		s.mux.ServeHTTP(w, r)

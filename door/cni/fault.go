@@ -44,7 +44,7 @@ type fault struct {
 func (f fault) Unwrap() error { return f.error }
 
 func faultf(code int, id heddle.Code, op, object, cause, remedy string) error {
-	e := heddle.Errorf(id, op, object, remedy)
+	e := heddle.Errorf(id, op, object, "", remedy)
 	e.Op, e.Cause = op, cause
 	return fault{code, e}
 }

@@ -343,7 +343,7 @@ func TestQueueComesFirst(t *testing.T) {
 		t.Errorf("left in the queue: %q", left)
 	}
 	leave("c1@eth0")
-	d.agent.detachErr = heddle.Errorf(heddle.KernelRefused, "x", "y", "")
+	d.agent.detachErr = heddle.Errorf(heddle.KernelRefused, "x", "y", "", "")
 	if code, body := d.ask(t, "ADD", plain+"}", nil); code != tryAgainLater {
 		t.Error("an ADD overtook a DEL that failed:", body)
 	}
@@ -366,7 +366,7 @@ func TestDelNeedsOnlyTheID(t *testing.T) {
 
 func TestStoppingIsTemporary(t *testing.T) {
 	d := newDoor(t)
-	d.agent.attachErr = heddle.Errorf(heddle.Stopping, "attach", "c1", "")
+	d.agent.attachErr = heddle.Errorf(heddle.Stopping, "attach", "c1", "", "")
 	if code, body := d.ask(t, "ADD", plain+"}", nil); code != tryAgainLater {
 		t.Error(body)
 	}

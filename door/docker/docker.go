@@ -79,7 +79,7 @@ func Listen(path string) (net.Listener, error) {
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "another agent answers there: give this one another path with --docker-socket, or none")
+		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "", "another agent answers there: give this one another path with --docker-socket, or none")
 	}
 	// Created under another name and renamed: a client reaches either the old or the new
 	// one.

@@ -31,7 +31,7 @@ func openDrafts(dir string) (*drafts, error) {
 // file is the path for an endpoint. The id is checked before it is used in the path.
 func (d *drafts) file(endpoint string) (string, error) {
 	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
-		return "", heddle.Errorf(heddle.BadID, "Docker's endpoint", heddle.Clip(endpoint), "an id has 64 hexadecimal digits")
+		return "", heddle.Errorf(heddle.BadID, "Docker's endpoint", heddle.Clip(endpoint), "", "an id has 64 hexadecimal digits")
 	}
 	return filepath.Join(d.dir, endpoint), nil
 }

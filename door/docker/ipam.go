@@ -35,7 +35,7 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
-			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", heddle.Clip(key), "the only one is "+KeyID)
+			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", heddle.Clip(key), "", "the only one is "+KeyID)
 		}
 	}
 	var err error
@@ -104,11 +104,11 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 			wanted = p.Gateway.Addr()
 		}
 		if !p.Subnet.Contains(wanted) {
-			return nil, heddle.Errorf(heddle.OutsidePool, "gateway", wanted.String(), "give one in "+p.Subnet.String())
+			return nil, heddle.Errorf(heddle.OutsidePool, "gateway", wanted.String(), "", "give one in "+p.Subnet.String())
 		}
 		return address{Address: netip.PrefixFrom(wanted, p.Subnet.Bits()).String(), Data: map[string]string{}}, nil
 	}
-	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", heddle.Clip(id), "ask for the pool first (RequestPool)")
+	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", heddle.Clip(id), "", "ask for the pool first (RequestPool)")
 }
 
 // releaseAddress gives a lease back; a missing lease is no error.

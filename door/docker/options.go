@@ -126,11 +126,11 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "", "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
 			if value != dstPrefix {
-				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "interfaces in containers are called eth0, eth1, …; leave the option out")
+				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "", "interfaces in containers are called eth0, eth1, …; leave the option out")
 			}
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
@@ -143,7 +143,7 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 				continue
 			}
 			if remedy, known := elsewhere[key]; known {
-				return heddle.Errorf(heddle.BadOption, "option", key, remedy)
+				return heddle.Errorf(heddle.BadOption, "option", key, "", remedy)
 			}
 			n.Options = with(n.Options, key, value)
 		}
@@ -171,7 +171,7 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
 		if name == auxGateway4 || name == auxGateway6 {
-			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "containers' default route leads to the network's gateway: name it with --gateway")
+			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "", "containers' default route leads to the network's gateway: name it with --gateway")
 		}
 		a, err := bare(d.AuxAddresses[name])
 		if err != nil {

@@ -111,10 +111,10 @@ func portsOf(raw any) (all []portBinding, err error) {
 	var some []portBinding
 	for _, b := range all {
 		if protocols[b.Proto] == "" {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", fmt.Sprintf("%d over IP protocol %d", b.Port, b.Proto), "ports are published over tcp or udp")
+			return nil, heddle.Errorf(heddle.BadPort, "published port", fmt.Sprintf("%d over IP protocol %d", b.Port, b.Proto), "", "ports are published over tcp or udp")
 		}
 		if b.Port == 0 {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "ports are from 1 to 65535")
+			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "", "ports are from 1 to 65535")
 		}
 		b.IP = ""
 		if hasTwin(all, b) {

@@ -145,7 +145,7 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 		return o.answer, o.err
 	case <-ctx.Done():
 		close(gone)
-		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "try again, and look at 'heddle status'")
+		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "", "try again, and look at 'heddle status'")
 	}
 }
 

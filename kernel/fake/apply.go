@@ -69,14 +69,14 @@ func (k *Kernel) attempt(p heddle.Plan, inside *space) *attempt {
 // check refuses impossible plans before anything is changed.
 func check(verb string, p heddle.Plan, inside bool) error {
 	if verb == "apply" && !inside && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "", "a network namespace is needed")
 	}
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
 	}
 	tunnel := func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }
 	if verb == "apply" && (slices.ContainsFunc(p.Host.Links, tunnel) || slices.ContainsFunc(p.Pod.Links, tunnel)) {
-		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device without settings", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device without settings", "", "plans give tunnels their settings")
 	}
 	return nil
 }

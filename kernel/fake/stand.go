@@ -117,5 +117,5 @@ func (l *link) isOurs() bool {
 var prefixes = []string{heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave}
 
 func taken(code heddle.Code, op, name, remedy string, args ...any) error {
-	return heddle.Errorf(code, op, name, fmt.Sprintf(remedy, args...))
+	return heddle.Errorf(code, op, name, "", fmt.Sprintf(remedy, args...))
 }

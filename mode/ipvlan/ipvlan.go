@@ -78,7 +78,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 		return err
 	}
 	if parent, _ := h.Link(n.Parent); subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0 {
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
+		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "", "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
 	}
 	if err := checkServices(h, n); err != nil {
 		return err
@@ -96,7 +96,7 @@ func checkOptions(n heddle.Network) error {
 		return err
 	}
 	bad := func(key, remedy string) error {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+n.Options[key], remedy)
+		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+n.Options[key], "", remedy)
 	}
 	if !slices.Contains([]string{subL2, subL3, subL3S}, subMode(n)) {
 		return bad("ipvlan_mode", "give l2, l3 or l3s")
@@ -124,13 +124,13 @@ func (Mode) Beside(n, other heddle.Network) error {
 	what, beside := "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent
 	switch {
 	case n.Mode == "macvlan" || other.Mode == "macvlan":
-		return heddle.Errorf(heddle.PlanConflict, what, beside, "an interface carries either macvlan or ipvlan devices; give one of them another parent")
+		return heddle.Errorf(heddle.PlanConflict, what, beside, "", "an interface carries either macvlan or ipvlan devices; give one of them another parent")
 	case n.Mode == other.Mode && subMode(n) != subMode(other):
-		return heddle.Errorf(heddle.PlanConflict, what, beside, "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n)+"; give one of them another parent")
+		return heddle.Errorf(heddle.PlanConflict, what, beside, "", "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n)+"; give one of them another parent")
 	case n.Mode == other.Mode:
 		for _, both := range [][2]heddle.Network{{n, other}, {other, n}} {
 			if p := servedAmong(both[0], both[1]); p.IsValid() {
-				return heddle.Errorf(heddle.PlanConflict, what, beside, "services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name+"; services have addresses of their own")
+				return heddle.Errorf(heddle.PlanConflict, what, beside, "", "services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name+"; services have addresses of their own")
 			}
 		}
 	}

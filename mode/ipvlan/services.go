@@ -34,7 +34,7 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 	}
 	for i, p := range all {
 		bad := func(remedy string) error {
-			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "services="+p.String(), remedy)
+			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "services="+p.String(), "", remedy)
 		}
 		switch {
 		case subMode(n) != subL2:

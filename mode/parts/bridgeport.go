@@ -27,7 +27,7 @@ type BridgePort struct{}
 func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	shard := e.Slot / portsPerBridge
 	if shard >= maxShards {
-		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "bridge network", n.Name, fmt.Sprintf("it has room for %d endpoints; create another one", portsPerBridge*maxShards))
+		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "bridge network", n.Name, "", fmt.Sprintf("it has room for %d endpoints; create another one", portsPerBridge*maxShards))
 	}
 	host := heddle.State{}
 	if shard > 0 {

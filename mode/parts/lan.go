@@ -14,7 +14,7 @@ import (
 func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	parent, ok := h.Uplink(n)
 	if !ok && n.Parent == "" {
-		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "the host has no default route; name an interface with --parent")
+		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "", "the host has no default route; name an interface with --parent")
 	}
 	if !ok {
 		return n, CheckParent(h, n)
@@ -45,13 +45,13 @@ func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
 	on := "network " + n.Name + " on interface"
 	switch {
 	case len(n.Subnets) == 0:
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "the parent "+n.Parent+" has "+w.NoSubnet)
+		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "the parent "+n.Parent+" has "+w.NoSubnet)
 	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
+		return heddle.Errorf(heddle.BadOption, "network", n.Name, "", "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
 	case parent.MAC == "":
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, w.NoMAC)
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "", w.NoMAC)
 	case !parent.Up:
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "it is down; 'ip link set "+n.Parent+" up' first")
+		return heddle.Errorf(heddle.NoParent, on, n.Parent, "", "it is down; 'ip link set "+n.Parent+" up' first")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (w LANWords) CheckPorts(e heddle.Endpoint) error {
 	if len(e.Ports) == 0 {
 		return nil
 	}
-	return heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
+	return heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "", w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
 }
 
 // lanSubnets are the first subnet of each family that the parent is in.

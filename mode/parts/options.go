@@ -14,7 +14,7 @@ func CheckOptions(n heddle.Network, known ...string) error {
 			found = found || k == want
 		}
 		if !found {
-			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", heddle.Clip(k), "the mode "+n.Mode+" knows: "+orNone(known))
+			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", heddle.Clip(k), "", "the mode "+n.Mode+" knows: "+orNone(known))
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func BoolOption(n heddle.Network, key string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+heddle.Clip(v), "give true or false")
+		return false, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+heddle.Clip(v), "", "give true or false")
 	}
 }
 

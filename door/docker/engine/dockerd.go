@@ -44,7 +44,7 @@ func dial(host string) (*dockerd, error) {
 	case u.Scheme == "tcp" && u.Host != "":
 		d.base = "http://" + u.Host
 	default:
-		return nil, heddle.Errorf(heddle.BadArgument, "Docker's address", host, "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+		return nil, heddle.Errorf(heddle.BadArgument, "Docker's address", host, "", "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
 	}
 	return d, nil
 }
