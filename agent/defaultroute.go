@@ -65,11 +65,12 @@ func (d *defaults) pass(inode uint64) {
 
 // settle leaves a container with one default route: that of the endpoint whose record has
 // it, or else of the oldest endpoint that can carry it. It does nothing for a container
-// that is gone. A failure is logged, and tried again when the agent starts. The caller
+// that is gone. If it fails, the status tells it and the patrol tries again. The caller
 // holds the container's lock, and that of the endpoint held (if any).
 func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 	pod := d.containers.openInode(inode)
 	if pod == nil {
+		d.note(inode, "", nil)
 		return
 	}
 	defer pod.Close()
@@ -79,9 +80,7 @@ func (d *defaults) settle(inode uint64, held heddle.EndpointID) {
 			to = r.Endpoint.ID
 		}
 	}
-	if err := d.arrange(pod, to, held); err != nil {
-		d.log.Error("default route not settled", "endpoint", to, "error", err)
-	}
+	d.note(inode, cmp.Or(to.Container, held.Container), d.arrange(pod, to, held))
 }
 
 // heirs are the container's endpoints that may carry its default route, the
@@ -247,6 +246,7 @@ func (d *defaults) change(n *network, old record, req heddle.AttachRequest, pod 
 		}
 	}
 	err := d.arrange(pod, to, id)
+	d.note(pod.Inode(), id.Container, err)
 	now, _ := d.roll.get(id)
 	return now, err
 }

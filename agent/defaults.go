@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/heddle-network/heddle"
 )
@@ -22,7 +24,12 @@ type defaults struct {
 
 	mu      rwMutex[atDefaults]
 	holders map[uint64]heddle.EndpointID
+	// unsettled says of which containers a change of the default route failed, and why.
+	unsettled map[uint64]unsettledRoute
 }
+
+// unsettledRoute is a container's default route that could not be settled.
+type unsettledRoute struct{ container, why string }
 
 // of returns the endpoint that has the default route, if any.
 func (d *defaults) of(inode uint64) (id heddle.EndpointID, is bool) {
@@ -67,5 +74,43 @@ func (d *defaults) forget(id heddle.EndpointID) {
 		if holder == id {
 			delete(d.holders, inode)
 		}
+	}
+}
+
+// note keeps whether the container's default route is settled: err is nil if it is.
+func (d *defaults) note(inode uint64, container string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		delete(d.unsettled, inode)
+		return
+	}
+	now := unsettledRoute{container, err.Error()}
+	if d.unsettled[inode] != now {
+		d.log.Error("default route not settled; the patrol tries again", "container", container, "error", err)
+	}
+	d.unsettled[inode] = now
+}
+
+// told says which containers' default routes are not settled, and why.
+func (d *defaults) told() (all []string) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, u := range d.unsettled {
+		all = append(all, "default route of "+u.container+": "+u.why)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// retry has each default route settled that could not be before, each in a job of its own.
+func (d *defaults) retry(jobs *errands) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for inode, u := range d.unsettled {
+		jobs.start(fmt.Sprint("default route ", inode), work{what: "settle the default route of container " + u.container}, func(t *task) {
+			t.awaits("the container")
+			d.pass(inode)
+		})
 	}
 }

@@ -17,6 +17,8 @@ type hostView struct {
 
 	mu    rwMutex[atHost]
 	facts heddle.HostFacts
+	// begun counts the looks at the kernel; the facts are of the one that began as number seen.
+	begun, seen uint64
 	// clear are the host's listening sockets whose ports no masqueraded connection uses.
 	clear []heddle.Socket
 	// misfits are hosts of the cluster that cannot be this one's peers.
@@ -40,14 +42,23 @@ func (h *hostView) now() heddle.HostFacts {
 }
 
 // look reads the host's interfaces again. If the traffic that IPsec protects has changed,
-// it asks for an update of the paths to other hosts at once.
+// it asks for an update of the paths to other hosts at once. Looks may overlap: what one
+// that began earlier has read does not replace what a later one has.
 func (h *hostView) look() error {
+	h.mu.Lock()
+	h.begun++
+	this := h.begun
+	h.mu.Unlock()
 	facts, err := h.kernel.Facts()
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if this < h.seen {
+		return nil
+	}
+	h.seen = this
 	facts.Name, facts.Fabric = h.facts.Name, h.facts.Fabric
 	if !slices.Equal(h.facts.Secured, facts.Secured) {
 		poke(h.lookAgain)

@@ -41,7 +41,7 @@ func (a *Agent) open() (err error) {
 	a.containers = &containers{namespaces: a.kernel, ends: a.kernel, log: a.log, roll: a.roll, departures: a.departures, holds: a.holds}
 	a.tenures = &tenures{kernel: a.kernel, ledger: a.ledger, log: a.log, networks: a.networks, roll: a.roll}
 	a.defaults = &defaults{kernel: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
-		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}}
+		containers: a.containers, pods: &a.pods, ids: &a.ids, holders: map[uint64]heddle.EndpointID{}, unsettled: map[uint64]unsettledRoute{}}
 	a.handovers = &handovers{kernel: a.kernel, namespaces: a.kernel, ledger: a.ledger, log: a.log, trip: a.trip, host: a.host, networks: a.networks, roll: a.roll,
 		containers: a.containers, holds: a.holds, tenures: a.tenures, links: &a.links, activity: &a.activity, mending: a.mending, ids: &a.ids}
 	a.plans = &plans{kernel: a.kernel, networks: a.networks, roll: a.roll, ways: a.ways, wants: a.wants}

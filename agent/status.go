@@ -16,7 +16,7 @@ func (a *Agent) Status() heddle.Status {
 	host := a.host.now()
 	s := heddle.Status{Host: host.Name, Version: heddle.Version, Kernel: host.Kernel, BootID: host.BootID,
 		UpSeconds: int64(time.Since(a.started).Seconds()), Ready: a.ready.Load(), Repairs: a.mender.done.Load()}
-	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.troubles.stuckPart())
+	s.Parts = append(s.Parts, a.agentPart(), a.ledgerPart(), a.firewallPart(&s), a.troubles.stuckPart(a.defaults.told()))
 	s.Parts = append(s.Parts, a.fastPart(&s)...)
 	s.Parts = append(s.Parts, a.clusterParts()...)
 	s.Parts = append(s.Parts, a.shows.parts()...)

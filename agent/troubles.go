@@ -105,14 +105,13 @@ func (t *troubles) apart() []string {
 	return all
 }
 
-// stuckPart reports what the last comparison could not repair.
-func (t *troubles) stuckPart() heddle.PartStatus {
+// stuckPart reports what the last comparison could not repair, and what else is told.
+func (t *troubles) stuckPart(told []string) heddle.PartStatus {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if len(t.stuck) == 0 {
+	if len(t.stuck) == 0 && len(told) == 0 {
 		return heddle.PartStatus{Name: "repair", State: "ok", Detail: "the host is as planned"}
 	}
-	var told []string
 	for _, owner := range slices.Sorted(maps.Keys(t.stuck)) {
 		told = append(told, owner+": "+t.stuck[owner])
 	}

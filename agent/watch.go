@@ -79,6 +79,7 @@ func (a *Agent) patrol(ctx context.Context, events <-chan kernel.Change) {
 			missing = a.collectVanished(missing)
 			a.books.tend()
 		})
+		a.defaults.retry(a.mending)
 		a.planAgain()
 		a.mender.reconcile()
 		took, now := time.Since(began), time.Now()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
@@ -35,8 +37,7 @@ func (w *world) atOnce() {
 }
 
 // refuse has the kernel, or the ledger, refuse any step of an operation: an attach has made
-// nothing then, and a detach is ended by another one. What was refused when a default route
-// was passed on is settled at the next start.
+// nothing then, and a detach is ended by another one.
 func (w *world) refuse() {
 	if id, any := w.one(); any && w.pick(2) == 0 {
 		w.life.refuseAt(1 + w.pick(12))
@@ -47,7 +48,7 @@ func (w *world) refuse() {
 		} else {
 			w.detached(id)
 		}
-		w.restart()
+		w.passOn()
 		return
 	}
 	req := w.request()
@@ -61,10 +62,30 @@ func (w *world) refuse() {
 		if _, err := w.life.Endpoint(req.ID); err == nil {
 			w.t.Fatalf("%s is there", req.ID)
 		}
-		w.restart()
+		w.passOn()
 		return
 	}
 	w.accept(req, reply, err)
+}
+
+// passOn lets the patrol pass on a container's default route if that was refused, which the
+// status has to tell, and compares.
+func (w *world) passOn() {
+	if w.unsettled() {
+		w.done.passedOn.Add(1)
+		w.jumpFor()
+		if w.unsettled() {
+			w.t.Fatalf("a default route is not passed on: %+v", w.life.Status().Parts)
+		}
+	}
+	w.compare()
+}
+
+// unsettled reports whether the status tells of a default route that could not be settled.
+func (w *world) unsettled() bool {
+	return slices.ContainsFunc(w.life.Status().Parts, func(p heddle.PartStatus) bool {
+		return p.Name == "repair" && strings.Contains(p.Detail, "default route")
+	})
 }
 
 // takeOver takes over what the agent says of some endpoints, which must be possible.

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/heddle-network/heddle"
+)
+
+// slowSights answers each look at the host when it is told to, with what it is told.
+type slowSights struct {
+	Sights
+	asked chan chan heddle.HostFacts
+}
+
+func (s slowSights) Facts() (heddle.HostFacts, error) {
+	answer := make(chan heddle.HostFacts)
+	s.asked <- answer
+	return <-answer, nil
+}
+
+// TestStaleLook: what a look that began first has read does not replace what a later one has.
+func TestStaleLook(t *testing.T) {
+	s := slowSights{asked: make(chan chan heddle.HostFacts)}
+	h := &hostView{kernel: s, lookAgain: make(chan struct{}, 1)}
+	over := make(chan error)
+	look := func() chan heddle.HostFacts {
+		go func() { over <- h.look() }()
+		return <-s.asked
+	}
+	end := func(answer chan heddle.HostFacts, kernel string) {
+		answer <- heddle.HostFacts{Kernel: kernel}
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := look(), look()
+	end(second, "new")
+	end(first, "old")
+	if is := h.now().Kernel; is != "new" {
+		t.Errorf("the host's facts are %s", is)
+	}
+	end(look(), "newer")
+	if is := h.now().Kernel; is != "newer" {
+		t.Errorf("the host's facts are %s after a third look", is)
+	}
+}
