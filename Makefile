@@ -18,7 +18,7 @@ AT_ONCE  ?= $(shell expr 2 '*' $$(nproc) + 1)
 LONGEST  := ./test/attack ./test/modes ./test/fleet ./test/ipvlan ./test/hardship ./test/crash ./test/fast ./kernel \
             ./test/runtimes ./test/overlay ./test/doctor ./lab ./test/direct ./test/install ./trial
 # Three dockerds want the machine nearly for themselves: Docker gives a driver little time. One of
-# those that mostly wait runs beside them.
+# those that mostly wait runs beside them, and the race detector with what they leave of the processors.
 ALONE    := ./test/docker
 BESIDE   := ./cmd/heddle ./peer ./test/join ./test/handover
 LAST     := $(ALONE) $(BESIDE)
@@ -36,7 +36,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 
-.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
+.PHONY: flaky bench-paths bench-docker docker-plugin docker-engine help build generate deps vm-kernels cni-plugins cri-modules test test-pure test-last test-raced race lock-order lint demo bench-attach soak man install uninstall deb vm-systemd clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,9 +75,15 @@ test: deps build vm-kernels cni-plugins cri-modules lint ## everything this mach
 	@echo "running all tests; what cannot run here is listed at the end"
 	@{ $(GO) test $(EACH) -p $(AT_ONCE) $(LONGEST) \
 	       $$($(GO) list ./... | grep -vxF $(patsubst .%,-e $(OURS)%,$(RACED) $(LAST))); \
-	   CGO_ENABLED=1 $(GO) test -race $(EACH) -p $(AT_ONCE) $(RACED); \
-	   $(GO) test -tags lockorder $(EACH) -run '^Test(LockOrder|Random)$$' ./agent ./test/random; \
-	   $(GO) test $(EACH) -p 2 $(LAST); } | $(GO) run ./test/report
+	   make -s -k -j 2 -O test-last test-raced; } | $(GO) run ./test/report
+
+# These two run at once, each one's output in one piece. They are not said as $$(MAKE) above: make -n
+# would run them.
+test-last:
+	@$(GO) test $(EACH) -p 2 $(LAST)
+test-raced: # dockerds come first
+	@CGO_ENABLED=1 nice $(GO) test -race $(EACH) -p 2 $(RACED); \
+	$(GO) test -tags lockorder $(EACH) -run '^Test(LockOrder|Random)$$' ./agent ./test/random
 
 # Told before anything is installed or built.
 ifneq ($(filter flaky,$(MAKECMDGOALS)),)
