@@ -33,6 +33,8 @@ OURS     := github.com/heddle-network/heddle
 export CGO_ENABLED := 0
 # One form for binaries and tests, or all would be compiled twice.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+# What tests of several packages run is linked once.
+export HEDDLE_TEST_PROGRAMS ?= $(CURDIR)/bin/test
 # Caches lie outside the repository.
 export HEDDLE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/heddle
 

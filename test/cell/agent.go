@@ -12,12 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-network/heddle/door/client"
 	"github.com/heddle-network/heddle/test/poll"
 	"github.com/heddle-network/heddle/test/vm"
 )
 
 var builds sync.Map // name -> path, so that a binary is built once a process
+
+// programsEnv names a folder that the packages of one run share, so that each binary is
+// linked once a run. Without it each process has a folder of its own.
+const programsEnv = "HEDDLE_TEST_PROGRAMS"
 
 // Build builds one of the commands and returns the binary's path. A guest has those
 // that were built for it (vm.Guest.Own).
@@ -33,13 +39,27 @@ func Build(t testing.TB, name string) string {
 		}
 		return path
 	}
-	path := filepath.Join(os.Getenv(marker), name)
+	dir := os.Getenv(marker)
+	if shared := os.Getenv(programsEnv); shared != "" {
+		dir = filepath.Join(shared, "cgo"+os.Getenv("CGO_ENABLED"))
+		Must(t, os.MkdirAll(dir, 0o755))
+	}
+	defer lockFolder(t, dir)()
+	path := filepath.Join(dir, name)
 	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-buildvcs=false", "-o", path, "github.com/heddle-network/heddle/cmd/"+name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", name, err, out)
 	}
 	builds.Store(name, path)
 	return path
+}
+
+// lockFolder lets one process at a time build there.
+func lockFolder(t testing.TB, dir string) (unlock func()) {
+	f, err := os.Open(dir)
+	Must(t, err)
+	Must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	return func() { f.Close() }
 }
 
 // Agent is a running heddled.
