@@ -34,6 +34,9 @@ func (k *Kernel) ForgetShadows(at []heddle.Socket) error {
 
 func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) error {
 	return k.home.Do(func() error {
+		if n, err := trackedHere(); err == nil && n == 0 {
+			return nil // or the kernel would look through the table of the whole machine (ForgetAddresses)
+		}
 		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 		if err != nil {
 			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", whose, err, "the agent needs CAP_NET_ADMIN")

@@ -19,9 +19,12 @@ const (
 	ctaFilter            = 25
 	ctaFilterOrigFlags   = 1
 	ctaFilterReplyFlags  = 2
+	ctGetStats           = 5 // IPCTNL_MSG_CT_GET_STATS
+	ctaStatsEntries      = 1 // CTA_STATS_GLOBAL_ENTRIES
 	filterBySource       = 1 << 0
 	filteredDumpsAtMost  = 8
 	forgottenInOneDialog = 128
+	fewTracked           = 10_000
 )
 
 // ForgetAddresses deletes the host's conntrack entries from and to the addresses, of
@@ -29,9 +32,10 @@ const (
 // the next one. A container's address is the source of a connection's original or reply
 // direction, whatever NAT translates. Zones other than 0 belong to others.
 //
-// The kernel looks through all its connections for each of a few addresses, and
-// hands out only theirs; of many addresses, all connections are read at once, which
-// takes a second for a million.
+// For each dump the kernel walks through the whole table of the machine, 10 ms for a quarter
+// of a million buckets, however few connections are in it. So nothing is dumped if nothing is
+// tracked; of a few connections, or for many addresses, all are read at once, which takes a
+// second for a million; otherwise the kernel looks for each address, and hands out only its.
 func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 	if len(addrs) == 0 {
 		return nil
@@ -42,7 +46,11 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 			return err
 		}
 		defer c.close()
-		return c.forget(addrs)
+		tracked, err := c.tracked()
+		if err != nil {
+			return err
+		}
+		return c.forget(addrs, tracked)
 	})
 	if err != nil {
 		return heddle.Wrap(heddle.KernelRefused, "forget connections of", addrs[0].String(), err, "the agent needs CAP_NET_ADMIN and the module nf_conntrack_netlink; 'conntrack -L' shows them")
@@ -50,22 +58,43 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 	return nil
 }
 
-func (c *conn) forget(addrs []netip.Addr) error {
-	for _, f := range heddle.Families() {
-		some := slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool { return !f.Has(a) })
-		of := map[netip.Addr]bool{}
-		var dumps []*nl.NetlinkRequest
-		for _, a := range some {
-			of[a] = true
-			dumps = append(dumps, tracked(a, nl.CTA_TUPLE_ORIG), tracked(a, nl.CTA_TUPLE_REPLY))
+// trackedHere is how many connections the calling thread's namespace has.
+func trackedHere() (uint32, error) {
+	c, err := dial(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	return c.tracked()
+}
+
+// tracked is how many connections the namespace has.
+func (c *conn) tracked() (n uint32, err error) {
+	_, err = c.exchange(func(_ uint16, b []byte) {
+		if entries := after(nl.SizeofNfgenmsg, b)[ctaStatsEntries]; len(entries) == 4 {
+			n = binary.BigEndian.Uint32(entries)
 		}
-		if len(some) > filteredDumpsAtMost {
-			dumps = []*nl.NetlinkRequest{ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, f)}
-		}
-		for _, d := range dumps {
-			if err := c.forgetSome(d, of, f); err != nil {
-				return err
-			}
+	}, ctRequest(ctGetStats, unix.NLM_F_ACK, unix.AF_UNSPEC))
+	return n, err
+}
+
+// forget deletes the addresses' connections, of so many that are tracked.
+func (c *conn) forget(addrs []netip.Addr, tracked uint32) error {
+	of := map[netip.Addr]bool{}
+	var dumps []*nl.NetlinkRequest
+	for _, a := range addrs {
+		of[a] = true
+		dumps = append(dumps, dumpFrom(a, nl.CTA_TUPLE_ORIG), dumpFrom(a, nl.CTA_TUPLE_REPLY))
+	}
+	switch {
+	case tracked == 0:
+		return nil
+	case tracked <= fewTracked || len(addrs) > filteredDumpsAtMost:
+		dumps = []*nl.NetlinkRequest{ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, unix.AF_UNSPEC)}
+	}
+	for _, d := range dumps {
+		if err := c.forgetSome(d, of); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -73,14 +102,15 @@ func (c *conn) forget(addrs []netip.Addr) error {
 
 // forgetSome deletes the connections of a dump that belong to the addresses. A
 // connection that has ended meanwhile is no error.
-func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, f heddle.Family) error {
+func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool) error {
 	var gone []*nl.NetlinkRequest
 	_, err := c.exchange(func(_ uint16, b []byte) {
 		at := after(nl.SizeofNfgenmsg, b)
-		if at[ctaZone] != nil || !of[tupleSource(at[nl.CTA_TUPLE_ORIG])] && !of[tupleSource(at[nl.CTA_TUPLE_REPLY])] {
+		source := tupleSource(at[nl.CTA_TUPLE_ORIG])
+		if at[ctaZone] != nil || !of[source] && !of[tupleSource(at[nl.CTA_TUPLE_REPLY])] {
 			return
 		}
-		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, f)
+		r := ctRequest(nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK, familyOf(source))
 		r.AddData(nl.NewRtAttr(nl.CTA_TUPLE_ORIG|unix.NLA_F_NESTED, slices.Clone(at[nl.CTA_TUPLE_ORIG])))
 		r.AddData(nl.NewRtAttr(nl.CTA_ID, slices.Clone(at[nl.CTA_ID])))
 		gone = append(gone, r)
@@ -96,19 +126,16 @@ func (c *conn) forgetSome(dump *nl.NetlinkRequest, of map[netip.Addr]bool, f hed
 	return nil
 }
 
-func ctRequest(kind, flags int, f heddle.Family) *nl.NetlinkRequest {
-	family := uint8(unix.AF_INET6)
-	if f == heddle.IPv4 {
-		family = unix.AF_INET
-	}
+// ctRequest is a request about the connections of an address family (AF_UNSPEC: of all).
+func ctRequest(kind, flags, family int) *nl.NetlinkRequest {
 	r := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|kind, flags)
-	r.AddData(&nl.Nfgenmsg{NfgenFamily: family, Version: nl.NFNETLINK_V0})
+	r.AddData(&nl.Nfgenmsg{NfgenFamily: uint8(family), Version: nl.NFNETLINK_V0})
 	return r
 }
 
-// tracked asks for the connections whose packets, or answers, are from the address.
-func tracked(a netip.Addr, tuple int) *nl.NetlinkRequest {
-	r := ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, heddle.FamilyOf(a))
+// dumpFrom asks for the connections whose packets, or answers, are from the address.
+func dumpFrom(a netip.Addr, tuple int) *nl.NetlinkRequest {
+	r := ctRequest(nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP, familyOf(a))
 	source, flags := nl.CTA_IP_V4_SRC, ctaFilterOrigFlags
 	if a.Is6() {
 		source = nl.CTA_IP_V6_SRC

@@ -35,7 +35,10 @@ func TestForgetAddresses(t *testing.T) {
 		{peer4, host4, other4, peer4, true},
 		{other6, peer6, peer6, other6, true},
 	}
-	for name, more := range map[string]int{"few": 0, "many": filteredDumpsAtMost + 1} {
+	for name, row := range map[string]struct {
+		more    int    // further addresses
+		tracked uint32 // how many connections are taken to be tracked; 0: as many as are
+	}{"few connections": {}, "few addresses": {tracked: fewTracked + 1}, "many": {filteredDumpsAtMost + 1, fewTracked + 1}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)
 			var stay []string
@@ -63,10 +66,24 @@ func TestForgetAddresses(t *testing.T) {
 				return nil
 			}))
 			addrs := []netip.Addr{gone4, gone6}
-			for i := range more {
+			for i := range row.more {
 				addrs = append(addrs, netip.AddrFrom4([4]byte{10, 21, 0, byte(i)}), netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x21, 15: byte(i)}))
 			}
-			cell.Must(t, r.k.ForgetAddresses(addrs))
+			if row.tracked == 0 {
+				cell.Must(t, r.k.ForgetAddresses(addrs))
+			} else {
+				cell.Must(t, r.k.home.Do(func() error {
+					c, err := dial(unix.NETLINK_NETFILTER)
+					if err != nil {
+						return err
+					}
+					defer c.close()
+					if n, err := c.tracked(); err != nil || int(n) != 2*len(flows) {
+						return fmt.Errorf("%d connections are tracked: %w", n, err)
+					}
+					return c.forget(addrs, row.tracked)
+				}))
+			}
 			var left []string
 			cell.Must(t, r.k.home.Do(func() error {
 				for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
