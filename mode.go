@@ -81,7 +81,7 @@ func FitsSpan(modes []Mode) func(Network) error {
 				return r.Fits(n)
 			}
 		}
-		return Errorf(UnknownMode, "network "+n.Name+" of several hosts in mode", Clip(n.Mode), "", "hosts share networks of modes that span them, such as overlay")
+		return Errorf(UnknownMode, "check shared network", n.Name, "the mode "+Clip(n.Mode)+" does not span hosts", "use a mode that does, such as overlay")
 	}
 }
 

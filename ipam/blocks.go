@@ -26,13 +26,17 @@ func (p *Pool) Lend(a netip.Addr, to string) error {
 	defer p.mu.Unlock()
 	_, l := p.laneOf(a)
 	if l == nil || !l.subnet.Contains(a) {
-		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "", "it is in no subnet of network "+p.name)
+		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name, "choose one inside")
 	}
-	if part := l.part(a); part != "" || l.aside[a] != "" && l.aside[a] != to {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", part+l.aside[a]+" has it; choose another one")
+	object := a.String() + " of network " + p.name
+	if part := l.part(a); part != "" {
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, "it is the "+part+" of "+l.subnet.String(), "choose another address")
+	}
+	if who := l.aside[a]; who != "" && who != to {
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, who+" has it", "choose another address")
 	}
 	if holder := l.held.holder(a); holder != nil {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", "endpoint "+holder.id.String()+" has it; detach that, or choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, "endpoint "+holder.id.String()+" has it", "detach that endpoint, or choose another address")
 	}
 	l.freed.remove(a)
 	l.aside[a] = to

@@ -15,7 +15,8 @@ func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Add
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.subnet == subnet })
 	if i < 0 {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease from", subnet.String(), "", "network "+p.name+" has no such subnet")
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease an address of", subnet.String(), "network "+p.name+" has no such subnet",
+			"name a subnet of the network ('heddle network show "+p.name+"')")
 	}
 	l := p.lanes[i]
 	if !want.IsValid() {

@@ -35,7 +35,8 @@ func (l *lease) differs(addrs []netip.Prefix) error {
 	for _, a := range addrs {
 		same := func(b netip.Prefix) bool { return a.Addr() == b.Addr() }
 		if !slices.ContainsFunc(l.addrs, same) {
-			return heddle.Errorf(heddle.EndpointDiffers, "endpoint "+l.id.String()+" with", a.String(), "", "it has another lease already")
+			return heddle.Errorf(heddle.EndpointDiffers, "restore the lease of endpoint", l.id.String(), "it has a lease without "+a.String(),
+				"detach it and attach it again")
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bo
 		for _, f := range x.files {
 			changed, err := visit(m.path(strings.Replace(f.name, "{MAC}", dashed(mac), 1)), f.text)
 			if err != nil {
-				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the folder under /run writable"))
+				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the manager's folder under /run writable"))
 			}
 			again = again || changed
 		}

@@ -40,7 +40,7 @@ var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", firewa
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "a bridge network needs --subnet")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a bridge network needs a subnet", "give one with --subnet")
 	}
 	if err := parts.CheckOptions(n, options...); err != nil {
 		return err

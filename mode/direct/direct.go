@@ -59,11 +59,12 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	pool := m.Pool(n)
 	switch {
 	case len(pool) == 0:
-		return heddle.Errorf(heddle.NoParent, "network", n.Name, "", "name its NIC with --parent, or several with --opt nics=NAME,MAC,…")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name, "a direct network needs a NIC",
+			"name one with --parent, or several with --opt nics=NAME,MAC,…")
 	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "", "the host does not see a moved NIC's traffic, and cannot keep it in; leave --internal out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "the host does not see a moved NIC's traffic, and cannot keep it in", "leave --internal out")
 	case n.MTU != 0:
-		return heddle.Errorf(heddle.BadMTU, "network", n.Name, "", "a moved NIC keeps its MTU; leave --mtu out, and set it with 'ip link set … mtu'")
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, "a moved NIC keeps its MTU", "leave --mtu out, and set it with 'ip link set … mtu'")
 	}
 	if err := parts.CheckOptions(n, "nics"); err != nil {
 		return err
@@ -72,10 +73,10 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	for _, member := range pool {
 		l, known := find(h, member)
 		if !known {
-			return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on NIC", member, "", "name interfaces or MAC addresses that 'ip link' lists")
+			return heddle.Errorf(heddle.NoParent, "create network", n.Name, "the host has no NIC "+heddle.Clip(member), "name interfaces or MAC addresses that 'ip link' lists")
 		}
 		if seen[l.Name] {
-			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "nics="+n.Options["nics"], "", "name each NIC once")
+			return heddle.Errorf(heddle.BadOption, "create network", n.Name, "NIC "+l.Name+" is named twice", "name each NIC once")
 		}
 		seen[l.Name] = true
 	}
@@ -106,7 +107,8 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 			}
 		}
 		if !given {
-			return n, heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" gateway of", subnet.String(), "", "its NICs have no default route there; name the LAN's router with --gateway")
+			return n, heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "its NICs have no default route through "+subnet.String(),
+				"name the LAN's router with --gateway")
 		}
 	}
 	slices.SortFunc(n.Reserved[asked:], netip.Addr.Compare)
@@ -122,7 +124,7 @@ func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
 // has inside.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	if e.NIC == nil {
-		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "endpoint", e.ID.String(), "", "detach it and attach it again")
+		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "attach endpoint", e.ID.String(), "it was given no NIC", "detach it and attach it again")
 	}
 	s := kept(e)
 	if len(n.Subnets) > 0 {

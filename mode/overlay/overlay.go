@@ -45,14 +45,16 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 // Fits refuses networks without a subnet, and what cannot span hosts.
 func (Mode) Fits(n heddle.Network) error {
 	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "an overlay network needs --subnet")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "an overlay network needs a subnet", "give one with --subnet")
 	}
 	if n.Parent != "" {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" on interface", n.Parent, "", "an overlay stands on all hosts' underlay (heddled --underlay); leave --parent out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name,
+			"an overlay network has no parent: it uses each host's underlay (heddled --underlay)", "leave --parent out")
 	}
 	for _, s := range n.Subnets {
 		if s.Addr().BitLen()-s.Bits() < 3 {
-			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name, s.String(), "", "an overlay's subnet has room for hosts and containers: at least a /29 (IPv6: /125)")
+			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
+				"its subnet "+s.String()+" has no room for hosts and containers", "give a prefix of at most /29 (IPv6: /125)")
 		}
 	}
 	if err := parts.CheckOptions(n, options...); err != nil {
@@ -69,9 +71,13 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 	most := room(h)
 	switch {
 	case most < least:
-		return heddle.Errorf(heddle.BadMTU, "network "+n.Name+" over an underlay with room for", fmt.Sprintf("%d bytes", most), "", fmt.Sprintf("its containers need %d: raise the underlay's MTU, or leave IPv6 out", least))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("its containers need an MTU of %d bytes, and the underlay has room for %d", least, most),
+			"raise the underlay's MTU, or leave IPv6 out")
 	case n.MTU != 0 && (n.MTU < least || n.MTU > most):
-		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), "", fmt.Sprintf("give a value from %d to %d, which the underlay carries with %d bytes of %s, or leave it out", least, most, overhead(h), path.Of(h.Fabric).Title()))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("its MTU of %d is not from %d to %d, which the underlay carries with %d bytes of %s", n.MTU, least, most, overhead(h), path.Of(h.Fabric).Title()),
+			"give an MTU in this range, or leave it out")
 	}
 	return nil
 }
