@@ -21,9 +21,9 @@ func (k *Kernel) Announce(in Pod, ifname string, mac heddle.MAC, addrs []netip.P
 	defer s.close()
 	index, err := s.ifindex(ifname)
 	if err != nil {
-		return refused("announce the addresses of", ifname, err)
+		return refused("announce the addresses of interface", ifname, err)
 	}
-	return refused("announce the addresses of", ifname, pod.Do(func() error {
+	return refused("announce the addresses of interface", ifname, pod.Do(func() error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err

@@ -73,16 +73,19 @@ func (k *Kernel) newAttempt(p heddle.Plan, inside *site, pod *Netns) *attempt {
 	return &attempt{k: k, plan: k.feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 }
 
+// reportPlan is the remedy for a plan that no mode should make.
+const reportPlan = "report it with the output of 'heddle explain ID': the mode made a wrong plan"
+
 // checkPlan refuses plans that cannot be applied, before anything is touched.
 func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "no network namespace is given", namespaceRemedy)
 	}
 	if err := checkPlaces("apply", p); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
-		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device", "the plan has no tunnel settings for it", reportPlan)
 	}
 	return nil
 }
@@ -90,7 +93,8 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 // checkPlaces refuses objects that the plan wants in a namespace their kind cannot be in.
 func checkPlaces(verb string, p heddle.Plan) error {
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "),
+			"firewall and programs can only be on the host, and NICs only in a container", reportPlan)
 	}
 	return nil
 }

@@ -17,18 +17,18 @@ import (
 func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error {
 	near, err := s.host.handle()
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	defer near.Close()
 	far, err := other.host.handle()
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	defer far.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = name
 	if err := near.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: name, PeerNamespace: netlink.NsFd(other.host.fd)}); err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	for _, end := range []struct {
 		h     *netlink.Handle
@@ -39,7 +39,7 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 			err = end.h.LinkSetUp(link)
 		}
 		if err != nil {
-			return refused("wire", name, err)
+			return refused("make interface", name, err)
 		}
 		if err := address(end.h, link, end.addrs, nil); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Stage) Reaches(other *Stage, to netip.Addr) error {
 	defer near.Close()
 	go answer(far)
 	if err := ask(near); err != nil {
-		return heddle.Wrap(heddle.NotOnKernel, "send from host to host to", to.String(), err, "packets through the tunnel are lost on this kernel; 'heddle doctor' looks for the cause")
+		return heddle.Wrap(heddle.NotOnKernel, "send through a tunnel to", to.String(), err, "see 'heddle doctor', which looks for what drops the packets")
 	}
 	return nil
 }

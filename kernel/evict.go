@@ -188,7 +188,7 @@ func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
 
 func quarantined(t Tenure, why string) error {
 	return heddle.Wrap(heddle.Quarantined, "take a container off the LAN of", t.Parent, errors.New(why),
-		"its addresses are given to nobody until it is gone; end the container, or delete that device; the agent tries again every few seconds")
+		"end the container, or delete that device: until it is gone, its addresses are given to nobody, and the agent tries again every few seconds")
 }
 
 func orList(all []heddle.MAC) string {

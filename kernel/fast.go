@@ -37,7 +37,7 @@ func (k *Kernel) SwitchOffFastPath() error {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
 	k.fast.off = true
-	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "", "it is switched off (heddled --fast-path off)")
+	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off", "start heddled without --fast-path off")
 	return refused("switch off", "the fast path", k.takeOff())
 }
 
@@ -90,7 +90,8 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 		k.fast.stale = false
 	} else {
 		k.fast.again = time.Now().Add(openAgain)
-		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")
+		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err,
+			"give the agent CAP_BPF on a kernel with BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF); until then packets take the host's stack")
 	}
 	return k.fast.fast, k.fast.why()
 }

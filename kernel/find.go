@@ -92,7 +92,7 @@ func (k *Kernel) Has(name, alias string) (bool, error) {
 func (s *site) find(alias string) (*Seen, error) {
 	all, err := s.links()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.KernelRefused, "list interfaces in", s.ns.path, err, "")
+		return nil, heddle.Wrap(heddle.KernelRefused, "list interfaces in", s.ns.path, err, "try again")
 	}
 	for _, l := range all {
 		if l.alias == alias {

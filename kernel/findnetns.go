@@ -79,8 +79,9 @@ func roomToLook() error {
 		return err
 	}
 	if open := uint64(len(entries("/proc/self/fd"))); open == 0 || open+spareFiles > limit.Cur {
-		return heddle.Errorf(heddle.KernelRefused, "look into", fmt.Sprintf("the host's network namespaces with at most %d open files", limit.Cur),
-			"", "raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
+		return heddle.Errorf(heddle.KernelRefused, "search", "the host's network namespaces",
+			fmt.Sprintf("the agent may have at most %d open files, and has %d", limit.Cur, open),
+			"raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
 	}
 	return nil
 }

@@ -14,18 +14,20 @@ func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
 	case err != nil || live != nil:
 		return err
 	case farSide == "pod/":
-		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "", "choose another name with --ifname")
+		return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "the container has an interface of that name", "choose another name with --ifname")
 	case l.Kind == "vxlan":
 		return heddle.Errorf(heddle.KernelRefused, "make tunnel device", l.Name,
-			"", fmt.Sprintf("another VXLAN device has VNI %d on port %d; 'ip -d link show type vxlan' lists them; remove it, or give heddled another --tunnel-port", l.Tunnel.VNI, l.Tunnel.Port))
+			fmt.Sprintf("another VXLAN device has VNI %d on port %d", l.Tunnel.VNI, l.Tunnel.Port),
+			"remove it ('ip -d link show type vxlan' lists such devices), or give heddled another --tunnel-port")
 	}
-	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "", "an interface that is not ours has the name; rename or remove it")
+	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 }
 
 // judge refuses links that are not ours, or cannot become what is wanted.
 func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, error) {
 	if live == nil {
-		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find the far end", l.Name, "", "its pair is there but the far end was moved or renamed; detach and attach again")
+		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
+			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
 	}
 	mine := live.ours() || a.pairedWith(s, l, live)
 	switch {
@@ -34,9 +36,11 @@ func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, err
 		if s.pod {
 			code = heddle.IfNameTaken
 		}
-		return linkState{}, heddle.Errorf(code, "take over interface", l.Name, "", fmt.Sprintf("it is not ours (alias %q); rename or remove it, or choose another name", live.alias))
+		return linkState{}, heddle.Errorf(code, "take over interface", l.Name, fmt.Sprintf("it is not heddle's (alias %q)", live.alias),
+			"rename or remove it, or choose another name")
 	case live.kind != l.Kind:
-		return linkState{}, heddle.Errorf(heddle.KernelRefused, "take over interface", l.Name, "", fmt.Sprintf("it is of kind %q and should be %q; remove it", live.kind, l.Kind))
+		return linkState{}, heddle.Errorf(heddle.KernelRefused, "take over interface", l.Name,
+			fmt.Sprintf("it is of kind %q and should be of kind %q", live.kind, l.Kind), "remove it")
 	}
 	return *live, nil
 }

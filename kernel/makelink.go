@@ -54,7 +54,7 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	case exists(err):
 		return a.adopt(s, l, farSide)
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
+		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "load the kernel's module, if it has one ('modprobe "+l.Kind+"')")
 	case err != nil:
 		return onParent(l, err)
 	}

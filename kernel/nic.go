@@ -60,7 +60,8 @@ func (a *attempt) nic(n heddle.NIC) error {
 		return refused("find", n.Key(), err)
 	}
 	if taken != nil {
-		return heddle.Errorf(heddle.IfNameTaken, "move "+n.Key()+" to interface", n.IfName, "", "choose another name with --ifname")
+		return heddle.Errorf(heddle.IfNameTaken, "move NIC", n.Name+" to interface "+n.IfName, "the container has an interface of that name",
+			"choose another name with --ifname")
 	}
 	mark := func() error { return a.host.rt.execute(aliasRequest(live.index, n.Alias)) }
 	if err := a.step("mark", n.Key(), mark); err != nil {
@@ -93,7 +94,8 @@ func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
 	case err != nil:
 		return nil, refused("find", n.Key(), err)
 	case live == nil || live.mac != n.MAC:
-		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "", "it is not on the host any more; 'ip link' lists those that are")
+		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "it is not on the host any more",
+			"name a NIC that is ('ip link' lists them)")
 	case live.alias != n.Alias:
 		if err := s.movable(*live); err != nil {
 			return nil, heddle.Wrap(heddle.NICUnfit, "give away NIC", n.Name, err, "name another one")

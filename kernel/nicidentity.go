@@ -190,7 +190,7 @@ func foundAt(s *site, l *linkState) *found {
 
 func (h *homecoming) lost(why string) error {
 	return heddle.Wrap(heddle.Quarantined, "bring back", h.n.Key(), errors.New(why),
-		"NIC and addresses are given to nobody until it is back; end the container; the agent tries again every few seconds")
+		"end the container: until the NIC is back, it and the addresses are given to nobody, and the agent tries again every few seconds")
 }
 
 // bare frees the NIC, which is at home, from all that stands on it elsewhere: while it

@@ -22,7 +22,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 		return heddle.NIC{}, refused("read", "nic/"+name, err)
 	}
 	if l == nil {
-		return heddle.NIC{}, heddle.Errorf(heddle.NoParent, "NIC", name, "", "'ip link' lists the host's interfaces")
+		return heddle.NIC{}, heddle.Errorf(heddle.NoParent, "give away NIC", name, "the host has no such interface", "name one that 'ip link' lists")
 	}
 	if err := s.movable(*l); err != nil {
 		return heddle.NIC{}, heddle.Wrap(heddle.NICUnfit, "give away NIC", name, err, "name another one")
@@ -34,7 +34,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 			n.Was.TCX, err = s.tcx(l.index)
 		}
 		if err != nil {
-			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
+			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "name another NIC: what cannot be described cannot be put back")
 		}
 		var still bool
 		if n.Was.FarMAC, still, err = k.farMAC(s, *l); err != nil {
@@ -47,7 +47,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 			return n, refused("read", "nic/"+name, cmp.Or(err, fmt.Errorf("interface %s is gone", name)))
 		}
 	}
-	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "NIC", name+": the other end of its pair comes and goes", "", "try again")
+	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "describe NIC", name, "the other end of its pair comes and goes", "try again")
 }
 
 // snapshots is how often a NIC is described whose far end has moved meanwhile: it may be a

@@ -43,7 +43,7 @@ func (s *site) ends(x heddle.Redirect) (index, to int, err error) {
 // way is asked for.
 func (k *Kernel) putRedirect(s *site, index, to int, x heddle.Redirect) error {
 	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
-		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "'modprobe sch_ingress' loads the kernel's module, if it has one")
+		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "load the kernel's module, if it has one ('modprobe sch_ingress')")
 	}
 	if x.By != byU32 {
 		err := s.putProgram(index, to, x.Prefix)

@@ -24,7 +24,8 @@ func (s *site) putProgram(index, to int, p netip.Prefix) error {
 	}
 	program, err := bpf.Steer(p, to, mac.Bytes())
 	if err != nil {
-		return heddle.Wrap(heddle.NotOnKernel, "redirect by", "an eBPF program", err, "the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF; redirect=u32 goes without")
+		return heddle.Wrap(heddle.NotOnKernel, "load", "the eBPF program that redirects", err,
+			"use --opt redirect=u32, or give the agent CAP_BPF on a kernel with BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF)")
 	}
 	defer program.Close()
 	r := egress(unix.RTM_NEWTFILTER, excl, index, 0, netlink.MakeHandle(heddle.RedirectPriorityProgram, nl.Swap16(unix.ETH_P_ALL)))

@@ -45,7 +45,8 @@ func (s *site) putU32(index, to int, p netip.Prefix) error {
 	r.AddData(options)
 	err := s.rt.execute(r)
 	if absent(err) {
-		return heddle.Wrap(heddle.NotOnKernel, "redirect by", "u32, skbedit and mirred", err, "'modprobe -a cls_u32 act_skbedit act_mirred' loads the kernel's modules, if it has them")
+		return heddle.Wrap(heddle.NotOnKernel, "make a filter with", "u32, skbedit and mirred", err,
+			"load the kernel's modules, if it has them ('modprobe -a cls_u32 act_skbedit act_mirred')")
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func podSite(pod *Netns) (*site, error) {
 		return err
 	})
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadNamespace, "open a netlink socket in", pod.path, err, namespaceRemedy)
+		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", pod.path, err, namespaceRemedy)
 	}
 	return s, nil
 }

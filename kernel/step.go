@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -29,13 +30,14 @@ func refused(verb, key string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EACCES) && (strings.HasPrefix(key, "address/") || strings.HasPrefix(key, "route/")):
-		return heddle.Wrap(heddle.KernelRefused, verb, key, err, "IPv6 is off there (disable_ipv6): 'heddle doctor' shows what it lacks; or create the network with IPv4 subnets only")
+		return heddle.Wrap(heddle.KernelRefused, verb, key, fmt.Errorf("IPv6 is off there (disable_ipv6): %w", err),
+			"see 'heddle doctor', or create the network with IPv4 subnets only")
 	case errors.Is(err, os.ErrPermission):
-		return heddle.Wrap(heddle.NoPermission, verb, key, err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
+		return heddle.Wrap(heddle.NoPermission, verb, key, err, "give the agent CAP_NET_ADMIN and CAP_SYS_ADMIN")
 	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):
-		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "the kernel was built or started without it")
+		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "use a kernel that has this setting")
 	}
-	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
+	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "see 'heddle check', which compares the plan with the kernel")
 }
 
 // undo reverts one change.
@@ -89,7 +91,6 @@ func (a *attempt) rollback(cause error) error {
 	if left == nil {
 		return cause
 	}
-	e := heddle.Errorf(heddle.UndoFailed, "apply", strings.Join(left, ", "), "", "'heddle gc' removes what is left")
-	e.Cause = cause.Error() + "; undoing it: " + last.Error()
-	return e
+	return heddle.Errorf(heddle.UndoFailed, "undo", strings.Join(left, ", "),
+		last.Error()+" (after "+cause.Error()+")", "remove what is left with 'heddle gc'")
 }

@@ -69,14 +69,15 @@ func (k *Kernel) attempt(p heddle.Plan, inside *space) *attempt {
 // check refuses impossible plans before anything is changed.
 func check(verb string, p heddle.Plan, inside bool) error {
 	if verb == "apply" && !inside && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "no network namespace is given", "give one")
 	}
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "),
+			"firewall and programs can only be on the host, and NICs only in a container", "correct the plan")
 	}
 	tunnel := func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }
 	if verb == "apply" && (slices.ContainsFunc(p.Host.Links, tunnel) || slices.ContainsFunc(p.Pod.Links, tunnel)) {
-		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device without settings", "", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device", "the plan has no tunnel settings for it", "correct the plan")
 	}
 	return nil
 }

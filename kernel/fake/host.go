@@ -105,5 +105,5 @@ func (h *Host) at(path string) (*space, error) {
 	if s := h.pods[path]; s != nil {
 		return s, nil
 	}
-	return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "", "the fake has no such container")
+	return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "the kernel in memory has no such container", "make it first")
 }

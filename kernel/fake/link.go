@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -39,9 +40,9 @@ func (a *attempt) create(s side, l heddle.Link) error {
 	}
 	if l.Peer != "" && farSide.links[l.Peer] != nil {
 		if farSide.pod {
-			return taken(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
+			return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "the container has an interface of that name", "choose another name with --ifname")
 		}
-		return taken(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
+		return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 	}
 	near := &link{Link: bare(l), parent: parent}
 	near.Master = l.Master
@@ -85,7 +86,8 @@ func (a *attempt) settle(s side, l heddle.Link) error {
 // judge refuses links that are not ours, or cannot become what is wanted.
 func (a *attempt) judge(s side, l heddle.Link, have *link) error {
 	if have == nil {
-		return taken(heddle.KernelRefused, "find the far end", l.Name, "its pair is there but the far end was moved or renamed; detach and attach again")
+		return heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
+			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
 	}
 	if a.fresh[have] {
 		return nil
@@ -100,9 +102,11 @@ func (a *attempt) judge(s side, l heddle.Link, have *link) error {
 		if s.pod {
 			code = heddle.IfNameTaken
 		}
-		return taken(code, "take over interface", l.Name, "it is not ours (alias %q); rename or remove it, or choose another name", have.Alias)
+		return heddle.Errorf(code, "take over interface", l.Name, fmt.Sprintf("it is not heddle's (alias %q)", have.Alias),
+			"rename or remove it, or choose another name")
 	case have.Kind != l.Kind:
-		return taken(heddle.KernelRefused, "take over interface", l.Name, "it is of kind %q and should be %q; remove it", have.Kind, l.Kind)
+		return heddle.Errorf(heddle.KernelRefused, "take over interface", l.Name,
+			fmt.Sprintf("it is of kind %q and should be of kind %q", have.Kind, l.Kind), "remove it")
 	}
 	return nil
 }

@@ -79,13 +79,13 @@ func (k *Kernel) spaceOf(p kernel.Pod) (*space, error) {
 		return nil, nil
 	case pod:
 		if p.gone.Load() {
-			return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", p.path, "", "the container has ended")
+			return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", p.path, "the container has ended", "start it again")
 		}
 		return p.space, nil
 	}
-	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", "", "", "it is another kernel's")
+	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", "", "another kernel made the handle", "open the namespace with this kernel")
 }
 
 func unknown(op, object string) error {
-	return heddle.Errorf(heddle.NotOnKernel, op, object, "", "the kernel in memory does not know it")
+	return heddle.Errorf(heddle.NotOnKernel, op, object, "the kernel in memory does not know it", "test it with a real kernel")
 }
