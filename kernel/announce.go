@@ -14,7 +14,7 @@ import (
 // neighbour advertisement (RFC 4861, section 7.2.6). Each is sent once, and
 // nobody answers.
 func (k *Kernel) Announce(in Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error {
-	pod, s, err := inside(in)
+	pod, s, err := openPod(in)
 	if err != nil || pod == nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		if n != name {
 			return true
 		}
-		at := openWay(path)
+		at := openInTime(path)
 		if at == nil {
 			return true
 		}
@@ -39,7 +39,7 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		return true
 	})
 	if found == nil {
-		return nil, roomToLook()
+		return nil, checkFileLimit()
 	}
 	return found, nil
 }
@@ -48,20 +48,20 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 // for: a process may open only so many files, and many endpoints may go at a time.
 var searching sync.Mutex
 
-// everywhere opens every network namespace that can be found from here, each once. Close
+// allNamespaces opens every network namespace that can be found from here, each once. Close
 // them soon: meanwhile nobody else searches. It fails if it could not look.
-func everywhere() (namespaces, error) {
+func allNamespaces() (namespaces, error) {
 	searching.Lock()
 	all := namespaces{}
 	ways(func(name, path string) bool {
 		if all[name] == nil {
-			if n := openWay(path); n != nil {
+			if n := openInTime(path); n != nil {
 				all.add(n)
 			}
 		}
 		return true
 	})
-	if err := roomToLook(); err != nil {
+	if err := checkFileLimit(); err != nil {
 		all.close()
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func everywhere() (namespaces, error) {
 // what was not found may be there.
 const spareFiles = 64
 
-// roomToLook fails unless there is room for so many.
-func roomToLook() error {
+// checkFileLimit fails unless there is room for so many.
+func checkFileLimit() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return err
@@ -207,7 +207,7 @@ func mounted(process string, yield func(name, path string) bool) bool {
 		if !yield(f[3], path) {
 			return false
 		}
-		if hung.has(path) {
+		if slowPaths.has(path) {
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ const programWay = "heddle redirect %s to %d at %s"
 
 // putProgram makes a filter of direct action. Each prefix has a program of its own,
 // with what it compares as constants.
-func (s *site) putProgram(index, to int, p netip.Prefix) error {
+func (s *session) putProgram(index, to int, p netip.Prefix) error {
 	mac, err := s.macOf(to)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *site) putProgram(index, to int, p netip.Prefix) error {
 }
 
 // macOf is the MAC address of the interface with the index.
-func (s *site) macOf(index int) (heddle.MAC, error) {
+func (s *session) macOf(index int) (heddle.MAC, error) {
 	all, err := s.links()
 	for _, l := range all {
 		if l.index == index {

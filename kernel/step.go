@@ -58,8 +58,8 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	return err
 }
 
-// did records that an object was made or changed, and how to revert it.
-func (a *attempt) did(key string, back func() error) {
+// recordUndo records that an object was made or changed, and how to revert it.
+func (a *attempt) recordUndo(key string, back func() error) {
 	if !a.noted[key] {
 		a.noted[key] = true
 		a.made = append(a.made, key)
@@ -67,10 +67,10 @@ func (a *attempt) did(key string, back func() error) {
 	a.undo = append(a.undo, undo{key, back})
 }
 
-// born is did for an object that was not there before: it is taken away again,
+// recordCreated is did for an object that was not there before: it is taken away again,
 // unless another plan wants it by then.
-func (a *attempt) born(s *site, key string, remove func() error) {
-	a.did(key, func() error {
+func (a *attempt) recordCreated(s *session, key string, remove func() error) {
+	a.recordUndo(key, func() error {
 		if !s.pod && a.k.shared(key) {
 			return nil
 		}

@@ -59,13 +59,13 @@ func (l *legacyForward) admit() (changed []string, err error) {
 			steps[name] = append(steps[name], legacyStep(line, chains))
 		}
 	}
-	found, shared := places("FORWARD", drops, steps)
+	found, shared := insertPositions("FORWARD", drops, steps)
 	for _, name := range shared {
 		l.note = l.program + " " + name + " ends with a drop of all that is left, and is led to by closer rules, too: accept forwarding by " +
 			heddle.PrefixBridge + "+ and " + heddle.PrefixPort + "+ before it"
 	}
 	for name, c := range chains {
-		i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+		i := slices.IndexFunc(found, func(p insertPosition) bool { return p.chain == name })
 		if i < 0 {
 			err = errors.Join(err, l.take(c.ours))
 		} else if before := found[i].before; !c.settled(name, before) {

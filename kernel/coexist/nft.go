@@ -76,7 +76,7 @@ func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	}
 	err := c.batch(func(conn *nftables.Conn) {
 		for name, chain := range f.chains {
-			i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+			i := slices.IndexFunc(found, func(p insertPosition) bool { return p.chain == name })
 			if i >= 0 && chain.settled(found[i].before) {
 				continue
 			}
@@ -248,12 +248,12 @@ func newForeignChain(chain *nftables.Chain, rules []*nftables.Rule) *foreignChai
 }
 
 // places are the gaps for our rules.
-func (f foreignFilter) places() (found []place, shared []string) {
+func (f foreignFilter) places() (found []insertPosition, shared []string) {
 	steps := map[string][]step{}
 	for name, c := range f.chains {
 		for _, r := range c.theirs {
 			steps[name] = append(steps[name], stepOf(r))
 		}
 	}
-	return places(f.base.Name, f.base.Policy != nil && *f.base.Policy == nftables.ChainPolicyDrop, steps)
+	return insertPositions(f.base.Name, f.base.Policy != nil && *f.base.Policy == nftables.ChainPolicyDrop, steps)
 }

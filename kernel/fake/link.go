@@ -53,7 +53,7 @@ func (a *attempt) create(s side, l heddle.Link) error {
 		farSide.add(near.far)
 		a.fresh[near.far] = true
 	}
-	a.born(s, l.Key(), func() { s.drop(near) })
+	a.recordCreated(s, l.Key(), func() { s.drop(near) })
 	return nil
 }
 
@@ -66,7 +66,7 @@ func bare(l heddle.Link) heddle.Link {
 // settle gives an interface the settings that are not as wanted.
 func (a *attempt) settle(s side, l heddle.Link) error {
 	have := s.links[l.Name]
-	if err := a.judge(s, l, have); err != nil {
+	if err := a.checkOwned(s, l, have); err != nil {
 		return err
 	}
 	if err := s.lacksLink(l.Master); err != nil {
@@ -78,13 +78,13 @@ func (a *attempt) settle(s side, l heddle.Link) error {
 	}
 	have.Link = want
 	if !a.fresh[have] { // a fresh link goes as a whole
-		a.did(l.Key(), func() { have.Link = was })
+		a.recordUndo(l.Key(), func() { have.Link = was })
 	}
 	return nil
 }
 
-// judge refuses links that are not ours, or cannot become what is wanted.
-func (a *attempt) judge(s side, l heddle.Link, have *link) error {
+// checkOwned refuses links that are not ours, or cannot become what is wanted.
+func (a *attempt) checkOwned(s side, l heddle.Link, have *link) error {
 	if have == nil {
 		return heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
 			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
@@ -150,7 +150,7 @@ func (a *attempt) raise(s side, l heddle.Link) error {
 			return nil
 		}
 		have.up = true
-		a.did(l.Key(), func() { have.up = false })
+		a.recordUndo(l.Key(), func() { have.up = false })
 		return nil
 	})
 }

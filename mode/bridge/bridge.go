@@ -68,8 +68,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(firewall.Base(), firewall.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{parts.Bridge(h, n, 0)},
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	if n.HasFamily(heddle.IPv4) {
 		s.Sysctls = append(s.Sysctls,

@@ -43,8 +43,8 @@ func (Mode) Pool(n heddle.Network) []string {
 	return all
 }
 
-// find returns the interface that a member of a pool names.
-func find(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
+// findNIC returns the interface that a member of a pool names.
+func findNIC(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	for _, l := range h.Links {
 		if l.Name == member || string(l.MAC) == member {
 			return l, true
@@ -71,7 +71,7 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	}
 	seen := map[string]bool{}
 	for _, member := range pool {
-		l, known := find(h, member)
+		l, known := findNIC(h, member)
 		if !known {
 			return heddle.Errorf(heddle.NoParent, "create network", n.Name, "the host has no NIC "+heddle.Clip(member), "name interfaces or MAC addresses that 'ip link' lists")
 		}
@@ -94,7 +94,7 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 	for _, subnet := range n.Subnets {
 		given := slices.ContainsFunc(n.Gateways, heddle.FamilyOf(subnet.Addr()).Has)
 		for _, member := range m.Pool(n) {
-			l, _ := find(h, member)
+			l, _ := findNIC(h, member)
 			for _, a := range l.Addrs {
 				if subnet.Contains(a.Addr()) && !slices.Contains(n.Reserved, a.Addr()) && !slices.Contains(n.Gateways, a.Addr()) {
 					n.Reserved = append(n.Reserved, a.Addr())
@@ -126,9 +126,9 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	if e.NIC == nil {
 		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "attach endpoint", e.ID.String(), "it was given no NIC", "detach it and attach it again")
 	}
-	s := kept(e)
+	s := stateAsOnHost(e)
 	if len(n.Subnets) > 0 {
-		s = addressed(n, e)
+		s = stateOnSubnet(n, e)
 	}
 	nic := *e.NIC
 	nic.IfName, nic.Alias = e.Interface(), e.ID.NICAlias(nic.Name)
@@ -136,8 +136,8 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	return heddle.Plan{Pod: s}, nil
 }
 
-// addressed gives the NIC the endpoint's addresses.
-func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
+// stateOnSubnet gives the NIC the endpoint's addresses.
+func stateOnSubnet(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := e.Interface()
 	s := parts.PodOnSubnet(n, e, heddle.Link{Name: link})
 	if n.HasFamily(heddle.IPv6) {

@@ -60,7 +60,7 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
-var lan = parts.LANWords{
+var lanRules = parts.LANWords{
 	Container: "an ipvlan container", Network: "the parent's network",
 	NameSubnet: "name the subnet with --subnet, and the router with --gateway",
 }
@@ -73,7 +73,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := checkOptions(n); err != nil {
 		return err
 	}
-	if err := lan.Check(h, n); err != nil {
+	if err := lanRules.Check(h, n); err != nil {
 		return err
 	}
 	if parent, _ := h.Link(n.Parent); subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0 {
@@ -130,7 +130,7 @@ func (Mode) Beside(n, other heddle.Network) error {
 		return parts.ParentConflict(n, other, "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n))
 	case n.Mode == other.Mode:
 		for _, both := range [][2]heddle.Network{{n, other}, {other, n}} {
-			if p := servedAmong(both[0], both[1]); p.IsValid() {
+			if p := overlappingService(both[0], both[1]); p.IsValid() {
 				return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
 					"services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name,
 					"name services with addresses of their own")

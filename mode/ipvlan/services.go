@@ -47,7 +47,7 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 			return bad("no container has an address of that family", "leave it out, or give the network a subnet of that family")
 		case slices.ContainsFunc(n.Subnets, p.Overlaps):
 			return bad("it overlaps with the network's own subnet", ownPrefix)
-		case hostIn(h, p):
+		case coversHost(h, p):
 			return bad("it covers addresses or routers of the host's own interfaces, which would be cut off", ownPrefix)
 		case slices.ContainsFunc(all[:i], p.Overlaps):
 			return bad("it overlaps with another one", "name the larger one only")
@@ -58,10 +58,10 @@ func checkServices(h heddle.HostFacts, n heddle.Network) error {
 	return nil
 }
 
-// hostIn reports whether a prefix covers any of what the host's interfaces have beside
+// coversHost reports whether a prefix covers any of what the host's interfaces have beside
 // them: what the host itself sends there would come back to it. Single addresses away
 // from the routers may be the services' own (IPVS has them on a device).
-func hostIn(h heddle.HostFacts, p netip.Prefix) bool {
+func coversHost(h heddle.HostFacts, p netip.Prefix) bool {
 	return slices.ContainsFunc(h.Links, func(l heddle.LinkFact) bool {
 		return slices.ContainsFunc(l.Gateways, p.Contains) || slices.ContainsFunc(l.Addrs, func(on netip.Prefix) bool {
 			lan := on.Bits() > 0 && (!on.IsSingleIP() || len(l.Gateways) > 0)
@@ -70,9 +70,9 @@ func hostIn(h heddle.HostFacts, p netip.Prefix) bool {
 	})
 }
 
-// servedAmong is a prefix of the network's services that has addresses of the other
+// overlappingService is a prefix of the network's services that has addresses of the other
 // network.
-func servedAmong(n, other heddle.Network) netip.Prefix {
+func overlappingService(n, other heddle.Network) netip.Prefix {
 	all, _ := services(n) // checked when it was created
 	for _, p := range all {
 		if slices.ContainsFunc(other.Subnets, p.Overlaps) {

@@ -61,7 +61,7 @@ func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, erro
 	return parts.OnLAN(h, n)
 }
 
-var lan = parts.LANWords{
+var lanRules = parts.LANWords{
 	Container: "a macvlan container", Network: "the LAN",
 	NameSubnet: "name the subnet with --subnet",
 }
@@ -85,7 +85,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if host && noHostAccess[sub] != "" {
 		return parts.BadOption(n, "host-access=true", noHostAccess[sub], "leave host-access out, or use macvlan_mode=bridge")
 	}
-	if err := lan.Check(h, n); err != nil {
+	if err := lanRules.Check(h, n); err != nil {
 		return err
 	}
 	if parent, _ := h.Link(n.Parent); sub == subPassthru && len(parent.Gateways) > 0 {

@@ -25,7 +25,7 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the container's device, and the host's way to it.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	if err := lan.CheckPorts(e); err != nil {
+	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
 	}
 	if subMode(n) == subPassthru && e.Slot > 0 {

@@ -10,7 +10,7 @@ import (
 
 // The fast path between hosts: what the eBPF programs are told.
 
-func anyFast(f *heddle.Fabric) bool {
+func usesFastPath(f *heddle.Fabric) bool {
 	return slices.ContainsFunc(f.Networks, heddle.Network.Fast)
 }
 
@@ -39,9 +39,9 @@ func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string
 	return nil
 }
 
-// apart adds entries that leave an endpoint without the fast path to the stack: its
+// withoutFastPath adds entries that leave an endpoint without the fast path to the stack: its
 // address may lie in a peer's block.
-func apart(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
+func withoutFastPath(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
 	if !n.Fast() || !e.NoFastPath {
 		return s
 	}

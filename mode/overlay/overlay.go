@@ -68,7 +68,7 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 	if n.HasFamily(heddle.IPv6) {
 		least = heddle.IPv6.LeastMTU()
 	}
-	most := room(h)
+	most := innerMTU(h)
 	switch {
 	case most < least:
 		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
@@ -86,13 +86,13 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 // the tunnel's overhead. Paths that carry less have it on their routes.
 func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
 	if n.MTU != 0 {
-		return min(n.MTU, room(h))
+		return min(n.MTU, innerMTU(h))
 	}
-	return room(h)
+	return innerMTU(h)
 }
 
-// room is what the host's underlay carries besides the tunnel's headers.
-func room(h heddle.HostFacts) int {
+// innerMTU is what the host's underlay carries besides the tunnel's headers.
+func innerMTU(h heddle.HostFacts) int {
 	mtu := parts.DefaultMTU
 	if up, ok := h.Uplink(heddle.Network{}); ok && up.MTU > 0 {
 		mtu = up.MTU
@@ -129,11 +129,11 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.SpanningChains(h.Fabric, n, masquerades(n))...),
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.SpanningWays(h.Fabric, n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.SpanningElements(h.Fabric, n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	if h.Fabric != nil {
-		ways(h, n, &s)
+		addPeerRoutes(h, n, &s)
 	}
 	return heddle.Plan{Host: s}, nil
 }
@@ -142,6 +142,6 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // container's through the gateway.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := wiring.Wire(h, n, e)
-	p.Host = heddle.Append(p.Host, apart(n, e))
+	p.Host = heddle.Append(p.Host, withoutFastPath(n, e))
 	return p, err
 }

@@ -152,8 +152,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.RoutedChains(n, masquerades(n))...),
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.RoutedWays(n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.RoutedElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	number, routes, err := table(h, n)
 	if err != nil || number == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// adopt looks at why the kernel says that the link exists: either it does, and
+// explainExists looks at why the kernel says that the link exists: either it does, and
 // settle will judge it, or the name of its far end is taken.
-func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
+func (a *attempt) explainExists(s *session, l heddle.Link, farSide string) error {
 	live, err := s.link(l.Name)
 	switch {
 	case err != nil || live != nil:
@@ -23,8 +23,8 @@ func (a *attempt) adopt(s *site, l heddle.Link, farSide string) error {
 	return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 }
 
-// judge refuses links that are not ours, or cannot become what is wanted.
-func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, error) {
+// checkOwned refuses links that are not ours, or cannot become what is wanted.
+func (a *attempt) checkOwned(s *session, l heddle.Link, live *linkState) (linkState, error) {
 	if live == nil {
 		return linkState{}, heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
 			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
@@ -47,7 +47,7 @@ func (a *attempt) judge(s *site, l heddle.Link, live *linkState) (linkState, err
 
 // pairedWith reports whether an interface is the far end of a near end of ours:
 // so it is known for ours before it has its alias.
-func (a *attempt) pairedWith(s *site, l heddle.Link, live *linkState) bool {
+func (a *attempt) pairedWith(s *session, l heddle.Link, live *linkState) bool {
 	if l.Peer != "" || live.kind != "veth" {
 		return false
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// A very large lane does not run out of fresh addresses in an agent's lifetime. So it
+// A very large pool does not run out of fresh addresses in an agent's lifetime. So it
 // remembers only this many of the freed ones.
 const (
-	vast       = 1 << 32
-	remembered = 1 << 16
+	hugeSize      = 1 << 32
+	maxRemembered = 1 << 16
 )
 
-// lane is one family of a network. Every address of its ranges is in one of
+// familyPool is one family of a network. Every address of its ranges is in one of
 // four states, and barred ones stay so:
 //
 //	barred    gateway, network, broadcast, reserved
@@ -28,31 +28,31 @@ const (
 // What is neither held nor freed is fresh by definition, and the ring goes
 // all the way round, so no address can be lost. An address that is given out
 // on request only (reserved, or outside the ranges) is held or nothing.
-type lane struct {
+type familyPool struct {
 	subnet   netip.Prefix
 	gateway  netip.Addr
 	reserved map[netip.Addr]bool
 	ranges   []netip.Prefix
-	// aside are addresses that are not given out, not even on request, and who
+	// setAside are addresses that are not given out, not even on request, and who
 	// has them.
-	aside map[netip.Addr]string
-	ring  ring
-	held  book
-	freed queue
+	setAside map[netip.Addr]string
+	ring     ring
+	held     holderTable
+	freed    queue
 	// size counts the addresses that are given out unasked.
 	size uint64
-	// unpooled counts those held that are given out on request only.
-	unpooled uint64
+	// heldOnRequest counts those held that are given out on request only.
+	heldOnRequest uint64
 	// steps counts the addresses looked at: the work of an allocation.
 	steps uint64
 }
 
-func newLane(n heddle.Network, subnet netip.Prefix) *lane {
-	l := &lane{
+func newFamilyPool(n heddle.Network, subnet netip.Prefix) *familyPool {
+	l := &familyPool{
 		subnet:   subnet,
 		reserved: map[netip.Addr]bool{},
-		aside:    map[netip.Addr]string{},
-		held:     newBook(),
+		setAside: map[netip.Addr]string{},
+		held:     newHolderTable(),
 		freed:    newQueue(),
 	}
 	l.gateway, _ = n.GatewayFor(subnet.Addr())
@@ -76,29 +76,31 @@ func newLane(n heddle.Network, subnet netip.Prefix) *lane {
 }
 
 // family is that of its addresses.
-func (l *lane) family() heddle.Family { return heddle.FamilyOf(l.subnet.Addr()) }
+func (l *familyPool) family() heddle.Family { return heddle.FamilyOf(l.subnet.Addr()) }
 
-// part names what the network itself uses an address for, "" if nothing.
-func (l *lane) part(a netip.Addr) string {
+// ownUse names what the network itself uses an address for, "" if nothing.
+func (l *familyPool) ownUse(a netip.Addr) string {
 	if a == l.gateway {
 		return "gateway"
 	}
 	return edgeOf(l.subnet, a)
 }
 
-func (l *lane) barred(a netip.Addr) bool { return l.reserved[a] || l.aside[a] != "" || l.part(a) != "" }
+func (l *familyPool) unavailable(a netip.Addr) bool {
+	return l.reserved[a] || l.setAside[a] != "" || l.ownUse(a) != ""
+}
 
-// pooled tells whether an address is given out unasked.
-func (l *lane) pooled(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.barred(a) }
+// automatic tells whether an address is given out unasked.
+func (l *familyPool) automatic(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.unavailable(a) }
 
-func (l *lane) isHeld(a netip.Addr) bool { return l.held.holder(a) != nil }
+func (l *familyPool) isHeld(a netip.Addr) bool { return l.held.holder(a) != nil }
 
-// settle moves the ring on to the next fresh address. Each round visits every address
+// advance moves the ring on to the next fresh address. Each round visits every address
 // once, so an allocation costs one step on average.
-func (l *lane) settle() {
+func (l *familyPool) advance() {
 	for !l.ring.done {
 		l.steps++
-		if a := l.ring.at; !l.barred(a) && !l.isHeld(a) && !l.freed.has(a) {
+		if a := l.ring.at; !l.unavailable(a) && !l.isHeld(a) && !l.freed.has(a) {
 			return
 		}
 		l.ring.step()
@@ -108,8 +110,8 @@ func (l *lane) settle() {
 // next returns the address whose turn it is, and leaves it free: a fresh one,
 // else the one freed first. Those in quarantine are the last of the queue, so
 // that they are reused only when nothing else is free.
-func (l *lane) next() (netip.Addr, bool) {
-	l.settle()
+func (l *familyPool) next() (netip.Addr, bool) {
+	l.advance()
 	if !l.ring.done {
 		return l.ring.at, true
 	}
@@ -118,11 +120,11 @@ func (l *lane) next() (netip.Addr, bool) {
 }
 
 // claim makes an address held that is not.
-func (l *lane) claim(a netip.Addr, by *lease) {
+func (l *familyPool) claim(a netip.Addr, by *lease) {
 	l.freed.remove(a)
-	l.held.enter(a, by)
-	if !l.pooled(a) {
-		l.unpooled++
+	l.held.set(a, by)
+	if !l.automatic(a) {
+		l.heldOnRequest++
 	}
 	if !l.ring.done && l.ring.at == a {
 		l.ring.step()
@@ -130,21 +132,21 @@ func (l *lane) claim(a netip.Addr, by *lease) {
 }
 
 // release ends the holding of an address.
-func (l *lane) release(a netip.Addr, now time.Time) {
-	l.held.strike(a)
-	if l.pooled(a) {
+func (l *familyPool) release(a netip.Addr, now time.Time) {
+	l.held.clear(a)
+	if l.automatic(a) {
 		l.freed.add(a, now)
-		l.forget()
+		l.trimFreed()
 	} else {
-		l.unpooled--
+		l.heldOnRequest--
 	}
 }
 
-// forget keeps the queue of a vast lane short: as long as the ring turns there
+// trimFreed keeps the queue of a huge pool short: as long as the ring turns there
 // it would only grow. What is forgotten is fresh again, and the ring comes by
 // when it has passed all others.
-func (l *lane) forget() {
-	if l.size < vast || l.ring.done || len(l.freed.where) <= remembered {
+func (l *familyPool) trimFreed() {
+	if l.size < hugeSize || l.ring.done || len(l.freed.where) <= maxRemembered {
 		return
 	}
 	a, _ := l.freed.oldest()

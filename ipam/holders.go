@@ -2,11 +2,11 @@ package ipam
 
 import "net/netip"
 
-// book records who holds which address, by pages of neighbours. Addresses are
+// holderTable records who holds which address, by pages of neighbours. Addresses are
 // mostly given out in order, so the page in use is at hand, and a page has one
 // pointer per address: in a full /16 both make an entry in one large map
 // noticeably dearer.
-type book struct {
+type holderTable struct {
 	pages map[netip.Addr]*page // by the page's first address
 	count uint64
 }
@@ -18,10 +18,10 @@ type page struct {
 	count   int
 }
 
-func newBook() book { return book{pages: map[netip.Addr]*page{}} }
+func newHolderTable() holderTable { return holderTable{pages: map[netip.Addr]*page{}} }
 
-// place returns where an address is recorded.
-func place(a netip.Addr) (first netip.Addr, index int) {
+// pageOf returns where an address is recorded.
+func pageOf(a netip.Addr) (first netip.Addr, index int) {
 	if a.Is4() {
 		b := a.As4()
 		low := b[3] % (1 << pageBits)
@@ -35,17 +35,17 @@ func place(a netip.Addr) (first netip.Addr, index int) {
 }
 
 // holder returns the lease that an address belongs to, or nil.
-func (b *book) holder(a netip.Addr) *lease {
-	first, i := place(a)
+func (b *holderTable) holder(a netip.Addr) *lease {
+	first, i := pageOf(a)
 	if p := b.pages[first]; p != nil {
 		return p.holders[i]
 	}
 	return nil
 }
 
-// enter records the holder of an address that has none.
-func (b *book) enter(a netip.Addr, by *lease) {
-	first, i := place(a)
+// set records the holder of an address that has none.
+func (b *holderTable) set(a netip.Addr, by *lease) {
+	first, i := pageOf(a)
 	p := b.pages[first]
 	if p == nil {
 		p = &page{}
@@ -56,9 +56,9 @@ func (b *book) enter(a netip.Addr, by *lease) {
 	b.count++
 }
 
-// strike removes the record of an address that is held.
-func (b *book) strike(a netip.Addr) {
-	first, i := place(a)
+// clear removes the record of an address that is held.
+func (b *holderTable) clear(a netip.Addr) {
+	first, i := pageOf(a)
 	p := b.pages[first]
 	p.holders[i] = nil
 	p.count--

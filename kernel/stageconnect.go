@@ -48,9 +48,9 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 	return nil
 }
 
-// crossingPatience bounds the wait for a packet between two stages: their links
+// replyTimeout bounds the wait for a packet between two stages: their links
 // may be noticed late on a busy machine.
-const crossingPatience = 5 * time.Second
+const replyTimeout = 5 * time.Second
 
 // Reaches sends UDP packets from the stage's container to another's, at the
 // address to, until one has been answered.
@@ -94,7 +94,7 @@ func answer(c *net.UDPConn) {
 func ask(c *net.UDPConn) error {
 	last := errors.New("nothing sent")
 	b := make([]byte, 64)
-	for end := time.Now().Add(crossingPatience); time.Now().Before(end); {
+	for end := time.Now().Add(replyTimeout); time.Now().Before(end); {
 		if _, last = c.Write([]byte("heddle")); last != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -107,5 +107,5 @@ func ask(c *net.UDPConn) error {
 			time.Sleep(10 * time.Millisecond) // refused, or no route yet
 		}
 	}
-	return fmt.Errorf("no answer within %v: %w", crossingPatience, last)
+	return fmt.Errorf("no answer within %v: %w", replyTimeout, last)
 }

@@ -49,8 +49,8 @@ func linkOfSetting(name string) string {
 
 func linkName(key string) (string, bool) { return strings.CutPrefix(key, "link/") }
 
-// lacks says which missing object keeps an object from being made here.
-func (s *space) lacks(o heddle.Object) error {
+// missingDependency says which missing object keeps an object from being made here.
+func (s *namespace) missingDependency(o heddle.Object) error {
 	switch o := o.(type) {
 	case heddle.Sysctl:
 		if l := standsOn(o); l != "" && s.links[l] == nil {
@@ -78,7 +78,7 @@ func (s *space) lacks(o heddle.Object) error {
 	return s.lacksLink(standsOn(o))
 }
 
-func (s *space) lacksLink(name string) error {
+func (s *namespace) lacksLink(name string) error {
 	if name != "" && s.links[name] == nil {
 		return unix.ENODEV
 	}
