@@ -14,8 +14,8 @@ const (
 	maxRemembered = 1 << 16
 )
 
-// familyPool is one family of a network. Every address of its ranges is in one of
-// four states, and barred ones stay so:
+// familyPool has the addresses of one family of a network. Every address of its ranges is
+// in one of four states; barred is permanent:
 //
 //	barred    gateway, network, broadcast, reserved
 //	fresh     neither held nor freed: the ring comes by it
@@ -25,9 +25,9 @@ const (
 //	fresh ──claim──► held ──release──► freed
 //	                  ▲──────claim───────┘
 //
-// What is neither held nor freed is fresh by definition, and the ring goes
-// all the way round, so no address can be lost. An address that is given out
-// on request only (reserved, or outside the ranges) is held or nothing.
+// An address that is neither held nor freed is fresh by definition, and the ring visits all
+// addresses, so none can be lost. An address that is given out on request only (reserved,
+// or outside the ranges) is either held or has no state.
 type familyPool struct {
 	subnet   netip.Prefix
 	gateway  netip.Addr
@@ -39,7 +39,7 @@ type familyPool struct {
 	ring     ring
 	held     holderTable
 	freed    queue
-	// size counts the addresses that are given out unasked.
+	// size counts the addresses that are given out without being asked for.
 	size uint64
 	// heldOnRequest counts those held that are given out on request only.
 	heldOnRequest uint64
@@ -90,7 +90,7 @@ func (l *familyPool) unavailable(a netip.Addr) bool {
 	return l.reserved[a] || l.setAside[a] != "" || l.ownUse(a) != ""
 }
 
-// automatic tells whether an address is given out unasked.
+// automatic reports whether an address may be given out without being asked for.
 func (l *familyPool) automatic(a netip.Addr) bool { return l.ring.find(a) >= 0 && !l.unavailable(a) }
 
 func (l *familyPool) isHeld(a netip.Addr) bool { return l.held.holder(a) != nil }
@@ -142,9 +142,9 @@ func (l *familyPool) release(a netip.Addr, now time.Time) {
 	}
 }
 
-// trimFreed keeps the queue of a huge pool short: as long as the ring turns there
-// it would only grow. What is forgotten is fresh again, and the ring comes by
-// when it has passed all others.
+// trimFreed keeps the queue of a huge pool short: before the ring has visited all addresses,
+// the queue only grows. An address removed from it is fresh again, and the last one of the
+// ring's round.
 func (l *familyPool) trimFreed() {
 	if l.size < hugeSize || l.ring.done || len(l.freed.where) <= maxRemembered {
 		return

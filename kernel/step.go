@@ -22,9 +22,9 @@ func (k *Kernel) trip(verb, key string) error {
 	return nil
 }
 
-// refused words an error of the kernel. A setting that is not there is a kernel
-// without the feature. EACCES at an address or a route is not about the agent's rights:
-// IPv6 is off on its interface (inet6_addr_add, ip6_route_info_create).
+// refused makes a coded error of an error of the kernel. A missing setting means that the
+// kernel lacks the feature. EACCES for an address or a route does not mean that the agent
+// lacks rights: IPv6 is off on the interface (inet6_addr_add, ip6_route_info_create).
 func refused(verb, key string, err error) error {
 	switch {
 	case err == nil:
@@ -67,8 +67,8 @@ func (a *attempt) recordUndo(key string, back func() error) {
 	a.undo = append(a.undo, undo{key, back})
 }
 
-// recordCreated is did for an object that was not there before: it is taken away again,
-// unless another plan wants it by then.
+// recordCreated is recordUndo for a new object. The undo removes the object, unless another
+// plan wants it by then.
 func (a *attempt) recordCreated(s *session, key string, remove func() error) {
 	a.recordUndo(key, func() error {
 		if !s.pod && a.k.shared(key) {

@@ -123,8 +123,8 @@ func (Mode) Limits(n heddle.Network) []string {
 		"no broadcast and no multicast between containers")
 }
 
-// Network plans the chains, the floor, and the ways to the blocks and addresses
-// that other hosts have.
+// Network plans the chains, the unreachable routes to the subnets, and the routes to the
+// blocks and addresses of other hosts.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.SpanningChains(h.Fabric, n, masquerades(n))...),

@@ -6,14 +6,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Some engines move the container's end of a link themselves: they are told its
-// name on the host, and later it is in the container under a name of theirs, with
-// addresses and routes that they have put there. Such an endpoint's plan has two
-// forms. Offered, both ends are on the host. Taken, the plan is like any other's,
-// but for the routes in the container, which are the engine's.
+// Some engines move the container's end of a link themselves. The agent tells them its
+// name on the host. Later it is in the container under the engine's own name, with
+// addresses and routes from the engine. The plan of such an endpoint has two forms. Before
+// the handover, both ends are on the host. After it, the plan is like any other, but without
+// the routes in the container: these are the engine's.
 
-// HandOver turns a plan into that of an endpoint that is handed over: offered, or
-// taken if it is known what its interface is called inside.
+// HandOver turns a plan into that of an endpoint that an engine moves. The form after the
+// handover is used if the interface's name in the container is known.
 func HandOver(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	if e.Inside == "" {
 		return beforeHandover(p, e)
