@@ -58,7 +58,8 @@ func Bounded(n Network) (Network, error) {
 	}
 	for _, id := range n.Allow {
 		if !networkID.MatchString(id) {
-			return n, Errorf(TooMuch, "network "+Clip(n.Name)+" allows", Clip(id), "", "a network's ID has 16 hexadecimal digits")
+			return n, Errorf(TooMuch, "check network", Clip(n.Name), Clip(id)+" in the permissions (allow) is not a network's ID",
+				"give IDs of 16 hexadecimal digits")
 		}
 	}
 	if err := boundedTexts(n); err != nil {
@@ -115,5 +116,5 @@ func distinct[T string | netip.Prefix | netip.Addr](n Network, what string, all 
 }
 
 func tooMuch(n Network, what string, has, most int) error {
-	return Errorf(TooMuch, "network "+Clip(n.Name), fmt.Sprintf("with %d %s", has, what), "", fmt.Sprintf("a network has at most %d", most))
+	return Errorf(TooMuch, "check network", Clip(n.Name), fmt.Sprintf("it has %d %s", has, what), fmt.Sprintf("give at most %d", most))
 }

@@ -34,8 +34,8 @@ var containerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 // kernel does (at most 15 bytes).
 func (id EndpointID) Check() error {
 	if !containerID.MatchString(id.Container) {
-		return Errorf(BadID, "endpoint", Clip(id.Container),
-			"", "an id starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 128 bytes")
+		return Errorf(BadID, "check container ID", Clip(id.Container), "the container ID is malformed",
+			"give an ID of at most 128 bytes that has only letters, digits, '_', '.', '-' and starts with a letter or digit")
 	}
 	return CheckIfName(id.IfName)
 }
@@ -46,7 +46,8 @@ func CheckIfName(s string) error {
 		return r <= ' ' || r == '/' || r == ':' || r > '~'
 	})
 	if bad {
-		return Errorf(BadIfName, "interface name", Clip(s), "", "an interface name has 1 to 15 printable ASCII bytes without '/', ':' or spaces")
+		return Errorf(BadIfName, "check interface name", Clip(s), "the kernel does not take it as an interface name",
+			"give a name of 1 to 15 printable ASCII bytes without '/', ':' or spaces")
 	}
 	return nil
 }

@@ -20,12 +20,13 @@ type Filter map[string][]string
 func ParseFilter(words []string, keys ...string) (Filter, error) {
 	f := Filter{}
 	if len(words) > maxFilters {
-		return nil, Errorf(BadArgument, "filter", fmt.Sprintf("of %d words", len(words)), "", fmt.Sprintf("give at most %d", maxFilters))
+		return nil, Errorf(BadArgument, "read filter", "", fmt.Sprintf("it has %d words", len(words)), fmt.Sprintf("give at most %d", maxFilters))
 	}
 	for _, w := range words {
 		key, wanted, found := strings.Cut(w, "=")
 		if !found || wanted == "" || !slices.Contains(keys, key) {
-			return nil, Errorf(BadArgument, "filter", fmt.Sprintf("%q", Clip(w)), "", "give KEY=WANTED; the keys are "+strings.Join(keys, ", "))
+			return nil, Errorf(BadArgument, "read filter", fmt.Sprintf("%q", Clip(w)), "it is not KEY=WANTED with one of the known keys",
+				"give KEY=WANTED, where KEY is one of "+strings.Join(keys, ", "))
 		}
 		f[key] = append(f[key], wanted)
 	}

@@ -61,7 +61,8 @@ var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 // CheckNetworkName reports whether s can name a network.
 func CheckNetworkName(s string) error {
 	if !networkName.MatchString(s) {
-		return Errorf(BadName, "network", Clip(s), "", "a network's name starts with a letter or digit, goes on with letters, digits, '_', '.', '-', and has at most 64 bytes")
+		return Errorf(BadName, "check network name", Clip(s), "the name is malformed",
+			"give a name of at most 64 bytes that has only letters, digits, '_', '.', '-' and starts with a letter or digit")
 	}
 	return nil
 }

@@ -18,25 +18,26 @@ const MaxLabels, MaxLabelKey, MaxLabelValue = 64, 63, 256
 // CheckLabels refuses labels that are too many, too long, or not printable.
 func CheckLabels(object string, labels map[string]string) error {
 	if len(labels) > MaxLabels {
-		return Errorf(TooMuch, object, fmt.Sprintf("with %d labels", len(labels)), "", fmt.Sprintf("an object has at most %d", MaxLabels))
+		return Errorf(TooMuch, "check labels of", object, fmt.Sprintf("it has %d labels", len(labels)), fmt.Sprintf("give at most %d", MaxLabels))
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if why := badLabel(key, labels[key]); why != "" {
-			return Errorf(BadLabel, object, fmt.Sprintf("%q", Clip(key)+"="+Clip(labels[key])), "", why)
+		if part, remedy := badLabel(key, labels[key]); part != "" {
+			return Errorf(BadLabel, "check labels of", object, fmt.Sprintf("the %s of label %q is malformed", part, Clip(key)+"="+Clip(labels[key])), remedy)
 		}
 	}
 	return nil
 }
 
-func badLabel(key, value string) string {
+// badLabel says which part of a label is malformed, "" if none is, and how to write it.
+func badLabel(key, value string) (part, remedy string) {
 	plain := func(r rune) bool { return r > ' ' && r <= '~' && r != '=' }
 	switch {
 	case key == "" || len(key) > MaxLabelKey || strings.ContainsFunc(key, func(r rune) bool { return !plain(r) }):
-		return fmt.Sprintf("a key has 1 to %d printable ASCII bytes without '=' and spaces", MaxLabelKey)
+		return "key", fmt.Sprintf("give a key of 1 to %d printable ASCII bytes without '=' and spaces", MaxLabelKey)
 	case len(value) > MaxLabelValue || !utf8.ValidString(value) || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Sprintf("a value has at most %d bytes, all of printable characters", MaxLabelValue)
+		return "value", fmt.Sprintf("give a value of at most %d bytes, all of printable characters", MaxLabelValue)
 	}
-	return ""
+	return "", ""
 }
 
 // ParseLabels reads words of the form KEY=VALUE, or KEY alone for an empty value.
@@ -45,14 +46,14 @@ func ParseLabels(words []string) (map[string]string, error) {
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		if _, twice := all[key]; twice {
-			return nil, Errorf(BadLabel, "label", fmt.Sprintf("%q", Clip(key)), "", "give each key once")
+			return nil, Errorf(BadLabel, "read label", fmt.Sprintf("%q", Clip(w)), "its key was given before", "give each key once")
 		}
 		if all == nil {
 			all = map[string]string{}
 		}
 		all[key] = value
 	}
-	return all, CheckLabels("labels", all)
+	return all, CheckLabels("the request", all)
 }
 
 // LabelText is labels as one line: KEY=VALUE, by key.

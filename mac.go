@@ -14,7 +14,7 @@ type MAC string
 func ParseMAC(s string) (MAC, error) {
 	hw, err := net.ParseMAC(s)
 	if err != nil || len(hw) != 6 || hw[0]&1 == 1 || hw.String() == "00:00:00:00:00:00" {
-		return "", Errorf(BadMAC, "MAC address", Clip(s), "", "give a unicast Ethernet address such as 0a:00:00:00:00:01")
+		return "", Errorf(BadMAC, "read MAC address", Clip(s), "it is not a unicast Ethernet address", "give one such as 0a:00:00:00:00:01")
 	}
 	return MAC(hw.String()), nil
 }

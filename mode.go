@@ -13,15 +13,15 @@ type Mode interface {
 	Endpoint(HostFacts, Network, Endpoint) (Plan, error)
 }
 
-// Sharer is an optional interface of modes whose endpoints may stay in the
+// HostNamespace is an optional interface of modes whose endpoints may stay in the
 // host's own namespace.
-type Sharer interface {
+type HostNamespace interface {
 	NeedsNamespace() bool
 }
 
-// SubnetSharer is an optional interface of modes whose networks may lie within
+// ParentSubnet is an optional interface of modes whose networks may lie within
 // their parent's own subnet.
-type SubnetSharer interface {
+type ParentSubnet interface {
 	SharesParentSubnet() bool
 }
 
@@ -32,9 +32,9 @@ type CommonSubnet interface {
 	CommonSubnet() bool
 }
 
-// Guest is an optional interface of modes whose containers are neighbours on
+// LANMode is an optional interface of modes whose containers are neighbours on
 // their parent's own LAN: subnets, routers and addresses are that LAN's.
-type Guest interface {
+type LANMode interface {
 	// Complete fills in what the user left out: the parent, its subnets, the
 	// LAN's routers.
 	Complete(HostFacts, Network) (Network, error)
@@ -81,7 +81,7 @@ func FitsSpan(modes []Mode) func(Network) error {
 				return r.Fits(n)
 			}
 		}
-		return Errorf(UnknownMode, "network "+n.Name+" of several hosts in mode", Clip(n.Mode), "", "hosts share networks of modes that span them, such as overlay")
+		return Errorf(UnknownMode, "check shared network", n.Name, "the mode "+Clip(n.Mode)+" does not span hosts", "use a mode that does, such as overlay")
 	}
 }
 

@@ -16,7 +16,7 @@ func (a *Agent) again(mode heddle.Mode, old *network, want heddle.Network) (hedd
 		return a.complete(mode, want)
 	}
 	check := ipam.Check
-	if _, guest := mode.(heddle.Guest); guest {
+	if _, guest := mode.(heddle.LANMode); guest {
 		check = ipam.CheckOnLAN
 		if want.Parent == "" {
 			want.Parent = old.Parent

@@ -126,7 +126,7 @@ func checkNumber(id heddle.EndpointID, ports []heddle.PortMapping) error {
 
 func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error) {
 	path := req.Netns
-	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() || req.Handover {
+	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() || req.Handover {
 		return nil, nil
 	}
 	pod, err := a.kernel.OpenPod(path)

@@ -7,7 +7,7 @@ import "github.com/heddle-network/heddle"
 // address on all ports; the host sees nothing of their traffic.
 func (a *Agent) Publishes(n heddle.Network) bool {
 	mode, err := a.modes.find(n.Mode)
-	_, guest := mode.(heddle.Guest)
+	_, guest := mode.(heddle.LANMode)
 	_, giver := mode.(heddle.NICGiver)
 	return err == nil && !guest && !giver
 }

@@ -90,7 +90,7 @@ func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 
 // checkLAN refuses, on a parent's LAN, the addresses that the host itself has.
 func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
-	if _, guest := n.mode.(heddle.Guest); !guest {
+	if _, guest := n.mode.(heddle.LANMode); !guest {
 		return nil
 	}
 	h := a.host.now()
@@ -106,7 +106,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 // hostHas reports whether, on a parent's LAN, the host or its router now has one of
 // the addresses.
 func hostHas(h heddle.HostFacts, n *network, addrs []netip.Prefix) bool {
-	if _, guest := n.mode.(heddle.Guest); !guest {
+	if _, guest := n.mode.(heddle.LANMode); !guest {
 		return false
 	}
 	parent, _ := h.Link(n.Parent)

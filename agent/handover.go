@@ -52,7 +52,7 @@ func checkHandover(n *network, req heddle.AttachRequest) error {
 		return nil
 	}
 	const what = "hand over endpoint "
-	if s, ok := n.mode.(heddle.Sharer); ok && !s.NeedsNamespace() {
+	if s, ok := n.mode.(heddle.HostNamespace); ok && !s.NeedsNamespace() {
 		return heddle.Errorf(heddle.BadOption, what+req.ID.String(), "on network "+n.Name, "", "in mode "+n.Mode+" a container has no interface of its own that an engine could move; use the engine's own host network")
 	}
 	if !n.pool.Gives() {
@@ -176,6 +176,6 @@ func (o *handovers) onLAN(r record) bool {
 	if n == nil {
 		return false
 	}
-	_, guest := n.mode.(heddle.Guest)
+	_, guest := n.mode.(heddle.LANMode)
 	return guest
 }

@@ -80,7 +80,7 @@ func (n *network) handRoutes(h heddle.HostFacts, e heddle.Endpoint) []heddle.Rou
 	if err != nil {
 		return nil // it was planned before
 	}
-	return parts.HandRoutes(p)
+	return parts.EngineRoutes(p)
 }
 
 // mtu is that of a container's device on the network, in bytes.

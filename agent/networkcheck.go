@@ -46,7 +46,7 @@ func (a *Agent) complete(mode heddle.Mode, n heddle.Network) (heddle.Network, er
 
 // address checks the network's subnets and gateways, and fills in the missing.
 func (a *Agent) address(mode heddle.Mode, n heddle.Network) (heddle.Network, error) {
-	guest, ok := mode.(heddle.Guest)
+	guest, ok := mode.(heddle.LANMode)
 	if !ok {
 		return ipam.Check(n)
 	}
@@ -79,7 +79,7 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 		return n, nil
 	}
 	taken := append(slices.Clone(parent.Gateways), hostAddresses(mode, h, parent)...)
-	_, guest := mode.(heddle.Guest)
+	_, guest := mode.(heddle.LANMode)
 	for _, t := range taken {
 		switch {
 		case slices.Contains(n.Gateways, t) && guest:
@@ -121,7 +121,7 @@ func poolsOf(n heddle.Network) []netip.Prefix {
 }
 
 func mayShareSubnet(mode heddle.Mode) bool {
-	s, ok := mode.(heddle.SubnetSharer)
+	s, ok := mode.(heddle.ParentSubnet)
 	return ok && s.SharesParentSubnet()
 }
 

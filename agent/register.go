@@ -148,7 +148,7 @@ func (g *register) behind(host heddle.HostFacts) (all []heddle.Network) {
 // ownSubnets are those of this host's networks whose addresses are found nowhere else.
 func (g *register) ownSubnets() (all []netip.Prefix) {
 	for _, n := range g.copies() {
-		_, guest := n.mode.(heddle.Guest)
+		_, guest := n.mode.(heddle.LANMode)
 		if !guest && !mayShareSubnet(n.mode) && !hasCommonSubnet(n.mode) {
 			all = append(all, n.Subnets...)
 		}

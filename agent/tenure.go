@@ -141,7 +141,7 @@ func (e *tenures) announce(of heddle.Endpoint, pod kernel.Pod) {
 	if err != nil {
 		return
 	}
-	if _, guest := n.mode.(heddle.Guest); !guest || pod == nil {
+	if _, guest := n.mode.(heddle.LANMode); !guest || pod == nil {
 		return
 	}
 	if err := e.kernel.Announce(pod, of.Interface(), of.MAC, of.Addrs); err != nil {

@@ -25,7 +25,7 @@ func modeChecks(modes []heddle.Mode) (all []Check) {
 }
 
 func (h *Host) lookMode(ctx context.Context, m heddle.Mode) Finding {
-	if s, shares := m.(heddle.Sharer); shares && !s.NeedsNamespace() {
+	if s, shares := m.(heddle.HostNamespace); shares && !s.NeedsNamespace() {
 		return fine("it makes nothing")
 	}
 	wanted := trial.Case{Mode: m.Name(), IPv4: true, IPv6: true}

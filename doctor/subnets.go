@@ -80,7 +80,7 @@ func lookSubnetAddress(ctx context.Context, h *Host) Finding {
 // subnet on purpose. A direct network's parents are all its NICs.
 func (h *Host) onParent(s subnet, o other) bool {
 	mode, _ := h.mode(s.Mode)
-	sharer, may := mode.(heddle.SubnetSharer)
+	sharer, may := mode.(heddle.ParentSubnet)
 	facts, err := h.Facts()
 	if err != nil || !may || !sharer.SharesParentSubnet() || o.prefix.Bits() > s.prefix.Bits() {
 		return false

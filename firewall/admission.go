@@ -57,8 +57,8 @@ func PathChains(a Admission) []heddle.Firewall {
 			"iifgroup @spans ip6 daddr @hosts6 "+masquerade))
 }
 
-// PathWays hang them into the host's verdict maps.
-func PathWays(f *heddle.Fabric, a Admission) []heddle.Element {
+// PathElements add these chains to the host's verdict maps.
+func PathElements(f *heddle.Fabric, a Admission) []heddle.Element {
 	all := []heddle.Element{
 		{Family: "inet", Set: "doors", Match: []string{tunnelGroup(f)}, Value: []string{"goto tunnel-door"}},
 		{Family: "inet", Set: "to", Match: []string{tunnelGroup(f)}, Value: []string{"jump tunnel-to"}},
@@ -76,9 +76,9 @@ func PathWays(f *heddle.Fabric, a Admission) []heddle.Element {
 	return all
 }
 
-// Reached are the elements by which a host knows the underlay addresses of a peer: what
+// PeerElements are the elements by which a host knows the underlay addresses of a peer: what
 // containers send there leaves with the address of the host.
-func Reached(p heddle.Host) (all []heddle.Element) {
+func PeerElements(p heddle.Host) (all []heddle.Element) {
 	for _, a := range p.Underlay {
 		all = append(all, heddle.Element{Family: "inet", Set: "hosts" + heddle.FamilyOf(a).Digit(), Match: []string{a.String()}})
 	}

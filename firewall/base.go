@@ -86,17 +86,17 @@ func inetBase() []heddle.Firewall {
 			"icmp type "+icmpErrors+" goto guard-error",
 			"icmpv6 type "+icmp6Errors+" goto guard-error"),
 		guardError("inet", "meta nfproto ipv4 ", "meta nfproto ipv6 "),
-		// What another engine's containers publish is reached; what they do not, its
-		// own policy would keep from everybody but those that ours lets pass.
+		// Containers of other engines are reached at their published ports only. The rest
+		// their engine's policy would drop, but our accept rules come before it.
 		chain("inet", "engines", "",
 			"ct state established return",
 			"ct status dnat return",
 			"oifname @outlets return",
 			"oifname "+engineNames()+" "+Drop("isolated")),
-		// What containers send to the host is what hosts are asked for; their tunnels do
-		// not end in the host's, and the host's routing and redundancy protocols hear
-		// none of them. An authentication header hides what is behind it from nobody
-		// but nft, which says of it what it carries: hence the headers one by one.
+		// Containers may send only the usual protocols to the host. Their packets must not
+		// reach the host's tunnels, or its routing and redundancy protocols. The IPv6
+		// headers are tested one by one, because nft looks through an authentication
+		// header, and reports the protocol behind it.
 		chain("inet", "guard-host", "",
 			// the peers' tests of the tunnel, see guard-tunnel
 			`iifname "`+heddle.PrefixTunnel+`*" ip6 saddr fe80::/64 ip6 daddr fe80::/64 return`,
@@ -106,7 +106,7 @@ func inetBase() []heddle.Firewall {
 			"ip6 nexthdr 0 hbh nexthdr "+hostProtocols6+" return",
 			"ip6 nexthdr 60 dst nexthdr "+hostProtocols6+" return",
 			Drop("protocol")),
-		// By the tunnels come to the host what its networks' gates have let in, and
+		// From a tunnel the host accepts what the networks' gate chains have accepted, and
 		// the peers' link-local tests of the tunnel itself.
 		chain("inet", "guard-tunnel", "",
 			"ip6 saddr fe80::/64 ip6 daddr fe80::/64 meta l4proto { icmpv6, udp } return",
@@ -114,8 +114,8 @@ func inetBase() []heddle.Firewall {
 		chain("inet", "input", "type filter hook input priority filter - 10; policy accept;",
 			"udp dport vmap @landing",
 			"iifname "+fromPods+" jump guard-host",
-			// What comes by a device that host and containers share is the containers' if it
-			// bears the device's own MAC.
+			// On a device that host and containers share, a packet is from a container if its
+			// source is the device's own MAC address.
 			"iifname . ether saddr @beside jump guard-host",
 			// a gateway's address is for its own network
 			"ip daddr vmap @gate4",
@@ -123,7 +123,7 @@ func inetBase() []heddle.Firewall {
 			`iifname "`+heddle.PrefixTunnel+`*" jump guard-tunnel`),
 		chain("inet", "prerouting", "type filter hook prerouting priority raw - 5; policy accept;",
 			"meta iifgroup vmap @doors",
-			// whose network has no door yet, or not any more
+			// a port whose network has no chain in @doors yet, or not any more
 			`iifname "`+heddle.PrefixPort+`*" goto guard-why`,
 			"udp dport vmap @arriving",
 			`iifname != "lo" jump guard`,

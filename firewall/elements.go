@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Doorways add the network's chains to the host's verdict maps.
-func Doorways(n heddle.Network) []heddle.Element {
+// NetworkElements add the network's chains to the host's verdict maps.
+func NetworkElements(n heddle.Network) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	var all []heddle.Element
 	for _, m := range []string{"from", "to", "masq"} {

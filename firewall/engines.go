@@ -12,7 +12,7 @@ import (
 // engines on the host.
 const OptionEngines = "engines"
 
-// EngineDevices are the names that other engines give to what their containers hang on,
+// EngineDevices are the names of the devices to which other engines attach their containers,
 // as patterns of path.Match: dockerd (docker0, docker_gwbridge, br- and the first 12
 // digits of a network's id), podman (also before version 4), nerdctl, libvirt, LXC, LXD
 // and Incus.

@@ -100,9 +100,9 @@ func RoutedChains(n heddle.Network, masquerade bool) []heddle.Firewall {
 	return append(networkChains(n, nil, masquerade, true), doorChain(n, kin), near, errorsChain(n, n.Gateways))
 }
 
-// RoutedWays add a routed network to the host's verdict maps: the chain for packets that
+// RoutedElements add a routed network to the host's verdict maps: the chain for packets that
 // its ports send, accept for packets between its containers, and the chain for ICMP errors.
-func RoutedWays(n heddle.Network) []heddle.Element {
+func RoutedElements(n heddle.Network) []heddle.Element {
 	group := fmt.Sprintf("%#x", n.Group())
 	return []heddle.Element{
 		{Family: "inet", Set: "doors", Match: []string{group}, Value: []string{"goto " + n.ChainName("door")}},

@@ -52,9 +52,9 @@ func SpanningChains(f *heddle.Fabric, n heddle.Network, masquerade bool) []heddl
 		chain("inet", n.ChainName("in"), "", append(in, "ct state established accept", Drop("isolated"))...))
 }
 
-// SpanningWays add these chains to the host's verdict maps.
-func SpanningWays(f *heddle.Fabric, n heddle.Network) []heddle.Element {
-	all := RoutedWays(n)
+// SpanningElements add these chains to the host's verdict maps.
+func SpanningElements(f *heddle.Fabric, n heddle.Network) []heddle.Element {
+	all := RoutedElements(n)
 	if f == nil {
 		return all
 	}

@@ -15,7 +15,7 @@ import (
 func (p *Pool) SetBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lanes {
+	for _, l := range p.families {
 		l.setBlocks(blocks, except)
 	}
 }
@@ -24,18 +24,22 @@ func (p *Pool) SetBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 func (p *Pool) Lend(a netip.Addr, to string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, l := p.laneOf(a)
+	_, l := p.familyOf(a)
 	if l == nil || !l.subnet.Contains(a) {
-		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "", "it is in no subnet of network "+p.name)
+		return heddle.Errorf(heddle.OutsidePool, "lend address", a.String(), "it is in no subnet of network "+p.name, "choose one inside")
 	}
-	if part := l.part(a); part != "" || l.aside[a] != "" && l.aside[a] != to {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", part+l.aside[a]+" has it; choose another one")
+	object := a.String() + " of network " + p.name
+	if part := l.ownUse(a); part != "" {
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, "it is the "+part+" of "+l.subnet.String(), "choose another address")
+	}
+	if who := l.setAside[a]; who != "" && who != to {
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, who+" has it", "choose another address")
 	}
 	if holder := l.held.holder(a); holder != nil {
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String()+" of network "+p.name, "", "endpoint "+holder.id.String()+" has it; detach that, or choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "lend address", object, "endpoint "+holder.id.String()+" has it", "detach that endpoint, or choose another address")
 	}
 	l.freed.remove(a)
-	l.aside[a] = to
+	l.setAside[a] = to
 	l.size = l.count()
 	return nil
 }
@@ -44,16 +48,16 @@ func (p *Pool) Lend(a netip.Addr, to string) error {
 func (p *Pool) Reclaim(a netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, l := p.laneOf(a)
-	if l == nil || l.aside[a] == "" {
+	_, l := p.familyOf(a)
+	if l == nil || l.setAside[a] == "" {
 		return
 	}
-	delete(l.aside, a)
+	delete(l.setAside, a)
 	l.size = l.count()
 	switch {
-	case !l.pooled(a):
+	case !l.automatic(a):
 	case l.isHeld(a): // it counted as given out on request only
-		l.unpooled--
+		l.heldOnRequest--
 	default:
 		l.freed.add(a, p.now())
 	}
@@ -63,7 +67,7 @@ func (p *Pool) Reclaim(a netip.Addr) {
 func (p *Pool) Holder(a netip.Addr) (id heddle.EndpointID, held bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, l := p.laneOf(a); l != nil {
+	if _, l := p.familyOf(a); l != nil {
 		if lease := l.held.holder(a); lease != nil {
 			return lease.id, true
 		}
@@ -75,7 +79,7 @@ func (p *Pool) Holder(a netip.Addr) (id heddle.EndpointID, held bool) {
 func (p *Pool) Idle(block netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, l := p.laneOf(block.Addr())
+	_, l := p.familyOf(block.Addr())
 	return l == nil || !l.leased(block) && !l.freed.any(block, p.now().Add(-p.quarantine))
 }
 
@@ -83,12 +87,12 @@ func (p *Pool) Idle(block netip.Prefix) bool {
 func (p *Pool) Leased(block netip.Prefix) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, l := p.laneOf(block.Addr())
+	_, l := p.familyOf(block.Addr())
 	return l != nil && l.leased(block)
 }
 
-func (l *lane) leased(block netip.Prefix) bool {
-	for a, who := range l.aside {
+func (l *familyPool) leased(block netip.Prefix) bool {
+	for a, who := range l.setAside {
 		if block.Contains(a) && who != heddle.HostItself {
 			return true
 		}
@@ -98,7 +102,7 @@ func (l *lane) leased(block netip.Prefix) bool {
 
 // setBlocks begins a new round over the blocks, at the address that was next if
 // it is in one of them.
-func (l *lane) setBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
+func (l *familyPool) setBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 	var parts []netip.Prefix
 	for _, b := range blocks {
 		if !l.subnet.Contains(b.Addr()) {
@@ -117,14 +121,14 @@ func (l *lane) setBlocks(blocks []netip.Prefix, except map[netip.Addr]string) {
 	at := l.ring.at
 	l.ring = newRing(parts)
 	l.ring.restart(at)
-	l.aside = map[netip.Addr]string{}
+	l.setAside = map[netip.Addr]string{}
 	for a, who := range except {
 		if l.subnet.Contains(a) {
-			l.aside[a] = who
+			l.setAside[a] = who
 		}
 	}
-	l.freed.keep(l.pooled)
-	l.size, l.unpooled = l.count(), l.held.count-l.held.countIf(l.pooled)
+	l.freed.keep(l.automatic)
+	l.size, l.heldOnRequest = l.count(), l.held.count-l.held.countIf(l.automatic)
 }
 
 func within(inner, outer netip.Prefix) bool {
@@ -132,12 +136,12 @@ func within(inner, outer netip.Prefix) bool {
 }
 
 // any reports whether an address of the prefix is held.
-func (b *book) any(prefix netip.Prefix) bool {
+func (b *holderTable) any(prefix netip.Prefix) bool {
 	return b.countIf(prefix.Contains) > 0
 }
 
 // countIf counts the held addresses of a kind.
-func (b *book) countIf(is func(netip.Addr) bool) (count uint64) {
+func (b *holderTable) countIf(is func(netip.Addr) bool) (count uint64) {
 	for a, p := range b.pages {
 		for _, holder := range p.holders {
 			if holder != nil && is(a) {

@@ -1,6 +1,7 @@
 package ipam
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -38,32 +39,32 @@ func check(n heddle.Network, onLAN bool) (heddle.Network, error) {
 func checkSubnets(n heddle.Network) ([]netip.Prefix, error) {
 	all := slices.Clone(n.Subnets)
 	for i, s := range all {
-		if remedy := unfit(s); remedy != "" {
-			return nil, refuse(n, "subnet", s.String(), remedy)
+		if cause, remedy := unfit(s); cause != "" {
+			return nil, badSubnet(n, cause, remedy)
 		}
 		all[i] = s.Masked()
 		same := func(o netip.Prefix) bool { return heddle.FamilyOf(o.Addr()) == heddle.FamilyOf(s.Addr()) }
 		if j := slices.IndexFunc(all[:i], same); j >= 0 {
-			return nil, refuse(n, "subnet", s.String(), "it has "+all[j].String()+" of the same family already")
+			return nil, badSubnet(n, fmt.Sprintf("its subnets %s and %s are of one family", all[j], s), "give one subnet of a family")
 		}
 	}
 	return all, nil
 }
 
-// unfit says why nothing can be addressed from the subnet, "" if it can.
-func unfit(s netip.Prefix) string {
+// unfit says why no endpoint can have an address of the subnet, and what to do; "" if one can.
+func unfit(s netip.Prefix) (cause, remedy string) {
 	if !s.IsValid() {
-		return "give it in CIDR form, such as 10.20.0.0/24 or fd20::/64"
+		return "a subnet is not in CIDR form", "give one such as 10.20.0.0/24 or fd20::/64"
 	}
 	if s.Addr().BitLen()-s.Bits() < 2 {
-		return "it has no room for a gateway and an endpoint; the longest prefixes are /30 and /126"
+		return fmt.Sprintf("its subnet %s has no room for a gateway and an endpoint", s), "give a prefix of at most /30 (IPv6: /126)"
 	}
 	for _, x := range unusable {
 		if x.prefix.Overlaps(s) {
-			return "it has " + x.what + " addresses (" + x.prefix.String() + "), which no container can use"
+			return fmt.Sprintf("its subnet %s has %s addresses (%s), which no container can use", s, x.what, x.prefix), "choose another subnet"
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func checkGateways(n heddle.Network, onLAN bool) ([]netip.Addr, error) {
@@ -77,13 +78,13 @@ func checkGateways(n heddle.Network, onLAN bool) ([]netip.Addr, error) {
 			}
 		}
 		if !ok {
-			return nil, refuse(n, "gateway", g.String(), "the gateway must lie in one of its subnets")
+			return nil, badSubnet(n, fmt.Sprintf("its gateway %s is in none of its subnets", g), "name a gateway in one of them")
 		}
 		if edge := edgeOf(s, g); edge != "" {
-			return nil, refuse(n, "gateway", g.String(), "it is the "+edge+" of "+s.String())
+			return nil, badSubnet(n, fmt.Sprintf("its gateway %s is the %s of %s", g, edge, s), "name another gateway, or leave it out")
 		}
 		if other, twice := given[s]; twice {
-			return nil, refuse(n, "gateway", g.String(), "subnet "+s.String()+" has gateway "+other.String()+" already")
+			return nil, badSubnet(n, fmt.Sprintf("its subnet %s has two gateways, %s and %s", s, other, g), "name one gateway for a subnet")
 		}
 		given[s] = g
 	}
@@ -105,11 +106,11 @@ func checkRanges(n heddle.Network) ([]netip.Prefix, error) {
 	for i, r := range all {
 		s, ok := subnetOf(n.Subnets, r.Addr())
 		if !ok || !r.IsValid() || r.Bits() < s.Bits() {
-			return nil, refuse(n, "range", r.String(), "a range must lie in one of its subnets")
+			return nil, badSubnet(n, fmt.Sprintf("its range %s is in none of its subnets", r), "give a range inside one of them")
 		}
 		all[i] = r.Masked()
 		if j := slices.IndexFunc(all[:i], r.Overlaps); j >= 0 {
-			return nil, refuse(n, "range", r.String(), "it overlaps range "+all[j].String())
+			return nil, badSubnet(n, fmt.Sprintf("its ranges %s and %s overlap", all[j], r), "give ranges that do not overlap")
 		}
 	}
 	return all, nil
@@ -118,12 +119,12 @@ func checkRanges(n heddle.Network) ([]netip.Prefix, error) {
 func checkReserved(n heddle.Network) ([]netip.Addr, error) {
 	for _, a := range n.Reserved {
 		if _, ok := subnetOf(n.Subnets, a); !ok {
-			return nil, refuse(n, "reserved address", a.String(), "a reserved address must lie in one of its subnets")
+			return nil, badSubnet(n, fmt.Sprintf("its reserved address %s is in none of its subnets", a), "reserve addresses inside them")
 		}
 	}
 	return slices.Clone(n.Reserved), nil
 }
 
-func refuse(n heddle.Network, what, value, remedy string) error {
-	return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+": "+what, value, "", remedy)
+func badSubnet(n heddle.Network, cause, remedy string) error {
+	return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, cause, remedy)
 }

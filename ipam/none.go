@@ -19,7 +19,7 @@ func (None) Preview(heddle.EndpointID, []netip.Addr) ([]netip.Prefix, error) { r
 
 // TakeOne refuses: there is no subnet that the address could be of.
 func (None) TakeOne(subnet netip.Prefix, _ netip.Addr, _ func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
-	return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "take an address of", subnet.String(), "", "the network has no subnet")
+	return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease an address of", subnet.String(), "the network has no subnet", "create a network with --subnet")
 }
 
 func (None) Give(heddle.EndpointID) []netip.Addr { return nil }

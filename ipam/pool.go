@@ -23,9 +23,9 @@ type Pool struct {
 	now        func() time.Time
 
 	mu sync.Mutex // guards what follows
-	// lanes has one lane for each subnet, in the same order.
-	lanes  []*lane
-	leases map[heddle.EndpointID]*lease
+	// families has one pool for each subnet, in the same order.
+	families []*familyPool
+	leases   map[heddle.EndpointID]*lease
 }
 
 // lease is what an endpoint holds: at most one address of each family.
@@ -53,7 +53,7 @@ func NewPool(n heddle.Network, options ...Option) *Pool {
 		leases:     map[heddle.EndpointID]*lease{},
 	}
 	for _, s := range n.Subnets {
-		p.lanes = append(p.lanes, newLane(n, s))
+		p.families = append(p.families, newFamilyPool(n, s))
 	}
 	for _, o := range options {
 		o(p)
@@ -96,11 +96,11 @@ func (p *Pool) Preview(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix,
 
 // choose finds an address of every family, and leaves all of them free.
 func (p *Pool) choose(id heddle.EndpointID, want []netip.Addr) ([]netip.Prefix, error) {
-	addrs, err := p.byLane(id, want, (*lane).refuses)
+	addrs, err := p.checkRequested(id, want, (*familyPool).checkFree)
 	if err != nil {
 		return nil, err
 	}
-	for i, l := range p.lanes {
+	for i, l := range p.families {
 		if addrs[i].IsValid() {
 			continue
 		}
@@ -124,7 +124,7 @@ func (p *Pool) Give(id heddle.EndpointID) (freed []netip.Addr) {
 	}
 	now := p.now()
 	for _, a := range ended.addrs {
-		_, l := p.laneOf(a.Addr())
+		_, l := p.familyOf(a.Addr())
 		l.release(a.Addr(), now)
 		freed = append(freed, a.Addr())
 	}
@@ -147,16 +147,16 @@ func (p *Pool) Held() map[heddle.EndpointID][]netip.Prefix {
 func (p *Pool) record(id heddle.EndpointID, addrs []netip.Prefix) {
 	made := &lease{id, addrs}
 	for _, a := range addrs {
-		_, l := p.laneOf(a.Addr())
+		_, l := p.familyOf(a.Addr())
 		l.claim(a.Addr(), made)
 	}
 	p.leases[id] = made
 }
 
-// laneOf returns the lane of an address's family and its index, -1 for a
+// familyOf returns the pool of an address's family and its index, -1 for a
 // family that the network does not have.
-func (p *Pool) laneOf(a netip.Addr) (int, *lane) {
-	for i, l := range p.lanes {
+func (p *Pool) familyOf(a netip.Addr) (int, *familyPool) {
+	for i, l := range p.families {
 		if l.family().Has(a) {
 			return i, l
 		}

@@ -63,8 +63,8 @@ func (q *queue) oldest() (netip.Addr, bool) {
 	return e.Value.(freed).addr, true
 }
 
-// younger counts the addresses freed after t.
-func (q *queue) younger(t time.Time) uint64 {
+// freedAfter counts the addresses freed after t.
+func (q *queue) freedAfter(t time.Time) uint64 {
 	q.settle()
 	var count uint64
 	for e := q.order.Back(); e != nil && e.Value.(freed).since.After(t); e = e.Prev() {

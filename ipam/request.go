@@ -7,19 +7,19 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// byLane puts addresses in the order of the lanes, unless a check refuses one of
+// checkRequested puts addresses in the order of the families, unless a check refuses one of
 // them. The zero value stands for no request.
-func (p *Pool) byLane(id heddle.EndpointID, want []netip.Addr, check func(*lane, heddle.EndpointID, netip.Addr) error) ([]netip.Prefix, error) {
-	asked := make([]netip.Prefix, len(p.lanes))
+func (p *Pool) checkRequested(id heddle.EndpointID, want []netip.Addr, check func(*familyPool, heddle.EndpointID, netip.Addr) error) ([]netip.Prefix, error) {
+	asked := make([]netip.Prefix, len(p.families))
 	for _, a := range want {
-		i, l := p.laneOf(a)
+		i, l := p.familyOf(a)
 		switch {
 		case !a.IsValid() || a.Zone() != "" || a.Is4In6():
-			return nil, heddle.Errorf(heddle.BadAddress, wants(id), a.String(), "", "give a plain IPv4 or IPv6 address")
+			return nil, refuse(heddle.BadAddress, id, a, "it is not a plain IP address", "give an IPv4 or IPv6 address without a zone")
 		case l == nil:
-			return nil, heddle.Errorf(heddle.BadAddress, wants(id), a.String(), "", "network "+p.name+" has no subnet of that family")
+			return nil, refuse(heddle.BadAddress, id, a, "network "+p.name+" has no subnet of that family", another)
 		case asked[i].IsValid():
-			return nil, heddle.Errorf(heddle.BadAddress, wants(id), a.String(), "", "it wants "+asked[i].Addr().String()+" too, and gets one address per family")
+			return nil, refuse(heddle.BadAddress, id, a, "it asks for "+asked[i].Addr().String()+" too, which is of the same family", "ask for one address of a family")
 		}
 		if err := check(l, id, a); err != nil {
 			return nil, err
@@ -29,36 +29,42 @@ func (p *Pool) byLane(id heddle.EndpointID, want []netip.Addr, check func(*lane,
 	return asked, nil
 }
 
-// refuses says why id does not get an address of the lane's family.
-func (l *lane) refuses(id heddle.EndpointID, a netip.Addr) error {
-	if err := l.excludes(id, a); err != nil {
+// checkFree says why id does not get an address of this family.
+func (l *familyPool) checkFree(id heddle.EndpointID, a netip.Addr) error {
+	if err := l.checkHoldable(id, a); err != nil {
 		return err
 	}
-	if who := l.aside[a]; who != "" {
-		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), "", who+" has it; choose another one, or leave it out")
+	if who := l.setAside[a]; who != "" {
+		return refuse(heddle.AddressTaken, id, a, who+" has it", another)
 	}
 	return nil
 }
 
-// excludes says why id cannot be the holder of an address of the lane's family.
+// checkHoldable says why id cannot be the holder of an address of this family.
 // That it is set aside is no such reason: whoever has it already keeps it.
-func (l *lane) excludes(id heddle.EndpointID, a netip.Addr) error {
+func (l *familyPool) checkHoldable(id heddle.EndpointID, a netip.Addr) error {
 	if !l.subnet.Contains(a) {
-		return heddle.Errorf(heddle.OutsidePool, wants(id), a.String(), "", "choose one inside "+l.subnet.String()+", or leave it out")
+		return refuse(heddle.OutsidePool, id, a, "it is outside "+l.subnet.String(), another)
 	}
-	if part := l.part(a); part != "" {
-		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), "", "it is the "+part+" of "+l.subnet.String()+"; choose another one, or leave it out")
+	if part := l.ownUse(a); part != "" {
+		return refuse(heddle.AddressTaken, id, a, "it is the "+part+" of "+l.subnet.String(), another)
 	}
 	if holder := l.held.holder(a); holder != nil {
-		return heddle.Errorf(heddle.AddressTaken, wants(id), a.String(), "", "endpoint "+holder.id.String()+" has it; choose another one, or leave it out")
+		return refuse(heddle.AddressTaken, id, a, "endpoint "+holder.id.String()+" has it", another)
 	}
 	return nil
 }
 
-func (p *Pool) exhausted(id heddle.EndpointID, l *lane) error {
+func (p *Pool) exhausted(id heddle.EndpointID, l *familyPool) error {
 	s := l.stats()
-	return heddle.Errorf(heddle.PoolExhausted, "endpoint "+id.String()+" on network", p.name,
-		"", fmt.Sprintf("%d of %d addresses to give out in %s are used; detach endpoints, or create a network with a larger subnet", s.Used, s.Size, l.subnet))
+	return heddle.Errorf(heddle.PoolExhausted, "lease an address to endpoint", id.String(),
+		fmt.Sprintf("%d of %d addresses to give out in %s of network %s are used", s.Used, s.Size, l.subnet, p.name),
+		"detach endpoints, or create a network with a larger subnet")
 }
 
-func wants(id heddle.EndpointID) string { return "endpoint " + id.String() + " wants" }
+// another is the remedy where an endpoint does not get the address that it asked for.
+const another = "choose another address, or leave it out"
+
+func refuse(code heddle.Code, id heddle.EndpointID, a netip.Addr, cause, remedy string) error {
+	return heddle.Errorf(code, "lease address", a.String()+" to endpoint "+id.String(), cause, remedy)
+}

@@ -22,7 +22,7 @@ func (p *Pool) Restore(id heddle.EndpointID, addrs []netip.Prefix) error {
 	for _, a := range addrs {
 		want = append(want, a.Addr())
 	}
-	asked, err := p.byLane(id, want, (*lane).excludes)
+	asked, err := p.checkRequested(id, want, (*familyPool).checkHoldable)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,8 @@ func (l *lease) differs(addrs []netip.Prefix) error {
 	for _, a := range addrs {
 		same := func(b netip.Prefix) bool { return a.Addr() == b.Addr() }
 		if !slices.ContainsFunc(l.addrs, same) {
-			return heddle.Errorf(heddle.EndpointDiffers, "endpoint "+l.id.String()+" with", a.String(), "", "it has another lease already")
+			return heddle.Errorf(heddle.EndpointDiffers, "restore the lease of endpoint", l.id.String(), "it has a lease without "+a.String(),
+				"detach it and attach it again")
 		}
 	}
 	return nil
@@ -48,8 +49,8 @@ func (l *lease) differs(addrs []netip.Prefix) error {
 func (p *Pool) RestoreQuarantine(a netip.Addr, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, l := p.laneOf(a)
-	if l == nil || !l.pooled(a) || l.isHeld(a) {
+	_, l := p.familyOf(a)
+	if l == nil || !l.automatic(a) || l.isHeld(a) {
 		return
 	}
 	if now := p.now(); since.After(now) {
@@ -65,8 +66,8 @@ func (p *Pool) Cursor() map[heddle.Family]netip.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[heddle.Family]netip.Addr{}
-	for _, l := range p.lanes {
-		l.settle()
+	for _, l := range p.families {
+		l.advance()
 		all[l.family()] = l.ring.at
 	}
 	return all
@@ -79,7 +80,7 @@ func (p *Pool) Cursor() map[heddle.Family]netip.Addr {
 func (p *Pool) SetCursor(cursor map[heddle.Family]netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.lanes {
+	for _, l := range p.families {
 		l.ring.restart(cursor[l.family()])
 	}
 }

@@ -32,9 +32,9 @@ func (p *Pool) Stats() []Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []Stats
-	for _, l := range p.lanes {
+	for _, l := range p.families {
 		s := l.stats()
-		s.rest(l.freed.younger(p.now().Add(-p.quarantine)))
+		s.rest(l.freed.freedAfter(p.now().Add(-p.quarantine)))
 		all = append(all, s)
 	}
 	return all
@@ -49,9 +49,9 @@ func (s *Stats) rest(quarantined uint64) {
 }
 
 // stats counts without regard to quarantine.
-func (l *lane) stats() Stats {
-	s := Stats{Family: l.family(), Size: l.size, Aside: l.unpooled}
-	s.Used = l.held.count - l.unpooled
+func (l *familyPool) stats() Stats {
+	s := Stats{Family: l.family(), Size: l.size, Aside: l.heldOnRequest}
+	s.Used = l.held.count - l.heldOnRequest
 	s.Free = s.Size
 	if s.Size != math.MaxUint64 {
 		s.Free -= s.Used
@@ -59,8 +59,8 @@ func (l *lane) stats() Stats {
 	return s
 }
 
-// count returns how many addresses the lane gives out unasked.
-func (l *lane) count() uint64 {
+// count returns how many addresses the pool gives out unasked.
+func (l *familyPool) count() uint64 {
 	var sum uint64
 	for _, s := range l.ring.spans {
 		if s.count() >= math.MaxUint64-sum {
@@ -68,20 +68,20 @@ func (l *lane) count() uint64 {
 		}
 		sum += s.count()
 	}
-	return sum - l.countBarred()
+	return sum - l.countUnavailable()
 }
 
-func (l *lane) countBarred() uint64 {
+func (l *familyPool) countUnavailable() uint64 {
 	barred := maps.Clone(l.reserved)
 	for _, a := range []netip.Addr{l.gateway, l.subnet.Addr(), heddle.LastAddr(l.subnet)} {
 		barred[a] = true
 	}
-	for a := range l.aside {
+	for a := range l.setAside {
 		barred[a] = true
 	}
 	var count uint64
 	for a := range barred {
-		if l.barred(a) && l.ring.find(a) >= 0 {
+		if l.unavailable(a) && l.ring.find(a) >= 0 {
 			count++
 		}
 	}

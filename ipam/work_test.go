@@ -31,13 +31,13 @@ func names() []heddle.EndpointID {
 
 // work takes an address for every id and returns the steps it took.
 func work(t testing.TB, p *Pool, ids []heddle.EndpointID) uint64 {
-	before := p.lanes[0].steps
+	before := p.families[0].steps
 	for _, id := range ids {
 		if _, err := p.Take(id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return p.lanes[0].steps - before
+	return p.families[0].steps - before
 }
 
 // The last 1,000 addresses of a /16 may cost 1.2 times the first at most, and
@@ -92,7 +92,7 @@ func TestVastLaneForgets(t *testing.T) {
 	}
 	p, id := NewPool(n), heddle.EndpointID{Container: "a", IfName: "eth0"}
 	want := netip.MustParseAddr("fd20::2")
-	for range remembered + 1000 {
+	for range maxRemembered + 1000 {
 		lease, err := p.Take(id, nil)
 		if err != nil || lease[0].Addr() != want {
 			t.Fatalf("got %v, %v, want %s", lease, err, want)
@@ -100,9 +100,9 @@ func TestVastLaneForgets(t *testing.T) {
 		p.Give(id)
 		want = want.Next()
 	}
-	l := p.lanes[0]
-	if len(l.freed.where) != remembered || l.freed.order.Len() != remembered {
-		t.Errorf("%d freed addresses are remembered, want %d", l.freed.order.Len(), remembered)
+	l := p.families[0]
+	if len(l.freed.where) != maxRemembered || l.freed.order.Len() != maxRemembered {
+		t.Errorf("%d freed addresses are remembered, want %d", l.freed.order.Len(), maxRemembered)
 	}
 	if oldest, _ := l.freed.oldest(); oldest != netip.MustParseAddr("fd20::3ea") {
 		t.Errorf("the oldest remembered is %s", oldest)

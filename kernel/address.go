@@ -13,11 +13,11 @@ import (
 // addressKind are the addresses of interfaces.
 type addressKind struct{ unmarked }
 
-func (addressKind) make(a *attempt, s *site, want *heddle.State) error {
+func (addressKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Addresses, func(x heddle.Address) error { return a.address(s, x) })
 }
 
-func (a *attempt) address(s *site, x heddle.Address) error {
+func (a *attempt) address(s *session, x heddle.Address) error {
 	return a.step("make", x.Key(), func() error {
 		add, err := s.addressRequest(unix.RTM_NEWADDR, excl, x)
 		if err != nil {
@@ -28,7 +28,7 @@ func (a *attempt) address(s *site, x heddle.Address) error {
 			return a.sameAddress(s, x)
 		}
 		if err == nil {
-			a.born(s, x.Key(), func() error { return s.deleteAddress(x) })
+			a.recordCreated(s, x.Key(), func() error { return s.deleteAddress(x) })
 			a.made6(s, x)
 		}
 		return err
@@ -37,7 +37,7 @@ func (a *attempt) address(s *site, x heddle.Address) error {
 
 // sameAddress corrects the length of an IPv6 address's prefix: the kernel takes
 // an address once, whatever its prefix.
-func (a *attempt) sameAddress(s *site, x heddle.Address) error {
+func (a *attempt) sameAddress(s *session, x heddle.Address) error {
 	if x.Prefix.Addr().Is4() {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (a *attempt) sameAddress(s *site, x heddle.Address) error {
 	for _, l := range live {
 		if l.prefix.Addr() == x.Prefix.Addr() && l.prefix != x.Prefix {
 			old := heddle.Address{Link: x.Link, Prefix: l.prefix}
-			a.did(x.Key(), func() error { return s.swapAddress(x, old) })
+			a.recordUndo(x.Key(), func() error { return s.swapAddress(x, old) })
 			a.made6(s, x)
 			return s.swapAddress(old, x)
 		}
@@ -60,7 +60,7 @@ func (a *attempt) sameAddress(s *site, x heddle.Address) error {
 	return nil
 }
 
-func (s *site) deleteAddress(x heddle.Address) error {
+func (s *session) deleteAddress(x heddle.Address) error {
 	r, err := s.addressRequest(unix.RTM_DELADDR, 0, x)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *site) deleteAddress(x heddle.Address) error {
 	return s.rt.execute(r)
 }
 
-func (s *site) swapAddress(old, new heddle.Address) error {
+func (s *session) swapAddress(old, new heddle.Address) error {
 	r, err := s.addressRequest(unix.RTM_NEWADDR, excl, new)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *site) swapAddress(old, new heddle.Address) error {
 }
 
 // dropAddresses removes the interface's addresses that are not among keep.
-func (s *site) dropAddresses(index int, keep []addressAt) error {
+func (s *session) dropAddresses(index int, keep []addressAt) error {
 	live, err := s.addresses(index)
 	for _, l := range live {
 		if slices.Contains(keep, l) {
@@ -112,14 +112,14 @@ func (addressKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (addressKind) remove(r *removal, s *site, gone *heddle.State) {
+func (addressKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Addresses) {
 		r.step(s, x.Key(), x.Link, func() error { return s.deleteAddress(x) })
 	}
 }
 
 // addressRequest is RTM_NEWADDR or RTM_DELADDR about an address.
-func (s *site) addressRequest(kind, flags int, a heddle.Address) (*nl.NetlinkRequest, error) {
+func (s *session) addressRequest(kind, flags int, a heddle.Address) (*nl.NetlinkRequest, error) {
 	index, err := s.ifindex(a.Link)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ type addressAt struct {
 }
 
 // addresses lists the addresses of one interface, or of all (0).
-func (s *site) addresses(index int) ([]addressAt, error) {
+func (s *session) addresses(index int) ([]addressAt, error) {
 	return list(s.rt, addressQuery(index), decodeAddress)
 }
 

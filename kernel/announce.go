@@ -14,16 +14,16 @@ import (
 // neighbour advertisement (RFC 4861, section 7.2.6). Each is sent once, and
 // nobody answers.
 func (k *Kernel) Announce(in Pod, ifname string, mac heddle.MAC, addrs []netip.Prefix) error {
-	pod, s, err := inside(in)
+	pod, s, err := openPod(in)
 	if err != nil || pod == nil {
 		return err
 	}
 	defer s.close()
 	index, err := s.ifindex(ifname)
 	if err != nil {
-		return refused("announce the addresses of", ifname, err)
+		return refused("announce the addresses of interface", ifname, err)
 	}
-	return refused("announce the addresses of", ifname, pod.Do(func() error {
+	return refused("announce the addresses of interface", ifname, pod.Do(func() error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err

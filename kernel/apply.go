@@ -12,7 +12,7 @@ import (
 type attempt struct {
 	k         *Kernel
 	plan      heddle.Plan
-	host, pod *site
+	host, pod *session
 	podNS     *Netns
 	made      []string
 	noted     map[string]bool // of made
@@ -39,15 +39,15 @@ type attempt struct {
 // corrected are returned, none if all was there. Pod may be nil if the plan has
 // no pod part.
 func (k *Kernel) Apply(p heddle.Plan, in Pod) (made []string, err error) {
-	pod, site, err := inside(in)
+	pod, inPod, err := openPod(in)
 	if err != nil {
 		return nil, err
 	}
-	defer site.close()
+	defer inPod.close()
 	if err := checkPlan(p, pod); err != nil {
 		return nil, err
 	}
-	a := k.newAttempt(p, site, pod)
+	a := k.newAttempt(p, inPod, pod)
 	if err := a.run(); err != nil {
 		return nil, a.rollback(err)
 	}
@@ -69,20 +69,23 @@ func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
 	return a.made, errors.Join(append(a.failed, err)...)
 }
 
-func (k *Kernel) newAttempt(p heddle.Plan, inside *site, pod *Netns) *attempt {
-	return &attempt{k: k, plan: k.feasible(p), host: k.hostSite(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
+func (k *Kernel) newAttempt(p heddle.Plan, inside *session, pod *Netns) *attempt {
+	return &attempt{k: k, plan: k.feasible(p), host: k.hostSession(), pod: inside, podNS: pod, fresh: map[string]bool{}, unset: map[string]bool{}, noted: map[string]bool{}, routes: map[string]map[routeID]routeAt{}}
 }
+
+// reportPlan is the remedy for a plan that no mode should make.
+const reportPlan = "report it with the output of 'heddle explain ID': the mode made a wrong plan"
 
 // checkPlan refuses plans that cannot be applied, before anything is touched.
 func checkPlan(p heddle.Plan, pod *Netns) error {
 	if pod == nil && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, "apply", "the container's part of a plan", "no network namespace is given", namespaceRemedy)
 	}
 	if err := checkPlaces("apply", p); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(append(slices.Clone(p.Host.Links), p.Pod.Links...), func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }) {
-		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device without settings", "", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, "apply", "a VXLAN device", "the plan has no tunnel settings for it", reportPlan)
 	}
 	return nil
 }
@@ -90,7 +93,8 @@ func checkPlan(p heddle.Plan, pod *Netns) error {
 // checkPlaces refuses objects that the plan wants in a namespace their kind cannot be in.
 func checkPlaces(verb string, p heddle.Plan) error {
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "),
+			"firewall and programs can only be on the host, and NICs only in a container", reportPlan)
 	}
 	return nil
 }
@@ -100,9 +104,9 @@ func (a *attempt) run() error {
 		func() error { return a.make(heddle.Frame) },
 		func() error { return a.make(heddle.Devices) },
 		func() error { return a.make(heddle.Guards) },
-		a.raise,
+		a.raiseLinks,
 		func() error { return a.make(heddle.Layer3) },
-		a.await,
+		a.awaitReady,
 		func() error { return a.make(heddle.FastPath) },
 	} {
 		if err := do(); err != nil {
@@ -120,7 +124,7 @@ func (a *attempt) make(phase heddle.Phase) error {
 	return a.makeOn(a.pod, &a.plan.Pod, phase)
 }
 
-func (a *attempt) makeOn(s *site, want *heddle.State, phase heddle.Phase) error {
+func (a *attempt) makeOn(s *session, want *heddle.State, phase heddle.Phase) error {
 	for _, k := range heddle.ObjectKinds {
 		if k.Phase != phase || k.Count(want) == 0 {
 			continue
@@ -132,20 +136,20 @@ func (a *attempt) makeOn(s *site, want *heddle.State, phase heddle.Phase) error 
 	return nil
 }
 
-// raise brings the links up, the container's first.
-func (a *attempt) raise() error {
-	if err := each(a.plan.Pod.Links, func(l heddle.Link) error { return a.up(a.pod, l) }); err != nil {
+// raiseLinks brings the links up, the container's first.
+func (a *attempt) raiseLinks() error {
+	if err := each(a.plan.Pod.Links, func(l heddle.Link) error { return a.bringUp(a.pod, l) }); err != nil {
 		return err
 	}
-	return each(a.plan.Host.Links, func(l heddle.Link) error { return a.up(a.host, l) })
+	return each(a.plan.Host.Links, func(l heddle.Link) error { return a.bringUp(a.host, l) })
 }
 
-// await waits until what was made works.
-func (a *attempt) await() error {
-	if err := a.carry(a.host, a.plan.Host.Links); err != nil {
+// awaitReady waits until what was made works.
+func (a *attempt) awaitReady() error {
+	if err := a.awaitCarrier(a.host, a.plan.Host.Links); err != nil {
 		return err
 	}
-	if err := a.carry(a.pod, a.plan.Pod.Links); err != nil {
+	if err := a.awaitCarrier(a.pod, a.plan.Pod.Links); err != nil {
 		return err
 	}
 	return a.awaitLocal()

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settlePatience bounds the wait for links to send and addresses to be the namespace's
+// settleTimeout bounds the wait for links to send and addresses to be the namespace's
 // own: Docker is to have its answer within two seconds.
-const settlePatience = time.Second
+const settleTimeout = time.Second
 
 // settling is one such wait, for all that was made at once. It begins when it is first
 // asked for its end.
@@ -20,15 +20,15 @@ func (s *settling) over() bool {
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
-	return time.Since(s.since) > settlePatience
+	return time.Since(s.since) > settleTimeout
 }
 
-// carry waits until the new links send. A link that is set up has the queue
+// awaitCarrier waits until the new links send. A link that is set up has the queue
 // "noop", which drops, until the kernel's link watch has seen the carrier
 // (net/core/link_watch.c); an endpoint that is reported as made must not lose
 // its first packet to that. Asking for the link makes kernels from 6.8 on look. A
 // link whose other end is left down has no carrier before somebody sets that up.
-func (a *attempt) carry(s *site, links []heddle.Link) error {
+func (a *attempt) awaitCarrier(s *session, links []heddle.Link) error {
 	for _, l := range links {
 		if s == nil || l.Kind != "veth" || l.Down || !a.fresh[s.side()+l.Name] {
 			continue

@@ -9,14 +9,14 @@ import (
 
 // softChecksums reports whether transmit checksum offload is off at an interface:
 // what it sends has its checksums computed before it is encapsulated.
-func (s *site) softChecksums(name string) (bool, error) {
+func (s *session) softChecksums(name string) (bool, error) {
 	on, err := s.ethtool(name, unix.ETHTOOL_GTXCSUM, 0)
 	return on == 0, err
 }
 
 // setSoftChecksums turns the offload off or on, together with segmentation offload,
 // which depends on it.
-func (s *site) setSoftChecksums(name string, soft bool) error {
+func (s *session) setSoftChecksums(name string, soft bool) error {
 	on := uint32(1)
 	if soft {
 		on = 0
@@ -25,9 +25,9 @@ func (s *site) setSoftChecksums(name string, soft bool) error {
 	return err
 }
 
-// ethtool does a request about an interface of the site: a netlink socket passes it
+// ethtool does a request about an interface of the session: a netlink socket passes it
 // on, in its own namespace.
-func (s *site) ethtool(name string, command, value uint32) (uint32, error) {
+func (s *session) ethtool(name string, command, value uint32) (uint32, error) {
 	value, err := ethtool.Request(s.rt.fd, name, command, value)
 	if err != nil {
 		return 0, fmt.Errorf("checksum offload of %s: %w", name, err)

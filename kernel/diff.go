@@ -22,7 +22,7 @@ func (d Difference) String() string { return strings.TrimSpace(d.Key + " " + d.K
 // differ is one call of Diff, on one side.
 type differ struct {
 	k     *Kernel
-	s     *site
+	s     *session
 	links map[string]linkState
 	found []Difference
 }
@@ -33,17 +33,17 @@ func (k *Kernel) Diff(p heddle.Plan, pod Pod) ([]Difference, error) {
 	if err := checkPlaces("compare", p); err != nil {
 		return nil, err
 	}
-	_, site, err := inside(pod)
+	_, inPod, err := openPod(pod)
 	if err != nil {
 		return nil, err
 	}
-	defer site.close()
+	defer inPod.close()
 	p = k.feasible(p)
 	host := &differ{k: k, s: k.listing()}
-	if err := host.state(&p.Host); err != nil || site == nil {
+	if err := host.state(&p.Host); err != nil || inPod == nil {
 		return host.found, err
 	}
-	in := &differ{k: k, s: site}
+	in := &differ{k: k, s: inPod}
 	err = in.state(&p.Pod)
 	return append(host.found, in.found...), err
 }

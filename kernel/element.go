@@ -11,7 +11,7 @@ import (
 // elementKind are the members of our sets and maps.
 type elementKind struct{}
 
-func (elementKind) make(a *attempt, _ *site, want *heddle.State) error {
+func (elementKind) make(a *attempt, _ *session, want *heddle.State) error {
 	return a.elements(want.Elements)
 }
 
@@ -46,7 +46,7 @@ func (elementKind) compare(d *differ, want *heddle.State) error {
 }
 
 // remove takes out a batch in each transaction.
-func (elementKind) remove(r *removal, s *site, gone *heddle.State) {
+func (elementKind) remove(r *removal, s *session, gone *heddle.State) {
 	wanted := func(e heddle.Element) bool { return r.keep(e.Key()) }
 	for some := range slices.Chunk(slices.DeleteFunc(once(gone.Elements), wanted), batchSize) {
 		if r.tripped {

@@ -43,7 +43,7 @@ func (k *Kernel) Evict(t Tenure, in Pod) error {
 	}
 	for _, deep := range []bool{false, true} {
 		// heard first: whoever comes after is not missed in the search
-		before, err := k.listing().heard(*parent)
+		before, err := k.listing().listenedMACs(*parent)
 		if err != nil {
 			return refused("list", "MAC addresses of "+t.Parent, err)
 		}
@@ -80,7 +80,7 @@ func (k *Kernel) parent(t Tenure) (*linkState, error) {
 // evict searches once, and returns the MAC addresses to which the parent listens for
 // those that may be there: of devices that are up.
 func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left []heddle.MAC, err error) {
-	all, err := everywhere()
+	all, err := allNamespaces()
 	if err != nil {
 		return nil, quarantined(t, err.Error())
 	}
@@ -96,7 +96,7 @@ func (k *Kernel) evict(t Tenure, parent linkState, pod *Netns, deep bool) (left 
 		all.addSockets()
 	}
 	var errs []error
-	for _, u := range above(all.census(k.home), k.home, parent.index) {
+	for _, u := range stackedOn(all.stackedInterfaces(k.home), k.home, parent.index) {
 		switch mine, err := k.isMine(t, u, pod, all); {
 		case err != nil:
 			errs = append(errs, err)
@@ -122,7 +122,7 @@ func (k *Kernel) isMine(t Tenure, u upper, pod *Netns, all namespaces) (bool, er
 		return true, nil
 	}
 	led := pod != nil && all.leads(pod, u.ns, k.home)
-	s, err := podSite(u.ns)
+	s, err := podSession(u.ns)
 	if err != nil {
 		return false, nil
 	}
@@ -151,7 +151,7 @@ func (k *Kernel) deleteUpper(u upper) error {
 	if err := k.trip("remove", "link/"+u.name); err != nil {
 		return err
 	}
-	s, err := podSite(u.ns)
+	s, err := podSession(u.ns)
 	if err != nil {
 		return nil // it has ended, and the device with it
 	}
@@ -162,7 +162,7 @@ func (k *Kernel) deleteUpper(u upper) error {
 // hidden are the MAC addresses that the parent listened to both before and after the
 // search, and that no device found by the search has.
 func (k *Kernel) hidden(before, found []heddle.MAC, t Tenure, parent linkState) ([]heddle.MAC, error) {
-	now, err := k.listing().heard(parent)
+	now, err := k.listing().listenedMACs(parent)
 	return slices.DeleteFunc(now, func(mac heddle.MAC) bool {
 		return !slices.Contains(before, mac) || slices.Contains(found, mac) || slices.Contains(t.Before, mac)
 	}), refused("list", "MAC addresses of "+parent.name, err)
@@ -178,7 +178,7 @@ const EndTime = 5 * time.Second
 // whether this happened in time.
 func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
 	for end := time.Now().Add(EndTime); time.Now().Before(end); time.Sleep(EndTime / 100) {
-		now, err := k.listing().heard(parent)
+		now, err := k.listing().listenedMACs(parent)
 		if err == nil && !slices.ContainsFunc(now, func(mac heddle.MAC) bool { return slices.Contains(macs, mac) }) {
 			return true
 		}
@@ -188,7 +188,7 @@ func (k *Kernel) waitGone(macs []heddle.MAC, parent linkState) bool {
 
 func quarantined(t Tenure, why string) error {
 	return heddle.Wrap(heddle.Quarantined, "take a container off the LAN of", t.Parent, errors.New(why),
-		"its addresses are given to nobody until it is gone; end the container, or delete that device; the agent tries again every few seconds")
+		"end the container, or delete that device: until it is gone, its addresses are given to nobody, and the agent tries again every few seconds")
 }
 
 func orList(all []heddle.MAC) string {

@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle/bpf"
 )
 
-// openAgain is how long after a failure the fast path is opened anew: the kernel may
+// reopenDelay is how long after a failure the fast path is opened anew: the kernel may
 // have been out of memory.
-const openAgain = time.Minute
+const reopenDelay = time.Minute
 
 // fastPath is the handle's programs and maps, opened when the first plan wants
 // them.
@@ -37,7 +37,7 @@ func (k *Kernel) SwitchOffFastPath() error {
 	k.fast.mu.Lock()
 	defer k.fast.mu.Unlock()
 	k.fast.off = true
-	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "", "it is switched off (heddled --fast-path off)")
+	k.fast.err = heddle.Errorf(heddle.NotOnKernel, "open", "the fast path", "it is switched off", "start heddled without --fast-path off")
 	return refused("switch off", "the fast path", k.takeOff())
 }
 
@@ -49,10 +49,10 @@ func (k *Kernel) takeOff() error {
 		switch {
 		case err != nil:
 		case !l.ours():
-			err = s.unhangFromWire(l.index)
+			err = s.detachUnderlayProgram(l.index)
 		case l.kind == "veth":
-			if id, e := s.hanging(l.index); e == nil && id != 0 {
-				err = s.unhang(l.index)
+			if id, e := s.attachedProgram(l.index); e == nil && id != 0 {
+				err = s.detachProgram(l.index)
 			}
 		}
 	}
@@ -89,8 +89,9 @@ func (k *Kernel) fastPath() (*bpf.Fast, error) {
 	if err == nil {
 		k.fast.stale = false
 	} else {
-		k.fast.again = time.Now().Add(openAgain)
-		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err, "packets take the host's stack; the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF")
+		k.fast.again = time.Now().Add(reopenDelay)
+		k.fast.err = heddle.Wrap(heddle.NotOnKernel, "open", "the fast path", err,
+			"give the agent CAP_BPF on a kernel with BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF); until then packets take the host's stack")
 	}
 	return k.fast.fast, k.fast.why()
 }
@@ -116,12 +117,12 @@ func (k *Kernel) programs() ([]ebpf.ProgramID, error) {
 		if l.ours() {
 			continue
 		}
-		if id, _, err := s.onWire(l.index); err == nil && id != 0 {
+		if id, _, err := s.underlayProgram(l.index); err == nil && id != 0 {
 			ids = append(ids, id)
 		}
 	}
 	for _, l := range links {
-		if id, err := s.hanging(l.index); l.ours() && l.kind == "veth" && err == nil && id != 0 {
+		if id, err := s.attachedProgram(l.index); l.ours() && l.kind == "veth" && err == nil && id != 0 {
 			return append(ids, id), nil
 		}
 	}

@@ -26,7 +26,7 @@ func TestFastPathFails(t *testing.T) {
 		t.Helper()
 		index, err := r.k.listing().ifindex(port)
 		cell.Must(t, err)
-		id, err := r.k.listing().hanging(index)
+		id, err := r.k.listing().attachedProgram(index)
 		cell.Must(t, err)
 		return id != 0
 	}

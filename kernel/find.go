@@ -18,7 +18,7 @@ type Seen struct {
 	Index int
 }
 
-func seen(l *linkState) *Seen {
+func toSeen(l *linkState) *Seen {
 	if l == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func seen(l *linkState) *Seen {
 // Find looks for an interface by its alias, which it keeps wherever it is moved
 // and however it is renamed; nil if there is none.
 func (n *Netns) Find(alias string) (*Seen, error) {
-	s, err := podSite(n)
+	s, err := podSession(n)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +39,13 @@ func (n *Netns) Find(alias string) (*Seen, error) {
 // FindIndex looks for an interface by its number, which it keeps however it is renamed;
 // nil if there is none.
 func (n *Netns) FindIndex(index int) (*Seen, error) {
-	s, err := podSite(n)
+	s, err := podSession(n)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
 	l, err := s.linkAt(index)
-	return seen(l), refused("read interface of", n.path, err)
+	return toSeen(l), refused("read interface of", n.path, err)
 }
 
 // FarEnd finds the far end of a pair by the near one, which is on the host: there a
@@ -55,7 +55,7 @@ func (k *Kernel) FarEnd(near string, in Pod) (*Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	host := k.hostSite()
+	host := k.hostSession()
 	l, err := host.link(near)
 	if err != nil || l == nil || l.kind != "veth" || !l.elsewhere {
 		return nil, refused("read interface", near, err)
@@ -69,7 +69,7 @@ func (k *Kernel) FarEnd(near string, in Pod) (*Seen, error) {
 // Shelve puts an interface that Find returned out of use: it sets the interface down, and
 // renames it unless the new name is empty. A missing interface is no error.
 func (n *Netns) Shelve(seen *Seen, name string) error {
-	s, err := podSite(n)
+	s, err := podSession(n)
 	if err != nil {
 		return err
 	}
@@ -85,18 +85,18 @@ func (n *Netns) Shelve(seen *Seen, name string) error {
 
 // Has reports whether the host has an interface of that name and alias.
 func (k *Kernel) Has(name, alias string) (bool, error) {
-	l, err := k.hostSite().link(name)
+	l, err := k.hostSession().link(name)
 	return l != nil && l.alias == alias, refused("read interface", name, err)
 }
 
-func (s *site) find(alias string) (*Seen, error) {
+func (s *session) find(alias string) (*Seen, error) {
 	all, err := s.links()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.KernelRefused, "list interfaces in", s.ns.path, err, "")
+		return nil, heddle.Wrap(heddle.KernelRefused, "list interfaces in", s.ns.path, err, "try again")
 	}
 	for _, l := range all {
 		if l.alias == alias {
-			return seen(&l), nil
+			return toSeen(&l), nil
 		}
 	}
 	return nil, nil

@@ -27,7 +27,7 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		if n != name {
 			return true
 		}
-		at := openWay(path)
+		at := openInTime(path)
 		if at == nil {
 			return true
 		}
@@ -39,7 +39,7 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 		return true
 	})
 	if found == nil {
-		return nil, roomToLook()
+		return nil, checkFileLimit()
 	}
 	return found, nil
 }
@@ -48,20 +48,20 @@ func FindNetns(inode, cookie uint64) (*Netns, error) {
 // for: a process may open only so many files, and many endpoints may go at a time.
 var searching sync.Mutex
 
-// everywhere opens every network namespace that can be found from here, each once. Close
+// allNamespaces opens every network namespace that can be found from here, each once. Close
 // them soon: meanwhile nobody else searches. It fails if it could not look.
-func everywhere() (namespaces, error) {
+func allNamespaces() (namespaces, error) {
 	searching.Lock()
 	all := namespaces{}
 	ways(func(name, path string) bool {
 		if all[name] == nil {
-			if n := openWay(path); n != nil {
+			if n := openInTime(path); n != nil {
 				all.add(n)
 			}
 		}
 		return true
 	})
-	if err := roomToLook(); err != nil {
+	if err := checkFileLimit(); err != nil {
 		all.close()
 		return nil, err
 	}
@@ -72,15 +72,16 @@ func everywhere() (namespaces, error) {
 // what was not found may be there.
 const spareFiles = 64
 
-// roomToLook fails unless there is room for so many.
-func roomToLook() error {
+// checkFileLimit fails unless there is room for so many.
+func checkFileLimit() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
 	if open := uint64(len(entries("/proc/self/fd"))); open == 0 || open+spareFiles > limit.Cur {
-		return heddle.Errorf(heddle.KernelRefused, "look into", fmt.Sprintf("the host's network namespaces with at most %d open files", limit.Cur),
-			"", "raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
+		return heddle.Errorf(heddle.KernelRefused, "search", "the host's network namespaces",
+			fmt.Sprintf("the agent may have at most %d open files, and has %d", limit.Cur, open),
+			"raise the agent's limit (LimitNOFILE= in its unit, 'ulimit -n' otherwise); it tries again")
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func mounted(process string, yield func(name, path string) bool) bool {
 		if !yield(f[3], path) {
 			return false
 		}
-		if hung.has(path) {
+		if slowPaths.has(path) {
 			return true
 		}
 	}

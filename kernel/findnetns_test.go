@@ -25,18 +25,18 @@ func TestHungWay(t *testing.T) {
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
 	path := filepath.Join(dir, "net")
 	for range 3 {
-		if openWay(path) != nil {
+		if openInTime(path) != nil {
 			t.Fatal("nobody has answered")
 		}
 	}
-	hung.mu.Lock()
-	under := hung.under[path]
-	hung.mu.Unlock()
+	slowPaths.mu.Lock()
+	under := slowPaths.count[path]
+	slowPaths.mu.Unlock()
 	if under != 1 {
 		t.Errorf("it is followed %d times", under)
 	}
 	unix.Close(fuse)
-	poll.For(t, time.Minute, 10*time.Millisecond, "it is followed no more", func() bool { return !hung.has(path) })
+	poll.For(t, time.Minute, 10*time.Millisecond, "it is followed no more", func() bool { return !slowPaths.has(path) })
 }
 
 // TestHungMount: where one mounted namespace hangs, the others there are not tried.
@@ -47,8 +47,8 @@ func TestHungMount(t *testing.T) {
 		mounted("/proc/self", func(_, path string) bool {
 			n++
 			if hangs {
-				hung.begin(path)
-				t.Cleanup(func() { hung.end(path) })
+				slowPaths.begin(path)
+				t.Cleanup(func() { slowPaths.end(path) })
 			}
 			return true
 		})
@@ -66,7 +66,7 @@ func TestHungMount(t *testing.T) {
 // nothing is there.
 func TestRoomToLook(t *testing.T) {
 	newNetns(t, "any") // needs root
-	all, err := everywhere()
+	all, err := allNamespaces()
 	cell.Must(t, err)
 	all.close()
 	var limit unix.Rlimit
@@ -75,7 +75,7 @@ func TestRoomToLook(t *testing.T) {
 	low.Cur = uint64(len(entries("/proc/self/fd"))) + spareFiles/2
 	cell.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &low))
 	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
-	if all, err := everywhere(); err == nil {
+	if all, err := allNamespaces(); err == nil {
 		all.close()
 		t.Error("a search of everything says that it was whole")
 	}

@@ -11,7 +11,7 @@ import (
 // firewallKind is the static part of the firewall: tables, sets, maps, counters, chains.
 type firewallKind struct{}
 
-func (firewallKind) make(a *attempt, _ *site, want *heddle.State) error {
+func (firewallKind) make(a *attempt, _ *session, want *heddle.State) error {
 	return a.firewall(want.Firewall)
 }
 
@@ -45,9 +45,9 @@ func (a *attempt) firewall(objects []heddle.Firewall) error {
 			if d.kind == "missing" {
 				missing = append(missing, d.want)
 			}
-			a.did(d.want.Key(), nothing)
+			a.recordUndo(d.want.Key(), nothing)
 		}
-		a.did(drifts[0].want.Key(), func() error {
+		a.recordUndo(drifts[0].want.Key(), func() error {
 			a.k.frame.Lock()
 			defer a.k.frame.Unlock()
 			return a.host.removeFirewall(slices.DeleteFunc(missing, func(f heddle.Firewall) bool { return a.k.shared(f.Key()) }))
@@ -67,7 +67,7 @@ func (firewallKind) compare(d *differ, want *heddle.State) error {
 	return nil
 }
 
-func (firewallKind) remove(r *removal, s *site, gone *heddle.State) {
+func (firewallKind) remove(r *removal, s *session, gone *heddle.State) {
 	unwanted := func() (some []heddle.Firewall) {
 		for _, f := range gone.Firewall {
 			if !r.keep(f.Key()) {
@@ -88,7 +88,7 @@ func (firewallKind) remove(r *removal, s *site, gone *heddle.State) {
 
 // removeFirewall takes away those of the objects that are there, in one nft
 // transaction. What is in a table goes with it.
-func (s *site) removeFirewall(objects []heddle.Firewall) error {
+func (s *session) removeFirewall(objects []heddle.Firewall) error {
 	if len(objects) == 0 {
 		return nil
 	}

@@ -39,12 +39,12 @@ func (k *Kernel) forgetFlows(whose string, which netlink.CustomConntrackFilter) 
 		}
 		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 		if err != nil {
-			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", whose, err, "the agent needs CAP_NET_ADMIN")
+			return heddle.Wrap(heddle.KernelRefused, "open connection tracking for", whose, err, "give the agent CAP_NET_ADMIN")
 		}
 		defer h.Close()
 		for _, family := range []netlink.InetFamily{unix.AF_INET, unix.AF_INET6} {
 			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, family, which); err != nil {
-				return heddle.Wrap(heddle.KernelRefused, "forget connections of", whose, err, "'conntrack -L' shows them")
+				return heddle.Wrap(heddle.KernelRefused, "forget connections of", whose, err, "delete them with 'conntrack -D' ('conntrack -L' shows them)")
 			}
 		}
 		return nil

@@ -53,7 +53,7 @@ func (k *Kernel) ForgetAddresses(addrs []netip.Addr) error {
 		return c.forget(addrs, tracked)
 	})
 	if err != nil {
-		return heddle.Wrap(heddle.KernelRefused, "forget connections of", addrs[0].String(), err, "the agent needs CAP_NET_ADMIN and the module nf_conntrack_netlink; 'conntrack -L' shows them")
+		return heddle.Wrap(heddle.KernelRefused, "forget connections of", addrs[0].String(), err, "give the agent CAP_NET_ADMIN and the kernel the module nf_conntrack_netlink ('conntrack -L' shows the connections)")
 	}
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 // forwardKind are the static entries of bridges' and tunnels' forwarding tables.
 type forwardKind struct{ unmarked }
 
-func (forwardKind) make(a *attempt, s *site, want *heddle.State) error {
+func (forwardKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Forwards, func(x heddle.Forward) error { return a.forward(s, x) })
 }
 
-func (a *attempt) forward(s *site, x heddle.Forward) error {
+func (a *attempt) forward(s *session, x heddle.Forward) error {
 	return a.step("make", x.Key(), func() error {
 		index, err := s.ifindex(x.Link)
 		if err != nil {
@@ -34,14 +34,14 @@ func (a *attempt) forward(s *site, x heddle.Forward) error {
 			return a.sameForward(s, x, index)
 		}
 		if err == nil {
-			a.born(s, x.Key(), func() error { return s.deleteForward(x) })
+			a.recordCreated(s, x.Key(), func() error { return s.deleteForward(x) })
 		}
 		return err
 	})
 }
 
 // sameForward takes an entry over that leads to another port or was learned.
-func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
+func (a *attempt) sameForward(s *session, x heddle.Forward, index int) error {
 	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.static() && old.index == index {
 		return err
@@ -49,7 +49,7 @@ func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
 	replace := func(index, state int) error {
 		return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index, x, state))
 	}
-	a.did(x.Key(), func() error {
+	a.recordUndo(x.Key(), func() error {
 		if old == nil {
 			return s.deleteForward(x)
 		}
@@ -61,13 +61,13 @@ func (a *attempt) sameForward(s *site, x heddle.Forward, index int) error {
 
 // sameTunnelForward replaces an entry that leads to another end of the tunnel, in
 // one step for the packets.
-func (a *attempt) sameTunnelForward(s *site, x heddle.Forward, index int) error {
+func (a *attempt) sameTunnelForward(s *session, x heddle.Forward, index int) error {
 	old, err := one(s.rt, forwardRequest(unix.RTM_GETNEIGH, 0, index, x, 0), decodeEntry)
 	if err != nil || old != nil && old.leads(x.Dst) {
 		return err
 	}
 	const replace = unix.NLM_F_CREATE | unix.NLM_F_REPLACE
-	a.did(x.Key(), func() error {
+	a.recordUndo(x.Key(), func() error {
 		if old == nil {
 			return s.deleteForward(x)
 		}
@@ -76,7 +76,7 @@ func (a *attempt) sameTunnelForward(s *site, x heddle.Forward, index int) error 
 	return s.rt.execute(forwardRequest(unix.RTM_NEWNEIGH, replace, index, x, tunnelForward))
 }
 
-func (s *site) deleteForward(x heddle.Forward) error {
+func (s *session) deleteForward(x heddle.Forward) error {
 	index, err := s.ifindex(x.Link)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (forwardKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (forwardKind) remove(r *removal, s *site, gone *heddle.State) {
+func (forwardKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Forwards) {
 		r.step(s, x.Key(), x.Link, func() error { return s.deleteForward(x) })
 	}
@@ -154,7 +154,7 @@ func (e entry) again(flags, index int) *nl.NetlinkRequest {
 // forwards lists the static entries of all bridges, and those of tunnels. A bridge
 // keeps one for each of its VLANs beside the one that was asked for; those are
 // left out.
-func (s *site) forwards() ([]entry, error) {
+func (s *session) forwards() ([]entry, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE})
 	}, func(b []byte) (entry, bool) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const holdRemedy = "the agent needs CAP_SYS_ADMIN, and the mount namespace that the host's other programs have"
+const holdRemedy = "give the agent CAP_SYS_ADMIN, and the mount namespace that the host's other programs have"
 
 // Hold keeps the namespace alive by a bind mount at path, as ip-netns(8) does:
 // also when all its processes have ended, and when ours has.
@@ -33,7 +33,7 @@ func (n *Netns) Hold(path string) error {
 		}
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.NoPermission, "hold namespace "+n.path+" at", path, err, holdRemedy)
+		return heddle.Wrap(heddle.NoPermission, "hold namespace", n.path+" at "+path, err, holdRemedy)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func Release(path string) error {
 		err = os.Remove(path)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return heddle.Wrap(heddle.NoPermission, "release namespace at", path, err, holdRemedy)
+		return heddle.Wrap(heddle.NoPermission, "release namespace", path, err, holdRemedy)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // inventory is one call of Ours: what was found, and what several kinds read, once it is
 // asked for.
 type inventory struct {
-	s     *site
+	s     *session
 	found heddle.State
 	// links lists all interfaces, fast is nil if the fast path is not at work.
 	links  func() ([]linkState, error)

@@ -22,8 +22,9 @@ func (a *attempt) soleSubmode(l heddle.Link, parent int) error {
 	}
 	for _, other := range all {
 		if other.kind == "ipvlan" && other.peer == parent && other.name != l.Name && other.submode != submodes[l.SubMode] {
-			return heddle.Errorf(heddle.PlanConflict, "make an ipvlan device in sub-mode "+l.SubMode+" on", l.Parent,
-				"", fmt.Sprintf("%s stands there in another sub-mode, and the kernel has one for all on a parent; remove it, or take another parent", other.name))
+			return heddle.Errorf(heddle.PlanConflict, "make an ipvlan device on", l.Parent,
+				fmt.Sprintf("%s stands there in another sub-mode than %s, and the kernel has one for all on a parent", other.name, l.SubMode),
+				"remove that device, or take another parent")
 		}
 	}
 	return nil
@@ -34,6 +35,7 @@ func onParent(l heddle.Link, err error) error {
 	if l.Parent == "" || !errors.Is(err, unix.EBUSY) {
 		return err
 	}
-	return heddle.Wrap(heddle.PlanConflict, "make a device of kind "+l.Kind+" on", l.Parent, err,
-		"it carries devices of another kind (macvlan and ipvlan exclude each other), or is a port of a bridge or bond; 'ip -d link show' tells; take another parent")
+	return heddle.Wrap(heddle.PlanConflict, "make a device of kind "+l.Kind+" on", l.Parent, fmt.Errorf(
+		"it carries devices of another kind (macvlan and ipvlan exclude each other), or is a port of a bridge or bond: %w", err),
+		"take another parent ('ip -d link show' tells what is on this one)")
 }

@@ -89,7 +89,7 @@ func Open() (*Kernel, error) {
 		return k.dialDeleters()
 	})
 	if err != nil {
-		err = heddle.Wrap(heddle.NoPermission, "open netlink sockets", "", err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
+		err = heddle.Wrap(heddle.NoPermission, "open", "netlink sockets", err, "give the agent CAP_NET_ADMIN and CAP_SYS_ADMIN")
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil

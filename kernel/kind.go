@@ -7,13 +7,13 @@ import "github.com/heddle-network/heddle"
 // through.
 type kind interface {
 	// make makes what is missing and corrects what is ours and different.
-	make(a *attempt, s *site, want *heddle.State) error
+	make(a *attempt, s *session, want *heddle.State) error
 	// compare notes what is not as wanted. The kernel's objects are read once as a
 	// list, however many are wanted.
 	compare(d *differ, want *heddle.State) error
-	// remove takes the objects away, the last first. The site is nil if the container's
+	// remove takes the objects away, the last first. The session is nil if the container's
 	// namespace is gone.
-	remove(r *removal, s *site, gone *heddle.State)
+	remove(r *removal, s *session, gone *heddle.State)
 	// own finds the host's objects that bear our mark.
 	own(v *inventory) error
 }

@@ -12,7 +12,7 @@ import (
 // what guards them is there.
 type linkKind struct{}
 
-func (linkKind) make(a *attempt, s *site, want *heddle.State) error {
+func (linkKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Links, func(l heddle.Link) error { return a.link(s, l) })
 }
 
@@ -79,7 +79,7 @@ func (d *differ) settings(l heddle.Link, have linkState) []string {
 	return odd
 }
 
-func (linkKind) remove(r *removal, s *site, gone *heddle.State) {
+func (linkKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, l := range slices.Backward(gone.Links) {
 		if s == nil || r.tripped || l.Kind == "" || r.keep(l.Key()) || r.far[s.side()+l.Name] {
 			continue

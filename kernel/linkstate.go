@@ -91,7 +91,7 @@ func linkQuery() *nl.NetlinkRequest {
 }
 
 // link reads one interface; a missing one gives nil.
-func (s *site) link(name string) (*linkState, error) {
+func (s *session) link(name string) (*linkState, error) {
 	req := linkQuery()
 	req.AddData(textAttr(unix.IFLA_IFNAME, name))
 	l, err := one(s.rt, req, decodeLink)
@@ -102,12 +102,12 @@ func (s *site) link(name string) (*linkState, error) {
 }
 
 // linkAt reads the interface with a number; a missing one gives nil.
-func (s *site) linkAt(index int) (*linkState, error) {
+func (s *session) linkAt(index int) (*linkState, error) {
 	return s.linkIn(index, nil)
 }
 
 // linkIn is linkAt in the namespace that this one knows by a number; nil is here.
-func (s *site) linkIn(index int, nsid *int) (*linkState, error) {
+func (s *session) linkIn(index int, nsid *int) (*linkState, error) {
 	req := request(unix.RTM_GETLINK, 0, indexed(index))
 	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
 	if nsid != nil {
@@ -116,7 +116,7 @@ func (s *site) linkIn(index int, nsid *int) (*linkState, error) {
 	return one(s.rt, req, decodeLink)
 }
 
-func (s *site) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
+func (s *session) links() ([]linkState, error) { return list(s.rt, linkQuery, decodeLink) }
 
 func decodeLink(b []byte) (linkState, bool) {
 	if len(b) < unix.SizeofIfInfomsg {

@@ -10,13 +10,13 @@ import (
 
 // localAddress is an IPv6 address that was made a moment ago.
 type localAddress struct {
-	s    *site
+	s    *session
 	addr netip.Addr
 	// index is the interface's, where several have the address (link-local).
 	index int
 }
 
-func (a *attempt) made6(s *site, x heddle.Address) {
+func (a *attempt) made6(s *session, x heddle.Address) {
 	if ip := x.Prefix.Addr(); ip.Is6() && !ip.IsLinkLocalUnicast() {
 		a.local = append(a.local, localAddress{s: s, addr: ip})
 	}

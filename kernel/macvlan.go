@@ -21,7 +21,7 @@ type lower struct {
 
 // below finds the parent, which is on the host. A device for a container is made
 // from inside.
-func (a *attempt) below(s *site, l heddle.Link) (lower, error) {
+func (a *attempt) below(s *session, l heddle.Link) (lower, error) {
 	if l.Parent == "" {
 		return lower{}, nil
 	}
@@ -40,7 +40,7 @@ func (a *attempt) below(s *site, l heddle.Link) (lower, error) {
 // make it beside its parent and then move it (rtnl_newlink_create in
 // net/core/rtnetlink.c), so a name that the host has too would be refused: it is born
 // with one that nobody has, and gets its own in the container.
-func (s *site) bearAcross(l heddle.Link, below lower) error {
+func (s *session) bearAcross(l heddle.Link, below lower) error {
 	if _, err := s.ifindex(l.Name); err == nil {
 		return unix.EEXIST
 	}
@@ -79,7 +79,7 @@ const (
 
 // numberOf is the number by which this namespace knows another one; it is given
 // one if it has none yet.
-func (s *site) numberOf(other *Netns) (int, error) {
+func (s *session) numberOf(other *Netns) (int, error) {
 	if id, err := s.readNumber(other); err != nil || id >= 0 {
 		return id, err
 	}
@@ -91,7 +91,7 @@ func (s *site) numberOf(other *Netns) (int, error) {
 	return s.readNumber(other)
 }
 
-func (s *site) readNumber(other *Netns) (int, error) {
+func (s *session) readNumber(other *Netns) (int, error) {
 	id := int32(-1)
 	err := s.rt.get(namespaceRequest(unix.RTM_GETNSID, other), func(_ uint16, payload []byte) {
 		if len(payload) >= 4 {

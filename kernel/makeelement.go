@@ -89,10 +89,10 @@ func (a *attempt) added(members, replaced []member) {
 	}
 	nothing := func() error { return nil }
 	for _, m := range members {
-		a.did(m.Key(), nothing)
+		a.recordUndo(m.Key(), nothing)
 	}
 	c := a.host.nft
-	a.did(members[0].Key(), func() error {
+	a.recordUndo(members[0].Key(), func() error {
 		a.k.frame.Lock()
 		defer a.k.frame.Unlock()
 		var own []heddle.Element

@@ -9,7 +9,7 @@ import (
 )
 
 // side tells the two namespaces apart in the keys of fresh.
-func (s *site) side() string {
+func (s *session) side() string {
 	if s.pod {
 		return "pod/"
 	}
@@ -18,7 +18,7 @@ func (s *site) side() string {
 
 // link makes an interface, or takes the one that is there if it is ours, and
 // gives it its settings. The far end of a pair was made with the near one.
-func (a *attempt) link(s *site, l heddle.Link) error {
+func (a *attempt) link(s *session, l heddle.Link) error {
 	if l.Kind == "" {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (a *attempt) link(s *site, l heddle.Link) error {
 	return a.step("set", l.Key(), func() error { return a.settle(s, l) })
 }
 
-func (a *attempt) create(s *site, l heddle.Link) error {
+func (a *attempt) create(s *session, l heddle.Link) error {
 	far, peerNS, farSide := a.farEnd(l)
 	master, err := s.master(l)
 	if err != nil {
@@ -52,9 +52,9 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	}
 	switch {
 	case exists(err):
-		return a.adopt(s, l, farSide)
+		return a.explainExists(s, l, farSide)
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "'modprobe "+l.Kind+"' loads the kernel's module, if it has one")
+		return heddle.Wrap(heddle.NotOnKernel, "make a "+l.Kind+" device", l.Key(), err, "load the kernel's module, if it has one ('modprobe "+l.Kind+"')")
 	case err != nil:
 		return onParent(l, err)
 	}
@@ -63,7 +63,7 @@ func (a *attempt) create(s *site, l heddle.Link) error {
 	if l.Peer != "" {
 		a.fresh[farSide+l.Peer] = true
 	}
-	a.born(s, l.Key(), func() error {
+	a.recordCreated(s, l.Key(), func() error {
 		index, err := s.ifindex(l.Name)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (a *attempt) farEnd(l heddle.Link) (far heddle.Link, ns *Netns, side string
 }
 
 // master resolves the bridge that the link is to be a port of.
-func (s *site) master(l heddle.Link) (int, error) {
+func (s *session) master(l heddle.Link) (int, error) {
 	if l.Master == "" {
 		return 0, nil
 	}
@@ -100,7 +100,7 @@ func (s *site) master(l heddle.Link) (int, error) {
 }
 
 // settle gives an interface the settings that are not as wanted.
-func (a *attempt) settle(s *site, l heddle.Link) error {
+func (a *attempt) settle(s *session, l heddle.Link) error {
 	have, err := a.current(s, l)
 	if err != nil {
 		return err
@@ -118,13 +118,13 @@ func (a *attempt) settle(s *site, l heddle.Link) error {
 	// Noted first: some of several changes may succeed. A fresh link is undone
 	// as a whole.
 	if !a.fresh[s.side()+l.Name] {
-		a.did(l.Key(), func() error { return s.change(have.index, want, have) })
+		a.recordUndo(l.Key(), func() error { return s.change(have.index, want, have) })
 	}
 	return s.change(have.index, have, want)
 }
 
 // change turns an existing link from one state into another.
-func (s *site) change(index int, from, to linkState) error {
+func (s *session) change(index int, from, to linkState) error {
 	if reqs := changeLink(index, from, to); len(reqs) > 0 {
 		if err := s.rt.execute(reqs...); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (s *site) change(index int, from, to linkState) error {
 
 // wanted is what the link should be: what the plan says, and for the rest what
 // is there.
-func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
+func (s *session) wanted(l heddle.Link, have linkState) (linkState, error) {
 	want := have
 	var err error
 	if want.master, err = s.master(l); err != nil {
@@ -173,7 +173,7 @@ func (s *site) wanted(l heddle.Link, have linkState) (linkState, error) {
 
 // current is the link as it is. The state of a link made by this call is known, so it
 // need not be read.
-func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
+func (a *attempt) current(s *session, l heddle.Link) (linkState, error) {
 	if a.fresh[s.side()+l.Name] {
 		index, err := s.ifindex(l.Name)
 		if err != nil {
@@ -194,5 +194,5 @@ func (a *attempt) current(s *site, l heddle.Link) (linkState, error) {
 	if err != nil {
 		return linkState{}, err
 	}
-	return a.judge(s, l, live)
+	return a.checkOwned(s, l, live)
 }

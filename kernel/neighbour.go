@@ -13,11 +13,11 @@ import (
 // neighbourKind are the permanent entries of the neighbour table.
 type neighbourKind struct{ unmarked }
 
-func (neighbourKind) make(a *attempt, s *site, want *heddle.State) error {
+func (neighbourKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Neighbours, func(x heddle.Neighbour) error { return a.neighbour(s, x) })
 }
 
-func (a *attempt) neighbour(s *site, x heddle.Neighbour) error {
+func (a *attempt) neighbour(s *session, x heddle.Neighbour) error {
 	return a.step("make", x.Key(), func() error {
 		add, err := s.neighbourRequest(unix.RTM_NEWNEIGH, excl, x)
 		if err != nil {
@@ -28,13 +28,13 @@ func (a *attempt) neighbour(s *site, x heddle.Neighbour) error {
 			return a.sameNeighbour(s, x)
 		}
 		if err == nil {
-			a.born(s, x.Key(), func() error { return s.deleteNeighbour(x) })
+			a.recordCreated(s, x.Key(), func() error { return s.deleteNeighbour(x) })
 		}
 		return err
 	})
 }
 
-func (a *attempt) sameNeighbour(s *site, x heddle.Neighbour) error {
+func (a *attempt) sameNeighbour(s *session, x heddle.Neighbour) error {
 	get, err := s.neighbourRequest(unix.RTM_GETNEIGH, 0, x)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *attempt) sameNeighbour(s *site, x heddle.Neighbour) error {
 	if err != nil || old != nil && old.permanent() && old.mac == x.MAC {
 		return err
 	}
-	a.did(x.Key(), func() error {
+	a.recordUndo(x.Key(), func() error {
 		if old == nil || !old.permanent() {
 			return s.deleteNeighbour(x)
 		}
@@ -52,7 +52,7 @@ func (a *attempt) sameNeighbour(s *site, x heddle.Neighbour) error {
 	return s.replaceNeighbour(x)
 }
 
-func (s *site) deleteNeighbour(x heddle.Neighbour) error {
+func (s *session) deleteNeighbour(x heddle.Neighbour) error {
 	r, err := s.neighbourRequest(unix.RTM_DELNEIGH, 0, x)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *site) deleteNeighbour(x heddle.Neighbour) error {
 	return s.rt.execute(r)
 }
 
-func (s *site) replaceNeighbour(x heddle.Neighbour) error {
+func (s *session) replaceNeighbour(x heddle.Neighbour) error {
 	r, err := s.neighbourRequest(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, x)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (neighbourKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (neighbourKind) remove(r *removal, s *site, gone *heddle.State) {
+func (neighbourKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Neighbours) {
 		r.step(s, x.Key(), x.Link, func() error { return s.deleteNeighbour(x) })
 	}
@@ -101,7 +101,7 @@ func (neighbourKind) remove(r *removal, s *site, gone *heddle.State) {
 
 // neighbourRequest is RTM_NEWNEIGH, RTM_DELNEIGH or RTM_GETNEIGH about a
 // neighbour.
-func (s *site) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.NetlinkRequest, error) {
+func (s *session) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.NetlinkRequest, error) {
 	index, err := s.ifindex(n.Link)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *site) neighbourRequest(kind, flags int, n heddle.Neighbour) (*nl.Netlin
 }
 
 // neighbours lists the tables of both families.
-func (s *site) neighbours() ([]entry, error) {
+func (s *session) neighbours() ([]entry, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{})
 	}, func(b []byte) (entry, bool) {

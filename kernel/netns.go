@@ -130,7 +130,7 @@ func (n *Netns) Do(fn func() error) error {
 			if errors.Is(errHome, unix.EPERM) {
 				code = heddle.NoPermission
 			}
-			err = heddle.Wrap(code, "enter network namespace", n.path, errHome, "the agent needs CAP_SYS_ADMIN")
+			err = heddle.Wrap(code, "enter network namespace", n.path, errHome, "give the agent CAP_SYS_ADMIN")
 			return
 		}
 		defer leave(home)

@@ -12,7 +12,7 @@ import (
 // nicKind are the NICs of the host that a container gets.
 type nicKind struct{ unmarked }
 
-func (nicKind) make(a *attempt, _ *site, want *heddle.State) error { return each(want.NICs, a.nic) }
+func (nicKind) make(a *attempt, _ *session, want *heddle.State) error { return each(want.NICs, a.nic) }
 
 // compare: the NIC is in the container, under its name, with its MAC
 // address.
@@ -34,12 +34,12 @@ func (nicKind) compare(d *differ, want *heddle.State) error {
 }
 
 // remove brings NICs back.
-func (nicKind) remove(r *removal, s *site, gone *heddle.State) {
+func (nicKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, n := range gone.NICs {
 		if r.tripped {
 			return
 		}
-		err, tripped := (&homecoming{k: r.k, n: n, host: r.host, pod: s, trip: r.k.trip}).run()
+		err, tripped := (&nicReturn{k: r.k, n: n, host: r.host, pod: s, trip: r.k.trip}).run()
 		r.err, r.tripped = errors.Join(r.err, err), tripped
 	}
 }
@@ -60,15 +60,16 @@ func (a *attempt) nic(n heddle.NIC) error {
 		return refused("find", n.Key(), err)
 	}
 	if taken != nil {
-		return heddle.Errorf(heddle.IfNameTaken, "move "+n.Key()+" to interface", n.IfName, "", "choose another name with --ifname")
+		return heddle.Errorf(heddle.IfNameTaken, "move NIC", n.Name+" to interface "+n.IfName, "the container has an interface of that name",
+			"choose another name with --ifname")
 	}
 	mark := func() error { return a.host.rt.execute(aliasRequest(live.index, n.Alias)) }
 	if err := a.step("mark", n.Key(), mark); err != nil {
 		return err
 	}
 	left := false
-	a.did(n.Key(), func() error {
-		err, _ := (&homecoming{k: a.k, n: n, host: a.host, pod: a.pod, stayed: !left}).run()
+	a.recordUndo(n.Key(), func() error {
+		err, _ := (&nicReturn{k: a.k, n: n, host: a.host, pod: a.pod, stayed: !left}).run()
 		return err
 	})
 	lower := func() error { return a.host.rt.execute(raiseLink(live.index, false)) }
@@ -84,7 +85,7 @@ func (a *attempt) nic(n heddle.NIC) error {
 }
 
 // nicAtHome finds the NIC on the host.
-func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
+func (s *session) nicAtHome(n heddle.NIC) (*linkState, error) {
 	live, err := s.marked(n)
 	if err == nil && live == nil {
 		live, err = s.link(n.Name)
@@ -93,9 +94,10 @@ func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
 	case err != nil:
 		return nil, refused("find", n.Key(), err)
 	case live == nil || live.mac != n.MAC:
-		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "", "it is not on the host any more; 'ip link' lists those that are")
+		return nil, heddle.Errorf(heddle.NICTaken, "find NIC", n.Name+" ("+string(n.MAC)+")", "it is not on the host any more",
+			"name a NIC that is ('ip link' lists them)")
 	case live.alias != n.Alias:
-		if err := s.movable(*live); err != nil {
+		if err := s.checkMovable(*live); err != nil {
 			return nil, heddle.Wrap(heddle.NICUnfit, "give away NIC", n.Name, err, "name another one")
 		}
 	}
@@ -105,7 +107,7 @@ func (s *site) nicAtHome(n heddle.NIC) (*linkState, error) {
 // marked finds the NIC by its alias; nil if it is not here. A container's
 // administrator may copy the alias to an interface of his own: that one is of
 // another kind, or has another number.
-func (s *site) marked(n heddle.NIC) (found *linkState, err error) {
+func (s *session) marked(n heddle.NIC) (found *linkState, err error) {
 	if s == nil || n.Alias == "" {
 		return nil, nil
 	}
@@ -121,7 +123,7 @@ func (s *site) marked(n heddle.NIC) (found *linkState, err error) {
 // disguised finds the NIC in a container whose administrator has given it
 // another alias: by its MAC address, by its number, which a move keeps where it
 // can, or by its name.
-func (s *site) disguised(n heddle.NIC) (*linkState, error) {
+func (s *session) disguised(n heddle.NIC) (*linkState, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -142,7 +144,7 @@ func (s *site) disguised(n heddle.NIC) (*linkState, error) {
 }
 
 // home reports whether the NIC is on the host: it never left, or it is back.
-func (s *site) home(n heddle.NIC) (bool, error) {
+func (s *session) home(n heddle.NIC) (bool, error) {
 	all, err := s.links()
 	return slices.ContainsFunc(all, func(l linkState) bool {
 		was, endpoint, _ := heddle.ParseNICAlias(l.alias)
@@ -176,7 +178,7 @@ func aliasRequest(index int, alias string) *nl.NetlinkRequest {
 
 // MarkNIC marks a NIC on the host that somebody else is about to move.
 func (k *Kernel) MarkNIC(n heddle.NIC) error {
-	live, err := k.hostSite().nicAtHome(n)
+	live, err := k.hostSession().nicAtHome(n)
 	if err != nil {
 		return err
 	}

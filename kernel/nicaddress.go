@@ -23,7 +23,7 @@ const (
 // nicAddresses lists an interface's addresses in the order in which they have
 // to be made: it decides about IPv4's primary ones, and IPv6's newest comes
 // first. Temporary ones (RFC 8981) the kernel makes anew.
-func (s *site) nicAddresses(index int) ([]heddle.NICAddress, error) {
+func (s *session) nicAddresses(index int) ([]heddle.NICAddress, error) {
 	all, err := list(s.rt, addressQuery(index), decodeNICAddress)
 	var four, six []heddle.NICAddress
 	for _, a := range all {

@@ -28,7 +28,7 @@ func (n GivenNIC) holds(ns *Netns) bool { return n.Inode != 0 && ns.Is(n.Inode, 
 // farMAC is the MAC address that the far end of a pair has on the host; "" of others,
 // and of one that is not the host's. It is not still so if the far end has left or come
 // home since l was read: then nobody may be found who had it.
-func (k *Kernel) farMAC(s *site, l linkState) (mac heddle.MAC, still bool, err error) {
+func (k *Kernel) farMAC(s *session, l linkState) (mac heddle.MAC, still bool, err error) {
 	if !l.paired() || l.peer == 0 {
 		return "", true, nil
 	}
@@ -43,7 +43,7 @@ func (k *Kernel) farMAC(s *site, l linkState) (mac heddle.MAC, still bool, err e
 	return mac, !moved && (mac != "" || l.elsewhere), nil
 }
 
-func (k *Kernel) farMACNow(s *site, l linkState) (heddle.MAC, error) {
+func (k *Kernel) farMACNow(s *session, l linkState) (heddle.MAC, error) {
 	if !l.elsewhere {
 		far, err := s.linkIn(l.peer, nil)
 		if err != nil || far == nil {
@@ -78,7 +78,7 @@ const leastTries = 4
 // to end, with the namespace of one of its ends, or to one whose far end moved while the
 // NIC was looked for: it is looked into again, for a while and some times. On a host that
 // is full and busy, one search may take longer than the while.
-func (h *homecoming) byFarEnd() (f *found, doubt string, err error) {
+func (h *nicReturn) byFarEnd() (f *found, doubt string, err error) {
 	end := time.Now().Add(EndTime)
 	for tries := 1; ; tries++ {
 		f, doubt, err = h.farEndNow()
@@ -91,31 +91,31 @@ func (h *homecoming) byFarEnd() (f *found, doubt string, err error) {
 }
 
 // farEndNow finds the NIC as things are now, or says why it cannot be said to be gone.
-func (h *homecoming) farEndNow() (f *found, doubt string, err error) {
+func (h *nicReturn) farEndNow() (f *found, doubt string, err error) {
 	w := h.n.Was
 	there, err := h.farThere()
 	if err != nil {
 		return nil, "", err
 	}
 	if there != nil && (w.FarMAC == "" || there.mac == w.FarMAC) {
-		return h.follow(*there, w.PeerElsewhere, func(*site, linkState) bool { return true })
+		return h.follow(*there, w.PeerElsewhere, func(*session, linkState) bool { return true })
 	}
 	far, away, err := h.farNow()
 	switch {
 	case err != nil:
 		return nil, "", err
 	case far != nil:
-		return h.follow(*far, false, func(*site, linkState) bool { return true })
+		return h.follow(*far, false, func(*session, linkState) bool { return true })
 	case len(away) == 0 && there != nil && there.elsewhere:
 		// somebody has changed its MAC address, or it is another pair's
-		return h.follow(*there, false, func(at *site, l linkState) bool { return at == h.pod || h.marked(l) })
+		return h.follow(*there, false, func(at *session, l linkState) bool { return at == h.pod || h.marked(l) })
 	}
 	return h.unfollowed(away)
 }
 
 // farThere is what is where the far end was when the NIC was given away; nil if nothing
 // of its kind is, or a container had it then, which can put there what it likes.
-func (h *homecoming) farThere() (*linkState, error) {
+func (h *nicReturn) farThere() (*linkState, error) {
 	w := h.n.Was
 	var number *int
 	if w.PeerElsewhere {
@@ -134,7 +134,7 @@ func (h *homecoming) farThere() (*linkState, error) {
 // farNow finds the far end on the host, or else the NICs of other containers that may be
 // it. It may come home or leave between the two looks, so that neither alone proves that
 // it is gone.
-func (h *homecoming) farNow() (far *linkState, away []GivenNIC, err error) {
+func (h *nicReturn) farNow() (far *linkState, away []GivenNIC, err error) {
 	for range 3 {
 		away = h.farAway()
 		if far, err = h.farAtHome(); far != nil || len(away) > 0 || err != nil {
@@ -146,11 +146,11 @@ func (h *homecoming) farNow() (far *linkState, away []GivenNIC, err error) {
 
 // farAtHome finds the far end on the host by its MAC address, which no container sets
 // there.
-func (h *homecoming) farAtHome() (*linkState, error) {
+func (h *nicReturn) farAtHome() (*linkState, error) {
 	if h.n.Was.FarMAC == "" {
 		return nil, nil
 	}
-	f, err := look([]*site{h.host}, func(_ *site, l linkState) bool {
+	f, err := look([]*session{h.host}, func(_ *session, l linkState) bool {
 		return l.kind == h.n.Was.Kind && l.mac == h.n.Was.FarMAC && !l.ours()
 	})
 	if f == nil {
@@ -160,7 +160,7 @@ func (h *homecoming) farAtHome() (*linkState, error) {
 }
 
 // farAway lists the NICs with containers that may be the far end.
-func (h *homecoming) farAway() []GivenNIC { return h.k.farEnds(h.n) }
+func (h *nicReturn) farAway() []GivenNIC { return h.k.farEnds(h.n) }
 
 // farEnds lists the NICs with containers that may be the far end of one.
 func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
@@ -172,7 +172,7 @@ func (k *Kernel) farEnds(of heddle.NIC) []GivenNIC {
 // follow finds the device at the other end of one that the host sees; elsewhere says that
 // this one is in the namespace where the far end was. Accept says whether that device is
 // the NIC.
-func (h *homecoming) follow(far linkState, elsewhere bool, accept func(at *site, l linkState) bool) (f *found, doubt string, err error) {
+func (h *nicReturn) follow(far linkState, elsewhere bool, accept func(at *session, l linkState) bool) (f *found, doubt string, err error) {
 	here := func(n *Netns) bool {
 		id, err := h.host.readNumber(n)
 		switch {
@@ -183,7 +183,7 @@ func (h *homecoming) follow(far linkState, elsewhere bool, accept func(at *site,
 		}
 		return elsewhere && id == h.n.Was.PeerNSID || !elsewhere && n.Same(h.host.ns)
 	}
-	is := func(at *site, l linkState) bool {
+	is := func(at *session, l linkState) bool {
 		return l.index == far.peer && l.kind == far.kind && l.peer == far.index && here(at.ns) && accept(at, l)
 	}
 	return h.search(is, func(bool) bool { return false }, "the far end of its wire says that it is there, in a namespace that is not found")

@@ -32,13 +32,13 @@ func (l linkState) identity(w *heddle.NICState) {
 
 // found is a NIC, and where it is.
 type found struct {
-	at   *site
+	at   *session
 	link linkState
 }
 
 // seek finds the NIC: nil if it is gone for good. The error has the code
 // heddle.Quarantined if that is not proven.
-func (h *homecoming) seek() (*found, error) {
+func (h *nicReturn) seek() (*found, error) {
 	w := h.n.Was
 	var f *found
 	var doubt string
@@ -62,8 +62,8 @@ func (h *homecoming) seek() (*found, error) {
 // search looks on the host, in the container, and then everywhere else; the last time
 // also where a socket alone leads. If the NIC is not found and not gone, the doubt is why,
 // which says how that is known.
-func (h *homecoming) search(is func(at *site, l linkState) bool, gone func(deep bool) bool, why string) (f *found, doubt string, err error) {
-	if f, err := look([]*site{h.host, h.pod}, is); f != nil || err != nil {
+func (h *nicReturn) search(is func(at *session, l linkState) bool, gone func(deep bool) bool, why string) (f *found, doubt string, err error) {
+	if f, err := look([]*session{h.host, h.pod}, is); f != nil || err != nil {
 		return f, "", err
 	}
 	for _, deep := range []bool{false, true} {
@@ -85,7 +85,7 @@ func (h *homecoming) search(is func(at *site, l linkState) bool, gone func(deep 
 func afterAll(deep bool) bool { return deep }
 
 // look finds the NIC at one of the sites.
-func look(sites []*site, is func(at *site, l linkState) bool) (*found, error) {
+func look(sites []*session, is func(at *session, l linkState) bool) (*found, error) {
 	for _, at := range sites {
 		if at == nil {
 			continue
@@ -104,9 +104,9 @@ func look(sites []*site, is func(at *site, l linkState) bool) (*found, error) {
 }
 
 // others opens the namespaces besides the host's and the container's.
-func (h *homecoming) others(deep bool) ([]*site, error) {
+func (h *nicReturn) others(deep bool) ([]*session, error) {
 	h.closeOthers()
-	all, err := everywhere()
+	all, err := allNamespaces()
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +118,14 @@ func (h *homecoming) others(deep bool) ([]*site, error) {
 		if n.Same(h.host.ns) || h.pod != nil && n.Same(h.pod.ns) {
 			continue
 		}
-		if s, err := podSite(n); err == nil {
+		if s, err := podSession(n); err == nil {
 			h.sites = append(h.sites, s)
 		}
 	}
 	return h.sites, nil
 }
 
-func (h *homecoming) closeOthers() {
+func (h *nicReturn) closeOthers() {
 	for _, s := range h.sites {
 		s.close()
 	}
@@ -136,13 +136,13 @@ func (h *homecoming) closeOthers() {
 	h.all = nil
 }
 
-func (h *homecoming) hardware(_ *site, l linkState) bool {
+func (h *nicReturn) hardware(_ *session, l linkState) bool {
 	w := h.n.Was
 	return l.device == w.Device && l.bus == w.Bus && l.permanent == w.Permanent && (w.Port == "" || l.portName == w.Port)
 }
 
 // unplugged reports whether the NIC's hardware is gone, and the NIC with it.
-func (h *homecoming) unplugged() bool {
+func (h *nicReturn) unplugged() bool {
 	_, err := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus, "devices", h.n.Was.Device))
 	_, errBus := os.Stat(filepath.Join("/sys/bus", h.n.Was.Bus))
 	return errors.Is(err, os.ErrNotExist) && errBus == nil
@@ -151,7 +151,7 @@ func (h *homecoming) unplugged() bool {
 // sameLower reports whether a device stands where the NIC does, and has its tag, of which
 // there is one on a device (vlan_check_real_dev in net/8021q/vlan.c). One of a kind without
 // a tag is known by its number or MAC address; on the host, by its mark or its name.
-func (h *homecoming) sameLower(at *site, l linkState) bool {
+func (h *nicReturn) sameLower(at *session, l linkState) bool {
 	w := h.n.Was
 	tagged := w.VLANProtocol != 0
 	switch {
@@ -167,7 +167,7 @@ func (h *homecoming) sameLower(at *site, l linkState) bool {
 }
 
 // byMark finds a NIC by what a container can write too.
-func (h *homecoming) byMark() (*found, error) {
+func (h *nicReturn) byMark() (*found, error) {
 	if l, err := h.host.marked(h.n); l != nil || err != nil {
 		return foundAt(h.host, l), err
 	}
@@ -181,26 +181,26 @@ func (h *homecoming) byMark() (*found, error) {
 	return foundAt(h.pod, l), err
 }
 
-func foundAt(s *site, l *linkState) *found {
+func foundAt(s *session, l *linkState) *found {
 	if l == nil {
 		return nil
 	}
 	return &found{s, *l}
 }
 
-func (h *homecoming) lost(why string) error {
+func (h *nicReturn) lost(why string) error {
 	return heddle.Wrap(heddle.Quarantined, "bring back", h.n.Key(), errors.New(why),
-		"NIC and addresses are given to nobody until it is back; end the container; the agent tries again every few seconds")
+		"end the container: until the NIC is back, it and the addresses are given to nobody, and the agent tries again every few seconds")
 }
 
-// bare frees the NIC, which is at home, from all that stands on it elsewhere: while it
+// removeStacked frees the NIC, which is at home, from all that stands on it elsewhere: while it
 // was away, none but the container could put that there. Then it has the kernel prove
 // that nothing is left: it makes no passthru device where there is another macvlan
 // device, and none at all where there is an ipvlan device, in whichever namespace they
 // are (macvlan_common_newlink in drivers/net/macvlan.c). Nor does it where the host itself
 // has made such a device on the NIC already, or put it in a bridge or a bond: then that
 // proves nothing, and is not asked.
-func (h *homecoming) bare() error {
+func (h *nicReturn) removeStacked() error {
 	used, err := h.strip()
 	if err != nil || used {
 		return err
@@ -226,13 +226,13 @@ func (h *homecoming) bare() error {
 // host's: the first time all, and later, when the NIC may be in use again, only what is
 // the container's or may be. It reports whether the host uses it: a macvlan or ipvlan
 // device of the user's stands on it, or it belongs to a bridge or a bond.
-func (h *homecoming) strip() (used bool, err error) {
+func (h *nicReturn) strip() (used bool, err error) {
 	home := h.host.ns
 	own, err := home.Dup()
 	if err != nil {
 		return false, err
 	}
-	all, err := everywhere()
+	all, err := allNamespaces()
 	if err != nil {
 		own.Close()
 		return false, h.lost(err.Error())
@@ -241,7 +241,7 @@ func (h *homecoming) strip() (used bool, err error) {
 	all.add(own)
 	_, again := h.k.stripped.Load(h.loan())
 	var errs []error
-	for _, u := range all.census(home) {
+	for _, u := range all.stackedInterfaces(home) {
 		switch {
 		case u.peer != h.index:
 			continue
@@ -252,7 +252,7 @@ func (h *homecoming) strip() (used bool, err error) {
 			errs = append(errs, h.lost(fmt.Sprintf("%s device %q in %s has come to stand on it", u.kind, u.name, u.ns.path)))
 			continue
 		}
-		s, err := podSite(u.ns)
+		s, err := podSession(u.ns)
 		if err != nil {
 			continue // it has ended
 		}
@@ -267,4 +267,4 @@ func (h *homecoming) strip() (used bool, err error) {
 }
 
 // loan tells the times apart that a NIC was given away.
-func (h *homecoming) loan() string { return h.n.Alias + " " + h.n.Was.Taken.String() }
+func (h *nicReturn) loan() string { return h.n.Alias + " " + h.n.Was.Taken.String() }

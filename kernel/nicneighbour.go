@@ -9,7 +9,7 @@ import (
 
 // nicNeighbours lists an interface's permanent neighbours and proxied
 // addresses, which are made by hand.
-func (s *site) nicNeighbours(index int) ([]heddle.NICNeighbour, error) {
+func (s *session) nicNeighbours(index int) ([]heddle.NICNeighbour, error) {
 	var all []heddle.NICNeighbour
 	for _, proxy := range []bool{false, true} {
 		some, err := list(s.rt, func() *nl.NetlinkRequest {

@@ -14,7 +14,7 @@ import (
 // nicRoutes lists the routes through an interface in all tables. Those that
 // the kernel makes with an address or from a router's advertisement come back
 // by themselves.
-func (s *site) nicRoutes(index int) ([]heddle.NICRoute, error) {
+func (s *session) nicRoutes(index int) ([]heddle.NICRoute, error) {
 	var all []heddle.NICRoute
 	var odd error
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {

@@ -32,7 +32,7 @@ var xdpModes = []struct {
 const xdpFlags = 3 // IFLA_XDP_FLAGS
 
 // nicFlags reads them, by the link's number: in a container its name may change any time.
-func (s *site) nicFlags(index int, w *heddle.NICState) error {
+func (s *session) nicFlags(index int, w *heddle.NICState) error {
 	req := request(unix.RTM_GETLINK, 0, indexed(index))
 	req.AddData(numberAttr(unix.IFLA_EXT_MASK, skipStats))
 	return s.rt.get(req, func(_ uint16, b []byte) {
@@ -81,7 +81,7 @@ func altNamesRequest(kind, flags, index int, names []string) *nl.NetlinkRequest 
 
 // dropAltNames takes from the NIC, where it is, the further names that it had not: one
 // that another interface of the host has would keep it from going there.
-func (h *homecoming) dropAltNames(at *site, index int) error {
+func (h *nicReturn) dropAltNames(at *session, index int) error {
 	var have heddle.NICState
 	if err := at.nicFlags(index, &have); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (h *homecoming) dropAltNames(at *site, index int) error {
 }
 
 // putSettings sets what differs from how the NIC was.
-func (h *homecoming) putSettings(have heddle.NICState) error {
+func (h *nicReturn) putSettings(have heddle.NICState) error {
 	w := h.n.Was
 	errs := []error{h.dropXDP(have), h.dropTCX()}
 	r := request(unix.RTM_NEWLINK, 0, indexed(h.index))
@@ -129,7 +129,7 @@ func (h *homecoming) putSettings(have heddle.NICState) error {
 }
 
 // dropXDP takes off the programs that the container has attached, in each mode.
-func (h *homecoming) dropXDP(have heddle.NICState) error {
+func (h *nicReturn) dropXDP(have heddle.NICState) error {
 	var errs []error
 	for i, m := range xdpModes {
 		if h.wasThere(have.XDPs[i]) {
@@ -147,13 +147,13 @@ func (h *homecoming) dropXDP(have heddle.NICState) error {
 		errs = append(errs, err)
 	}
 	if was := h.n.Was.XDP; was != 0 && have.XDP != was && !slices.Contains(have.XDPs, was) {
-		h.tellLost("XDP program (id %d)", was)
+		h.reportLost("XDP program (id %d)", was)
 	}
 	return errors.Join(errs...)
 }
 
 // flags puts the flags back.
-func (h *homecoming) flags() error {
+func (h *nicReturn) flags() error {
 	w := h.n.Was
 	head := indexed(h.index)
 	head.Change, head.Flags = otherFlags, w.Flags&otherFlags
@@ -170,7 +170,7 @@ func (h *homecoming) flags() error {
 }
 
 // wasThere reports whether a program was on the NIC when it was given away; 0 is none.
-func (h *homecoming) wasThere(program uint32) bool {
+func (h *nicReturn) wasThere(program uint32) bool {
 	return program == 0 || program == h.n.Was.XDP || slices.Contains(h.n.Was.XDPs, program)
 }
 
@@ -182,7 +182,7 @@ const mostXDPLinks = 64
 // mode (an index of xdpModes). A link tells its interface's number, and not in which
 // namespace: so each of that program and number is detached, until none of the container's
 // is on the NIC.
-func (h *homecoming) detachXDPLinks(mode int) error {
+func (h *nicReturn) detachXDPLinks(mode int) error {
 	var now heddle.NICState
 	for range mostXDPLinks {
 		if err := h.host.nicFlags(h.index, &now); err != nil || h.wasThere(now.XDPs[mode]) {

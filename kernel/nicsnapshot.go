@@ -22,9 +22,9 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 		return heddle.NIC{}, refused("read", "nic/"+name, err)
 	}
 	if l == nil {
-		return heddle.NIC{}, heddle.Errorf(heddle.NoParent, "NIC", name, "", "'ip link' lists the host's interfaces")
+		return heddle.NIC{}, heddle.Errorf(heddle.NoParent, "give away NIC", name, "the host has no such interface", "name one that 'ip link' lists")
 	}
-	if err := s.movable(*l); err != nil {
+	if err := s.checkMovable(*l); err != nil {
 		return heddle.NIC{}, heddle.Wrap(heddle.NICUnfit, "give away NIC", name, err, "name another one")
 	}
 	for range snapshots {
@@ -34,7 +34,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 			n.Was.TCX, err = s.tcx(l.index)
 		}
 		if err != nil {
-			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "what cannot be described cannot be put back; name another NIC")
+			return n, heddle.Wrap(heddle.NICUnfit, "describe NIC", name, err, "name another NIC: what cannot be described cannot be put back")
 		}
 		var still bool
 		if n.Was.FarMAC, still, err = k.farMAC(s, *l); err != nil {
@@ -47,7 +47,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 			return n, refused("read", "nic/"+name, cmp.Or(err, fmt.Errorf("interface %s is gone", name)))
 		}
 	}
-	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "NIC", name+": the other end of its pair comes and goes", "", "try again")
+	return heddle.NIC{}, heddle.Errorf(heddle.NICUnfit, "describe NIC", name, "the other end of its pair comes and goes", "try again")
 }
 
 // snapshots is how often a NIC is described whose far end has moved meanwhile: it may be a
@@ -55,7 +55,7 @@ func (k *Kernel) Snapshot(name string) (heddle.NIC, error) {
 const snapshots = 10
 
 // nicState reads the whole state of an interface.
-func (s *site) nicState(l linkState) (heddle.NICState, error) {
+func (s *session) nicState(l linkState) (heddle.NICState, error) {
 	w := heddle.NICState{Taken: time.Now().UTC(), Index: l.index, Kind: l.kind, MTU: l.mtu, Up: l.up, Group: l.group, Alias: l.alias}
 	l.identity(&w)
 	var errs [5]error
@@ -67,8 +67,8 @@ func (s *site) nicState(l linkState) (heddle.NICState, error) {
 	return w, errors.Join(errs[:]...)
 }
 
-// movable says why an interface cannot be given away.
-func (s *site) movable(l linkState) error {
+// checkMovable says why an interface cannot be given away.
+func (s *session) checkMovable(l linkState) error {
 	switch l.kind {
 	case "bridge", "bond", "team", "vrf":
 		return fmt.Errorf("it is a %s, not a NIC", l.kind)
@@ -89,7 +89,7 @@ func (s *site) movable(l linkState) error {
 	case l.master != 0:
 		return fmt.Errorf("it belongs to another interface (%s)", s.nameOf(l.master))
 	}
-	if err := s.bare(l.index); err != nil {
+	if err := s.checkNothingStacked(l.index); err != nil {
 		return err
 	}
 	if err := s.trafficControl(l.index); err != nil {
@@ -103,8 +103,8 @@ func unicast(mac heddle.MAC) bool {
 	return err == nil
 }
 
-// bare refuses an interface on which others of the host stand (VLANs, macvlan).
-func (s *site) bare(index int) error {
+// checkNothingStacked refuses an interface on which others of the host stand (VLANs, macvlan).
+func (s *session) checkNothingStacked(index int) error {
 	all, err := s.uppers(index)
 	if len(all) > 0 {
 		err = fmt.Errorf("the interface %s stands on it", all[0].name)
@@ -112,12 +112,12 @@ func (s *site) bare(index int) error {
 	if err != nil {
 		return err
 	}
-	there, err := everywhere()
+	there, err := allNamespaces()
 	if err != nil {
 		return err
 	}
 	defer there.close()
-	for _, u := range above(there.census(s.ns), s.ns, index) {
+	for _, u := range stackedOn(there.stackedInterfaces(s.ns), s.ns, index) {
 		err = fmt.Errorf("the interface %s in %s stands on it", u.name, u.ns.path)
 	}
 	return err
@@ -125,7 +125,7 @@ func (s *site) bare(index int) error {
 
 // uppers lists the interfaces of the namespace that stand on another. Both ends
 // of a veth name each other; one elsewhere is told by its namespace's number.
-func (s *site) uppers(index int) ([]linkState, error) {
+func (s *session) uppers(index int) ([]linkState, error) {
 	return list(s.rt, linkQuery, func(b []byte) (linkState, bool) {
 		l, ok := decodeLink(b)
 		return l, ok && l.standsOn(index) && !l.elsewhere
@@ -142,7 +142,7 @@ func (l linkState) paired() bool {
 	return slices.Contains([]string{"veth", "netkit", "vxcan"}, l.kind)
 }
 
-func (s *site) nameOf(index int) string {
+func (s *session) nameOf(index int) string {
 	all, _ := s.links()
 	for _, l := range all {
 		if l.index == index {
@@ -155,7 +155,7 @@ func (s *site) nameOf(index int) string {
 // tryMove asks the kernel to move an interface to where it is: nothing happens,
 // but one that is bound to its namespace (NETIF_F_NETNS_LOCAL) is refused, for
 // that is looked at first (net/core/dev.c, __dev_change_net_namespace).
-func (s *site) tryMove(index int) error {
+func (s *session) tryMove(index int) error {
 	r := request(unix.RTM_NEWLINK, 0, indexed(index))
 	r.AddData(numberAttr(unix.IFLA_NET_NS_FD, uint32(s.ns.fd)))
 	if err := s.rt.execute(r); err != nil {
@@ -167,7 +167,7 @@ func (s *site) tryMove(index int) error {
 // trafficControl refuses an interface with queueing disciplines that somebody
 // gave it: a move drops them with their classes and filters, and no snapshot
 // holds these. Those that the kernel makes have no handle.
-func (s *site) trafficControl(index int) error {
+func (s *session) trafficControl(index int) error {
 	own := ""
 	type tcmsg struct {
 		index  int

@@ -15,7 +15,7 @@ var settingFolders = []string{"net/ipv4/conf", "net/ipv4/neigh", "net/ipv6/conf"
 
 // nicSysctls reads the interface's own settings that differ from the defaults:
 // an interface that comes into a namespace gets those.
-func (s *site) nicSysctls(name string) ([]heddle.Sysctl, error) {
+func (s *session) nicSysctls(name string) ([]heddle.Sysctl, error) {
 	var all []heddle.Sysctl
 	err := s.ns.Do(func() error {
 		files := s.openSettings()
@@ -71,7 +71,7 @@ func last(name string) int {
 
 // putSysctls makes the interface's own settings what they were: those given, and
 // for the rest the defaults.
-func (s *site) putSysctls(name string, was []heddle.Sysctl) error {
+func (s *session) putSysctls(name string, was []heddle.Sysctl) error {
 	return s.ns.Do(func() error {
 		files := s.openSettings()
 		defer files.close()

@@ -25,7 +25,7 @@ func tcxKind(hook string) ebpf.AttachType {
 }
 
 // tcx lists the programs on an interface; none where the kernel has no tcx.
-func (s *site) tcx(index int) (all []heddle.TCXProgram, err error) {
+func (s *session) tcx(index int) (all []heddle.TCXProgram, err error) {
 	all = []heddle.TCXProgram{} // nil says that nobody looked
 	err = s.ns.Do(func() error {
 		for _, hook := range tcxHooks {
@@ -61,7 +61,7 @@ const roundsTCX = 4
 // dropTCX takes off those programs that were not there when the NIC was given away, and
 // tells which have gone. A record of an older agent does not say what was there: then all
 // stay.
-func (h *homecoming) dropTCX() error {
+func (h *nicReturn) dropTCX() error {
 	was := h.n.Was.TCX
 	if was == nil {
 		return nil
@@ -89,10 +89,10 @@ func (h *homecoming) dropTCX() error {
 }
 
 // missingTCX tells which programs are there no more.
-func (h *homecoming) missingTCX(was, there []heddle.TCXProgram) {
+func (h *nicReturn) missingTCX(was, there []heddle.TCXProgram) {
 	for _, p := range was {
 		if !isAmong(p, there) {
-			h.tellLost("tcx program at %s (id %d)", p.Hook, p.Program)
+			h.reportLost("tcx program at %s (id %d)", p.Hook, p.Program)
 		}
 	}
 }

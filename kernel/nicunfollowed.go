@@ -10,13 +10,13 @@ import (
 
 // marked reports whether the device has the NIC's mark or MAC address, which a container
 // can give to any.
-func (h *homecoming) marked(l linkState) bool { return l.alias == h.n.Alias || l.mac == h.n.MAC }
+func (h *nicReturn) marked(l linkState) bool { return l.alias == h.n.Alias || l.mac == h.n.MAC }
 
 // unfollowed finds a NIC that no far end on the host leads to: by what its container can
 // write, and the far end of that being where it should. Anything else that may be an end
 // of its pair is a doubt whether the NIC is gone.
-func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err error) {
-	is := func(at *site, l linkState) bool {
+func (h *nicReturn) unfollowed(away []GivenNIC) (f *found, doubt string, err error) {
+	is := func(at *session, l linkState) bool {
 		switch {
 		case l.kind != h.n.Was.Kind:
 			return false
@@ -34,7 +34,7 @@ func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err er
 		if err != nil {
 			return nil, "", h.lost(err.Error())
 		}
-		if f, err := look(append([]*site{h.host, h.pod}, others...), is); f != nil || err != nil {
+		if f, err := look(append([]*session{h.host, h.pod}, others...), is); f != nil || err != nil {
 			return f, "", err
 		}
 	}
@@ -43,12 +43,12 @@ func (h *homecoming) unfollowed(away []GivenNIC) (f *found, doubt string, err er
 
 // leadsAway reports whether the other end of a device is with one of the containers that
 // may have the NIC's far end, or on the host, on its way from there.
-func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
+func (h *nicReturn) leadsAway(at *session, l linkState, away []GivenNIC) bool {
 	if h.onHost(at, l) {
 		far, err := h.host.linkAt(l.peer)
 		return err == nil && far != nil && has(away, far.alias)
 	}
-	return slices.ContainsFunc(append([]*site{h.pod}, h.sites...), func(s *site) bool {
+	return slices.ContainsFunc(append([]*session{h.pod}, h.sites...), func(s *session) bool {
 		if s == nil || !heldBy(away, s.ns) {
 			return false
 		}
@@ -61,7 +61,7 @@ func (h *homecoming) leadsAway(at *site, l linkState, away []GivenNIC) bool {
 // MAC address of either end, or by where it is, with the container or with one that may
 // have the far end. One whose other end is on the host is not, unless that is the far end,
 // which has just come home, or has just left; nor is one that is another NIC.
-func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
+func (h *nicReturn) mayBeEnd(at *session, l linkState, away []GivenNIC) bool {
 	switch {
 	case h.onHost(at, l):
 		far, err := h.host.linkAt(l.peer)
@@ -76,7 +76,7 @@ func (h *homecoming) mayBeEnd(at *site, l linkState, away []GivenNIC) bool {
 // has that one's mark and MAC address, and its other end is with a container that has
 // that one's far end. So an end of this pair cannot pass for it, unless the two
 // containers have both pairs, and then one wire between them is theirs.
-func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
+func (h *nicReturn) isOther(at *session, l linkState, away []GivenNIC) bool {
 	return slices.ContainsFunc(h.k.givenAway(), func(n GivenNIC) bool {
 		return n.holds(at.ns) && n.Alias != h.n.Alias && !has(away, n.Alias) &&
 			n.Was.Kind == l.kind && n.Alias == l.alias && n.MAC == l.mac && h.leadsAway(at, l, h.k.farEnds(n.NIC))
@@ -84,7 +84,7 @@ func (h *homecoming) isOther(at *site, l linkState, away []GivenNIC) bool {
 }
 
 // onHost reports whether the other end of a container's device is on the host.
-func (h *homecoming) onHost(at *site, l linkState) bool {
+func (h *nicReturn) onHost(at *session, l linkState) bool {
 	number, err := at.readNumber(h.host.ns)
 	return err == nil && l.elsewhere && l.nsid == number
 }

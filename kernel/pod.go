@@ -33,7 +33,8 @@ func netnsOf(pod Pod) (*Netns, error) {
 	case *Netns:
 		return n, nil
 	}
-	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", fmt.Sprintf("%d", pod.Inode()), "", "it is another kernel's")
+	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", fmt.Sprintf("net:[%d]", pod.Inode()), "another kernel made the handle",
+		"open the namespace with this kernel")
 }
 
 // podOf is the handle as an interface: no handle is nil.

@@ -10,7 +10,7 @@ import (
 // programKind are the fast path's programs, on containers' host ends and on the underlay.
 type programKind struct{}
 
-func (programKind) make(a *attempt, _ *site, want *heddle.State) error {
+func (programKind) make(a *attempt, _ *session, want *heddle.State) error {
 	return each(want.Programs, a.program)
 }
 
@@ -24,15 +24,15 @@ func (a *attempt) program(p heddle.Program) error {
 			return a.wireProgram(f, p, index)
 		}
 		if !a.fresh["host/"+p.Link] {
-			id, err := a.host.hanging(index)
+			id, err := a.host.attachedProgram(index)
 			if err != nil || id != 0 && f.Is(id, f.Port()) {
 				return err
 			}
 		}
-		if err := a.host.hang(index, f.Port()); err != nil {
+		if err := a.host.attachProgram(index, f.Port()); err != nil {
 			return err
 		}
-		a.born(a.host, p.Key(), func() error { return a.host.unhang(index) })
+		a.recordCreated(a.host, p.Key(), func() error { return a.host.detachProgram(index) })
 		return nil
 	})
 }
@@ -45,14 +45,14 @@ func (a *attempt) wireProgram(f *bpf.Fast, p heddle.Program, index int) error {
 	if err != nil {
 		return err
 	}
-	id, tcx, err := a.host.onWire(index)
+	id, tcx, err := a.host.underlayProgram(index)
 	if err != nil || id != 0 && f.Is(id, f.Wire()) {
 		return err
 	}
-	if err := a.host.hangOnWire(index, f.Wire(), id, tcx); err != nil {
+	if err := a.host.attachUnderlayProgram(index, f.Wire(), id, tcx); err != nil {
 		return err
 	}
-	a.born(a.host, p.Key(), func() error { return a.host.unhangFromWire(index) })
+	a.recordCreated(a.host, p.Key(), func() error { return a.host.detachUnderlayProgram(index) })
 	return nil
 }
 
@@ -68,18 +68,18 @@ func (d *differ) program(f *bpf.Fast, p heddle.Program) error {
 		return d.missing(p)
 	}
 	if p.Wire == nil {
-		id, err := d.s.hanging(index)
+		id, err := d.s.attachedProgram(index)
 		return d.note(p, id != 0, f.Is(id, f.Port()), err)
 	}
 	set, err := f.HasWire(*p.Wire)
 	if err != nil {
 		return err
 	}
-	id, _, err := d.s.onWire(index)
+	id, _, err := d.s.underlayProgram(index)
 	return d.note(p, id != 0, set && f.Is(id, f.Wire()), err)
 }
 
-func (programKind) remove(r *removal, s *site, gone *heddle.State) {
+func (programKind) remove(r *removal, s *session, gone *heddle.State) {
 	if _, err := r.k.fastPath(); err != nil {
 		return
 	}
@@ -90,9 +90,9 @@ func (programKind) remove(r *removal, s *site, gone *heddle.State) {
 				return err
 			}
 			if x.Wire != nil {
-				return s.unhangFromWire(index)
+				return s.detachUnderlayProgram(index)
 			}
-			return s.unhang(index)
+			return s.detachProgram(index)
 		})
 	}
 }
@@ -108,7 +108,7 @@ func (programKind) own(v *inventory) error {
 		if l.ours() {
 			continue
 		}
-		if id, _, err := v.s.onWire(l.index); err == nil && id != 0 {
+		if id, _, err := v.s.underlayProgram(l.index); err == nil && id != 0 {
 			v.found.Programs = append(v.found.Programs, heddle.Program{Link: l.name, Wire: &heddle.Wire{}})
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// up brings an interface up.
-func (a *attempt) up(s *site, l heddle.Link) error {
+// bringUp brings an interface up.
+func (a *attempt) bringUp(s *session, l heddle.Link) error {
 	if l.Down || a.unset[s.side()+l.Name] {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (a *attempt) up(s *site, l heddle.Link) error {
 		if err := s.raise(index); err != nil {
 			return err
 		}
-		a.did(l.Key(), back)
+		a.recordUndo(l.Key(), back)
 		return nil
 	})
 }
@@ -44,7 +44,7 @@ const leaving = 4 * time.Second
 // raise brings an interface up. When a container restarts, the device in its old
 // namespace may still have its MAC address on the macvlan parent: the kernel removes
 // that device a moment after the namespace's last process has ended.
-func (s *site) raise(index int) error {
+func (s *session) raise(index int) error {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := s.rt.execute(raiseLink(index, true))
 		if !errors.Is(err, unix.EADDRINUSE) || time.Since(begin) > leaving {
@@ -55,7 +55,7 @@ func (s *site) raise(index int) error {
 
 // lower is how to take an interface down again: with the addresses that the
 // kernel gave it when it came up and leaves on it (127.0.0.1 of a loopback).
-func (s *site) lower(index int) (func() error, error) {
+func (s *session) lower(index int) (func() error, error) {
 	before, err := s.addresses(index)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 // redirectKind are the filters on interfaces' egress that take packets into the host's stack.
 type redirectKind struct{}
 
-func (redirectKind) make(a *attempt, s *site, want *heddle.State) error {
+func (redirectKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Redirects, func(x heddle.Redirect) error { return a.redirect(s, x) })
 }
 
 // redirect makes one, in the place of one that leads elsewhere.
-func (a *attempt) redirect(s *site, x heddle.Redirect) error {
+func (a *attempt) redirect(s *session, x heddle.Redirect) error {
 	return a.step("make", x.Key(), func() error {
 		index, to, err := s.ends(x)
 		if err != nil {
@@ -38,7 +38,7 @@ func (a *attempt) redirect(s *site, x heddle.Redirect) error {
 		}
 		// the new one first: both may be there, and none may not
 		if !there {
-			a.born(s, x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
+			a.recordCreated(s, x.Key(), func() error { return s.deleteRedirect(x) }) // also a qdisc that got no filter
 			if err := a.k.putRedirect(s, index, to, x); err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (d *differ) redirect(x heddle.Redirect, live []redirectAt) {
 	}
 }
 
-func (redirectKind) remove(r *removal, s *site, gone *heddle.State) {
+func (redirectKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Redirects) {
 		r.step(s, x.Key(), "", func() error { return s.deleteRedirect(x) })
 	}

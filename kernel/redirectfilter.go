@@ -32,7 +32,7 @@ func egress(kind, flags, index int, handle, info uint32) *nl.NetlinkRequest {
 }
 
 // ends are the indexes of both interfaces.
-func (s *site) ends(x heddle.Redirect) (index, to int, err error) {
+func (s *session) ends(x heddle.Redirect) (index, to int, err error) {
 	if index, err = s.ifindex(x.Link); err == nil {
 		to, err = s.ifindex(x.To)
 	}
@@ -41,9 +41,9 @@ func (s *site) ends(x heddle.Redirect) (index, to int, err error) {
 
 // putRedirect makes the filter: a program if the kernel takes it, unless another
 // way is asked for.
-func (k *Kernel) putRedirect(s *site, index, to int, x heddle.Redirect) error {
+func (k *Kernel) putRedirect(s *session, index, to int, x heddle.Redirect) error {
 	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
-		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "'modprobe sch_ingress' loads the kernel's module, if it has one")
+		return heddle.Wrap(heddle.NotOnKernel, "make a clsact qdisc on", x.Link, err, "load the kernel's module, if it has one ('modprobe sch_ingress')")
 	}
 	if x.By != byU32 {
 		err := s.putProgram(index, to, x.Prefix)
@@ -56,7 +56,7 @@ func (k *Kernel) putRedirect(s *site, index, to int, x heddle.Redirect) error {
 
 // deleteRedirect takes all filters for the prefix away, and the qdisc if nobody else
 // has a filter there.
-func (s *site) deleteRedirect(x heddle.Redirect) error {
+func (s *session) deleteRedirect(x heddle.Redirect) error {
 	index, err := s.ifindex(x.Link)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *site) deleteRedirect(x heddle.Redirect) error {
 	return s.dropBareQdisc(index)
 }
 
-func (s *site) dropRedirect(index int, r redirectAt) error {
+func (s *session) dropRedirect(index int, r redirectAt) error {
 	err := s.rt.execute(egress(unix.RTM_DELTFILTER, 0, index, r.handle, r.info))
 	if absent(err) {
 		return nil
@@ -85,7 +85,7 @@ func (s *site) dropRedirect(index int, r redirectAt) error {
 }
 
 // redirectsOn lists those of an interface.
-func (s *site) redirectsOn(index int) ([]redirectAt, error) {
+func (s *session) redirectsOn(index int) ([]redirectAt, error) {
 	all, err := list(s.rt, func() *nl.NetlinkRequest {
 		return egress(unix.RTM_GETTFILTER, 0, index, 0, 0)
 	}, decodeRedirect)
@@ -123,7 +123,7 @@ func decodeRedirect(b []byte) (redirectAt, bool) {
 }
 
 // clsacts finds the interfaces that have a clsact qdisc.
-func (s *site) clsacts() (map[int]bool, error) {
+func (s *session) clsacts() (map[int]bool, error) {
 	found := map[int]bool{}
 	_, err := list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETQDISC, 0, &nl.TcMsg{Family: unix.AF_UNSPEC})

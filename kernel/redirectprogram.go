@@ -17,14 +17,15 @@ const programWay = "heddle redirect %s to %d at %s"
 
 // putProgram makes a filter of direct action. Each prefix has a program of its own,
 // with what it compares as constants.
-func (s *site) putProgram(index, to int, p netip.Prefix) error {
+func (s *session) putProgram(index, to int, p netip.Prefix) error {
 	mac, err := s.macOf(to)
 	if err != nil {
 		return err
 	}
 	program, err := bpf.Steer(p, to, mac.Bytes())
 	if err != nil {
-		return heddle.Wrap(heddle.NotOnKernel, "redirect by", "an eBPF program", err, "the kernel needs BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF), and the agent CAP_BPF; redirect=u32 goes without")
+		return heddle.Wrap(heddle.NotOnKernel, "load", "the eBPF program that redirects", err,
+			"use --opt redirect=u32, or give the agent CAP_BPF on a kernel with BPF (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF)")
 	}
 	defer program.Close()
 	r := egress(unix.RTM_NEWTFILTER, excl, index, 0, netlink.MakeHandle(heddle.RedirectPriorityProgram, nl.Swap16(unix.ETH_P_ALL)))
@@ -33,7 +34,7 @@ func (s *site) putProgram(index, to int, p netip.Prefix) error {
 }
 
 // macOf is the MAC address of the interface with the index.
-func (s *site) macOf(index int) (heddle.MAC, error) {
+func (s *session) macOf(index int) (heddle.MAC, error) {
 	all, err := s.links()
 	for _, l := range all {
 		if l.index == index {

@@ -24,7 +24,7 @@ const (
 // putU32 makes a filter that compares the destination's words, then has the packet
 // received by the device as one for this host: without the change of its type it
 // would be dropped as somebody else's.
-func (s *site) putU32(index, to int, p netip.Prefix) error {
+func (s *session) putU32(index, to int, p netip.Prefix) error {
 	priority, protocol := uint16(heddle.RedirectPriority4), uint16(unix.ETH_P_IP)
 	if p.Addr().Is6() {
 		priority, protocol = heddle.RedirectPriority6, unix.ETH_P_IPV6
@@ -45,7 +45,8 @@ func (s *site) putU32(index, to int, p netip.Prefix) error {
 	r.AddData(options)
 	err := s.rt.execute(r)
 	if absent(err) {
-		return heddle.Wrap(heddle.NotOnKernel, "redirect by", "u32, skbedit and mirred", err, "'modprobe -a cls_u32 act_skbedit act_mirred' loads the kernel's modules, if it has them")
+		return heddle.Wrap(heddle.NotOnKernel, "make a filter with", "u32, skbedit and mirred", err,
+			"load the kernel's modules, if it has them ('modprobe -a cls_u32 act_skbedit act_mirred')")
 	}
 	return err
 }
@@ -112,7 +113,7 @@ func intoHost(actions []byte) (to int, ok bool) {
 // dropBareTable takes u32's hash table of a priority away if no filter is left in it:
 // where there are two priorities, the kernel keeps both (u32_delete in
 // net/sched/cls_u32.c).
-func (s *site) dropBareTable(index int, info uint32) error {
+func (s *session) dropBareTable(index int, info uint32) error {
 	left, err := list(s.rt, func() *nl.NetlinkRequest {
 		return egress(unix.RTM_GETTFILTER, 0, index, 0, info)
 	}, func(b []byte) (bool, bool) {

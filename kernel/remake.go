@@ -20,18 +20,18 @@ type belongings struct {
 // remake replaces a VXLAN device in order to change settings that a live device cannot
 // change. It restores the routes, neighbours and addresses of the old device: some
 // belong to other plans, and the traffic of their containers must go on.
-func (a *attempt) remake(s *site, key string, have, want linkState) error {
+func (a *attempt) remake(s *session, key string, have, want linkState) error {
 	was, err := s.lying(have)
 	if err != nil {
 		return err
 	}
-	a.did(key, func() error { return s.exchangeTunnel(have, was) })
+	a.recordUndo(key, func() error { return s.exchangeTunnel(have, was) })
 	return s.exchangeTunnel(want, was)
 }
 
 // exchangeTunnel puts a device in the place of the one that has its name, if one
 // has.
-func (s *site) exchangeTunnel(to linkState, was belongings) error {
+func (s *session) exchangeTunnel(to linkState, was belongings) error {
 	live, err := s.link(to.name)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *site) exchangeTunnel(to linkState, was belongings) error {
 
 // bear makes a VXLAN device with all its settings and the index of the earlier
 // device; the new device is down.
-func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
+func (s *session) bear(want linkState, sysctls []heddle.Sysctl) error {
 	l := heddle.Link{Name: want.name, Kind: want.kind, MTU: want.mtu, MAC: want.mac, Group: want.group}
 	if err := s.rt.execute(createTunnel(l, want.tunnel, want.index)); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *site) bear(want linkState, sysctls []heddle.Sysctl) error {
 }
 
 // lying reads the belongings of a device.
-func (s *site) lying(l linkState) (belongings, error) {
+func (s *session) lying(l linkState) (belongings, error) {
 	state, err := s.nicState(l)
 	if err != nil {
 		return belongings{}, err
@@ -88,12 +88,12 @@ func (s *site) lying(l linkState) (belongings, error) {
 
 // layOn restores the belongings on a new device. Forwarding entries and neighbours come
 // first, so that they are there when the device comes up.
-func (s *site) layOn(l linkState, b belongings) error {
+func (s *session) layOn(l linkState, b belongings) error {
 	var errs []error
 	for _, e := range b.forwards {
 		errs = append(errs, ignoreExists(s.rt.execute(e.again(excl, l.index))))
 	}
-	h := &homecoming{n: b.nic, host: s, index: l.index, name: l.name}
+	h := &nicReturn{n: b.nic, host: s, index: l.index, name: l.name}
 	for _, do := range []func() error{h.addresses, h.up, h.neighbours, h.routes} {
 		errs = append(errs, do())
 	}

@@ -10,7 +10,7 @@ import (
 // remoteKind are the peers that the fast path writes VXLAN to.
 type remoteKind struct{}
 
-func (remoteKind) make(a *attempt, _ *site, want *heddle.State) error {
+func (remoteKind) make(a *attempt, _ *session, want *heddle.State) error {
 	return each(want.Remotes, a.remote)
 }
 
@@ -27,7 +27,7 @@ func (a *attempt) remote(r heddle.Remote) error {
 		if err := f.PutRemote(r, index); err != nil {
 			return err
 		}
-		a.did(r.Key(), func() error {
+		a.recordUndo(r.Key(), func() error {
 			if there {
 				return nil // what it was is not known; it is corrected at the next change
 			}
@@ -46,7 +46,7 @@ func (remoteKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (remoteKind) remove(r *removal, s *site, gone *heddle.State) {
+func (remoteKind) remove(r *removal, s *session, gone *heddle.State) {
 	f, err := r.k.fastPath()
 	if err != nil {
 		return

@@ -10,7 +10,7 @@ import (
 // removal is one call of Remove.
 type removal struct {
 	k         *Kernel
-	host, pod *site
+	host, pod *session
 	keep      func(key string) bool
 	// dying holds the links, by side and name, that this call deletes; what
 	// lies on them goes with them.
@@ -31,15 +31,15 @@ func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) er
 	if err := checkPlaces("remove", p); err != nil {
 		return err
 	}
-	_, site, err := inside(pod)
+	_, inPod, err := openPod(pod)
 	if err != nil {
 		return err
 	}
-	defer site.close()
+	defer inPod.close()
 	if wanted == nil {
 		wanted = func(string) bool { return false }
 	}
-	r := &removal{k: k, host: k.hostSite(), pod: site, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
+	r := &removal{k: k, host: k.hostSession(), pod: inPod, keep: wanted, dying: map[string]bool{}, far: map[string]bool{}}
 	p = k.feasible(p)
 	r.findDying(p)
 	for phase := heddle.FastPath; phase >= heddle.Frame; phase-- {
@@ -50,7 +50,7 @@ func (k *Kernel) Remove(p heddle.Plan, pod Pod, wanted func(key string) bool) er
 }
 
 // remove removes the objects of one phase, the last first.
-func (r *removal) remove(s *site, gone *heddle.State, phase heddle.Phase) {
+func (r *removal) remove(s *session, gone *heddle.State, phase heddle.Phase) {
 	for _, k := range slices.Backward(heddle.ObjectKinds) {
 		if k.Phase == phase && k.Count(gone) > 0 {
 			kinds[k.Name].remove(r, s, gone)
@@ -83,7 +83,7 @@ func (r *removal) findDying(p heddle.Plan) {
 
 // step removes one object unless it is wanted, goes with its link, or the
 // tripwire has stopped the work.
-func (r *removal) step(s *site, key, link string, do func() error) {
+func (r *removal) step(s *session, key, link string, do func() error) {
 	if s == nil || r.tripped || r.keep(key) || link != "" && r.dying[s.side()+link] {
 		return
 	}

@@ -31,7 +31,7 @@ func (k *Kernel) Rescue(hold string) (names []string, err error) {
 		return nil, nil
 	}
 	defer ns.Close()
-	pod, err := podSite(ns)
+	pod, err := podSession(ns)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +59,11 @@ func (k *Kernel) RescueHere(m MarkedNIC) error {
 	if was, endpoint, ok := heddle.ParseNICAlias(live.alias); !ok || was != m.Was || endpoint != m.Endpoint {
 		return nil // it has come home meanwhile
 	}
-	return k.rescue(k.hostSite(), nil, *live, m.Was)
+	return k.rescue(k.hostSession(), nil, *live, m.Was)
 }
 
 // rescue takes the NIC's state, where it is, for the one that it had.
-func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
+func (k *Kernel) rescue(at, pod *session, l linkState, was string) error {
 	var have heddle.NICState
 	if err := at.nicFlags(l.index, &have); err != nil {
 		return refused("read", "nic/"+l.name, err)
@@ -72,6 +72,6 @@ func (k *Kernel) rescue(at, pod *site, l linkState, was string) error {
 	n.Was = have
 	n.Was.Kind, n.Was.MTU, n.Was.Group = l.kind, l.mtu, l.group
 	n.Was.Promisc, n.Was.AllMulti, n.Was.NoARP, n.Was.NoMulticast, n.Was.LinkMode, n.Was.ProtoDown = false, false, false, false, 0, false
-	err, _ := (&homecoming{k: k, n: n, host: k.hostSite(), pod: pod}).run()
+	err, _ := (&nicReturn{k: k, n: n, host: k.hostSession(), pod: pod}).run()
 	return err
 }

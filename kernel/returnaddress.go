@@ -14,7 +14,7 @@ import (
 
 // addresses puts the addresses back while the NIC is down; of a NIC that will be
 // up, those of IPv6 come then.
-func (h *homecoming) addresses() error {
+func (h *nicReturn) addresses() error {
 	return h.eachAddress(0, excl, func(ip netip.Addr) bool { return ip.Is4() || !h.n.Was.Up })
 }
 
@@ -22,7 +22,7 @@ func (h *homecoming) addresses() error {
 // duplicates, or their routes would have to wait for a second: they were the
 // NIC's own before. The link-local one is among them; the kernel's would be
 // searched for, so that it makes none meanwhile.
-func (h *homecoming) up() error {
+func (h *nicReturn) up() error {
 	if !h.n.Was.Up {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (h *homecoming) up() error {
 
 // generate sets how the kernel makes link-local addresses, and returns how it
 // was set; "" without IPv6.
-func (h *homecoming) generate(mode string) (before string, err error) {
+func (h *nicReturn) generate(mode string) (before string, err error) {
 	name := "net/ipv6/conf/" + h.name + "/addr_gen_mode"
 	err = h.host.ns.Do(func() error {
 		files := h.host.openSettings()
@@ -57,7 +57,7 @@ func (h *homecoming) generate(mode string) (before string, err error) {
 const maxName = 15
 
 // eachAddress makes the addresses that are meant, with further flags.
-func (h *homecoming) eachAddress(extra uint32, how int, meant func(netip.Addr) bool) error {
+func (h *nicReturn) eachAddress(extra uint32, how int, meant func(netip.Addr) bool) error {
 	var errs []error
 	for _, a := range h.n.Was.Addrs {
 		if a.Label == h.n.Name || strings.HasPrefix(a.Label, h.n.Name+":") {
@@ -77,19 +77,19 @@ func (h *homecoming) eachAddress(extra uint32, how int, meant func(netip.Addr) b
 	return errors.Join(errs...)
 }
 
-// routePatience bounds the wait for what routes stand on: a carrier, addresses
+// routeTimeout bounds the wait for what routes stand on: a carrier, addresses
 // that become usable.
-const routePatience = 5 * time.Second
+const routeTimeout = 5 * time.Second
 
 // routes puts the routes back, in rounds: one may stand on another, or on an
 // address that is not usable yet. Then the addresses get their own flags.
-func (h *homecoming) routes() error {
+func (h *nicReturn) routes() error {
 	if !h.n.Was.Up {
 		return nil // there can be none
 	}
 	todo := h.n.Was.Routes
 	var last error
-	for end := time.Now().Add(routePatience); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(routeTimeout); ; time.Sleep(50 * time.Millisecond) {
 		todo, last = h.routeRound(todo)
 		if len(todo) == 0 || time.Now().After(end) {
 			break
@@ -102,14 +102,14 @@ func (h *homecoming) routes() error {
 }
 
 // lapsed reports whether the lifetime of one of the addresses has ended meanwhile.
-func (h *homecoming) lapsed() bool {
+func (h *nicReturn) lapsed() bool {
 	return slices.ContainsFunc(h.n.Was.Addrs, func(a heddle.NICAddress) bool {
 		return a.Finite && a.Valid <= uint32(h.age().Seconds())
 	})
 }
 
 // routeRound makes what can be made, and returns the others with why.
-func (h *homecoming) routeRound(all []heddle.NICRoute) (left []heddle.NICRoute, err error) {
+func (h *nicReturn) routeRound(all []heddle.NICRoute) (left []heddle.NICRoute, err error) {
 	for _, x := range all {
 		r, living := nicRouteRequest(h.index, x, h.age())
 		if !living {

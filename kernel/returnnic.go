@@ -9,18 +9,18 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// homecoming brings a NIC back to the host and restores its state. If it is interrupted
+// nicReturn brings a NIC back to the host and restores its state. If it is interrupted
 // at any point, the next run continues from where the NIC then is; it is idempotent.
-type homecoming struct {
+type nicReturn struct {
 	k         *Kernel
 	n         heddle.NIC
-	host, pod *site // pod is nil if its namespace is gone
+	host, pod *session // pod is nil if its namespace is gone
 	trip      func(verb, key string) error
 	index     int
 	name      string
 	// all are the namespaces that were searched for it, sites those of them that are open.
 	all   namespaces
-	sites []*site
+	sites []*session
 	// stayed says that the NIC never left: nothing stands on it that was not there before.
 	stayed bool
 	// failed collects what could not be put back; it does not keep the rest.
@@ -28,7 +28,7 @@ type homecoming struct {
 	tripped bool
 }
 
-func (h *homecoming) run() (err error, tripped bool) {
+func (h *nicReturn) run() (err error, tripped bool) {
 	found, err := h.locate()
 	if err != nil || !found {
 		return refused("bring back", h.n.Key(), err), h.tripped
@@ -61,14 +61,14 @@ func (h *homecoming) run() (err error, tripped bool) {
 	return err, false
 }
 
-// tellLost reports what cannot be restored.
-func (h *homecoming) tellLost(what string, args ...any) {
+// reportLost reports what cannot be restored.
+func (h *nicReturn) reportLost(what string, args ...any) {
 	if h.k.Lost != nil {
 		h.k.Lost(h.n.Name, fmt.Sprintf(what, args...))
 	}
 }
 
-func (h *homecoming) ask(what string) error {
+func (h *nicReturn) ask(what string) error {
 	if h.trip == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (h *homecoming) ask(what string) error {
 
 // locate finds the NIC wherever it is and moves it, or finds it on the host, where the
 // kernel puts a physical one whose namespace has died. One that is gone is not found.
-func (h *homecoming) locate() (bool, error) {
+func (h *nicReturn) locate() (bool, error) {
 	defer h.closeOthers()
 	f, err := h.seek()
 	if err != nil || f == nil {
@@ -107,12 +107,12 @@ func (h *homecoming) locate() (bool, error) {
 	if h.stayed {
 		return true, nil
 	}
-	return true, h.bare()
+	return true, h.removeStacked()
 }
 
 // mark marks a NIC that the kernel has put back without our mark: the container may
 // have taken that off. From then on the return goes on after a crash.
-func (h *homecoming) mark(l linkState) error {
+func (h *nicReturn) mark(l linkState) error {
 	if l.alias == h.n.Alias {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (h *homecoming) mark(l linkState) error {
 
 // moveHome asks for the index that the NIC had; another interface may have it by now.
 // It drops the alternative names first, because the host may already use one of them.
-func (h *homecoming) moveHome(at *site, l linkState) error {
+func (h *nicReturn) moveHome(at *session, l linkState) error {
 	if err := h.ask("move"); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func ignoreAbsent(err error) error {
 }
 
 // freeName is the NIC's own name, or one that says which NIC it is.
-func (h *homecoming) freeName() (string, error) {
+func (h *nicReturn) freeName() (string, error) {
 	other, err := h.host.link(h.n.Name)
 	if err != nil || other == nil || other.alias == h.n.Alias {
 		return h.n.Name, err
@@ -160,7 +160,7 @@ func (h *homecoming) freeName() (string, error) {
 }
 
 // rename is for a NIC that the kernel has put back, under whatever name.
-func (h *homecoming) rename() error {
+func (h *nicReturn) rename() error {
 	name, err := h.freeName()
 	if err != nil || name == h.name {
 		return err
@@ -173,7 +173,7 @@ func (h *homecoming) rename() error {
 }
 
 // settings of the link; it is down, since an address may not change otherwise.
-func (h *homecoming) settings() error {
+func (h *nicReturn) settings() error {
 	w := h.n.Was
 	live, err := h.host.link(h.name)
 	if err != nil || live == nil {
@@ -192,7 +192,7 @@ func (h *homecoming) settings() error {
 }
 
 // namedSysctls are the settings under the name that the NIC has now.
-func (h *homecoming) namedSysctls() []heddle.Sysctl {
+func (h *nicReturn) namedSysctls() []heddle.Sysctl {
 	all := make([]heddle.Sysctl, len(h.n.Was.Sysctls))
 	for i, c := range h.n.Was.Sysctls {
 		all[i] = heddle.Sysctl{Name: strings.Replace(c.Name, "/"+h.n.Name+"/", "/"+h.name+"/", 1), Value: c.Value}
@@ -200,7 +200,7 @@ func (h *homecoming) namedSysctls() []heddle.Sysctl {
 	return all
 }
 
-func (h *homecoming) neighbours() error {
+func (h *nicReturn) neighbours() error {
 	var errs []error
 	for _, n := range h.n.Was.Neighbours {
 		errs = append(errs, h.host.rt.execute(nicNeighbourRequest(h.index, n)))
@@ -208,4 +208,4 @@ func (h *homecoming) neighbours() error {
 	return errors.Join(errs...)
 }
 
-func (h *homecoming) age() time.Duration { return time.Since(h.n.Was.Taken) }
+func (h *nicReturn) age() time.Duration { return time.Since(h.n.Was.Taken) }

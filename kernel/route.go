@@ -12,11 +12,11 @@ import (
 // routeKind are our routes, in whichever table.
 type routeKind struct{}
 
-func (routeKind) make(a *attempt, s *site, want *heddle.State) error {
+func (routeKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Routes, func(x heddle.Route) error { return a.route(s, x) })
 }
 
-func (a *attempt) route(s *site, x heddle.Route) error {
+func (a *attempt) route(s *session, x heddle.Route) error {
 	return a.step("make", x.Key(), func() error {
 		r, err := s.at(x)
 		if err != nil {
@@ -27,14 +27,14 @@ func (a *attempt) route(s *site, x heddle.Route) error {
 			return a.sameRoute(s, r)
 		}
 		if err == nil {
-			a.born(s, x.Key(), func() error { return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, r)) })
+			a.recordCreated(s, x.Key(), func() error { return s.rt.execute(routeRequest(unix.RTM_DELROUTE, 0, r)) })
 		}
 		return err
 	})
 }
 
 // sameRoute replaces a route of ours that leads elsewhere.
-func (a *attempt) sameRoute(s *site, r routeAt) error {
+func (a *attempt) sameRoute(s *session, r routeAt) error {
 	old, found, err := a.liveRoute(s, idOf(r.Route))
 	switch {
 	case err != nil:
@@ -42,7 +42,7 @@ func (a *attempt) sameRoute(s *site, r routeAt) error {
 	case found && old.same(r):
 		return nil
 	case found:
-		a.did(r.Key(), func() error { return s.swapRoute(r, old) })
+		a.recordUndo(r.Key(), func() error { return s.swapRoute(r, old) })
 		return s.swapRoute(old, r)
 	}
 	return fmt.Errorf("another route to %s with this metric is there, and it is not ours", r.Dst)
@@ -50,7 +50,7 @@ func (a *attempt) sameRoute(s *site, r routeAt) error {
 
 // liveRoute finds a route of ours in a list that is read once, and once more for
 // what is not in it: this call may have made it.
-func (a *attempt) liveRoute(s *site, id routeID) (routeAt, bool, error) {
+func (a *attempt) liveRoute(s *session, id routeID) (routeAt, bool, error) {
 	if r, known := a.routes[s.side()][id]; known {
 		return r, true, nil
 	}
@@ -72,7 +72,7 @@ func (a *attempt) liveRoute(s *site, id routeID) (routeAt, bool, error) {
 // IPv4 route is appended to the old one, which is then the first that a deletion
 // fits. IPv6 would make one route with two next hops of them, or refuse the
 // second: another with a better metric stands in meanwhile.
-func (s *site) swapRoute(old, new routeAt) error {
+func (s *session) swapRoute(old, new routeAt) error {
 	remove := routeRequest(unix.RTM_DELROUTE, 0, old)
 	if new.Dst.Addr().Is4() {
 		return s.rt.execute(routeRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_APPEND, new), remove)
@@ -112,13 +112,13 @@ func (routeKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (routeKind) remove(r *removal, s *site, gone *heddle.State) {
+func (routeKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Routes) {
 		r.step(s, x.Key(), x.Link, func() error { return s.deleteRoute(x) })
 	}
 }
 
-func (s *site) deleteRoute(x heddle.Route) error {
+func (s *session) deleteRoute(x heddle.Route) error {
 	at, err := s.at(x)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ type routeAt struct {
 }
 
 // at resolves the route's interface.
-func (s *site) at(r heddle.Route) (routeAt, error) {
+func (s *session) at(r heddle.Route) (routeAt, error) {
 	if r.Link == "" || r.Type != "" {
 		return routeAt{Route: r}, nil
 	}
@@ -92,7 +92,7 @@ func (r routeAt) same(o routeAt) bool {
 
 // routes lists our routes in all tables; the kernel leaves out those of other
 // protocols, of which a router may have a million.
-func (s *site) routes() ([]routeAt, error) {
+func (s *session) routes() ([]routeAt, error) {
 	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETROUTE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family, Protocol: heddle.RouteProtocol}})
 	}, decodeRoute)

@@ -13,7 +13,7 @@ import (
 // ruleKind are the rules of policy routing.
 type ruleKind struct{}
 
-func (ruleKind) make(a *attempt, s *site, want *heddle.State) error {
+func (ruleKind) make(a *attempt, s *session, want *heddle.State) error {
 	return each(want.Rules, func(x heddle.Rule) error { return a.rule(s, x) })
 }
 
@@ -21,11 +21,11 @@ func (ruleKind) make(a *attempt, s *site, want *heddle.State) error {
 // its table, so rules of ours that are in the way are removed; where this call
 // has made a link, its endpoint is new and there can be none, which keeps an
 // attach from listing all rules.
-func (a *attempt) rule(s *site, x heddle.Rule) error {
+func (a *attempt) rule(s *session, x heddle.Rule) error {
 	return a.step("make", x.Key(), func() error {
 		err := s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, x))
 		if err == nil {
-			a.born(s, x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
+			a.recordCreated(s, x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
 		}
 		if err != nil && !exists(err) || len(a.fresh) > 0 {
 			return ignoreExists(err)
@@ -35,7 +35,7 @@ func (a *attempt) rule(s *site, x heddle.Rule) error {
 			if old.Key() != x.Key() || old == x {
 				continue
 			}
-			a.did(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, old)) })
+			a.recordUndo(x.Key(), func() error { return s.rt.execute(ruleRequest(unix.RTM_NEWRULE, excl, old)) })
 			err = errors.Join(err, s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, old)))
 		}
 		return err
@@ -62,7 +62,7 @@ func (ruleKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (ruleKind) remove(r *removal, s *site, gone *heddle.State) {
+func (ruleKind) remove(r *removal, s *session, gone *heddle.State) {
 	for _, x := range slices.Backward(gone.Rules) {
 		r.step(s, x.Key(), "", func() error { return s.rt.execute(ruleRequest(unix.RTM_DELRULE, 0, x)) })
 	}
@@ -105,7 +105,7 @@ func ruleRequest(kind, flags int, r heddle.Rule) *nl.NetlinkRequest {
 }
 
 // rules lists our rules of both families.
-func (s *site) rules() ([]heddle.Rule, error) {
+func (s *session) rules() ([]heddle.Rule, error) {
 	return listBoth(s.rt, func(family uint8) *nl.NetlinkRequest {
 		return request(unix.RTM_GETRULE, 0, &nl.RtMsg{RtMsg: unix.RtMsg{Family: family}})
 	}, decodeRule)

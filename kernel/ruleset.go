@@ -23,7 +23,7 @@ type drift struct {
 }
 
 // tables reads those of our tables that the objects live in.
-func (s *site) tables(objects []heddle.Firewall) (map[string]*liveTable, error) {
+func (s *session) tables(objects []heddle.Firewall) (map[string]*liveTable, error) {
 	all := map[string]*liveTable{}
 	for _, f := range objects {
 		if all[f.Family] != nil {
@@ -144,7 +144,7 @@ func repairScript(drifts []drift, objects []heddle.Firewall) string {
 }
 
 // runNft executes an nft script, which takes effect as a whole or not at all.
-func (s *site) runNft(script string) error {
+func (s *session) runNft(script string) error {
 	if script == "" {
 		return nil
 	}

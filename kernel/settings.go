@@ -40,7 +40,7 @@ func holdFolders() (held []heldFolder) {
 	return held
 }
 
-func (s *site) openSettings() settings {
+func (s *session) openSettings() settings {
 	if !s.pod {
 		return settings{root: "/proc/sys", held: s.held}
 	}

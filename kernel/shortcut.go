@@ -10,7 +10,7 @@ import (
 // shortcutKind are the addresses that the fast path finds.
 type shortcutKind struct{}
 
-func (shortcutKind) make(a *attempt, _ *site, want *heddle.State) error {
+func (shortcutKind) make(a *attempt, _ *session, want *heddle.State) error {
 	return each(want.Shortcuts, a.shortcut)
 }
 
@@ -27,7 +27,7 @@ func (a *attempt) shortcut(x heddle.Shortcut) error {
 		if err := f.Put(x, index); err != nil {
 			return err
 		}
-		a.born(a.host, x.Key(), func() error { return f.Drop(x.Prefix) })
+		a.recordCreated(a.host, x.Key(), func() error { return f.Drop(x.Prefix) })
 		return nil
 	})
 }
@@ -41,7 +41,7 @@ func (shortcutKind) compare(d *differ, want *heddle.State) error {
 	})
 }
 
-func (shortcutKind) remove(r *removal, s *site, gone *heddle.State) {
+func (shortcutKind) remove(r *removal, s *session, gone *heddle.State) {
 	f, err := r.k.fastPath()
 	if err != nil {
 		return

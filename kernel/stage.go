@@ -26,7 +26,8 @@ func NewStage() (*Stage, error) {
 	err := s.open()
 	if err != nil {
 		s.Close()
-		return nil, heddle.Wrap(heddle.NotOnKernel, "make a network namespace", "", err, "it needs CAP_SYS_ADMIN, and room below /proc/sys/user/max_net_namespaces")
+		return nil, heddle.Wrap(heddle.NotOnKernel, "make", "a network namespace", err,
+			"give the agent CAP_SYS_ADMIN, and raise /proc/sys/user/max_net_namespaces if it is reached")
 	}
 	return s, nil
 }
@@ -97,12 +98,12 @@ func unshareHere() (*Netns, error) {
 func (s *Stage) Wire(name string, addrs, hops []string) error {
 	h, err := s.host.handle()
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	defer h.Close()
 	link, err := wire(h, name)
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	return address(h, link, addrs, hops)
 }
@@ -117,13 +118,13 @@ func address(h *netlink.Handle, link netlink.Link, addrs, hops []string) error {
 		a.Flags = unix.IFA_F_NODAD
 		// plans without IPv6 must work on a kernel without IPv6
 		if err := h.AddrAdd(link, a); err != nil && a.IP.To4() != nil {
-			return refused("address", text, err)
+			return refused("add address", text, err)
 		}
 	}
 	for _, text := range hops {
 		hop := net.ParseIP(text)
 		if err := h.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: hop}); err != nil && hop.To4() != nil {
-			return refused("route via", text, err)
+			return refused("add the default route via", text, err)
 		}
 	}
 	return nil

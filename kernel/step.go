@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -21,21 +22,22 @@ func (k *Kernel) trip(verb, key string) error {
 	return nil
 }
 
-// refused words an error of the kernel. A setting that is not there is a kernel
-// without the feature. EACCES at an address or a route is not about the agent's rights:
-// IPv6 is off on its interface (inet6_addr_add, ip6_route_info_create).
+// refused makes a coded error of an error of the kernel. A missing setting means that the
+// kernel lacks the feature. EACCES for an address or a route does not mean that the agent
+// lacks rights: IPv6 is off on the interface (inet6_addr_add, ip6_route_info_create).
 func refused(verb, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EACCES) && (strings.HasPrefix(key, "address/") || strings.HasPrefix(key, "route/")):
-		return heddle.Wrap(heddle.KernelRefused, verb, key, err, "IPv6 is off there (disable_ipv6): 'heddle doctor' shows what it lacks; or create the network with IPv4 subnets only")
+		return heddle.Wrap(heddle.KernelRefused, verb, key, fmt.Errorf("IPv6 is off there (disable_ipv6): %w", err),
+			"see 'heddle doctor', or create the network with IPv4 subnets only")
 	case errors.Is(err, os.ErrPermission):
-		return heddle.Wrap(heddle.NoPermission, verb, key, err, "the agent needs CAP_NET_ADMIN and CAP_SYS_ADMIN")
+		return heddle.Wrap(heddle.NoPermission, verb, key, err, "give the agent CAP_NET_ADMIN and CAP_SYS_ADMIN")
 	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):
-		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "the kernel was built or started without it")
+		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "use a kernel that has this setting")
 	}
-	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
+	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "see 'heddle check', which compares the plan with the kernel")
 }
 
 // undo reverts one change.
@@ -56,8 +58,8 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	return err
 }
 
-// did records that an object was made or changed, and how to revert it.
-func (a *attempt) did(key string, back func() error) {
+// recordUndo records that an object was made or changed, and how to revert it.
+func (a *attempt) recordUndo(key string, back func() error) {
 	if !a.noted[key] {
 		a.noted[key] = true
 		a.made = append(a.made, key)
@@ -65,10 +67,10 @@ func (a *attempt) did(key string, back func() error) {
 	a.undo = append(a.undo, undo{key, back})
 }
 
-// born is did for an object that was not there before: it is taken away again,
-// unless another plan wants it by then.
-func (a *attempt) born(s *site, key string, remove func() error) {
-	a.did(key, func() error {
+// recordCreated is recordUndo for a new object. The undo removes the object, unless another
+// plan wants it by then.
+func (a *attempt) recordCreated(s *session, key string, remove func() error) {
+	a.recordUndo(key, func() error {
 		if !s.pod && a.k.shared(key) {
 			return nil
 		}
@@ -89,7 +91,6 @@ func (a *attempt) rollback(cause error) error {
 	if left == nil {
 		return cause
 	}
-	e := heddle.Errorf(heddle.UndoFailed, "apply", strings.Join(left, ", "), "", "'heddle gc' removes what is left")
-	e.Cause = cause.Error() + "; undoing it: " + last.Error()
-	return e
+	return heddle.Errorf(heddle.UndoFailed, "undo", strings.Join(left, ", "),
+		last.Error()+" (after "+cause.Error()+")", "remove what is left with 'heddle gc'")
 }

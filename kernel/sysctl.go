@@ -10,7 +10,7 @@ import (
 type sysctlKind struct{}
 
 // make makes the settings, in one visit to the namespace.
-func (sysctlKind) make(a *attempt, s *site, want *heddle.State) error {
+func (sysctlKind) make(a *attempt, s *session, want *heddle.State) error {
 	return s.ns.Do(func() error {
 		folder := s.openSettings()
 		defer folder.close()
@@ -23,7 +23,7 @@ func (sysctlKind) make(a *attempt, s *site, want *heddle.State) error {
 	})
 }
 
-func (a *attempt) sysctl(s *site, folder settings, c heddle.Sysctl) error {
+func (a *attempt) sysctl(s *session, folder settings, c heddle.Sysctl) error {
 	old, err := folder.read(c.Name)
 	if os.IsNotExist(err) && folder.moot(c) {
 		return nil
@@ -34,7 +34,7 @@ func (a *attempt) sysctl(s *site, folder settings, c heddle.Sysctl) error {
 	if err := folder.write(c.Name, c.Value); err != nil {
 		return err
 	}
-	a.did(c.Key(), func() error {
+	a.recordUndo(c.Key(), func() error {
 		return s.ns.Do(func() error {
 			folder := s.openSettings()
 			defer folder.close()
@@ -66,7 +66,7 @@ func (sysctlKind) compare(d *differ, want *heddle.State) error {
 
 // remove takes the way for 127.0.0.0/8 from links that stay, see
 // heddle.LoopbackWay. All other settings stay as they are.
-func (sysctlKind) remove(r *removal, s *site, gone *heddle.State) {
+func (sysctlKind) remove(r *removal, s *session, gone *heddle.State) {
 	if s == nil || s.pod {
 		return
 	}

@@ -22,13 +22,13 @@ func (k *Kernel) Tenants(parent string) ([]Tenant, error) {
 	if err != nil || l == nil {
 		return nil, refused("read interface", parent, err)
 	}
-	all, err := everywhere()
+	all, err := allNamespaces()
 	if err != nil {
 		return nil, err
 	}
 	defer all.close()
 	var found []Tenant
-	for _, u := range above(all.census(k.home), k.home, l.index) {
+	for _, u := range stackedOn(all.stackedInterfaces(k.home), k.home, l.index) {
 		if u.ns.Same(k.home) || !u.onLAN() {
 			continue
 		}
@@ -60,7 +60,7 @@ func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func
 	if len(among) == 0 {
 		return nil, nil
 	}
-	all, err := everywhere()
+	all, err := allNamespaces()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (k *Kernel) MACsOfContainers(parent string, among []heddle.MAC, inside func
 			pods = append(pods, n)
 		}
 	}
-	for _, u := range above(all.census(k.home), k.home, live[at].index) {
+	for _, u := range stackedOn(all.stackedInterfaces(k.home), k.home, live[at].index) {
 		if u.ns.Same(k.home) || !u.onLAN() || !u.hasMAC() || !slices.Contains(among, u.mac) {
 			continue
 		}
@@ -95,7 +95,7 @@ func (k *Kernel) DeviceOn(parent, alias string, known int, in Pod) (index int, e
 	if err != nil || l == nil {
 		return 0, refused("read interface", parent, err)
 	}
-	for _, u := range above(namespaces{pod.path: pod}.census(k.home), k.home, l.index) {
+	for _, u := range stackedOn(namespaces{pod.path: pod}.stackedInterfaces(k.home), k.home, l.index) {
 		if u.alias == alias && u.onLAN() && (index == 0 || u.index == known) {
 			index = u.index
 		}
@@ -111,6 +111,6 @@ func (k *Kernel) Heard(name string) (all []heddle.MAC, number int, err error) {
 	if err != nil || l == nil {
 		return nil, 0, refused("read interface", name, err)
 	}
-	all, err = s.heard(*l)
+	all, err = s.listenedMACs(*l)
 	return all, l.index, refused("list", "MAC addresses of "+name, err)
 }

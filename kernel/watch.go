@@ -53,7 +53,7 @@ const (
 func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 	own, err := k.ports()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
+		return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "give the agent CAP_NET_ADMIN")
 	}
 	w := &watcher{own: own, changed: make(chan Change, 1)}
 	ours := &ourLinks{index: map[int]bool{}}
@@ -71,7 +71,7 @@ func (k *Kernel) Watch(ctx context.Context) (<-chan Change, error) {
 			err = ours.learn(k)
 		}
 		if err != nil {
-			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "the agent needs CAP_NET_ADMIN")
+			return nil, heddle.Wrap(heddle.KernelRefused, "watch", "netlink", err, "give the agent CAP_NET_ADMIN")
 		}
 		context.AfterFunc(ctx, func() { f.Close() })
 		go w.pump(f, s)

@@ -102,15 +102,15 @@ func (m Managers) each(mac heddle.MAC, visit func(path, text string) (changed bo
 		if !m.any(x.present) {
 			continue
 		}
-		again := false
+		reload := false
 		for _, f := range x.files {
 			changed, err := visit(m.path(strings.Replace(f.name, "{MAC}", dashed(mac), 1)), f.text)
 			if err != nil {
-				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the folder under /run writable"))
+				errs = append(errs, heddle.Wrap(heddle.NICUnfit, "keep NIC managers off", string(mac), err, "make the manager's folder under /run writable"))
 			}
-			again = again || changed
+			reload = reload || changed
 		}
-		if again && m.any([]string{x.running}) {
+		if reload && m.any([]string{x.running}) {
 			m.run(x.reload)
 		}
 	}

@@ -29,7 +29,7 @@ func (VXLAN) Device(f *heddle.Fabric, over heddle.Family) string { return f.Tunn
 func (v VXLAN) Host(h heddle.HostFacts) heddle.State {
 	f := h.Fabric
 	a := v.admission(f)
-	s := heddle.State{Firewall: firewall.PathChains(a), Elements: firewall.PathWays(f, a)}
+	s := heddle.State{Firewall: firewall.PathChains(a), Elements: firewall.PathElements(f, a)}
 	for _, over := range heddle.Families() {
 		if local, used := f.Self.UnderlayFor(over); used {
 			v.device(f, local, &s)
@@ -64,7 +64,7 @@ func (v VXLAN) Peer(f *heddle.Fabric, p heddle.Host, over heddle.Family) (s hedd
 	if p.PrivilegedPorts {
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: "privileged" + over.Digit(), Match: []string{outer.String()}})
 	}
-	s.Elements = append(s.Elements, firewall.Reached(p)...)
+	s.Elements = append(s.Elements, firewall.PeerElements(p)...)
 	admit := func(set string, from netip.Prefix, text string) {
 		set += over.Digit() + heddle.FamilyOf(from.Addr()).Digit()
 		s.Elements = append(s.Elements, heddle.Element{Family: "inet", Set: set, Match: []string{outer.String(), text}})

@@ -102,7 +102,7 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		if q.Credential, err = credential(file); err != nil {
 			return err
 		}
-		if q.Key, err = readSecret(args[0], "the authority's key in"); err != nil {
+		if q.Key, err = readSecret(args[0], "the authority's key"); err != nil {
 			return err
 		}
 		defer s.working("asking the hosts that keep the store")()

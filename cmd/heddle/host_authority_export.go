@@ -79,7 +79,7 @@ func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 // others can read, as on a file system without modes.
 func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) error {
 	defer file.Close()
-	if err := heddle.CheckSecret(file, "the authority's key would be in a file:", name); err != nil {
+	if err := heddle.CheckSecret(file, "the authority's key", name); err != nil {
 		return err
 	}
 	text, err := fetch()

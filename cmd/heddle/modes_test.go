@@ -59,12 +59,12 @@ func known(t *testing.T, m heddle.Mode) []string {
 	if err := m.Check(heddle.HostFacts{Links: []heddle.LinkFact{lan}}, n); !errors.As(err, &refused) || refused.Code != heddle.BadOption {
 		t.Fatalf("mode %s: %v", m.Name(), err)
 	}
-	_, list, found := strings.Cut(refused.Remedy, " knows: ")
+	if strings.Contains(refused.Remedy, "no options") {
+		return nil
+	}
+	_, list, found := strings.Cut(strings.TrimSuffix(refused.Remedy, ", or leave it out"), "give one of ")
 	if !found {
 		t.Fatalf("mode %s: %s", m.Name(), refused.Remedy)
 	}
-	if list == "no options" {
-		return nil
-	}
-	return strings.Fields(strings.Trim(list, "[]"))
+	return strings.Split(list, ", ")
 }

@@ -180,7 +180,7 @@ func load(file string) (config, error) {
 		return c, heddle.Wrap(heddle.BadArgument, "parse configuration", file, err, "see 'heddled --help' for the keys")
 	}
 	if c.Token != "" {
-		c.tokenShown = heddle.CheckSecret(f, "token in the configuration,", file)
+		c.tokenShown = heddle.CheckSecret(f, "the token in the configuration", file)
 	}
 	return c, nil
 }

@@ -47,7 +47,7 @@ func (c config) readToken() (string, error) {
 		}
 	}
 	defer file.Close()
-	if err := heddle.CheckSecret(file, "token in", name); err != nil {
+	if err := heddle.CheckSecret(file, "the token", name); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken))

@@ -26,6 +26,9 @@ import (
 	"github.com/vishvananda/netlink/nl"
 )
 
+// seeRuleset is the remedy where the kernel refuses a request about the ruleset.
+const seeRuleset = "see whether 'nft list ruleset' works on the host"
+
 // Firewalls are the others' in one network namespace.
 //
 // The legacy tables are reached by a program that runs in its caller's
@@ -49,7 +52,7 @@ func Open() (*Firewalls, error) {
 	c := &Firewalls{legacy: newLegacyForwards()}
 	if err := c.open(); err != nil {
 		c.Close()
-		return nil, heddle.Wrap(heddle.KernelRefused, "open the nftables ruleset", "", err, "")
+		return nil, heddle.Wrap(heddle.KernelRefused, "open", "the nftables ruleset", err, seeRuleset)
 	}
 	return c, nil
 }

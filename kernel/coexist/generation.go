@@ -42,5 +42,5 @@ func generation(s *nl.SocketHandle) (uint32, error) {
 		}
 		err = errors.Join(err, errors.New("no generation in the reply"))
 	}
-	return 0, heddle.Wrap(heddle.KernelRefused, "read the nftables generation", "", err, "")
+	return 0, heddle.Wrap(heddle.KernelRefused, "read the generation of", "the nftables ruleset", err, seeRuleset)
 }

@@ -59,13 +59,13 @@ func (l *legacyForward) admit() (changed []string, err error) {
 			steps[name] = append(steps[name], legacyStep(line, chains))
 		}
 	}
-	found, shared := places("FORWARD", drops, steps)
+	found, shared := insertPositions("FORWARD", drops, steps)
 	for _, name := range shared {
 		l.note = l.program + " " + name + " ends with a drop of all that is left, and is led to by closer rules, too: accept forwarding by " +
 			heddle.PrefixBridge + "+ and " + heddle.PrefixPort + "+ before it"
 	}
 	for name, c := range chains {
-		i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+		i := slices.IndexFunc(found, func(p insertPosition) bool { return p.chain == name })
 		if i < 0 {
 			err = errors.Join(err, l.take(c.ours))
 		} else if before := found[i].before; !c.settled(name, before) {
@@ -118,7 +118,7 @@ func (l *legacyForward) put(name string, c legacyChain, behind int) (typed []str
 	}
 	for i, a := range admissions {
 		if err := l.tool.Insert("filter", name, at+i, a.iptables(mark)...); err != nil {
-			return typed, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", l.program+" "+name, err, "")
+			return typed, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", l.program+" "+name, err, l.seeRules())
 		}
 		typed = append(typed, l.typed(name, at+i, a, mark))
 	}
@@ -133,7 +133,7 @@ func (l *legacyForward) take(ours []legacyOwn) error {
 		err := l.tool.Delete("filter", words[1], words[2:]...)
 		var said *iptables.Error
 		if err != nil && !(errors.As(err, &said) && said.IsNotExist()) {
-			return heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" "+words[1], err, "")
+			return heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", l.program+" "+words[1], err, l.seeRules())
 		}
 	}
 	return nil
@@ -175,11 +175,11 @@ func (l *legacyForward) read() (drops bool, chains map[string]legacyChain, err e
 			l.note = "legacy xtables rules are in use, but " + l.program + " is not installed: whether they let our traffic pass is not known"
 			return false, nil, nil
 		}
-		return false, nil, heddle.Wrap(heddle.KernelRefused, "start", l.program, err, "")
+		return false, nil, heddle.Wrap(heddle.KernelRefused, "find", l.program, err, "install it anew")
 	}
 	out, err := exec.Command(l.path, "-w", strconv.Itoa(legacyWait), "-t", "filter", "-S").Output()
 	if err != nil {
-		return false, nil, heddle.Wrap(heddle.KernelRefused, "list", l.program, err, "")
+		return false, nil, heddle.Wrap(heddle.KernelRefused, "list the rules of", l.program, err, l.seeRules())
 	}
 	chains = map[string]legacyChain{}
 	for line := range strings.Lines(strings.ReplaceAll(string(out), `"`, "")) {
@@ -297,4 +297,9 @@ func (s *step) legacyTarget(target string, chains map[string]legacyChain) {
 		return
 	}
 	s.xtables(target)
+}
+
+// seeRules is the remedy where the program refuses a request.
+func (l *legacyForward) seeRules() string {
+	return "see whether '" + l.program + " -S' works on the host"
 }

@@ -76,7 +76,7 @@ func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 	}
 	err := c.batch(func(conn *nftables.Conn) {
 		for name, chain := range f.chains {
-			i := slices.IndexFunc(found, func(p place) bool { return p.chain == name })
+			i := slices.IndexFunc(found, func(p insertPosition) bool { return p.chain == name })
 			if i >= 0 && chain.settled(found[i].before) {
 				continue
 			}
@@ -101,7 +101,7 @@ func (c *Firewalls) admitTo(f foreignFilter) ([]string, error) {
 			heddle.PrefixBridge+"* and "+heddle.PrefixPort+"* itself, or give up the ownership (firewalld: NftablesTableOwner=no)")
 		return nil, nil
 	}
-	return nil, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", chainTitle(f.base), err, "")
+	return nil, heddle.Wrap(heddle.KernelRefused, "insert our accept rules into", chainTitle(f.base), err, seeRuleset)
 }
 
 // settled reports whether our rules stand behind so many of theirs, all and in order.
@@ -141,7 +141,7 @@ func (c *Firewalls) withdrawNft() error {
 				// One by one: a rule that is gone must not keep the others.
 				derr := c.batch(func(conn *nftables.Conn) { conn.DelRule(r.Rule) })
 				if derr != nil && !errors.Is(derr, os.ErrNotExist) {
-					err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", chainTitle(chain.Chain), derr, ""))
+					err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "remove our accept rule from", chainTitle(chain.Chain), derr, seeRuleset))
 				}
 			}
 		}
@@ -186,7 +186,7 @@ func (c *Firewalls) batch(fill func(*nftables.Conn)) error {
 func (c *Firewalls) filters() (all []foreignFilter, err error) {
 	chains, err := c.dump.ListChains()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.KernelRefused, "list the nftables chains", "", err, "")
+		return nil, heddle.Wrap(heddle.KernelRefused, "list", "the nftables chains", err, seeRuleset)
 	}
 	for _, chain := range chains {
 		if !isForeignForward(chain) {
@@ -194,7 +194,7 @@ func (c *Firewalls) filters() (all []foreignFilter, err error) {
 		}
 		f := foreignFilter{base: chain, chains: map[string]*foreignChain{}}
 		if rerr := c.readInto(f, chain, chains); rerr != nil {
-			err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "list the rules of", chainTitle(chain), rerr, ""))
+			err = errors.Join(err, heddle.Wrap(heddle.KernelRefused, "list the rules of", chainTitle(chain), rerr, seeRuleset))
 			continue
 		}
 		all = append(all, f)
@@ -248,12 +248,12 @@ func newForeignChain(chain *nftables.Chain, rules []*nftables.Rule) *foreignChai
 }
 
 // places are the gaps for our rules.
-func (f foreignFilter) places() (found []place, shared []string) {
+func (f foreignFilter) places() (found []insertPosition, shared []string) {
 	steps := map[string][]step{}
 	for name, c := range f.chains {
 		for _, r := range c.theirs {
 			steps[name] = append(steps[name], stepOf(r))
 		}
 	}
-	return places(f.base.Name, f.base.Policy != nil && *f.base.Policy == nftables.ChainPolicyDrop, steps)
+	return insertPositions(f.base.Name, f.base.Policy != nil && *f.base.Policy == nftables.ChainPolicyDrop, steps)
 }

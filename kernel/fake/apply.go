@@ -25,7 +25,7 @@ type attempt struct {
 
 // side is a namespace with what is wanted there; the space is nil if there is none.
 type side struct {
-	*space
+	*namespace
 	want heddle.State
 	pod  bool
 	all  []heddle.Object
@@ -34,7 +34,7 @@ type side struct {
 // Apply makes what is missing of the plan and corrects what is ours and different, all or
 // nothing.
 func (k *Kernel) Apply(p heddle.Plan, in kernel.Pod) (made []string, err error) {
-	inside, err := k.spaceOf(in)
+	inside, err := k.namespaceOf(in)
 	if err != nil {
 		return nil, err
 	}
@@ -60,23 +60,24 @@ func (k *Kernel) Mend(want heddle.State) (made []string, err error) {
 	return a.made, errors.Join(append(a.failed, err)...)
 }
 
-func (k *Kernel) attempt(p heddle.Plan, inside *space) *attempt {
+func (k *Kernel) attempt(p heddle.Plan, inside *namespace) *attempt {
 	return &attempt{k: k, plan: p, noted: map[string]bool{}, fresh: map[*link]bool{}, sides: [2]side{
-		{space: k.host.own, want: p.Host, all: p.Host.Objects()},
-		{space: inside, want: p.Pod, all: p.Pod.Objects(), pod: true}}}
+		{namespace: k.host.own, want: p.Host, all: p.Host.Objects()},
+		{namespace: inside, want: p.Pod, all: p.Pod.Objects(), pod: true}}}
 }
 
 // check refuses impossible plans before anything is changed.
 func check(verb string, p heddle.Plan, inside bool) error {
 	if verb == "apply" && !inside && !p.Pod.Empty() {
-		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "", "a network namespace is needed")
+		return heddle.Errorf(heddle.BadNamespace, verb, "the container's part of a plan", "no network namespace is given", "give one")
 	}
 	if wrong := p.Misplaced(); wrong != nil {
-		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "), "", "plans keep firewall and programs on the host, and give NICs to containers")
+		return heddle.Errorf(heddle.KernelRefused, verb, strings.Join(wrong, ", "),
+			"firewall and programs can only be on the host, and NICs only in a container", "correct the plan")
 	}
 	tunnel := func(l heddle.Link) bool { return l.Kind == "vxlan" && l.Tunnel == nil }
 	if verb == "apply" && (slices.ContainsFunc(p.Host.Links, tunnel) || slices.ContainsFunc(p.Pod.Links, tunnel)) {
-		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device without settings", "", "plans give tunnels their settings")
+		return heddle.Errorf(heddle.KernelRefused, verb, "a VXLAN device", "the plan has no tunnel settings for it", "correct the plan")
 	}
 	return nil
 }
@@ -166,8 +167,8 @@ func (a *attempt) step(verb, key string, do func() error) error {
 	return err
 }
 
-// did records that an object was made or changed, and how to revert it.
-func (a *attempt) did(key string, back func()) {
+// recordUndo records that an object was made or changed, and how to revert it.
+func (a *attempt) recordUndo(key string, back func()) {
 	if !a.noted[key] {
 		a.noted[key] = true
 		a.made = append(a.made, key)
@@ -175,10 +176,10 @@ func (a *attempt) did(key string, back func()) {
 	a.undo = append(a.undo, back)
 }
 
-// born is did for what was not there before: it goes again, unless another plan wants it
+// recordCreated is did for what was not there before: it goes again, unless another plan wants it
 // by then.
-func (a *attempt) born(s side, key string, remove func()) {
-	a.did(key, func() {
+func (a *attempt) recordCreated(s side, key string, remove func()) {
+	a.recordUndo(key, func() {
 		if s.pod || !a.k.shared(key) {
 			remove()
 		}

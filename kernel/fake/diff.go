@@ -13,7 +13,7 @@ func (k *Kernel) Diff(p heddle.Plan, in kernel.Pod) (found []kernel.Difference, 
 	if err := check("compare", p, true); err != nil {
 		return nil, err
 	}
-	inside, err := k.spaceOf(in)
+	inside, err := k.namespaceOf(in)
 	if err != nil {
 		return nil, err
 	}
@@ -26,14 +26,14 @@ func (k *Kernel) Diff(p heddle.Plan, in kernel.Pod) (found []kernel.Difference, 
 	return found, nil
 }
 
-func (s *space) differs(want heddle.State) (found []kernel.Difference) {
+func (s *namespace) differs(want heddle.State) (found []kernel.Difference) {
 	for _, o := range want.Objects() {
 		kind, detail := "", ""
 		if l, is := o.(heddle.Link); is {
 			kind, detail = s.linkDiffers(l)
 		} else if have := s.objects[o.Key()]; have == nil {
 			kind = "missing"
-			if c, setting := o.(heddle.Sysctl); setting && s.lacks(c) == nil {
+			if c, setting := o.(heddle.Sysctl); setting && s.missingDependency(c) == nil {
 				kind, detail = "differs", fmt.Sprintf("want %s", c.Value)
 			} else if old := s.before(o.Key(), o); old != nil {
 				kind, detail = "differs", fmt.Sprintf("want %v, have %v", o, old)
@@ -48,7 +48,7 @@ func (s *space) differs(want heddle.State) (found []kernel.Difference) {
 	return found
 }
 
-func (s *space) linkDiffers(l heddle.Link) (kind, detail string) {
+func (s *namespace) linkDiffers(l heddle.Link) (kind, detail string) {
 	have := s.links[l.Name]
 	switch {
 	case have == nil:

@@ -18,8 +18,8 @@ import (
 // Host is a machine. It lives on when an agent ends.
 type Host struct {
 	mu   sync.Mutex
-	own  *space
-	pods map[string]*space // by path, those that are alive
+	own  *namespace
+	pods map[string]*namespace // by path, those that are alive
 	// count is of namespaces, index of links.
 	count uint64
 	index int
@@ -28,18 +28,18 @@ type Host struct {
 
 // NewHost is a machine that has nothing but its interfaces, which are up.
 func NewHost(facts heddle.HostFacts) *Host {
-	h := &Host{pods: map[string]*space{}, facts: facts}
-	h.own = h.newSpace("")
+	h := &Host{pods: map[string]*namespace{}, facts: facts}
+	h.own = h.newNamespace("")
 	for _, l := range facts.Links {
 		h.own.add(&link{Link: heddle.Link{Name: l.Name, Kind: "dummy", MTU: l.MTU, MAC: l.MAC}, up: true})
 	}
 	return h
 }
 
-// newSpace is a namespace with nothing but its loopback, which is down but for the host's.
-func (h *Host) newSpace(path string) *space {
+// newNamespace is a namespace with nothing but its loopback, which is down but for the host's.
+func (h *Host) newNamespace(path string) *namespace {
 	h.count++
-	s := &space{host: h, path: path, number: h.count, links: map[string]*link{}, objects: map[string]heddle.Object{}, on: map[string]map[string]bool{}}
+	s := &namespace{host: h, path: path, number: h.count, links: map[string]*link{}, objects: map[string]heddle.Object{}, on: map[string]map[string]bool{}}
 	s.add(&link{Link: heddle.Link{Name: "lo"}, up: path == ""})
 	return s
 }
@@ -50,7 +50,7 @@ func (h *Host) Begin(path string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.end(path)
-	h.pods[path] = h.newSpace(path)
+	h.pods[path] = h.newNamespace(path)
 }
 
 // End ends a container: its namespace goes, with all that is in it and the far ends of
@@ -101,9 +101,9 @@ func (h *Host) PodObjects(path string) map[string]heddle.Object {
 }
 
 // at finds the namespace at a path.
-func (h *Host) at(path string) (*space, error) {
+func (h *Host) at(path string) (*namespace, error) {
 	if s := h.pods[path]; s != nil {
 		return s, nil
 	}
-	return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "", "the fake has no such container")
+	return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "the kernel in memory has no such container", "make it first")
 }

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/heddle-network/heddle"
@@ -39,9 +40,9 @@ func (a *attempt) create(s side, l heddle.Link) error {
 	}
 	if l.Peer != "" && farSide.links[l.Peer] != nil {
 		if farSide.pod {
-			return taken(heddle.IfNameTaken, "make interface", l.Peer, "choose another name with --ifname")
+			return heddle.Errorf(heddle.IfNameTaken, "make interface", l.Peer, "the container has an interface of that name", "choose another name with --ifname")
 		}
-		return taken(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not ours has the name; rename or remove it")
+		return heddle.Errorf(heddle.KernelRefused, "make interface", l.Peer, "an interface that is not heddle's has the name", "rename or remove it")
 	}
 	near := &link{Link: bare(l), parent: parent}
 	near.Master = l.Master
@@ -52,7 +53,7 @@ func (a *attempt) create(s side, l heddle.Link) error {
 		farSide.add(near.far)
 		a.fresh[near.far] = true
 	}
-	a.born(s, l.Key(), func() { s.drop(near) })
+	a.recordCreated(s, l.Key(), func() { s.drop(near) })
 	return nil
 }
 
@@ -65,7 +66,7 @@ func bare(l heddle.Link) heddle.Link {
 // settle gives an interface the settings that are not as wanted.
 func (a *attempt) settle(s side, l heddle.Link) error {
 	have := s.links[l.Name]
-	if err := a.judge(s, l, have); err != nil {
+	if err := a.checkOwned(s, l, have); err != nil {
 		return err
 	}
 	if err := s.lacksLink(l.Master); err != nil {
@@ -77,15 +78,16 @@ func (a *attempt) settle(s side, l heddle.Link) error {
 	}
 	have.Link = want
 	if !a.fresh[have] { // a fresh link goes as a whole
-		a.did(l.Key(), func() { have.Link = was })
+		a.recordUndo(l.Key(), func() { have.Link = was })
 	}
 	return nil
 }
 
-// judge refuses links that are not ours, or cannot become what is wanted.
-func (a *attempt) judge(s side, l heddle.Link, have *link) error {
+// checkOwned refuses links that are not ours, or cannot become what is wanted.
+func (a *attempt) checkOwned(s side, l heddle.Link, have *link) error {
 	if have == nil {
-		return taken(heddle.KernelRefused, "find the far end", l.Name, "its pair is there but the far end was moved or renamed; detach and attach again")
+		return heddle.Errorf(heddle.KernelRefused, "find interface", l.Name,
+			"the other end of its veth pair is there, but this end was moved or renamed", "detach and attach again")
 	}
 	if a.fresh[have] {
 		return nil
@@ -100,9 +102,11 @@ func (a *attempt) judge(s side, l heddle.Link, have *link) error {
 		if s.pod {
 			code = heddle.IfNameTaken
 		}
-		return taken(code, "take over interface", l.Name, "it is not ours (alias %q); rename or remove it, or choose another name", have.Alias)
+		return heddle.Errorf(code, "take over interface", l.Name, fmt.Sprintf("it is not heddle's (alias %q)", have.Alias),
+			"rename or remove it, or choose another name")
 	case have.Kind != l.Kind:
-		return taken(heddle.KernelRefused, "take over interface", l.Name, "it is of kind %q and should be %q; remove it", have.Kind, l.Kind)
+		return heddle.Errorf(heddle.KernelRefused, "take over interface", l.Name,
+			fmt.Sprintf("it is of kind %q and should be of kind %q", have.Kind, l.Kind), "remove it")
 	}
 	return nil
 }
@@ -146,7 +150,7 @@ func (a *attempt) raise(s side, l heddle.Link) error {
 			return nil
 		}
 		have.up = true
-		a.did(l.Key(), func() { have.up = false })
+		a.recordUndo(l.Key(), func() { have.up = false })
 		return nil
 	})
 }

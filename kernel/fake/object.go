@@ -11,7 +11,7 @@ import (
 // object makes one object that is neither a link nor in the firewall, or puts it in the
 // place of one of ours.
 func (a *attempt) object(s side, key string, o heddle.Object) error {
-	if err := s.lacks(o); err != nil {
+	if err := s.missingDependency(o); err != nil {
 		return err
 	}
 	old := s.before(key, o)
@@ -25,18 +25,18 @@ func (a *attempt) object(s side, key string, o heddle.Object) error {
 	_, setting := o.(heddle.Sysctl)
 	switch {
 	case old != nil:
-		a.did(key, func() { s.take(key); s.put(old.Key(), old) })
+		a.recordUndo(key, func() { s.take(key); s.put(old.Key(), old) })
 	case setting:
-		a.did(key, func() { s.take(key) })
+		a.recordUndo(key, func() { s.take(key) })
 	default:
-		a.born(s, key, func() { s.take(key) })
+		a.recordCreated(s, key, func() { s.take(key) })
 	}
 	return nil
 }
 
 // before is the object in whose place another comes. An IPv6 address is there once,
 // whatever its prefix; a route has one way with each metric.
-func (s *space) before(key string, o heddle.Object) heddle.Object {
+func (s *namespace) before(key string, o heddle.Object) heddle.Object {
 	if old := s.objects[key]; old != nil {
 		return old
 	}
@@ -61,7 +61,7 @@ func (s *space) before(key string, o heddle.Object) heddle.Object {
 }
 
 // same reports whether what is there is as wanted: of an address only the prefix is.
-func (s *space) same(have, want heddle.Object) bool {
+func (s *namespace) same(have, want heddle.Object) bool {
 	switch want := want.(type) {
 	case heddle.Address:
 		return have.(heddle.Address).Prefix == want.Prefix
@@ -98,9 +98,9 @@ func (a *attempt) frame(s side) error {
 		}
 		s.put(key, f)
 		if old == nil {
-			a.born(s, key, func() { s.take(key) })
+			a.recordCreated(s, key, func() { s.take(key) })
 		} else {
-			a.did(key, func() {})
+			a.recordUndo(key, func() {})
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (a *attempt) elements(s side) error {
 // adds each one separately.
 func (a *attempt) members(s side, some []heddle.Element) error {
 	for _, e := range some {
-		err := s.lacks(e)
+		err := s.missingDependency(e)
 		if err != nil && !a.lenient {
 			return fmt.Errorf("%s: %w", e.Key(), err)
 		}
@@ -135,7 +135,7 @@ func (a *attempt) members(s side, some []heddle.Element) error {
 		}
 	}
 	for _, e := range some {
-		if s.lacks(e) == nil {
+		if s.missingDependency(e) == nil {
 			_ = a.object(s, e.Key(), e)
 		}
 	}

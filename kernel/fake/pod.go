@@ -6,7 +6,7 @@ import (
 )
 
 // pod is a handle on a container's namespace.
-type pod struct{ *space }
+type pod struct{ *namespace }
 
 func (p pod) Inode() uint64           { return p.number }
 func (p pod) Cookie() (uint64, error) { return p.number, nil }
@@ -72,20 +72,20 @@ func (k *Kernel) DupPod(p kernel.Pod) (kernel.Pod, error) { return p, nil }
 // IsOwn reports whether it is the host's own namespace, which has no path here.
 func (k *Kernel) IsOwn(kernel.Pod) bool { return false }
 
-// spaceOf is the namespace of a handle; nil for none, or for one that has ended.
-func (k *Kernel) spaceOf(p kernel.Pod) (*space, error) {
+// namespaceOf is the namespace of a handle; nil for none, or for one that has ended.
+func (k *Kernel) namespaceOf(p kernel.Pod) (*namespace, error) {
 	switch p := p.(type) {
 	case nil:
 		return nil, nil
 	case pod:
 		if p.gone.Load() {
-			return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", p.path, "", "the container has ended")
+			return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", p.path, "the container has ended", "start it again")
 		}
-		return p.space, nil
+		return p.namespace, nil
 	}
-	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", "", "", "it is another kernel's")
+	return nil, heddle.Errorf(heddle.BadNamespace, "enter network namespace", "", "another kernel made the handle", "open the namespace with this kernel")
 }
 
 func unknown(op, object string) error {
-	return heddle.Errorf(heddle.NotOnKernel, op, object, "", "the kernel in memory does not know it")
+	return heddle.Errorf(heddle.NotOnKernel, op, object, "the kernel in memory does not know it", "test it with a real kernel")
 }

@@ -33,7 +33,7 @@ func (k *Kernel) Remove(p heddle.Plan, in kernel.Pod, wanted func(key string) bo
 	if err := check("remove", p, true); err != nil {
 		return err
 	}
-	inside, err := k.spaceOf(in)
+	inside, err := k.namespaceOf(in)
 	if err != nil && !isGone(in) {
 		return err
 	}
@@ -41,8 +41,8 @@ func (k *Kernel) Remove(p heddle.Plan, in kernel.Pod, wanted func(key string) bo
 		wanted = func(string) bool { return false }
 	}
 	r := &removal{k: k, keep: wanted, dying: map[end]bool{}, far: map[end]bool{}, sides: [2]side{
-		{space: inside, want: p.Pod, all: p.Pod.Objects(), pod: true},
-		{space: k.host.own, want: p.Host, all: p.Host.Objects()}}}
+		{namespace: inside, want: p.Pod, all: p.Pod.Objects(), pod: true},
+		{namespace: k.host.own, want: p.Host, all: p.Host.Objects()}}}
 	r.findDying(p)
 	for phase := heddle.FastPath; phase >= heddle.Frame; phase-- {
 		for _, s := range r.sides {
@@ -76,7 +76,7 @@ func (r *removal) findDying(p heddle.Plan) {
 
 func (r *removal) phase(s side, phase heddle.Phase) {
 	for _, k := range slices.Backward(heddle.ObjectKinds) {
-		if s.space == nil || k.Phase != phase || k.Count(&s.want) == 0 {
+		if s.namespace == nil || k.Phase != phase || k.Count(&s.want) == 0 {
 			continue
 		}
 		switch k.Name {

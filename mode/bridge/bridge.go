@@ -40,7 +40,7 @@ var options = []string{"broadcast", "masquerade", "fast-path", "big-tcp", firewa
 // Check refuses networks without a subnet, and unknown options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "a bridge network needs --subnet")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a bridge network needs a subnet", "give one with --subnet")
 	}
 	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 		Firewall: append(firewall.Base(), firewall.NetworkChains(n, masquerades(n))...),
 		Links:    []heddle.Link{parts.Bridge(h, n, 0)},
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	if n.HasFamily(heddle.IPv4) {
 		s.Sysctls = append(s.Sysctls,

@@ -43,8 +43,8 @@ func (Mode) Pool(n heddle.Network) []string {
 	return all
 }
 
-// find returns the interface that a member of a pool names.
-func find(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
+// findNIC returns the interface that a member of a pool names.
+func findNIC(h heddle.HostFacts, member string) (heddle.LinkFact, bool) {
 	for _, l := range h.Links {
 		if l.Name == member || string(l.MAC) == member {
 			return l, true
@@ -59,23 +59,24 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	pool := m.Pool(n)
 	switch {
 	case len(pool) == 0:
-		return heddle.Errorf(heddle.NoParent, "network", n.Name, "", "name its NIC with --parent, or several with --opt nics=NAME,MAC,…")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name, "a direct network needs a NIC",
+			"name one with --parent, or several with --opt nics=NAME,MAC,…")
 	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "", "the host does not see a moved NIC's traffic, and cannot keep it in; leave --internal out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "the host does not see a moved NIC's traffic, and cannot keep it in", "leave --internal out")
 	case n.MTU != 0:
-		return heddle.Errorf(heddle.BadMTU, "network", n.Name, "", "a moved NIC keeps its MTU; leave --mtu out, and set it with 'ip link set … mtu'")
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, "a moved NIC keeps its MTU", "leave --mtu out, and set it with 'ip link set … mtu'")
 	}
 	if err := parts.CheckOptions(n, "nics"); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for _, member := range pool {
-		l, known := find(h, member)
+		l, known := findNIC(h, member)
 		if !known {
-			return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on NIC", member, "", "name interfaces or MAC addresses that 'ip link' lists")
+			return heddle.Errorf(heddle.NoParent, "create network", n.Name, "the host has no NIC "+heddle.Clip(member), "name interfaces or MAC addresses that 'ip link' lists")
 		}
 		if seen[l.Name] {
-			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "nics="+n.Options["nics"], "", "name each NIC once")
+			return heddle.Errorf(heddle.BadOption, "create network", n.Name, "NIC "+l.Name+" is named twice", "name each NIC once")
 		}
 		seen[l.Name] = true
 	}
@@ -93,7 +94,7 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 	for _, subnet := range n.Subnets {
 		given := slices.ContainsFunc(n.Gateways, heddle.FamilyOf(subnet.Addr()).Has)
 		for _, member := range m.Pool(n) {
-			l, _ := find(h, member)
+			l, _ := findNIC(h, member)
 			for _, a := range l.Addrs {
 				if subnet.Contains(a.Addr()) && !slices.Contains(n.Reserved, a.Addr()) && !slices.Contains(n.Gateways, a.Addr()) {
 					n.Reserved = append(n.Reserved, a.Addr())
@@ -106,7 +107,8 @@ func (m Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, er
 			}
 		}
 		if !given {
-			return n, heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" gateway of", subnet.String(), "", "its NICs have no default route there; name the LAN's router with --gateway")
+			return n, heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "its NICs have no default route through "+subnet.String(),
+				"name the LAN's router with --gateway")
 		}
 	}
 	slices.SortFunc(n.Reserved[asked:], netip.Addr.Compare)
@@ -122,11 +124,11 @@ func (Mode) Network(heddle.HostFacts, heddle.Network) (heddle.Plan, error) {
 // has inside.
 func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	if e.NIC == nil {
-		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "endpoint", e.ID.String(), "", "detach it and attach it again")
+		return heddle.Plan{}, heddle.Errorf(heddle.NICTaken, "attach endpoint", e.ID.String(), "it was given no NIC", "detach it and attach it again")
 	}
-	s := kept(e)
+	s := stateAsOnHost(e)
 	if len(n.Subnets) > 0 {
-		s = addressed(n, e)
+		s = stateOnSubnet(n, e)
 	}
 	nic := *e.NIC
 	nic.IfName, nic.Alias = e.Interface(), e.ID.NICAlias(nic.Name)
@@ -134,8 +136,8 @@ func (Mode) Endpoint(_ heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (h
 	return heddle.Plan{Pod: s}, nil
 }
 
-// addressed gives the NIC the endpoint's addresses.
-func addressed(n heddle.Network, e heddle.Endpoint) heddle.State {
+// stateOnSubnet gives the NIC the endpoint's addresses.
+func stateOnSubnet(n heddle.Network, e heddle.Endpoint) heddle.State {
 	link := e.Interface()
 	s := parts.PodOnSubnet(n, e, heddle.Link{Name: link})
 	if n.HasFamily(heddle.IPv6) {

@@ -19,9 +19,9 @@ func (Mode) NeedsNamespace() bool { return false }
 func (Mode) Check(_ heddle.HostFacts, n heddle.Network) error {
 	switch {
 	case len(n.Subnets) > 0:
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "a host network has the host's addresses; leave --subnet out")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a host network has the host's addresses", "leave --subnet out")
 	case n.Parent != "" || n.MTU != 0 || n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "", "a host network is the host's own stack; leave --parent, --mtu and --internal out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name, "a host network is the host's own stack", "leave --parent, --mtu and --internal out")
 	}
 	return parts.CheckOptions(n)
 }

@@ -60,10 +60,9 @@ func (Mode) MAC(h heddle.HostFacts, n heddle.Network) heddle.MAC {
 	return parent.MAC
 }
 
-var lan = parts.LANWords{
+var lanRules = parts.LANWords{
 	Container: "an ipvlan container", Network: "the parent's network",
-	NoSubnet: "no address to take a subnet from; name it with --subnet, and the router with --gateway",
-	NoMAC:    "it has no MAC address that containers could share; name an Ethernet interface",
+	NameSubnet: "name the subnet with --subnet, and the router with --gateway",
 }
 
 // Check refuses what the parent or the sub-mode cannot give.
@@ -74,11 +73,13 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if err := checkOptions(n); err != nil {
 		return err
 	}
-	if err := lan.Check(h, n); err != nil {
+	if err := lanRules.Check(h, n); err != nil {
 		return err
 	}
 	if parent, _ := h.Link(n.Parent); subMode(n) != subL2 && len(n.Gateways) > 0 && len(parent.Gateways) == 0 {
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "", "in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent+"; use ipvlan_mode=l2, or another parent")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name,
+			"in sub-mode "+subMode(n)+" the host routes for the containers, and it has no default route through "+n.Parent,
+			"use ipvlan_mode=l2, or another parent")
 	}
 	if err := checkServices(h, n); err != nil {
 		return err
@@ -95,24 +96,25 @@ func checkOptions(n heddle.Network) error {
 	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
 	}
-	bad := func(key, remedy string) error {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+n.Options[key], "", remedy)
+	bad := func(key, cause, remedy string) error {
+		return parts.BadOption(n, key+"="+n.Options[key], cause, remedy)
 	}
 	if !slices.Contains([]string{subL2, subL3, subL3S}, subMode(n)) {
-		return bad("ipvlan_mode", "give l2, l3 or l3s")
+		return bad("ipvlan_mode", "there is no such sub-mode", "give l2, l3 or l3s")
 	}
 	switch n.Options["ipvlan_flag"] {
 	case "", "bridge":
 	case "private", "vepa":
-		return bad("ipvlan_flag", "it keeps the containers on a parent from each other, and from the host's own device there; leave it out, or give bridge")
+		return bad("ipvlan_flag", "it keeps the containers on a parent from each other, and from the host's own device there",
+			"leave it out, or give bridge")
 	default:
-		return bad("ipvlan_flag", "give bridge, or leave it out")
+		return bad("ipvlan_flag", "there is no such flag", "give bridge, or leave it out")
 	}
 	if !slices.Contains([]string{"", "auto", "ebpf", "u32"}, n.Options["redirect"]) {
-		return bad("redirect", "give auto, ebpf or u32")
+		return bad("redirect", "there is no such way to redirect", "give auto, ebpf or u32")
 	}
 	if n.Options["redirect"] != "" && n.Options["services"] == "" {
-		return bad("redirect", "it says how services are reached; name them with services=CIDR,…")
+		return bad("redirect", "it says how services are reached, and none are named", "name them with services=CIDR,…")
 	}
 	return nil
 }
@@ -121,16 +123,17 @@ func checkOptions(n heddle.Network) error {
 // has one for all devices on a parent), and services of one network among the
 // containers of the other, which send by the same parent.
 func (Mode) Beside(n, other heddle.Network) error {
-	what, beside := "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent
 	switch {
 	case n.Mode == "macvlan" || other.Mode == "macvlan":
-		return heddle.Errorf(heddle.PlanConflict, what, beside, "", "an interface carries either macvlan or ipvlan devices; give one of them another parent")
+		return parts.ParentConflict(n, other, "an interface carries either macvlan or ipvlan devices")
 	case n.Mode == other.Mode && subMode(n) != subMode(other):
-		return heddle.Errorf(heddle.PlanConflict, what, beside, "", "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n)+"; give one of them another parent")
+		return parts.ParentConflict(n, other, "the kernel has one ipvlan sub-mode for all on a parent: "+subMode(other)+" and not "+subMode(n))
 	case n.Mode == other.Mode:
 		for _, both := range [][2]heddle.Network{{n, other}, {other, n}} {
-			if p := servedAmong(both[0], both[1]); p.IsValid() {
-				return heddle.Errorf(heddle.PlanConflict, what, beside, "", "services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name+"; services have addresses of their own")
+			if p := overlappingService(both[0], both[1]); p.IsValid() {
+				return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
+					"services="+p.String()+" of network "+both[0].Name+" would take what goes to the containers of network "+both[1].Name,
+					"name services with addresses of their own")
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 		"services":         {option("services", "172.16.0.0/12"), "", ""},
 		"Docker's flag":    {option("ipvlan_flag", "bridge"), "", ""},
 		"no parent":        {func(n *heddle.Network) { n.Parent = "nosuch0" }, heddle.NoParent, "nosuch0"},
-		"down":             {func(n *heddle.Network) { n.Parent = "eth2" }, heddle.NoParent, "it is down"},
+		"down":             {func(n *heddle.Network) { n.Parent = "eth2" }, heddle.NoParent, "eth2 is down"},
 		"no MAC":           {func(n *heddle.Network) { n.Parent = "tun0" }, heddle.NoParent, "no MAC address"},
 		"no subnet":        {func(n *heddle.Network) { n.Subnets, n.Gateways = nil, nil }, heddle.BadSubnet, "--subnet"},
 		"internal":         {func(n *heddle.Network) { n.Internal = true }, heddle.BadOption, "mode bridge"},
@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 		"redirect":         {func(n *heddle.Network) { n.Options["services"], n.Options["redirect"] = "172.16.0.0/12", "magic" }, heddle.BadOption, "ebpf"},
 		"redirect of none": {option("redirect", "u32"), heddle.BadOption, "services"},
 		"no prefix":        {option("services", "172.16.0.0"), heddle.BadOption, "services="},
-		"everything":       {option("services", "0.0.0.0/0"), heddle.BadOption, "everything"},
+		"everything":       {option("services", "0.0.0.0/0"), heddle.BadOption, "all addresses"},
 		"other family":     {option("services", "fd00:96::/112"), heddle.BadOption, "of that family"},
 		"own subnet":       {option("services", "10.0.9.0/24"), heddle.BadOption, "overlaps"},
 		"the host's LAN": {func(n *heddle.Network) {
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 		}, heddle.BadOption, "no address of that family"},
 		"services in l3": {func(n *heddle.Network) {
 			n.Parent, n.Options["services"], n.Options["ipvlan_mode"] = "eth0", "172.16.0.0/12", "l3"
-		}, heddle.BadOption, "sub-mode l2 only"},
+		}, heddle.BadOption, "in sub-mode l3 replies"},
 	} {
 		err := Mode{}.Check(facts, network(c.change))
 		switch {

@@ -102,7 +102,7 @@ func ownAddresses(h heddle.HostFacts, n heddle.Network) []netip.Addr {
 // Endpoint plans the container's device, and the ways between it and the host. In
 // sub-mode l2 both know each other's MAC address, the parent's: nobody has to ask.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	if err := lan.CheckPorts(e); err != nil {
+	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
 	}
 	parent, ok := h.Link(n.Parent)

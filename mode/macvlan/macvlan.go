@@ -61,10 +61,9 @@ func (Mode) Complete(h heddle.HostFacts, n heddle.Network) (heddle.Network, erro
 	return parts.OnLAN(h, n)
 }
 
-var lan = parts.LANWords{
+var lanRules = parts.LANWords{
 	Container: "a macvlan container", Network: "the LAN",
-	NoSubnet: "no address to take the LAN's subnet from; name it with --subnet",
-	NoMAC:    "it has no MAC address, so nothing can have one beside it; name an Ethernet interface",
+	NameSubnet: "name the subnet with --subnet",
 }
 
 // Check refuses what the LAN or the sub-mode cannot give.
@@ -77,20 +76,22 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	}
 	sub := subMode(n)
 	if sub != subBridge && noHostAccess[sub] == "" {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "macvlan_mode="+sub, "", "give bridge, private, vepa or passthru")
+		return parts.BadOption(n, "macvlan_mode="+sub, "there is no such sub-mode", "give bridge, private, vepa or passthru")
 	}
 	host, err := parts.BoolOption(n, "host-access")
 	if err != nil {
 		return err
 	}
 	if host && noHostAccess[sub] != "" {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name, "host access in sub-mode "+sub, "", noHostAccess[sub]+"; leave host-access out, or use macvlan_mode=bridge")
+		return parts.BadOption(n, "host-access=true", noHostAccess[sub], "leave host-access out, or use macvlan_mode=bridge")
 	}
-	if err := lan.Check(h, n); err != nil {
+	if err := lanRules.Check(h, n); err != nil {
 		return err
 	}
 	if parent, _ := h.Link(n.Parent); sub == subPassthru && len(parent.Gateways) > 0 {
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", n.Parent, "", "a passthru device takes all that arrives there, and the host's own default route leads through it; name another interface with --parent")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name,
+			"a passthru device takes all that arrives at "+n.Parent+", and the host's own default route leads through it",
+			"name another interface with --parent")
 	}
 	return parts.CheckMTU(h, n)
 }
@@ -99,7 +100,7 @@ func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 func (Mode) Beside(n, other heddle.Network) error {
 	for _, taker := range []heddle.Network{n, other} {
 		if taker.Mode == "macvlan" && subMode(taker) == subPassthru {
-			return heddle.Errorf(heddle.PlanConflict, "network "+n.Name, "and network "+other.Name+" on the parent "+n.Parent, "", "network "+taker.Name+" is passthru and takes the parent over; give one of them another parent")
+			return parts.ParentConflict(n, other, "network "+taker.Name+" is passthru and has the parent alone")
 		}
 	}
 	return nil

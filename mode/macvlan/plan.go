@@ -25,11 +25,12 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 
 // Endpoint plans the container's device, and the host's way to it.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
-	if err := lan.CheckPorts(e); err != nil {
+	if err := lanRules.CheckPorts(e); err != nil {
 		return heddle.Plan{}, err
 	}
 	if subMode(n) == subPassthru && e.Slot > 0 {
-		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "endpoint "+e.ID.String(), "on network "+n.Name, "", "a passthru network holds one container; detach that one first")
+		return heddle.Plan{}, heddle.Errorf(heddle.PlanConflict, "attach endpoint", e.ID.String(),
+			"network "+n.Name+" is passthru: it has room for one container, and has one", "detach that one first")
 	}
 	parent, ok := h.Link(n.Parent)
 	plan := heddle.Plan{Pod: pod(n, e)}

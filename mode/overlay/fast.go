@@ -10,15 +10,14 @@ import (
 
 // The fast path between hosts: what the eBPF programs are told.
 
-func anyFast(f *heddle.Fabric) bool {
+func usesFastPath(f *heddle.Fabric) bool {
 	return slices.ContainsFunc(f.Networks, heddle.Network.Fast)
 }
 
-// shortcut is where the fast path finds what a peer has. A host without an address of
-// its own in the network tracks its traffic, so that what others translate comes back
-// (see firewall.SpanningChains), and leaves it to the stack. A single address of a peer
-// that it does not reach is left to the stack by name: another peer that it does reach
-// may have the block.
+// shortcut tells the fast path where a peer's block or address is. A host without an address
+// of its own in the network needs connection tracking (see firewall.SpanningChains), so its
+// packets take the stack. For a single address of a peer that the fast path does not reach,
+// an entry leads to the stack: the block may belong to another peer that it does reach.
 func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string) []heddle.Shortcut {
 	f := h.Fabric
 	if _, own := f.Source(n.ID, heddle.FamilyOf(to.Addr())); !own || !n.Fast() {
@@ -39,9 +38,9 @@ func shortcut(h heddle.HostFacts, n heddle.Network, to netip.Prefix, host string
 	return nil
 }
 
-// apart adds entries that leave an endpoint without the fast path to the stack: its
-// address may lie in a peer's block.
-func apart(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
+// withoutFastPath adds entries by which packets to an endpoint without the fast path take the
+// stack. They are needed because its address may lie in a peer's block.
+func withoutFastPath(n heddle.Network, e heddle.Endpoint) (s heddle.State) {
 	if !n.Fast() || !e.NoFastPath {
 		return s
 	}

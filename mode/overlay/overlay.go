@@ -45,14 +45,16 @@ func (m Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 // Fits refuses networks without a subnet, and what cannot span hosts.
 func (Mode) Fits(n heddle.Network) error {
 	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "an overlay network needs --subnet")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "an overlay network needs a subnet", "give one with --subnet")
 	}
 	if n.Parent != "" {
-		return heddle.Errorf(heddle.BadOption, "network "+n.Name+" on interface", n.Parent, "", "an overlay stands on all hosts' underlay (heddled --underlay); leave --parent out")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name,
+			"an overlay network has no parent: it uses each host's underlay (heddled --underlay)", "leave --parent out")
 	}
 	for _, s := range n.Subnets {
 		if s.Addr().BitLen()-s.Bits() < 3 {
-			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name, s.String(), "", "an overlay's subnet has room for hosts and containers: at least a /29 (IPv6: /125)")
+			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
+				"its subnet "+s.String()+" has no room for hosts and containers", "give a prefix of at most /29 (IPv6: /125)")
 		}
 	}
 	if err := parts.CheckOptions(n, options...); err != nil {
@@ -66,12 +68,16 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 	if n.HasFamily(heddle.IPv6) {
 		least = heddle.IPv6.LeastMTU()
 	}
-	most := room(h)
+	most := innerMTU(h)
 	switch {
 	case most < least:
-		return heddle.Errorf(heddle.BadMTU, "network "+n.Name+" over an underlay with room for", fmt.Sprintf("%d bytes", most), "", fmt.Sprintf("its containers need %d: raise the underlay's MTU, or leave IPv6 out", least))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("its containers need an MTU of %d bytes, and the underlay has room for %d", least, most),
+			"raise the underlay's MTU, or leave IPv6 out")
 	case n.MTU != 0 && (n.MTU < least || n.MTU > most):
-		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), "", fmt.Sprintf("give a value from %d to %d, which the underlay carries with %d bytes of %s, or leave it out", least, most, overhead(h), path.Of(h.Fabric).Title()))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("its MTU of %d is not from %d to %d, which the underlay carries with %d bytes of %s", n.MTU, least, most, overhead(h), path.Of(h.Fabric).Title()),
+			"give an MTU in this range, or leave it out")
 	}
 	return nil
 }
@@ -80,13 +86,13 @@ func (m Mode) checkMTU(h heddle.HostFacts, n heddle.Network) error {
 // the tunnel's overhead. Paths that carry less have it on their routes.
 func (Mode) MTU(h heddle.HostFacts, n heddle.Network) int {
 	if n.MTU != 0 {
-		return min(n.MTU, room(h))
+		return min(n.MTU, innerMTU(h))
 	}
-	return room(h)
+	return innerMTU(h)
 }
 
-// room is what the host's underlay carries besides the tunnel's headers.
-func room(h heddle.HostFacts) int {
+// innerMTU is what the host's underlay carries besides the tunnel's headers.
+func innerMTU(h heddle.HostFacts) int {
 	mtu := parts.DefaultMTU
 	if up, ok := h.Uplink(heddle.Network{}); ok && up.MTU > 0 {
 		mtu = up.MTU
@@ -117,17 +123,17 @@ func (Mode) Limits(n heddle.Network) []string {
 		"no broadcast and no multicast between containers")
 }
 
-// Network plans the chains, the floor, and the ways to the blocks and addresses
-// that other hosts have.
+// Network plans the chains, the unreachable routes to the subnets, and the routes to the
+// blocks and addresses of other hosts.
 func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.SpanningChains(h.Fabric, n, masquerades(n))...),
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.SpanningWays(h.Fabric, n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.SpanningElements(h.Fabric, n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	if h.Fabric != nil {
-		ways(h, n, &s)
+		addPeerRoutes(h, n, &s)
 	}
 	return heddle.Plan{Host: s}, nil
 }
@@ -136,6 +142,6 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 // container's through the gateway.
 func (Mode) Endpoint(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	p, err := wiring.Wire(h, n, e)
-	p.Host = heddle.Append(p.Host, apart(n, e))
+	p.Host = heddle.Append(p.Host, withoutFastPath(n, e))
 	return p, err
 }

@@ -18,15 +18,15 @@ func (Mode) Reach(h heddle.HostFacts) heddle.Plan {
 			s = heddle.Append(s, by.Peer(f, p, over))
 		}
 	}
-	if anyFast(f) {
+	if usesFastPath(f) {
 		s = heddle.Append(s, by.Fast(h))
 	}
 	return heddle.Plan{Host: s}
 }
 
-// ways adds a network's routes to the blocks and addresses of other hosts, and the
+// addPeerRoutes adds a network's routes to the blocks and addresses of other hosts, and the
 // host's own address as their source.
-func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
+func addPeerRoutes(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	f := h.Fabric
 	device := ""
 	for _, family := range heddle.Families() {
@@ -46,13 +46,13 @@ func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	}
 	for _, b := range f.Blocks {
 		if b.Network == n.ID {
-			s.Routes = append(s.Routes, way(f, n, b.Prefix, b.Host)...)
+			s.Routes = append(s.Routes, peerRoute(f, n, b.Prefix, b.Host)...)
 			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, b.Prefix, b.Host)...)
 		}
 	}
 	for _, p := range f.Pins {
 		if p.Network == n.ID {
-			s.Routes = append(s.Routes, way(f, n, heddle.Single(p.Addr), p.Host)...)
+			s.Routes = append(s.Routes, peerRoute(f, n, heddle.Single(p.Addr), p.Host)...)
 			s.Shortcuts = append(s.Shortcuts, shortcut(h, n, heddle.Single(p.Addr), p.Host)...)
 		}
 	}
@@ -64,9 +64,9 @@ func ways(h heddle.HostFacts, n heddle.Network, s *heddle.State) {
 	}
 }
 
-// way is the route to a prefix that a peer has; none to this host's own, or to
+// peerRoute is the route to a prefix that a peer has; none to this host's own, or to
 // those of a host that is no more.
-func way(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []heddle.Route {
+func peerRoute(f *heddle.Fabric, n heddle.Network, to netip.Prefix, host string) []heddle.Route {
 	by := path.Of(f)
 	for _, p := range f.Peers {
 		over, ok := heddle.Path(f.Self, p)

@@ -27,7 +27,8 @@ type BridgePort struct{}
 func (BridgePort) Wire(h heddle.HostFacts, n heddle.Network, e heddle.Endpoint) (heddle.Plan, error) {
 	shard := e.Slot / portsPerBridge
 	if shard >= maxShards {
-		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "bridge network", n.Name, "", fmt.Sprintf("it has room for %d endpoints; create another one", portsPerBridge*maxShards))
+		return heddle.Plan{}, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", e.ID.String(),
+			fmt.Sprintf("network %s has %d endpoints, as many as a bridge network can have", n.Name, portsPerBridge*maxShards), "create another network")
 	}
 	host := heddle.State{}
 	if shard > 0 {

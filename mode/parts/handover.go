@@ -6,22 +6,22 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Some engines move the container's end of a link themselves: they are told its
-// name on the host, and later it is in the container under a name of theirs, with
-// addresses and routes that they have put there. Such an endpoint's plan has two
-// forms. Offered, both ends are on the host. Taken, the plan is like any other's,
-// but for the routes in the container, which are the engine's.
+// Some engines move the container's end of a link themselves. The agent tells them its
+// name on the host. Later it is in the container under the engine's own name, with
+// addresses and routes from the engine. The plan of such an endpoint has two forms. Before
+// the handover, both ends are on the host. After it, the plan is like any other, but without
+// the routes in the container: these are the engine's.
 
-// HandOver turns a plan into that of an endpoint that is handed over: offered, or
-// taken if it is known what its interface is called inside.
+// HandOver turns a plan into that of an endpoint that an engine moves. The form after the
+// handover is used if the interface's name in the container is known.
 func HandOver(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	if e.Inside == "" {
-		return offered(p, e)
+		return beforeHandover(p, e)
 	}
-	return taken(p, e)
+	return afterHandover(p, e)
 }
 
-func offered(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+func beforeHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	name := e.ID.HandName()
 	host := p.Host
 	host.Links = slices.Clone(host.Links)
@@ -39,10 +39,10 @@ func offered(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	return heddle.Plan{Host: host, Pod: heddle.State{NICs: p.Pod.NICs}}
 }
 
-// taken removes from the container's part what the engine manages: routes, the
+// afterHandover removes from the container's part what the engine manages: routes, the
 // loopback, and how IPv6 link-local addresses are made. The engine has already done
 // everything that depends on setting the interface up or down.
-func taken(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
+func afterHandover(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	pod := heddle.State{NICs: p.Pod.NICs, Sysctls: p.Pod.Sysctls, Neighbours: p.Pod.Neighbours}
 	for _, l := range p.Pod.Links {
 		if l.Kind != "" {
@@ -65,9 +65,9 @@ func taken(p heddle.Plan, e heddle.Endpoint) heddle.Plan {
 	return heddle.Plan{Host: p.Host, Pod: pod}
 }
 
-// HandRoutes are the routes that an engine has to make in the container: the
+// EngineRoutes are the routes that an engine has to make in the container: the
 // connected ones first, then those through them. Default routes are left to it.
-func HandRoutes(p heddle.Plan) []heddle.Route {
+func EngineRoutes(p heddle.Plan) []heddle.Route {
 	var all []heddle.Route
 	for _, direct := range []bool{true, false} {
 		for _, r := range p.Pod.Routes {

@@ -14,7 +14,8 @@ import (
 func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 	parent, ok := h.Uplink(n)
 	if !ok && n.Parent == "" {
-		return n, heddle.Errorf(heddle.NoParent, "network", n.Name, "", "the host has no default route; name an interface with --parent")
+		return n, heddle.Errorf(heddle.NoParent, "create network", n.Name, "no parent is named, and the host has no default route to take one from",
+			"name an interface with --parent")
 	}
 	if !ok {
 		return n, CheckParent(h, n)
@@ -33,25 +34,25 @@ func OnLAN(h heddle.HostFacts, n heddle.Network) (heddle.Network, error) {
 type LANWords struct {
 	// Container is one of the mode's, Network what it is on: "the LAN".
 	Container, Network string
-	// NoSubnet is what a parent without an address lacks, NoMAC what is wrong with one
-	// without a MAC address; both with the remedy.
-	NoSubnet, NoMAC string
+	// NameSubnet is the remedy where the parent has no address to take the subnet from.
+	NameSubnet string
 }
 
 // Check refuses a parent that carries no containers, and what cannot be kept from
 // those on its LAN.
 func (w LANWords) Check(h heddle.HostFacts, n heddle.Network) error {
 	parent, _ := h.Link(n.Parent)
-	on := "network " + n.Name + " on interface"
 	switch {
 	case len(n.Subnets) == 0:
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "the parent "+n.Parent+" has "+w.NoSubnet)
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "its parent "+n.Parent+" has no address to take a subnet from", w.NameSubnet)
 	case n.Internal:
-		return heddle.Errorf(heddle.BadOption, "network", n.Name, "", "the containers are on "+w.Network+", and nothing on this host can keep them from it; for an internal network use mode bridge")
+		return heddle.Errorf(heddle.BadOption, "create network", n.Name,
+			"its containers are on "+w.Network+", and nothing on this host can keep them from it", "use mode bridge for an internal network")
 	case parent.MAC == "":
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "", w.NoMAC)
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name,
+			"its parent "+n.Parent+" has no MAC address, which "+w.Container+" needs", "name an Ethernet interface with --parent")
 	case !parent.Up:
-		return heddle.Errorf(heddle.NoParent, on, n.Parent, "", "it is down; 'ip link set "+n.Parent+" up' first")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name, "its parent "+n.Parent+" is down", "bring it up ('ip link set "+n.Parent+" up')")
 	}
 	return nil
 }
@@ -61,7 +62,14 @@ func (w LANWords) CheckPorts(e heddle.Endpoint) error {
 	if len(e.Ports) == 0 {
 		return nil
 	}
-	return heddle.Errorf(heddle.BadPort, "endpoint "+e.ID.String(), e.Ports[0].String(), "", w.Container+" is on "+w.Network+" at its own address and has all its ports there; leave the published ports out")
+	return heddle.Errorf(heddle.BadPort, "publish port", e.Ports[0].String()+" of endpoint "+e.ID.String(),
+		w.Container+" is on "+w.Network+" at its own address and has all its ports there", "leave the published ports out")
+}
+
+// ParentConflict refuses a network on the parent that it has in common with another one.
+func ParentConflict(n, other heddle.Network, cause string) error {
+	return heddle.Errorf(heddle.PlanConflict, "create network", n.Name,
+		"network "+other.Name+" is on the same parent "+n.Parent+", and "+cause, "give one of them another parent")
 }
 
 // lanSubnets are the first subnet of each family that the parent is in.

@@ -29,10 +29,12 @@ func CheckMTU(h heddle.HostFacts, n heddle.Network) error {
 		least = heddle.IPv6.LeastMTU()
 	}
 	if n.MTU != 0 && (n.MTU < least || n.MTU > 65535) {
-		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), "", fmt.Sprintf("give a value from %d to 65535, or leave it out to take the parent's", least))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name, fmt.Sprintf("its MTU of %d is not from %d to 65535", n.MTU, least),
+			"give an MTU in this range, or leave --mtu out to take the parent's")
 	}
 	if up, ok := h.Uplink(n); ok && up.MTU > 0 && n.MTU > up.MTU {
-		return heddle.Errorf(heddle.BadMTU, "network", fmt.Sprintf("%s with MTU %d", n.Name, n.MTU), "", fmt.Sprintf("its parent %s carries %d; leave --mtu out to take that", up.Name, up.MTU))
+		return heddle.Errorf(heddle.BadMTU, "create network", n.Name,
+			fmt.Sprintf("its MTU of %d is more than its parent %s carries (%d)", n.MTU, up.Name, up.MTU), "leave --mtu out to take the parent's")
 	}
 	return nil
 }
@@ -43,7 +45,8 @@ func CheckParent(h heddle.HostFacts, n heddle.Network) error {
 		return nil
 	}
 	if _, ok := h.Link(n.Parent); !ok {
-		return heddle.Errorf(heddle.NoParent, "network "+n.Name+" on interface", heddle.Clip(n.Parent), "", "name an interface that 'ip link' lists")
+		return heddle.Errorf(heddle.NoParent, "create network", n.Name,
+			"the host has no interface "+heddle.Clip(n.Parent), "name an interface that 'ip link' lists")
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package parts
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 )
@@ -14,7 +14,7 @@ func CheckOptions(n heddle.Network, known ...string) error {
 			found = found || k == want
 		}
 		if !found {
-			return heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", heddle.Clip(k), "", "the mode "+n.Mode+" knows: "+orNone(known))
+			return BadOption(n, heddle.Clip(k), "mode "+n.Mode+" has no such option", knownOptions(known))
 		}
 	}
 	return nil
@@ -38,13 +38,18 @@ func BoolOption(n heddle.Network, key string) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", key+"="+heddle.Clip(v), "", "give true or false")
+		return false, BadOption(n, key+"="+heddle.Clip(v), "it is neither true nor false", "give one of these")
 	}
 }
 
-func orNone(s []string) string {
-	if len(s) == 0 {
-		return "no options"
+// BadOption refuses an option of a network, which is written as a key, or as KEY=VALUE.
+func BadOption(n heddle.Network, option, cause, remedy string) error {
+	return heddle.Errorf(heddle.BadOption, "set option", option+" of network "+n.Name, cause, remedy)
+}
+
+func knownOptions(known []string) string {
+	if len(known) == 0 {
+		return "leave it out: the mode has no options"
 	}
-	return fmt.Sprint(s)
+	return "give one of " + strings.Join(known, ", ") + ", or leave it out"
 }

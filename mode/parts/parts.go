@@ -28,10 +28,10 @@ func Forwarding(h heddle.HostFacts, n heddle.Network) []heddle.Sysctl {
 	return all
 }
 
-// Floor makes the network's unused addresses unreachable, at the worst metric:
+// UnreachableSubnets makes the network's unused addresses unreachable, at the worst metric:
 // otherwise a packet to an address that nobody has would leave by the host's
 // default route, masqueraded and in clear.
-func Floor(n heddle.Network) []heddle.Route {
+func UnreachableSubnets(n heddle.Network) []heddle.Route {
 	var all []heddle.Route
 	for _, s := range n.Subnets {
 		all = append(all, heddle.Route{Dst: s, Type: "unreachable", Metric: 4294967295})

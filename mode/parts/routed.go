@@ -63,7 +63,7 @@ func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: link.Name, Prefix: heddle.Single(a.Addr())})
 		s.Neighbours = append(s.Neighbours, heddle.Neighbour{Link: link.Name, Addr: gw, MAC: e.ID.PortMAC()})
 		s.Routes = append(s.Routes, heddle.Route{Dst: heddle.Single(gw), Link: link.Name})
-		for _, half := range halves(a) {
+		for _, half := range subnetHalves(a) {
 			via.Dst = half
 			s.Routes = append(s.Routes, via)
 		}
@@ -75,9 +75,9 @@ func routedPod(n heddle.Network, e heddle.Endpoint) heddle.State {
 	return s
 }
 
-// halves splits a subnet in two. Routes to both halves win over a connected
+// subnetHalves splits a subnet in two. Routes to both halves win over a connected
 // route to the whole, without replacing it.
-func halves(p netip.Prefix) [2]netip.Prefix {
+func subnetHalves(p netip.Prefix) [2]netip.Prefix {
 	b := p.Masked().Addr().AsSlice()
 	low := netip.PrefixFrom(p.Masked().Addr(), p.Bits()+1)
 	b[p.Bits()/8] |= 0x80 >> (p.Bits() % 8)

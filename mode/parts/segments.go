@@ -6,14 +6,13 @@ import "github.com/heddle-network/heddle"
 // most that a packet's fragments hold (Linux, include/linux/skbuff.h, MAX_SKB_FRAGS).
 const bigSegment = 196608
 
-// BigSegments has an endpoint's TCP hand over IPv4 segments beyond 64 KB (BIG TCP,
-// since Linux 6.3), which cost less by the byte. TCP asks the device for the size, not
-// the way that a packet takes: where a NIC or a tunnel takes only 64 KB, the kernel
-// cuts such a segment up into packets, which costs more than it saved. So it is for
-// networks all of whose traffic stays on the host (internal ones), or by
-// --opt big-tcp=true. Segments of IPv6 stay as they are: such a one bears a header more
-// (RFC 2675), which the kernel that routes it counts into each of its packets; it
-// takes them for longer than the MTU, and drops all.
+// BigSegments lets an endpoint's TCP send IPv4 segments of more than 64 KB (BIG TCP, since
+// Linux 6.3), which cost less per byte. TCP takes the maximum from its own device, not from
+// the whole path. If a NIC or a tunnel on the path takes only 64 KB, the kernel splits each
+// segment, which costs more than was saved. So this applies to internal networks, whose
+// traffic stays on the host, and to networks with --opt big-tcp=true. IPv6 segments stay as
+// they are: a large one has an additional header (RFC 2675). A kernel that routes it counts
+// this header into each packet, finds the packets longer than the MTU, and drops them.
 func BigSegments(n heddle.Network, p heddle.Plan) heddle.Plan {
 	if option := n.Options["big-tcp"]; option == "false" || option == "" && !n.Internal {
 		return p

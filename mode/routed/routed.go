@@ -56,7 +56,7 @@ var options = []string{"masquerade", "table", "next-hop", "fast-path", "big-tcp"
 // Check refuses networks without a subnet, and malformed options.
 func (Mode) Check(h heddle.HostFacts, n heddle.Network) error {
 	if len(n.Subnets) == 0 {
-		return heddle.Errorf(heddle.BadSubnet, "network", n.Name, "", "a routed network needs --subnet")
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, "a routed network needs a subnet", "give one with --subnet")
 	}
 	if err := parts.CheckOptions(n, options...); err != nil {
 		return err
@@ -79,19 +79,19 @@ func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
 	option := n.Options["table"]
 	if option == "" {
 		if n.Options["next-hop"] != "" {
-			return 0, nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "", "next-hop belongs to --opt table=auto")
+			return 0, nil, parts.BadOption(n, "next-hop="+heddle.Clip(n.Options["next-hop"]), "a next hop needs a routing table of its own", "add --opt table=auto, or leave next-hop out")
 		}
 		return 0, nil, nil
 	}
 	parent, ok := h.Link(n.Parent)
 	if !ok {
-		return 0, nil, heddle.Errorf(heddle.NoParent, "network", n.Name, "", "a table of its own needs --parent")
+		return 0, nil, heddle.Errorf(heddle.NoParent, "create network", n.Name, "a routing table of its own needs a parent", "name one with --parent")
 	}
 	number := autoTable(parent.Name)
 	if option != "auto" {
 		var err error
 		if number, err = strconv.Atoi(option); err != nil || number < 1 || number > 1<<31-1 || (number >= 253 && number <= 255) {
-			return 0, nil, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "table="+option, "", "give auto, or a number that is not 253, 254 or 255")
+			return 0, nil, parts.BadOption(n, "table="+heddle.Clip(option), "it is not a free table's number", "give auto, or a number that is not 253, 254 or 255")
 		}
 	}
 	hops, err := nextHops(parent, n)
@@ -102,7 +102,8 @@ func table(h heddle.HostFacts, n heddle.Network) (int, []heddle.Route, error) {
 	for _, subnet := range n.Subnets {
 		i := slices.IndexFunc(hops, heddle.FamilyOf(subnet.Addr()).Has)
 		if i < 0 {
-			return 0, nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "", "no next hop through "+parent.Name+" for "+subnet.String()+"; name one with --opt next-hop=A+B")
+			return 0, nil, heddle.Errorf(heddle.BadOption, "create network", n.Name,
+				"no next hop through "+parent.Name+" is of the family of "+subnet.String(), "name one of each family with --opt next-hop=A+B")
 		}
 		routes = append(routes, heddle.Route{Dst: heddle.FamilyOf(hops[i]).Any(), Link: parent.Name, Via: hops[i], OnLink: true, Table: number})
 	}
@@ -121,7 +122,8 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	option := n.Options["next-hop"]
 	if option == "" {
 		if len(parent.Gateways) == 0 {
-			return nil, heddle.Errorf(heddle.BadOption, "network", n.Name, "", "the parent "+parent.Name+" has no default route; name its gateway with --opt next-hop=ADDRESS")
+			return nil, heddle.Errorf(heddle.BadOption, "create network", n.Name,
+				"its parent "+parent.Name+" has no default route", "name the next hop with --opt next-hop=ADDRESS")
 		}
 		return parent.Gateways, nil
 	}
@@ -129,10 +131,10 @@ func nextHops(parent heddle.LinkFact, n heddle.Network) ([]netip.Addr, error) {
 	for _, s := range strings.Split(option, "+") {
 		a, err := netip.ParseAddr(s)
 		if err != nil {
-			return nil, heddle.Wrap(heddle.BadOption, "read next-hop of network", n.Name, err, "give one address, or two joined by '+'")
+			return nil, heddle.Wrap(heddle.BadOption, "read option next-hop of network", n.Name, err, "give one address, or two joined by '+'")
 		}
 		if slices.ContainsFunc(hops, heddle.FamilyOf(a).Has) {
-			return nil, heddle.Errorf(heddle.BadOption, "network "+n.Name+" option", "next-hop="+option, "", "give one address of each family")
+			return nil, parts.BadOption(n, "next-hop="+option, "it has two addresses of one family", "give one address of each family")
 		}
 		hops = append(hops, a)
 	}
@@ -150,8 +152,8 @@ func (Mode) Network(h heddle.HostFacts, n heddle.Network) (heddle.Plan, error) {
 	s := heddle.State{
 		Firewall: append(firewall.Base(), firewall.RoutedChains(n, masquerades(n))...),
 		Sysctls:  parts.Forwarding(h, n),
-		Elements: slices.Concat(firewall.Doorways(n), firewall.RoutedWays(n), firewall.Allowed(n), firewall.Surroundings(h)),
-		Routes:   parts.Floor(n),
+		Elements: slices.Concat(firewall.NetworkElements(n), firewall.RoutedElements(n), firewall.Allowed(n), firewall.Surroundings(h)),
+		Routes:   parts.UnreachableSubnets(n),
 	}
 	number, routes, err := table(h, n)
 	if err != nil || number == 0 {

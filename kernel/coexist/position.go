@@ -35,35 +35,35 @@ const (
 )
 
 // A place is a gap in a chain: before the rule of that index, or at the end.
-type place struct {
+type insertPosition struct {
 	chain  string
 	before int
 }
 
-// rulebook is another firewall's filter, as far as it matters.
-type rulebook struct {
+// chainWalk is another firewall's filter, as far as it matters.
+type chainWalk struct {
 	// chains are the steps of each, without our own rules.
 	chains map[string][]step
 	// shared are chains that we cannot put rules into: they are reached by what looks
 	// closely, too, whose drops ours would void.
 	shared []string
 	seen   map[string]bool
-	found  []place
+	found  []insertPosition
 }
 
-// places finds the gaps, from the base chain on, whose policy may be to drop. Chains
+// insertPositions finds the gaps, from the base chain on, whose policy may be to drop. Chains
 // that are blanket, but cannot have rules of ours, are named.
-func places(base string, policyDrops bool, chains map[string][]step) (found []place, shared []string) {
-	b := rulebook{chains: chains, seen: map[string]bool{}}
+func insertPositions(base string, policyDrops bool, chains map[string][]step) (found []insertPosition, shared []string) {
+	b := chainWalk{chains: chains, seen: map[string]bool{}}
 	if !b.walk(base) && policyDrops {
-		b.found = append(b.found, place{base, len(chains[base])})
+		b.found = append(b.found, insertPosition{base, len(chains[base])})
 	}
 	return b.found, b.shared
 }
 
 // walk looks through a chain and those that it leads to, and reports whether it ends
 // with a drop of all that is left.
-func (b *rulebook) walk(chain string) (ends bool) {
+func (b *chainWalk) walk(chain string) (ends bool) {
 	if b.seen[chain] {
 		return false
 	}
@@ -78,7 +78,7 @@ func (b *rulebook) walk(chain string) (ends bool) {
 			if b.closelyReached(chain) {
 				b.shared = append(b.shared, chain)
 			} else {
-				b.found = append(b.found, place{chain, i})
+				b.found = append(b.found, insertPosition{chain, i})
 			}
 			return true
 		case s.does == leads && s.under <= byInterface && !b.onlyDrops(s.target):
@@ -89,7 +89,7 @@ func (b *rulebook) walk(chain string) (ends bool) {
 }
 
 // onlyDrops reports a chain that is a drop under another name.
-func (b *rulebook) onlyDrops(chain string) bool {
+func (b *chainWalk) onlyDrops(chain string) bool {
 	for _, s := range b.chains[chain] {
 		switch {
 		case s.does == drops && s.under == always:
@@ -102,7 +102,7 @@ func (b *rulebook) onlyDrops(chain string) bool {
 	return false
 }
 
-func (b *rulebook) closelyReached(chain string) bool {
+func (b *chainWalk) closelyReached(chain string) bool {
 	for _, steps := range b.chains {
 		if slices.ContainsFunc(steps, func(s step) bool { return s.does == leads && s.target == chain && s.under > byInterface }) {
 			return true

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// site is one of the two namespaces that a call works in, with what the call
+// session is one of the two namespaces that a call works in, with what the call
 // has learned about it.
-type site struct {
+type session struct {
 	ns      *Netns
 	rt, nft *conn
 	pod     bool
@@ -18,42 +18,42 @@ type site struct {
 	index   map[string]int
 }
 
-func (k *Kernel) hostSite() *site {
-	return &site{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, idle: k.idle, index: map[string]int{}}
+func (k *Kernel) hostSession() *session {
+	return &session{ns: k.home, rt: k.rt, nft: k.nft, held: k.held, idle: k.idle, index: map[string]int{}}
 }
 
 // listing is hostSite with the sockets for listings.
-func (k *Kernel) listing() *site {
-	return &site{ns: k.home, rt: k.listRt, nft: k.listNft, held: k.held, index: map[string]int{}}
+func (k *Kernel) listing() *session {
+	return &session{ns: k.home, rt: k.listRt, nft: k.listNft, held: k.held, index: map[string]int{}}
 }
 
-// inside is the namespace that a handle leads to, and its site: nil for none.
-func inside(pod Pod) (*Netns, *site, error) {
+// openPod is the namespace that a handle leads to, and its session: nil for none.
+func openPod(pod Pod) (*Netns, *session, error) {
 	n, err := netnsOf(pod)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := podSite(n)
+	s, err := podSession(n)
 	return n, s, err
 }
 
-// podSite opens a socket inside the container's namespace; nil gives nil.
-func podSite(pod *Netns) (*site, error) {
+// podSession opens a socket inside the container's namespace; nil gives nil.
+func podSession(pod *Netns) (*session, error) {
 	if pod == nil {
 		return nil, nil
 	}
-	s := &site{ns: pod, pod: true, index: map[string]int{}}
+	s := &session{ns: pod, pod: true, index: map[string]int{}}
 	err := pod.Do(func() (err error) {
 		s.rt, err = dial(unix.NETLINK_ROUTE)
 		return err
 	})
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadNamespace, "open a netlink socket in", pod.path, err, namespaceRemedy)
+		return nil, heddle.Wrap(heddle.BadNamespace, "open network namespace", pod.path, err, namespaceRemedy)
 	}
 	return s, nil
 }
 
-func (s *site) close() {
+func (s *session) close() {
 	if s != nil && s.pod {
 		s.rt.close()
 	}
@@ -61,7 +61,7 @@ func (s *site) close() {
 
 // ifindex resolves an interface's name. It asks by ioctl (netdevice(7)), which
 // costs a microsecond where RTM_GETLINK costs twenty.
-func (s *site) ifindex(name string) (int, error) {
+func (s *session) ifindex(name string) (int, error) {
 	if i, known := s.index[name]; known {
 		return i, nil
 	}
@@ -81,7 +81,7 @@ func (s *site) ifindex(name string) (int, error) {
 // lock, the kernel waits until nobody can be looking at the interface any more
 // (rcu_barrier in netdev_run_todo): 20 ms and more, in which a socket that many
 // share would keep them all waiting. Waits at the same time cost one.
-func (s *site) delete(index int) error {
+func (s *session) delete(index int) error {
 	if s.idle == nil {
 		return s.rt.execute(deleteLink(index))
 	}
@@ -91,7 +91,7 @@ func (s *site) delete(index int) error {
 }
 
 // isUp reads the interface's administrative state.
-func (s *site) isUp(name string) (bool, error) {
+func (s *session) isUp(name string) (bool, error) {
 	r, err := unix.NewIfreq(name)
 	if err != nil {
 		return false, err

@@ -17,18 +17,18 @@ import (
 func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error {
 	near, err := s.host.handle()
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	defer near.Close()
 	far, err := other.host.handle()
 	if err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	defer far.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = name
 	if err := near.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: name, PeerNamespace: netlink.NsFd(other.host.fd)}); err != nil {
-		return refused("wire", name, err)
+		return refused("make interface", name, err)
 	}
 	for _, end := range []struct {
 		h     *netlink.Handle
@@ -39,7 +39,7 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 			err = end.h.LinkSetUp(link)
 		}
 		if err != nil {
-			return refused("wire", name, err)
+			return refused("make interface", name, err)
 		}
 		if err := address(end.h, link, end.addrs, nil); err != nil {
 			return err
@@ -48,9 +48,9 @@ func (s *Stage) Connect(other *Stage, name string, mine, theirs []string) error 
 	return nil
 }
 
-// crossingPatience bounds the wait for a packet between two stages: their links
+// replyTimeout bounds the wait for a packet between two stages: their links
 // may be noticed late on a busy machine.
-const crossingPatience = 5 * time.Second
+const replyTimeout = 5 * time.Second
 
 // Reaches sends UDP packets from the stage's container to another's, at the
 // address to, until one has been answered.
@@ -74,7 +74,7 @@ func (s *Stage) Reaches(other *Stage, to netip.Addr) error {
 	defer near.Close()
 	go answer(far)
 	if err := ask(near); err != nil {
-		return heddle.Wrap(heddle.NotOnKernel, "send from host to host to", to.String(), err, "packets through the tunnel are lost on this kernel; 'heddle doctor' looks for the cause")
+		return heddle.Wrap(heddle.NotOnKernel, "send through a tunnel to", to.String(), err, "see 'heddle doctor', which looks for what drops the packets")
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func answer(c *net.UDPConn) {
 func ask(c *net.UDPConn) error {
 	last := errors.New("nothing sent")
 	b := make([]byte, 64)
-	for end := time.Now().Add(crossingPatience); time.Now().Before(end); {
+	for end := time.Now().Add(replyTimeout); time.Now().Before(end); {
 		if _, last = c.Write([]byte("heddle")); last != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -107,5 +107,5 @@ func ask(c *net.UDPConn) error {
 			time.Sleep(10 * time.Millisecond) // refused, or no route yet
 		}
 	}
-	return fmt.Errorf("no answer within %v: %w", crossingPatience, last)
+	return fmt.Errorf("no answer within %v: %w", replyTimeout, last)
 }

@@ -42,8 +42,8 @@ func addProgram(r *nl.NetlinkRequest, p *ebpf.Program, name string) {
 	r.AddData(options)
 }
 
-// hang attaches a program to an interface and replaces our earlier one there.
-func (s *site) hang(index int, p *ebpf.Program) error {
+// attachProgram attaches a program to an interface and replaces our earlier one there.
+func (s *session) attachProgram(index int, p *ebpf.Program) error {
 	r := filterRequest(unix.RTM_NEWTFILTER, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, index)
 	addProgram(r, p, programName)
 	if err := s.rt.execute(qdiscRequest(unix.RTM_NEWQDISC, excl, index)); err != nil && !exists(err) {
@@ -52,25 +52,25 @@ func (s *site) hang(index int, p *ebpf.Program) error {
 	return s.rt.execute(r)
 }
 
-// unhang removes our filter. The qdisc stays until the interface is deleted: while a
+// detachProgram removes our filter. The qdisc stays until the interface is deleted: while a
 // qdisc is added or removed, the interface drops what it sends (dev_deactivate).
-func (s *site) unhang(index int) error {
+func (s *session) detachProgram(index int) error {
 	if err := s.rt.execute(filterRequest(unix.RTM_DELTFILTER, 0, index)); err != nil && !absent(err) && !errors.Is(err, unix.EINVAL) {
 		return err
 	}
 	return nil
 }
 
-// unhangWhole also takes the qdisc away, if nobody else has a filter there.
-func (s *site) unhangWhole(index int) error {
-	if err := s.unhang(index); err != nil {
+// detachProgramAndQdisc also takes the qdisc away, if nobody else has a filter there.
+func (s *session) detachProgramAndQdisc(index int) error {
+	if err := s.detachProgram(index); err != nil {
 		return err
 	}
 	return s.dropBareQdisc(index)
 }
 
 // dropBareQdisc takes the qdisc away if nobody has a filter there.
-func (s *site) dropBareQdisc(index int) error {
+func (s *session) dropBareQdisc(index int) error {
 	for _, parent := range []uint32{netlink.HANDLE_MIN_INGRESS, netlink.HANDLE_MIN_EGRESS} {
 		left, err := s.filters(index, parent)
 		if err != nil || len(left) > 0 {
@@ -90,7 +90,7 @@ type filter struct {
 	ours bool
 }
 
-func (s *site) filters(index int, parent uint32) ([]filter, error) {
+func (s *session) filters(index int, parent uint32) ([]filter, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETTFILTER, 0, &nl.TcMsg{Family: unix.AF_UNSPEC, Ifindex: int32(index), Parent: parent})
 	}, func(b []byte) (filter, bool) {
@@ -103,8 +103,8 @@ func (s *site) filters(index int, parent uint32) ([]filter, error) {
 	})
 }
 
-// hanging finds our program on an interface's ingress, 0 if there is none.
-func (s *site) hanging(index int) (ebpf.ProgramID, error) {
+// attachedProgram finds our program on an interface's ingress, 0 if there is none.
+func (s *session) attachedProgram(index int) (ebpf.ProgramID, error) {
 	all, err := s.filters(index, netlink.HANDLE_MIN_INGRESS)
 	for _, f := range all {
 		if f.ours {
@@ -117,30 +117,30 @@ func (s *site) hanging(index int) (ebpf.ProgramID, error) {
 	return 0, err
 }
 
-// onWire finds our program on the underlay's interface, 0 if there is none: it is
+// underlayProgram finds our program on the underlay's interface, 0 if there is none: it is
 // attached through tcx (since Linux 6.6), which needs no qdisc and leaves others'
 // alone, or as on a port.
-func (s *site) onWire(index int) (id ebpf.ProgramID, tcx bool, err error) {
+func (s *session) underlayProgram(index int) (id ebpf.ProgramID, tcx bool, err error) {
 	err = s.ns.Do(func() error {
 		q, err := link.QueryPrograms(link.QueryOptions{Target: index, Attach: ebpf.AttachTCXIngress})
 		if err != nil {
 			return nil // before tcx
 		}
 		for _, p := range q.Programs {
-			if wireProgram(p.ID) {
+			if isUnderlayProgram(p.ID) {
 				id, tcx = p.ID, true
 			}
 		}
 		return nil
 	})
 	if err == nil && id == 0 {
-		id, err = s.hanging(index)
+		id, err = s.attachedProgram(index)
 	}
 	return id, tcx, err
 }
 
-// wireProgram reports whether a program has the name of ours (src/fast.c).
-func wireProgram(id ebpf.ProgramID) bool {
+// isUnderlayProgram reports whether a program has the name of ours (src/fast.c).
+func isUnderlayProgram(id ebpf.ProgramID) bool {
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {
 		return false
@@ -150,8 +150,8 @@ func wireProgram(id ebpf.ProgramID) bool {
 	return err == nil && info.Name == "from_wire"
 }
 
-// hangOnWire puts the program on the underlay's interface, in the place of old.
-func (s *site) hangOnWire(index int, p *ebpf.Program, old ebpf.ProgramID, tcx bool) error {
+// attachUnderlayProgram puts the program on the underlay's interface, in the place of old.
+func (s *session) attachUnderlayProgram(index int, p *ebpf.Program, old ebpf.ProgramID, tcx bool) error {
 	err := s.ns.Do(func() error {
 		o := link.RawAttachProgramOptions{Target: index, Program: p, Attach: ebpf.AttachTCXIngress}
 		if old == 0 || !tcx {
@@ -167,19 +167,19 @@ func (s *site) hangOnWire(index int, p *ebpf.Program, old ebpf.ProgramID, tcx bo
 		return link.RawAttachProgram(o)
 	})
 	if errors.Is(err, link.ErrNotSupported) || errors.Is(err, unix.EINVAL) {
-		return s.hang(index, p)
+		return s.attachProgram(index, p)
 	}
 	return err
 }
 
-// unhangFromWire takes our program off the underlay's interface.
-func (s *site) unhangFromWire(index int) error {
-	id, tcx, err := s.onWire(index)
+// detachUnderlayProgram takes our program off the underlay's interface.
+func (s *session) detachUnderlayProgram(index int) error {
+	id, tcx, err := s.underlayProgram(index)
 	if err != nil || id == 0 {
 		return err
 	}
 	if !tcx {
-		return s.unhangWhole(index)
+		return s.detachProgramAndQdisc(index)
 	}
 	p, err := ebpf.NewProgramFromID(id)
 	if err != nil {

@@ -15,10 +15,10 @@ const (
 	mtuMetric = 2 // RTAX_MTU
 )
 
-// kept gives the NIC in the container what it had on the host: its addresses,
+// stateAsOnHost gives the NIC in the container what it had on the host: its addresses,
 // and the routes that somebody made. IPv6 is off if it had only the address
 // that the kernel makes.
-func kept(e heddle.Endpoint) heddle.State {
+func stateAsOnHost(e heddle.Endpoint) heddle.State {
 	link, was := e.Interface(), e.NIC.Was
 	s := heddle.State{Links: []heddle.Link{{Name: "lo"}, {Name: link}}}
 	conf := "net/ipv6/conf/" + link + "/"
@@ -43,7 +43,7 @@ func kept(e heddle.Endpoint) heddle.State {
 	if hasIPv6(was) && !linkLocal {
 		s.Addresses = append(s.Addresses, heddle.Address{Link: link, Prefix: netip.PrefixFrom(e.MAC.LinkLocal(), 64)})
 	}
-	s.Routes = append(s.Routes, keptRoutes(e)...)
+	s.Routes = append(s.Routes, routesAsOnHost(e)...)
 	return s
 }
 
@@ -54,10 +54,10 @@ func hasIPv6(was heddle.NICState) bool {
 	})
 }
 
-// keptRoutes are those that a plan can say, the ones that others stand on
+// routesAsOnHost are those that a plan can say, the ones that others stand on
 // first. The default route stays behind if another interface of the container
 // has it.
-func keptRoutes(e heddle.Endpoint) []heddle.Route {
+func routesAsOnHost(e heddle.Endpoint) []heddle.Route {
 	var direct, through []heddle.Route
 	for _, r := range e.NIC.Was.Routes {
 		v6 := r.Dst.Addr().Is6()

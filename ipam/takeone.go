@@ -13,11 +13,12 @@ import (
 func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Addr) heddle.EndpointID) (netip.Prefix, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.subnet == subnet })
+	i := slices.IndexFunc(p.families, func(l *familyPool) bool { return l.subnet == subnet })
 	if i < 0 {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease from", subnet.String(), "", "network "+p.name+" has no such subnet")
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease an address of", subnet.String(), "network "+p.name+" has no such subnet",
+			"name a subnet of the network ('heddle network show "+p.name+"')")
 	}
-	l := p.lanes[i]
+	l := p.families[i]
 	if !want.IsValid() {
 		a, ok := l.next()
 		if !ok {
@@ -29,7 +30,7 @@ func (p *Pool) TakeOne(subnet netip.Prefix, want netip.Addr, name func(netip.Add
 	if p.leases[id] != nil {
 		return netip.PrefixFrom(want, subnet.Bits()), nil
 	}
-	if err := l.refuses(id, want); err != nil {
+	if err := l.checkFree(id, want); err != nil {
 		return netip.Prefix{}, err
 	}
 	addr := netip.PrefixFrom(want, subnet.Bits())

@@ -2,7 +2,7 @@ package fake
 
 import (
 	"errors"
-	"fmt"
+
 	"os"
 	"slices"
 	"strings"
@@ -49,8 +49,8 @@ func linkOfSetting(name string) string {
 
 func linkName(key string) (string, bool) { return strings.CutPrefix(key, "link/") }
 
-// lacks says which missing object keeps an object from being made here.
-func (s *space) lacks(o heddle.Object) error {
+// missingDependency says which missing object keeps an object from being made here.
+func (s *namespace) missingDependency(o heddle.Object) error {
 	switch o := o.(type) {
 	case heddle.Sysctl:
 		if l := standsOn(o); l != "" && s.links[l] == nil {
@@ -78,7 +78,7 @@ func (s *space) lacks(o heddle.Object) error {
 	return s.lacksLink(standsOn(o))
 }
 
-func (s *space) lacksLink(name string) error {
+func (s *namespace) lacksLink(name string) error {
 	if name != "" && s.links[name] == nil {
 		return unix.ENODEV
 	}
@@ -96,9 +96,9 @@ func refused(verb, key string, err error) error {
 	case errors.As(err, &told):
 		return err
 	case strings.HasPrefix(key, "sysctl/") && errors.Is(err, os.ErrNotExist):
-		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "the kernel was built or started without it")
+		return heddle.Wrap(heddle.NotOnKernel, verb, key, err, "use a kernel that has this setting")
 	}
-	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "'heddle check' compares the plan with the kernel")
+	return heddle.Wrap(heddle.KernelRefused, verb, key, err, "see 'heddle check', which compares the plan with the kernel")
 }
 
 // absent reports whether an error says that something is not there.
@@ -115,7 +115,3 @@ func (l *link) isOurs() bool {
 
 // prefixes start the names of our links.
 var prefixes = []string{heddle.PrefixBridge, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixTunnel, heddle.PrefixHand, heddle.PrefixSlave}
-
-func taken(code heddle.Code, op, name, remedy string, args ...any) error {
-	return heddle.Errorf(code, op, name, "", fmt.Sprintf(remedy, args...))
-}

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// space is a network namespace. The host's lock guards it.
-type space struct {
+// namespace is a network namespace. The host's lock guards it.
+type namespace struct {
 	host   *Host
 	path   string
 	number uint64
@@ -24,18 +24,18 @@ type space struct {
 // link is an interface: its settings as they are.
 type link struct {
 	heddle.Link
-	up     bool
-	number int
-	space  *space
+	up        bool
+	number    int
+	namespace *namespace
 	// far is the other end of a pair, parent what a device stands on, and above what
 	// stands on this.
 	far, parent *link
 	above       map[*link]bool
 }
 
-func (s *space) add(l *link) {
+func (s *namespace) add(l *link) {
 	s.host.index++
-	l.space, l.number = s, s.host.index
+	l.namespace, l.number = s, s.host.index
 	s.links[l.Name] = l
 	if l.parent != nil {
 		if l.parent.above == nil {
@@ -46,7 +46,7 @@ func (s *space) add(l *link) {
 }
 
 // put puts an object, in the place of the one with its key.
-func (s *space) put(key string, o heddle.Object) {
+func (s *namespace) put(key string, o heddle.Object) {
 	s.objects[key] = o
 	if l := standsOn(o); l != "" {
 		if s.on[l] == nil {
@@ -57,7 +57,7 @@ func (s *space) put(key string, o heddle.Object) {
 }
 
 // take takes an object away, and what is a part of it.
-func (s *space) take(key string) bool {
+func (s *namespace) take(key string) bool {
 	o, there := s.objects[key]
 	if !there {
 		return false
@@ -74,7 +74,7 @@ func (s *space) take(key string) bool {
 }
 
 // takeContents takes what is in a table or a set.
-func (s *space) takeContents(f heddle.Firewall) {
+func (s *namespace) takeContents(f heddle.Firewall) {
 	for key, o := range s.objects {
 		switch o := o.(type) {
 		case heddle.Firewall:
@@ -92,7 +92,7 @@ func (s *space) takeContents(f heddle.Firewall) {
 // takeSourced takes the IPv4 routes whose source address has gone (fib_sync_down_addr)
 // and, with an interface's last IPv4 address, its routes and neighbours of that family
 // (fib_disable_ip, arp_ifdown).
-func (s *space) takeSourced(a heddle.Address) {
+func (s *namespace) takeSourced(a heddle.Address) {
 	if a.Prefix.Addr().Is6() {
 		return
 	}
@@ -126,7 +126,7 @@ func (s *space) takeSourced(a heddle.Address) {
 }
 
 // hasAddress reports whether an address is on any link.
-func (s *space) hasAddress(addr netip.Addr) bool {
+func (s *namespace) hasAddress(addr netip.Addr) bool {
 	for _, o := range s.objects {
 		if a, is := o.(heddle.Address); is && a.Prefix.Addr() == addr {
 			return true
@@ -136,7 +136,7 @@ func (s *space) hasAddress(addr netip.Addr) bool {
 }
 
 // free detaches the ports of a bridge that is being deleted, and deletes its forwarding table.
-func (s *space) free(bridge string) {
+func (s *namespace) free(bridge string) {
 	for _, port := range s.links {
 		if port.Master != bridge {
 			continue
@@ -151,7 +151,7 @@ func (s *space) free(bridge string) {
 }
 
 // drop deletes a link with its far end, the devices that stand on it, and its objects.
-func (s *space) drop(l *link) {
+func (s *namespace) drop(l *link) {
 	if s.links[l.Name] != l {
 		return
 	}
@@ -164,10 +164,10 @@ func (s *space) drop(l *link) {
 		delete(l.parent.above, l)
 	}
 	for up := range maps.Clone(l.above) {
-		up.space.drop(up)
+		up.namespace.drop(up)
 	}
 	if l.far != nil {
-		l.far.space.drop(l.far)
+		l.far.namespace.drop(l.far)
 	}
 	if l.Kind == "bridge" {
 		s.free(l.Name)
@@ -175,7 +175,7 @@ func (s *space) drop(l *link) {
 }
 
 // lose takes any object away.
-func (s *space) lose(key string) bool {
+func (s *namespace) lose(key string) bool {
 	if name, is := linkName(key); is {
 		l := s.links[name]
 		if l != nil {
@@ -186,7 +186,7 @@ func (s *space) lose(key string) bool {
 	return s.take(key)
 }
 
-func (s *space) all() map[string]heddle.Object {
+func (s *namespace) all() map[string]heddle.Object {
 	all := maps.Clone(s.objects)
 	for _, l := range s.links {
 		if l.Kind != "" && l.Kind != "dummy" {

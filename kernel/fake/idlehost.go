@@ -46,7 +46,7 @@ func (k *Kernel) FarEnd(near string, in kernel.Pod) (*kernel.Seen, error) {
 	l := k.host.own.links[near]
 	k.host.mu.Unlock()
 	p, is := in.(pod)
-	if !is || l == nil || l.far == nil || l.far.space != p.space {
+	if !is || l == nil || l.far == nil || l.far.namespace != p.namespace {
 		return nil, nil
 	}
 	return in.FindIndex(l.far.number)
@@ -54,7 +54,7 @@ func (k *Kernel) FarEnd(near string, in kernel.Pod) (*kernel.Seen, error) {
 
 // DeviceOn finds the number of a container's device on a parent.
 func (k *Kernel) DeviceOn(parent, alias string, _ int, in kernel.Pod) (index int, err error) {
-	s, err := k.spaceOf(in)
+	s, err := k.namespaceOf(in)
 	if err != nil || s == nil {
 		return 0, err
 	}

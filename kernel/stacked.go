@@ -23,14 +23,14 @@ func (u upper) onLAN() bool {
 	return slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, u.kind)
 }
 
-// census lists all that stands on interfaces of the base, in whichever of the
+// stackedInterfaces lists all that stands on interfaces of the base, in whichever of the
 // namespaces it is. A container cannot change what its device stands on: the kernel
 // tells the lower one's number and its namespace (IFLA_LINK, IFLA_LINK_NETNSID). A
 // namespace that has ended meanwhile has nothing.
-func (all namespaces) census(base *Netns) []upper {
+func (all namespaces) stackedInterfaces(base *Netns) []upper {
 	var found []upper
 	for _, ns := range all {
-		s, err := podSite(ns)
+		s, err := podSession(ns)
 		if err != nil {
 			continue
 		}
@@ -52,8 +52,8 @@ func (all namespaces) census(base *Netns) []upper {
 	return found
 }
 
-// above returns the interfaces that stand on one interface, directly or indirectly.
-func above(all []upper, base *Netns, index int) []upper {
+// stackedOn returns the interfaces that stand on one interface, directly or indirectly.
+func stackedOn(all []upper, base *Netns, index int) []upper {
 	var found []upper
 	for _, u := range all {
 		if u.peer != index {
@@ -61,7 +61,7 @@ func above(all []upper, base *Netns, index int) []upper {
 		}
 		found = append(found, u)
 		if u.ns.Same(base) {
-			found = append(found, above(all, base, u.index)...)
+			found = append(found, stackedOn(all, base, u.index)...)
 		}
 	}
 	return found
@@ -84,7 +84,7 @@ func (all namespaces) mayHavePut(pod, other, home *Netns) bool {
 func (all namespaces) leads(pod, other, home *Netns) bool {
 	reached := []*Netns{pod}
 	for i := 0; i < len(reached); i++ {
-		s, err := podSite(reached[i])
+		s, err := podSession(reached[i])
 		if err != nil {
 			continue
 		}
@@ -110,7 +110,7 @@ func (all namespaces) leadingTo(ns, home *Netns) []*Netns {
 			if from.Same(home) || slices.ContainsFunc(reached, from.Same) {
 				continue
 			}
-			s, err := podSite(from)
+			s, err := podSession(from)
 			if err != nil {
 				continue
 			}
@@ -153,10 +153,10 @@ func (n *Netns) ownsUsersOf(other *Netns) bool {
 
 func userNamespace(fd int) (int, error) { return unix.IoctlRetInt(fd, unix.NS_GET_USERNS) }
 
-// heard lists the unicast MAC addresses, besides its own, that an interface listens to:
+// listenedMACs lists the unicast MAC addresses, besides its own, that an interface listens to:
 // each macvlan device that is up has its own entered there, wherever it is (macvlan_open
 // in drivers/net/macvlan.c; rtnl_fdb_dump in net/core/rtnetlink.c).
-func (s *site) heard(l linkState) ([]heddle.MAC, error) {
+func (s *session) listenedMACs(l linkState) ([]heddle.MAC, error) {
 	return list(s.rt, func() *nl.NetlinkRequest {
 		return request(unix.RTM_GETNEIGH, 0, &netlink.Ndmsg{Family: unix.AF_BRIDGE, Index: uint32(l.index)})
 	}, func(b []byte) (heddle.MAC, bool) {

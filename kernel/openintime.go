@@ -1,0 +1,74 @@
+package kernel
+
+import (
+	"sync"
+	"time"
+)
+
+// openTimeout is how long a path may take to be followed: one below another root leads
+// through file systems of a container, which need not answer.
+const openTimeout = time.Second
+
+// openInTime opens a namespace; nil if that fails. If resolving the path takes longer than
+// wayTime, hung records the path, and it is not tried again until that attempt has ended:
+// each attempt would block a thread.
+func openInTime(path string) *Netns {
+	if slowPaths.has(path) {
+		return nil
+	}
+	opened, late := make(chan *Netns), make(chan struct{})
+	go func() {
+		n, err := OpenNetns(path)
+		if err != nil {
+			n = nil
+		}
+		select {
+		case opened <- n:
+		case <-late:
+			slowPaths.end(path)
+			if n != nil {
+				n.Close()
+			}
+		}
+	}()
+	select {
+	case n := <-opened:
+		return n
+	case <-time.After(openTimeout):
+		slowPaths.begin(path)
+		close(late)
+		return nil
+	}
+}
+
+// slowPaths are the paths that have been resolving for longer than wayTime.
+var slowPaths pathCounts
+
+type pathCounts struct {
+	mu sync.Mutex
+	// count counts who follows a path: several may have begun at the same time.
+	count map[string]int
+}
+
+func (h *pathCounts) has(path string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.count[path] > 0
+}
+
+func (h *pathCounts) begin(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.count == nil {
+		h.count = map[string]int{}
+	}
+	h.count[path]++
+}
+
+func (h *pathCounts) end(path string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.count[path]--; h.count[path] == 0 {
+		delete(h.count, path)
+	}
+}
