@@ -102,7 +102,7 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	own := portTable{}
 	for _, p := range ports {
 		if p.HostPort == 0 || p.ContainerPort == 0 || (p.Protocol != "tcp" && p.Protocol != "udp") {
-			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), "", "name ports from 1 to 65535, over tcp or udp")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), "a port or the protocol does not exist", "name ports from 1 to 65535, over tcp or udp")
 		}
 		if err := checkHostIP(id, p); err != nil {
 			return err
@@ -119,7 +119,7 @@ func checkMappings(id heddle.EndpointID, ports []heddle.PortMapping) error {
 // checkNumber refuses more ports than an endpoint may publish.
 func checkNumber(id heddle.EndpointID, ports []heddle.PortMapping) error {
 	if len(ports) > heddle.MaxPorts {
-		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(), fmt.Sprintf("there are %d", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
+		return heddle.Errorf(heddle.TooMuch, "publish ports of endpoint", id.String(), fmt.Sprintf("the request has %d ports", len(ports)), fmt.Sprintf("publish at most %d", heddle.MaxPorts))
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (a *Agent) openPod(n *network, req heddle.AttachRequest) (kernel.Pod, error
 	}
 	if a.kernel.IsOwn(pod) {
 		pod.Close()
-		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own", "name a container's namespace; a container in the host's own belongs on a network of mode host")
+		return nil, heddle.Errorf(heddle.BadNamespace, "open network namespace", path, "it is the host's own", "give the namespace of a container; for a container in the host's own, use a network of mode host")
 	}
 	return pod, nil
 }
@@ -260,8 +260,8 @@ func (a *Agent) rollBack(r record, pod kernel.Pod, why error) error {
 	if err != nil {
 		a.wants.count(r)
 		a.log.Error("undo of an attach failed", "endpoint", r.Endpoint.ID, "error", err)
-		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo attach of", Object: r.Endpoint.ID.String(),
-			Cause: err.Error(), Remedy: "the attach failed before: " + why.Error() + "; detach the endpoint, or 'heddle gc'"}
+		return &heddle.Error{Code: heddle.UndoFailed, Kind: heddle.Partial, Op: "undo the attach of endpoint", Object: r.Endpoint.ID.String(),
+			Cause: err.Error() + " (the attach failed before: " + why.Error() + ")", Remedy: "detach the endpoint, or run 'heddle gc'"}
 	}
 	a.erase(r)
 	return why

@@ -63,7 +63,7 @@ func (all modes) names() (names []string) {
 }
 
 func noNetwork(name string) error {
-	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "", "'heddle network list' shows those there are")
+	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "", "name another one: 'heddle network list' shows those there are")
 }
 
 // planFor is what an endpoint wants of the kernel.

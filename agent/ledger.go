@@ -156,7 +156,7 @@ func (l *ledger) forgetOtherBoot(bootID string) error {
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
 			if err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read boot ID", "of the host", err, "move the run folder's ledger.db away and run 'heddle gc'")
+				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err, "move the run folder's ledger.db away and run 'heddle gc'")
 			}
 			if string(recorded) == bootID {
 				return nil

@@ -35,7 +35,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		select {
 		case <-busy:
 		case <-given:
-			late := heddle.Errorf(heddle.Waited, "create network", want.Name, "another network is being made or removed: "+heddle.SentenceOf(err), "'heddle status' says what that waits for")
+			late := heddle.Errorf(heddle.Waited, "create network", want.Name, "another network is being made or removed: "+heddle.SentenceOf(err), "look at 'heddle status', which says what that waits for, and call again")
 			return made, nil, late
 		}
 	}
@@ -287,5 +287,5 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 }
 
 func noEndpoint(id heddle.EndpointID) error {
-	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "", "'heddle endpoint list' shows those there are")
+	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "", "name another one: 'heddle endpoint list' shows those there are")
 }

@@ -203,7 +203,7 @@ func (n *network) beside(other *network) error {
 	case other.Name == n.Name:
 		return taken(n.Name)
 	case other.Group() == n.Group():
-		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "its random number is the same as that of network "+other.Name, "create it again")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the random number in its ID collides with that of network "+other.Name, "create it again")
 	}
 	for _, s := range n.Subnets {
 		for _, t := range other.Subnets {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,9 +17,9 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
-		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(), "the host does not see the traffic of a NIC that it has moved", "leave --publish out")
+		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(), "the host publishes no ports for a NIC that it has moved: it does not see the traffic", "leave --publish out")
 	case !n.pool.Gives() && len(req.IPs) > 0:
-		return e, heddle.Errorf(heddle.BadOption, "give endpoint", req.ID.String()+" an address", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
 	if err := a.host.look(); err != nil {
 		return e, err
@@ -89,7 +88,7 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 		if wish != "" || len(pool) == 1 || !errors.As(err, &known) {
 			return heddle.NIC{}, err
 		}
-		unfit[name] = name + ": " + cmp.Or(known.Cause, known.Object)
+		unfit[name] = name + ": " + heddle.CauseOf(err)
 	}
 }
 

@@ -70,7 +70,7 @@ func (k *books) request(ask PoolAsk) (Pool, error) {
 		return Pool{}, err
 	}
 	if ask.Range.IsValid() && !within(ask.Range, ask.Subnet) {
-		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "it does not lie in the subnet", "choose a range in the subnet")
+		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet", "choose a range in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
 	if old, known := k.subnets[p.ID]; known {

@@ -128,7 +128,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 		return nil // it is not in the store with the addresses it has; see migrate
 	}
 	if !cluster.SamePlace(local.Network, n) {
-		return heddle.Errorf(heddle.NetworkExists, "take on network", n.Name, "its record in the store was changed: it has other addresses than on this host", "delete the network and create it again")
+		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name, "somebody has changed its addresses in the store: they are others than on this host", "delete the network and create it again")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
@@ -145,7 +145,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 // caller holds that one's lock; while this one is at work, another try is made later.
 func (a *Agent) makeWay(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-		return heddle.Errorf(heddle.NetworkExists, "take on network", n.Name, "this host has a network of that name for itself alone", "delete that one, then the cluster's comes; or create it again under another name")
+		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
 	}
 	if !local.life.TryLock() {
 		return taken(n.Name)
