@@ -15,7 +15,7 @@ func (a *Agent) Allow(first, second string) error {
 		return err
 	}
 	if !n.pool.Gives() {
-		return heddle.Errorf(heddle.BadArgument, "allow", second, "", "name two different networks that have subnets")
+		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", second, "it has no subnet", "name two different networks that have subnets")
 	}
 	return a.join(first, n.ID)
 }
@@ -28,7 +28,11 @@ func (a *Agent) join(name, otherID string) error {
 		return err
 	}
 	if !n.pool.Gives() || n.ID == otherID {
-		return heddle.Errorf(heddle.BadArgument, "allow", name, "", "name two different networks that have subnets")
+		cause := "it has no subnet"
+		if n.ID == otherID {
+			cause = "both are the same network"
+		}
+		return heddle.Errorf(heddle.BadArgument, "allow traffic with network", name, cause, "name two different networks that have subnets")
 	}
 	if slices.Contains(n.Allow, otherID) {
 		return nil

@@ -68,7 +68,7 @@ func (bs *blocks) takeOf(ctx context.Context, n *network, subnets []netip.Prefix
 			refused = err
 		}
 	}
-	return nil, heddle.Errorf(heddle.PoolExhausted, "endpoint "+req.ID.String()+" on network", n.Name, "", "other hosts were faster each time; try again")
+	return nil, heddle.Errorf(heddle.PoolExhausted, "attach endpoint", req.ID.String()+" to network "+n.Name, "other hosts took the free addresses first", "try again")
 }
 
 // tryTake leases the addresses, or says what is missing for it.
@@ -99,7 +99,7 @@ func refusesNew(n *network, v *cluster.View) error {
 	}
 	for _, m := range v.Networks {
 		if m.ID == n.ID && m.Deleting {
-			return heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "wait until it is gone, and create it again")
+			return heddle.Errorf(heddle.NetworkLeaving, "lease addresses of network", n.Name, "", "wait until it is gone, and create it again")
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func hasRested(p ipam.Source, subnet netip.Prefix) bool {
 // obtain gets what is missing from the cluster.
 func (bs *blocks) obtain(ctx context.Context, n *network, req heddle.AttachRequest, missing lack) error {
 	if req.DryRun {
-		return heddle.Errorf(heddle.PoolExhausted, "dry run on network", n.Name, "", "this host would first have to claim addresses of it from the other hosts; a dry run does not")
+		return heddle.Errorf(heddle.PoolExhausted, "plan an attach to network", n.Name, "this host has no free address of it, and a dry run claims none from the cluster", "attach without --dry-run")
 	}
 	if err := storeAway(bs.cluster, "claim addresses of network", n.Name); err != nil {
 		return err

@@ -40,7 +40,7 @@ type books struct {
 // host or in the cluster. The pool is on disk before RequestPool returns.
 func (a *Agent) RequestPool(ask PoolAsk) (Pool, error) {
 	if !a.ready.Load() {
-		return Pool{}, heddle.Errorf(heddle.Stopping, "pool", ask.Subnet.String(), "", "call again when the agent is back")
+		return Pool{}, heddle.Errorf(heddle.Stopping, "reserve pool", ask.Subnet.String(), "", "call again when the agent is back")
 	}
 	return a.books.request(ask)
 }
@@ -63,7 +63,7 @@ func (a *Agent) Pools() []Pool { return a.books.pools() }
 // that the caller names can be leased.
 func (a *Agent) Lease(ctx context.Context, pool string, addr netip.Addr, mac heddle.MAC) (netip.Prefix, error) {
 	if !a.ready.Load() {
-		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease from pool", pool, "", "call again when the agent is back")
+		return netip.Prefix{}, heddle.Errorf(heddle.Stopping, "lease address from pool", pool, "", "call again when the agent is back")
 	}
 	return a.books.lease(ctx, pool, addr, mac)
 }

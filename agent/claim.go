@@ -83,7 +83,7 @@ func (bs *blocks) giveAddresses(n *network, id heddle.EndpointID) {
 // claimNothing refuses, on a network without addresses, what needs them.
 func (a *Agent) claimNothing(n *network, req heddle.AttachRequest) error {
 	if len(req.IPs) > 0 || req.MAC != "" || req.NIC != "" || len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "", "a network of mode "+n.Mode+" has no addresses, MACs and ports of its own to give")
+		return heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" to network "+n.Name, "a network of mode "+n.Mode+" has no addresses, MAC addresses and ports of its own to give", "leave --ip, --mac and --publish out")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (a *Agent) checkLAN(n *network, req heddle.AttachRequest) error {
 	parent, _ := h.Link(n.Parent)
 	for _, addr := range hostAddresses(n.mode, h, parent) {
 		if slices.Contains(req.IPs, addr) {
-			return heddle.Errorf(heddle.AddressTaken, "address", addr.String()+" on network "+n.Name, "", "the host itself has it; choose another one")
+			return heddle.Errorf(heddle.AddressTaken, "use address", addr.String()+" on network "+n.Name, "the host itself has it", "choose another one")
 		}
 	}
 	return nil
@@ -132,11 +132,11 @@ func (a *Agent) forgetStaleDefault(pod kernel.Pod) {
 // the host listens.
 func checkPorts(n *network, req heddle.AttachRequest, listen func(heddle.PortMapping) error) error {
 	if n.Internal && len(req.Ports) > 0 {
-		return heddle.Errorf(heddle.BadPort, "network", n.Name, "", "an internal network publishes no ports")
+		return heddle.Errorf(heddle.BadPort, "publish ports on network", n.Name, "it is internal", "leave --publish out, or use a network that is not internal")
 	}
 	for _, p := range req.Ports {
 		if p.HostIP.IsValid() && !n.HasFamily(heddle.FamilyOf(p.HostIP)) {
-			return heddle.Errorf(heddle.BadPort, "network "+n.Name, p.String(), "", "the network has no addresses of that family")
+			return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" on network "+n.Name, "the network has no addresses of that family", "name a host address of the network's family, or leave it out")
 		}
 		if err := listen(p); errors.Is(err, unix.EADDRNOTAVAIL) {
 			return heddle.Wrap(heddle.BadAddress, "publish port", p.String(), err, "name an address of this host")

@@ -32,10 +32,10 @@ func (a *Agent) acceptDetach(ctx context.Context, id heddle.EndpointID) error {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return heddle.Wrap(heddle.Waited, "detach", id.String(), err, "call again")
+		return heddle.Wrap(heddle.Waited, "detach endpoint", id.String(), err, "call again")
 	}
 	if !a.ready.Load() {
-		return heddle.Errorf(heddle.Stopping, "detach", id.String(), "", "call again when the agent is back")
+		return heddle.Errorf(heddle.Stopping, "detach endpoint", id.String(), "", "call again when the agent is back")
 	}
 	return nil
 }

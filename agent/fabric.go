@@ -80,7 +80,7 @@ func (a *Agent) loadFabric(was recorded) error {
 // leave turns a shared network into a network of this host alone.
 func (a *Agent) leave(n *heddle.Network) error {
 	if !a.opt.Alone {
-		return heddle.Errorf(heddle.NoStore, "network", n.Name+" of several hosts", "", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
+		return heddle.Errorf(heddle.NoStore, "use network", n.Name, "it spans several hosts, and this agent has no store", "start the agent with the --store that it had, or with '--store none' to leave the cluster: its networks are this host's own then")
 	}
 	n.Shared, n.Deleting = false, false
 	return a.ledger.putNetwork(*n)
@@ -94,7 +94,7 @@ func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 // storeAway refuses at once what needs a store that is known to be away.
 func storeAway(c cluster.API, op, object string) error {
 	if h := c.Health(); h.State == "down" {
-		return heddle.Errorf(heddle.StoreDown, op, object, "", "wait until it is back ('heddle status'): "+h.Detail)
+		return heddle.Errorf(heddle.StoreDown, op, object, h.Detail, "wait until the store is back ('heddle status')")
 	}
 	return nil
 }

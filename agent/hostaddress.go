@@ -10,25 +10,26 @@ import (
 // checkHostIP refuses addresses on which no port can be published: they do not belong to
 // one host, or they mean different hosts to different users.
 func checkHostIP(id heddle.EndpointID, p heddle.PortMapping) error {
-	bad := func(remedy string) error {
-		return heddle.Errorf(heddle.BadPort, "endpoint "+id.String(), p.String(), "", remedy)
+	bad := func(why, remedy string) error {
+		return heddle.Errorf(heddle.BadPort, "publish port", p.String()+" of endpoint "+id.String(), why, remedy)
 	}
+	const onHost = "publish on an address of the host"
 	this := netip.PrefixFrom(netip.IPv4Unspecified(), 8) // "this network" (RFC 6890, 2.2.2)
 	switch a := p.HostIP; {
 	case !a.IsValid() || a.IsUnspecified():
 		return nil
 	case a == netip.IPv6Loopback():
-		return bad("the kernel lets no packet of [::1] reach a container; publish on 127.0.0.1 or on an address of the host")
+		return bad("the kernel lets no packet of [::1] reach a container", "publish on 127.0.0.1 or on an address of the host")
 	case a.Is4In6():
-		return bad("write the IPv4 address as such: " + a.Unmap().String())
+		return bad("it is an IPv4 address in the form of an IPv6 address", "write "+a.Unmap().String())
 	case a.IsMulticast():
-		return bad("it is a group's address; publish on an address of the host")
+		return bad(a.String()+" is a multicast group's address", onHost)
 	case a == heddle.LastAddr(heddle.FamilyOf(a).Any()) || isBroadcast(a):
-		return bad("it is the address of all hosts of a network; publish on an address of this one")
+		return bad(a.String()+" is a broadcast address", onHost)
 	case this.Contains(a):
-		return bad("0.0.0.0/8 is nobody's; publish on an address of the host, or on all of them without any")
+		return bad("no host has an address of 0.0.0.0/8", onHost+", or name none: that means all of them")
 	case a.Is6() && a.IsLinkLocalUnicast(), a.Zone() != "":
-		return bad("every link has link-local addresses of its own; publish on another address of the host")
+		return bad("a link-local address means another host on each link", "publish on another address of the host")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/ipam"
@@ -48,7 +49,7 @@ func (all modes) find(name string) (heddle.Mode, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, heddle.Errorf(heddle.UnknownMode, "mode", fmt.Sprintf("%q", name), "", fmt.Sprintf("this agent has %v", names))
+	return nil, heddle.Errorf(heddle.UnknownMode, "use mode", fmt.Sprintf("%q", name), "", "name one of "+strings.Join(names, ", "))
 }
 
 // Modes lists the modes the agent has.
@@ -62,7 +63,7 @@ func (all modes) names() (names []string) {
 }
 
 func noNetwork(name string) error {
-	return heddle.Errorf(heddle.NoNetwork, "network", fmt.Sprintf("%q", name), "", "'heddle network list' shows those there are")
+	return heddle.Errorf(heddle.NoNetwork, "find network", fmt.Sprintf("%q", name), "", "name another one: 'heddle network list' shows those there are")
 }
 
 // planFor is what an endpoint wants of the kernel.

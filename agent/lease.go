@@ -43,7 +43,7 @@ func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 		return netip.Prefix{}, err
 	}
 	if addr.IsValid() && !p.Subnet.Contains(addr) {
-		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease", addr.String()+" from pool "+pool, "", "choose one inside "+p.Subnet.String())
+		return netip.Prefix{}, heddle.Errorf(heddle.OutsidePool, "lease address", addr.String()+" from pool "+pool, "", "choose one inside "+p.Subnet.String())
 	}
 	n := k.networks.on(p.Subnet)
 	if n != nil {
@@ -53,12 +53,12 @@ func (k *books) lease(ctx context.Context, pool string, addr netip.Addr, mac hed
 		if old.MAC == mac && !old.Released {
 			return old.Addr, nil
 		}
-		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease", addr.String()+" from pool "+pool, "", "it is leased already; choose another one")
+		return netip.Prefix{}, heddle.Errorf(heddle.AddressTaken, "lease address", addr.String()+" from pool "+pool, "it is leased already", "choose another one")
 	}
 	l := Lease{Pool: p.ID, MAC: mac, Unasked: !addr.IsValid(), since: time.Now()}
 	switch {
 	case n == nil && !addr.IsValid():
-		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease from pool", pool, "", "it has no network yet; name an address, or create the network first")
+		return netip.Prefix{}, heddle.Errorf(heddle.NoNetwork, "lease address from pool", pool, "it has no network yet", "name an address, or create the network first")
 	case n == nil || addr.IsValid() && n.keeps(addr):
 		l.Addr = netip.PrefixFrom(addr, p.Subnet.Bits())
 	default:

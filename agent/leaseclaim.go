@@ -32,7 +32,7 @@ func (a *Agent) claimLeased(n *network, req heddle.AttachRequest) (addrs []netip
 	for _, e := range a.endpointsOn(n.ID) {
 		has := slices.IndexFunc(e.Addrs, func(p netip.Prefix) bool { return slices.Contains(addrs, p) })
 		if has >= 0 && e.ID != req.ID && !a.yields(e, req) {
-			return nil, true, heddle.Errorf(heddle.AddressTaken, "endpoint "+req.ID.String()+" wants", e.Addrs[has].Addr().String(), "", "endpoint "+e.ID.String()+" has it; detach that first")
+			return nil, true, heddle.Errorf(heddle.AddressTaken, "attach endpoint", req.ID.String()+" with address "+e.Addrs[has].Addr().String(), "endpoint "+e.ID.String()+" has it", "detach that endpoint first, or choose another address")
 		}
 	}
 	return addrs, true, nil

@@ -88,7 +88,7 @@ func openLedger(stateDir, runDir, bootID string) (*ledger, error) {
 }
 
 func openFile(path string, volatile bool, buckets ...[]byte) (db *bbolt.DB, err error) {
-	const remedy = "restore it from a copy, or move it away and run 'heddle gc' afterwards; nothing was changed"
+	const remedy = "restore it from a copy, or move it away and run 'heddle gc' afterwards"
 	defer func() {
 		if cause := recover(); cause != nil {
 			db, err = nil, heddle.Wrap(heddle.LedgerBroken, "open ledger", path, fmt.Errorf("%v", cause), remedy)
@@ -143,7 +143,7 @@ func consistent(db *bbolt.DB) error {
 }
 
 func writeError(object string, err error) error {
-	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err, "nothing was done; make room on the file system of the state and run folders")
+	return heddle.Wrap(heddle.LedgerFull, "write ledger for", object, err, "make room on the file system of the state and run folders")
 }
 
 func (l *ledger) close() error { return errors.Join(l.disk.Close(), l.boot.Close()) }
@@ -156,7 +156,7 @@ func (l *ledger) forgetOtherBoot(bootID string) error {
 		if sealed := meta.Get(key); sealed != nil {
 			recorded, err := unseal(key, sealed)
 			if err != nil {
-				return heddle.Wrap(heddle.LedgerBroken, "read", "boot id", err, "move the run folder's ledger.db away and run 'heddle gc'")
+				return heddle.Wrap(heddle.LedgerBroken, "read record", "boot ID", err, "move the run folder's ledger.db away and run 'heddle gc'")
 			}
 			if string(recorded) == bootID {
 				return nil
@@ -240,7 +240,7 @@ func broken(key []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err, "restore the ledger from a copy, or move it away and run 'heddle gc' afterwards; nothing was changed")
+	return heddle.Wrap(heddle.LedgerBroken, "read record", fmt.Sprintf("%q", key), err, "restore the ledger from a copy, or move it away and run 'heddle gc' afterwards")
 }
 
 // endpoints reads all records and the intents among them.

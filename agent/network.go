@@ -35,8 +35,7 @@ func (a *Agent) CreateNetwork(want heddle.Network, dryRun bool) (made heddle.Net
 		select {
 		case <-busy:
 		case <-given:
-			late := heddle.Errorf(heddle.Waited, "wait to create network", want.Name, "", "the other network is being made or removed: 'heddle status' says what that waits for")
-			late.Cause = err.Error()
+			late := heddle.Errorf(heddle.Waited, "create network", want.Name, "another network is being made or removed: "+heddle.SentenceOf(err), "look at 'heddle status', which says what that waits for, and call again")
 			return made, nil, late
 		}
 	}
@@ -288,5 +287,5 @@ func (a *Agent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 }
 
 func noEndpoint(id heddle.EndpointID) error {
-	return heddle.Errorf(heddle.NoEndpoint, "endpoint", id.String(), "", "'heddle endpoint list' shows those there are")
+	return heddle.Errorf(heddle.NoEndpoint, "find endpoint", id.String(), "", "name another one: 'heddle endpoint list' shows those there are")
 }

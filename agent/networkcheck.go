@@ -84,7 +84,7 @@ func keepParentsAddresses(mode heddle.Mode, h heddle.HostFacts, n heddle.Network
 		switch {
 		case slices.Contains(n.Gateways, t) && guest:
 		case slices.Contains(n.Gateways, t):
-			return n, heddle.Errorf(heddle.AddressTaken, "gateway", t.String()+" of network "+n.Name, "", "the parent "+parent.Name+" or its router has it; name another one with --gateway")
+			return n, heddle.Errorf(heddle.AddressTaken, "use gateway", t.String()+" of network "+n.Name, "the parent "+parent.Name+" or its router has it", "name another one with --gateway")
 		case !slices.Contains(n.Reserved, t) && slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(t) }):
 			n.Reserved = append(n.Reserved, t)
 		}
@@ -128,7 +128,7 @@ func mayShareSubnet(mode heddle.Mode) bool {
 func (a *Agent) createdBefore(old *network, n heddle.Network) (heddle.Network, []string, error) {
 	n.ID, n.Created, n.Allow = old.ID, old.Created, old.Allow
 	if !sameNetwork(old.Network, n) {
-		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
+		return old.Network, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it exists with other settings", "choose another name, or delete the network first ('heddle network show "+n.Name+"' shows its settings)")
 	}
 	return old.Network, nil, nil
 }
@@ -166,7 +166,7 @@ func (a *Agent) hostOverlaps(mode heddle.Mode, n heddle.Network) error {
 		for _, s := range n.Subnets {
 			for _, addr := range l.Addrs {
 				if s.Overlaps(addr.Masked()) && !addr.Addr().IsLinkLocalUnicast() && !((a.standsOn(mode, n, l) || hasCommonSubnet(mode)) && within(s, addr)) {
-					return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and the host's interface %s (%s)", s, l.Name, addr), "", "choose another subnet")
+					return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps address %s of the host's interface %s", s, addr, l.Name), "choose another subnet")
 				}
 			}
 		}
@@ -183,7 +183,7 @@ func (a *Agent) checkHostRoutes(n heddle.Network) error {
 	}
 	for _, s := range n.Subnets {
 		if i := slices.IndexFunc(own, s.Overlaps); i >= 0 {
-			return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and this host's own route to %s", s, own[i]), "", "choose another subnet, or take the route away ('ip route show')")
+			return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps the host's own route to %s", s, own[i]), "choose another subnet, or take the route away ('ip route show')")
 		}
 	}
 	return nil
@@ -203,12 +203,12 @@ func (n *network) beside(other *network) error {
 	case other.Name == n.Name:
 		return taken(n.Name)
 	case other.Group() == n.Group():
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "its number collides with that of network "+other.Name+"; create it again")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the random number in its ID collides with that of network "+other.Name, "create it again")
 	}
 	for _, s := range n.Subnets {
 		for _, t := range other.Subnets {
 			if s.Overlaps(t) && !(hasCommonSubnet(n.mode) && hasCommonSubnet(other.mode) && !poolsOverlap(n.Network, other.Network)) {
-				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name, fmt.Sprintf("%s and network %s (%s)", s, other.Name, t), "", "choose another subnet")
+				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name, fmt.Sprintf("its subnet %s overlaps %s of network %s", s, t, other.Name), "choose another subnet")
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (n *network) beside(other *network) error {
 		}
 	}
 	if _, conflicts := other.plan.Host.Union(n.plan.Host); len(conflicts) > 0 {
-		return heddle.Errorf(heddle.PlanConflict, "network "+n.Name, fmt.Sprintf("and network %s both want %s", other.Name, conflicts[0].Key()), "", "bring their options in line, or give one of them another parent")
+		return heddle.Errorf(heddle.PlanConflict, "create network", n.Name, fmt.Sprintf("it and network %s both want %s, with different settings", other.Name, conflicts[0].Key()), "bring their options in line, or give one of them another parent")
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,9 +17,9 @@ func (a *Agent) claimNIC(giver heddle.NICGiver, n *network, req heddle.AttachReq
 	e := heddle.Endpoint{ID: req.ID, Network: n.ID, NetworkName: n.Name, Netns: req.Netns, Handover: req.Handover, Labels: req.Labels, Created: time.Now().UTC()}
 	switch {
 	case len(req.Ports) > 0:
-		return e, heddle.Errorf(heddle.BadPort, "endpoint", req.ID.String(), "", "the host does not see a moved NIC's traffic, and publishes no ports for it")
+		return e, heddle.Errorf(heddle.BadPort, "publish ports of endpoint", req.ID.String(), "the host publishes no ports for a NIC that it has moved: it does not see the traffic", "leave --publish out")
 	case !n.pool.Gives() && len(req.IPs) > 0:
-		return e, heddle.Errorf(heddle.BadOption, "endpoint", req.ID.String(), "", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has")
+		return e, heddle.Errorf(heddle.BadOption, "attach endpoint", req.ID.String()+" with an address of its choice", "network "+n.Name+" has no subnet: the NIC keeps the addresses that it has", "leave --ip out")
 	}
 	if err := a.host.look(); err != nil {
 		return e, err
@@ -89,7 +88,7 @@ func (a *Agent) fitNIC(giver heddle.NICGiver, n *network, req heddle.AttachReque
 		if wish != "" || len(pool) == 1 || !errors.As(err, &known) {
 			return heddle.NIC{}, err
 		}
-		unfit[name] = name + ": " + cmp.Or(known.Cause, known.Object)
+		unfit[name] = name + ": " + heddle.CauseOf(err)
 	}
 }
 
@@ -103,7 +102,7 @@ func wishedNIC(req heddle.AttachRequest) (string, error) {
 		return wish, nil
 	}
 	if wish != "" {
-		return "", heddle.Errorf(heddle.BadArgument, "NIC", wish+" with MAC "+string(req.MAC), "", "a NIC keeps its MAC address; name it by one of the two")
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" with MAC address "+string(req.MAC), "a NIC keeps its MAC address", "name it by one of the two")
 	}
 	return string(req.MAC), nil
 }
@@ -121,7 +120,7 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 	for _, other := range a.networks.all() {
 		mode, err := a.modes.find(other.Mode)
 		if _, giver := mode.(heddle.NICGiver); err == nil && !giver && other.Parent == nic.Name {
-			return heddle.Errorf(heddle.NICNeeded, "NIC "+nic.Name, "is the parent of network "+other.Name, "", "name another one, or delete that network")
+			return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it is the parent of network "+other.Name, "name another one, or delete that network")
 		}
 	}
 	if req.Force {
@@ -132,9 +131,9 @@ func (a *Agent) spare(n *network, nic heddle.NIC, req heddle.AttachRequest) erro
 	case err != nil:
 		return err
 	case carries:
-		return heddle.Errorf(heddle.NICNeeded, "NIC "+nic.Name, "carries the host's default route", "", "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, "it carries the host's default route", "name another one; --force gives it away all the same")
 	case slices.ContainsFunc(nic.Was.Addrs, func(x heddle.NICAddress) bool { return req.SSH.IsValid() && x.Prefix.Addr() == req.SSH.Unmap() }):
-		return heddle.Errorf(heddle.NICNeeded, "NIC "+nic.Name, fmt.Sprintf("carries the SSH connection to %s by which this command came", req.SSH), "", "name another one; --force gives it away all the same")
+		return heddle.Errorf(heddle.NICNeeded, "move NIC", nic.Name, fmt.Sprintf("it carries the SSH connection to %s by which this command came", req.SSH), "name another one; --force gives it away all the same")
 	}
 	return nil
 }

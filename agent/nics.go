@@ -60,9 +60,9 @@ func (c *nics) take(n *network, req heddle.AttachRequest, pool []string, wish st
 		}
 	}
 	if !known {
-		return "", heddle.Errorf(heddle.BadArgument, "NIC "+wish, "of network "+n.Name, "", "its NICs are "+strings.Join(pool, ", "))
+		return "", heddle.Errorf(heddle.BadArgument, "use NIC", wish+" of network "+n.Name, "the network has no such NIC", "name one of "+strings.Join(pool, ", "))
 	}
-	return "", heddle.Errorf(heddle.NICTaken, "network", n.Name+": "+strings.Join(why, ", "), "", "detach an endpoint, or create a network with more NICs")
+	return "", heddle.Errorf(heddle.NICTaken, "find a free NIC of network", n.Name, strings.Join(why, ", "), "detach an endpoint, or create a network with more NICs")
 }
 
 // holderOfLocked says who has the NIC that a pool's member names.

@@ -30,7 +30,7 @@ func (a *Agent) offeredBefore(n *network, old record, req heddle.AttachRequest) 
 		reply.Existed = true
 		return true, reply, err
 	case where == inContainer:
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

@@ -76,7 +76,7 @@ func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "open lock", path, err, "give a folder that can be written with --run-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "open the lock file", path, err, "give a folder that can be written with --run-dir")
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	// a child that a killed agent had just forked (iptables-legacy) holds the
@@ -86,7 +86,7 @@ func lockFolder(dir string) (*os.File, error) {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
-		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock", path, err, "stop the other agent, or use other folders"), f.Close())
+		return nil, errors.Join(heddle.Wrap(heddle.AgentRuns, "lock the run folder with", path, err, "stop the agent that has locked it, or use other folders (--run-dir, --state-dir)"), f.Close())
 	}
 	return f, nil
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -71,7 +70,7 @@ func (k *books) request(ask PoolAsk) (Pool, error) {
 		return Pool{}, err
 	}
 	if ask.Range.IsValid() && !within(ask.Range, ask.Subnet) {
-		return Pool{}, heddle.Errorf(heddle.BadSubnet, "pool "+ask.Subnet.String()+": range", ask.Range.String(), "", "a range must lie in the subnet")
+		return Pool{}, heddle.Errorf(heddle.BadSubnet, "reserve range", ask.Range.String()+" of pool "+ask.Subnet.String(), "the range does not lie in the subnet", "choose a range in the subnet")
 	}
 	p := newPool(ask.Subnet, ask.Range.Masked())
 	if old, known := k.subnets[p.ID]; known {
@@ -100,7 +99,7 @@ func (k *books) clearWayLocked(p Pool) error {
 		case k.networks.on(other.Subnet) == nil && time.Since(other.Asked) > wayTime:
 			dead = append(dead, other.ID)
 		default:
-			return heddle.Errorf(heddle.SubnetOverlap, "pool", fmt.Sprintf("%s and pool %s", p.ID, other.ID), "", "choose another subnet")
+			return heddle.Errorf(heddle.SubnetOverlap, "reserve pool", p.ID, "it overlaps pool "+other.ID, "choose another subnet")
 		}
 	}
 	for _, id := range dead {

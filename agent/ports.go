@@ -59,7 +59,7 @@ func (t *ports) chosen(wanted []heddle.PortMapping) ([]heddle.PortMapping, error
 			q := p
 			var err error
 			if q.HostPort, err = anyPort(p); err != nil {
-				return nil, heddle.Wrap(heddle.BadAddress, "find a free port for", p.String(), err, "name an address of this host, or the port")
+				return nil, heddle.Wrap(heddle.BadAddress, "find a free host port for", p.String(), err, "name an address of this host, or the port")
 			}
 			if !t.published(q) && !slices.ContainsFunc(all, func(o heddle.PortMapping) bool { return collide(o, q) }) {
 				all[i].HostPort, p.HostPort = q.HostPort, q.HostPort
@@ -92,7 +92,7 @@ func (t portTable) reserve(id heddle.EndpointID, ports []heddle.PortMapping) err
 	for _, p := range ports {
 		for _, q := range t[portKey(p)] {
 			if q.by != id && collide(p, q.PortMapping) {
-				return heddle.Errorf(heddle.PortTaken, "port "+p.String(), "published by endpoint "+q.by.String(), "", "choose another host port")
+				return heddle.Errorf(heddle.PortTaken, "publish port", p.String(), "endpoint "+q.by.String()+" publishes it", "choose another host port")
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 	if a.roll.pendingOf(req.ID) != "" {
 		err := a.remove(old) // what an earlier call could not finish
 		if why, is := a.quarantine.of(req.ID); is {
-			err = heddle.Errorf(heddle.InQuarantine, "endpoint", req.ID.String(), "", why+"; end the container that had it, or attach under another id")
+			err = heddle.Errorf(heddle.InQuarantine, "attach endpoint", req.ID.String(), why, "end the container that had it, or attach under another id")
 		}
 		return err != nil, reply, err
 	}
@@ -37,7 +37,7 @@ func (a *Agent) attachedBefore(n *network, old record, req heddle.AttachRequest,
 		reply.Existed = true
 		return true, reply, err
 	case alive || len(old.Plan.Pod.Links) == 0 || a.containers.podAlive(old):
-		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
+		return true, reply, heddle.Errorf(heddle.EndpointDiffers, "attach endpoint", req.ID.String(), "", "detach it first ('heddle detach "+req.ID.String()+"')")
 	}
 	err = a.remove(old)
 	return err != nil, reply, err

@@ -15,10 +15,10 @@ import (
 // the ports that it had.
 func (a *Agent) Publish(ctx context.Context, id heddle.EndpointID, ports []heddle.PortMapping) (heddle.Endpoint, error) {
 	if !a.ready.Load() {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of", id.String(), "", "call again when the agent is back")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.Stopping, "publish ports of endpoint", id.String(), "", "call again when the agent is back")
 	}
 	if err := ctx.Err(); err != nil {
-		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of", id.String(), err, "call again")
+		return heddle.Endpoint{}, heddle.Wrap(heddle.Waited, "publish ports of endpoint", id.String(), err, "call again")
 	}
 	if err := checkNumber(id, ports); err != nil {
 		return heddle.Endpoint{}, err

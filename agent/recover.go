@@ -92,8 +92,8 @@ func allKnown(was recorded) error {
 	for _, r := range was.endpoints {
 		known := func(n heddle.Network) bool { return n.ID == r.Endpoint.Network }
 		if !slices.ContainsFunc(was.networks, known) {
-			return heddle.Errorf(heddle.LedgerBroken, "network "+r.Endpoint.NetworkName+" of endpoint", r.Endpoint.ID.String(),
-				"", "restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well; nothing was changed")
+			return heddle.Errorf(heddle.LedgerBroken, "recover endpoint", r.Endpoint.ID.String(), "the ledger does not have its network "+r.Endpoint.NetworkName+" (nothing was changed)",
+				"restore the state folder's heddle.db from a copy; without one, move the run folder's ledger.db away as well")
 		}
 	}
 	return nil

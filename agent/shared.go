@@ -128,7 +128,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 		return nil // it is not in the store with the addresses it has; see migrate
 	}
 	if !cluster.SamePlace(local.Network, n) {
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "", "somebody changed its record in the store; delete the network and create it anew")
+		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name, "somebody has changed its addresses in the store: they are others than on this host", "delete the network and create it again")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)
 	if err != nil {
@@ -145,7 +145,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 // caller holds that one's lock; while this one is at work, another try is made later.
 func (a *Agent) makeWay(local *network, n heddle.Network) error {
 	if !local.Shared || len(a.endpointsOn(local.ID)) > 0 {
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of this host alone", "", "delete it, then the cluster's network of that name comes; or create it anew under another name")
+		return heddle.Errorf(heddle.NetworkExists, "make the cluster's network", n.Name, "this host has a network of its own with that name", "delete that one, and the cluster's follows; or create that one again under another name")
 	}
 	if !local.life.TryLock() {
 		return taken(n.Name)
@@ -214,5 +214,5 @@ func (a *Agent) takeOn(n heddle.Network) error {
 }
 
 func inUse(name string, used []heddle.Endpoint) error {
-	return heddle.Errorf(heddle.NetworkInUse, "network", fmt.Sprintf("%s with %d endpoints, such as %s", name, len(used), used[0].ID), "", "detach them first")
+	return heddle.Errorf(heddle.NetworkInUse, "delete network", name, fmt.Sprintf("it has %d endpoints, such as %s", len(used), used[0].ID), "detach them first")
 }

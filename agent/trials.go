@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"errors"
-
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/trial"
 )
@@ -36,14 +34,10 @@ func (t *trials) probe(mode heddle.Mode, n heddle.Network) error {
 		m, unknown := t.modes.find(c.Mode)
 		return unknown == nil && t.try(m, c) == nil
 	})
-	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "mode " + n.Mode + " does not work here: network", Object: n.Name,
-		Cause: err.Error(), Remedy: trial.Advice(wanted, best, found)}
-	var known *heddle.Error
-	if errors.As(err, &known) {
-		refusal.Cause = known.Sentence()
-		if errors.Is(err, heddle.NoPermission.Sentinel()) {
-			refusal.Remedy = known.Remedy + "; " + refusal.Remedy
-		}
+	refusal := &heddle.Error{Code: heddle.NotOnKernel, Kind: heddle.Unavailable, Op: "create network", Object: n.Name,
+		Cause: "mode " + n.Mode + " does not work here: " + heddle.SentenceOf(err), Remedy: trial.Advice(wanted, best, found)}
+	if denied := heddle.NoPermission.In(err); denied != nil {
+		refusal.Remedy = denied.Remedy + "; " + refusal.Remedy
 	}
 	return refusal
 }

@@ -61,12 +61,12 @@ func TestRefused(t *testing.T) {
 		{"up0", heddle.NICNeeded, "default route", nil},
 		{"nic1", heddle.NICNeeded, "SSH connection to 10.51.0.4", func(q *heddle.AttachRequest) { q.SSH = addr("10.51.0.4") }},
 		{"nic1", heddle.NICNeeded, "SSH connection to fd51::3", func(q *heddle.AttachRequest) { q.SSH = addr("fd51::3") }},
-		{"nic1", heddle.BadPort, "publishes no ports", func(q *heddle.AttachRequest) {
+		{"nic1", heddle.BadPort, "does not see the traffic", func(q *heddle.AttachRequest) {
 			q.Ports = []heddle.PortMapping{{HostPort: 80, ContainerPort: 80, Protocol: "tcp"}}
 		}},
 		{"nic1", heddle.BadOption, "has no subnet", func(q *heddle.AttachRequest) { q.IPs = append(q.IPs, addr("10.51.0.9")) }},
 		{"nic1", heddle.BadArgument, "keeps its MAC", func(q *heddle.AttachRequest) { q.MAC = "02:00:00:00:00:99" }},
-		{"nic2", heddle.BadArgument, "its NICs are lo, br7", nil},
+		{"nic2", heddle.BadArgument, "name one of lo, br7", nil},
 		{"nic1", heddle.IfNameTaken, "--ifname", func(q *heddle.AttachRequest) { place.Sh(t, "ip link add eth0 type veth peer name x0") }},
 	} {
 		wantRefused(t, attach(c.nic, c.change), c.code, c.words)
