@@ -25,7 +25,7 @@ func (Attach) Figures() []Figure {
 func (Attach) Prepare(_ context.Context, s Setting) (Session, error) {
 	attach := s.Matrix.column(s.Cell).Attach
 	if attach == nil {
-		return nil, fail("prepare", "attach", errors.New("nothing can be attached in "+s.Cell.Mode))
+		return nil, fail("prepare", "probe attach", errors.New("nothing can be attached in "+s.Cell.Mode))
 	}
 	return attaching{attach, s.Matrix.Duration}, nil
 }

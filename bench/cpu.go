@@ -117,7 +117,7 @@ func chooseCores(m Matrix) (cores, error) {
 	placement := m.Placement
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return cores{}, fail("read", "the CPU affinity", err)
+		return cores{}, fail("read", "CPU affinity", err)
 	}
 	var usable []int
 	for i := 0; len(usable) < 2 && i < 8*len(set)*8; i++ {
@@ -129,7 +129,7 @@ func chooseCores(m Matrix) (cores, error) {
 		return cores{usable[0], usable[0]}, nil
 	}
 	if len(usable) < 2 {
-		return cores{}, heddle.Errorf(heddle.BadArgument, "placement", placement, "", fmt.Sprintf("only CPU %d may be used; choose %s", usable[0], SameCore))
+		return cores{}, heddle.Errorf(heddle.BadArgument, "choose placement", placement, fmt.Sprintf("only CPU %d may be used", usable[0]), "choose "+SameCore)
 	}
 	return cores{usable[0], usable[1]}, nil
 }

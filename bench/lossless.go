@@ -66,7 +66,7 @@ func (l Lossless) Cost(m Matrix, _ Cell) time.Duration {
 // Prepare starts a server for each pair, which serves all trials.
 func (l Lossless) Prepare(ctx context.Context, s Setting) (Session, error) {
 	if s.Cell.Size < leastUDP {
-		return nil, fail("prepare", "udp-lossless", fmt.Errorf("iperf3 sends no less than %d bytes", leastUDP))
+		return nil, fail("prepare", "probe udp-lossless", fmt.Errorf("iperf3 sends no less than %d bytes", leastUDP))
 	}
 	r := &toolRun{set: s, read: readUDP, sums: []string{"sent", "lost", "seconds"}}
 	return &losslessRun{r, l.trials()}, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"iperf3", "-s", "-p", s.port(p)} })

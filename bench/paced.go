@@ -54,11 +54,11 @@ func (Paced) Cost(m Matrix, _ Cell) time.Duration { return m.Duration + 300*time
 func (p Paced) Prepare(ctx context.Context, s Setting) (Session, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fail("find", "this program", err)
+		return nil, fail("find", "own program", err)
 	}
 	for _, pair := range s.Pairs {
 		if !pair.Server.Addr.Is4() {
-			return nil, fail("prepare", p.Name(), errors.New("it takes IPv4"))
+			return nil, fail("prepare", "probe "+p.Name(), errors.New("it takes IPv4"))
 		}
 	}
 	r := &toolRun{set: s, read: readPaced, sums: []string{"rate"}}

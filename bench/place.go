@@ -16,6 +16,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"os/exec"
 	"time"
@@ -121,21 +122,23 @@ func columnName(mode, span, wire string) string {
 }
 
 func (c Column) check() error {
-	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), "", why) }
+	bad := func(cause, remedy string) error {
+		return heddle.Errorf(heddle.BadArgument, "add column", c.name(), cause, remedy)
+	}
 	if c.Mode == "" || (c.Span != SameHost && c.Span != Across) {
-		return bad("name a mode, and the span " + SameHost + " or " + Across)
+		return bad("it has no mode, or an unknown span", "name a mode, and the span "+SameHost+" or "+Across)
 	}
 	if len(c.Pairs) == 0 {
-		return bad("make at least one pair")
+		return bad("it has no pairs", "make at least one pair")
 	}
 	for _, p := range c.Pairs {
 		switch {
 		case p.Client.Command == nil || p.Server.Command == nil:
-			return bad("a place has no Command")
+			return bad("a place has no Command", "set Command in all places")
 		case !p.Server.Addr.IsValid() && !p.Server.Addr6.IsValid():
-			return bad("a server has no address")
+			return bad("a server has no address", "set Addr or Addr6 in all servers")
 		case p.PortBase == 0 || int(p.PortBase)+PortsPerPair*int(p.step()) > 65536:
-			return bad("a server has no ports")
+			return bad("a server has no ports", fmt.Sprintf("leave room for %d ports from PortBase", PortsPerPair))
 		}
 	}
 	return nil

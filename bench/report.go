@@ -212,5 +212,5 @@ func (r *Report) failed() error {
 		return nil
 	}
 	cause := fmt.Sprintf("%d of %d cells have failures: %s", len(names), len(r.Cells), strings.Join(names, ", "))
-	return &heddle.Error{Code: heddle.BenchFailed, Kind: heddle.Partial, Op: "bench", Cause: cause, Remedy: "the report says why; --resume tries them again"}
+	return &heddle.Error{Code: heddle.BenchFailed, Kind: heddle.Partial, Op: "run bench", Cause: cause, Remedy: "see the report for the reasons; --resume tries them again"}
 }

@@ -125,7 +125,7 @@ func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
 }
 
 func stopped(ctx context.Context) error {
-	return heddle.Wrap(heddle.BenchFailed, "bench", "run", context.Cause(ctx), "take it up again with --resume")
+	return heddle.Wrap(heddle.BenchFailed, "run bench", "", context.Cause(ctx), "go on with it by --resume")
 }
 
 func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {

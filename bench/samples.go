@@ -69,7 +69,7 @@ type journalHead struct {
 func openJournal(out string, m Matrix, resume bool) (*journal, error) {
 	path := filepath.Join(out, "samples.jsonl")
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fail("make the folder", out, err)
+		return nil, fail("make folder", out, err)
 	}
 	text, err := os.ReadFile(path)
 	switch {
@@ -79,7 +79,7 @@ func openJournal(out string, m Matrix, resume bool) (*journal, error) {
 		return nil, fail("read", path, err)
 	case !resume:
 		if err := os.Rename(path, filepath.Join(out, "samples.old.jsonl")); err != nil {
-			return nil, fail("keep the old", path, err)
+			return nil, fail("keep old", path, err)
 		}
 		return newJournal(path, m)
 	}
@@ -103,7 +103,7 @@ func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	lines.Buffer(nil, 1<<20)
 	var head journalHead
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Fingerprint != m.fingerprint() {
-		return nil, heddle.Errorf(heddle.BadArgument, "bench resume", path, "", "its samples are of another matrix; repeat that run's options, or choose another folder")
+		return nil, heddle.Errorf(heddle.BadArgument, "resume", path, "its samples are of another matrix", "repeat that run's options, or choose another folder")
 	}
 	j := &journal{done: map[place]bool{}}
 	for lines.Scan() {

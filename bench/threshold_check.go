@@ -34,7 +34,7 @@ func (r *Report) Check(limits []Limit) error {
 			return badLimit(l.String(), "it chooses no cell of this report, whose figures are "+r.metrics().String())
 		}
 	}
-	return thresholdError("bench --fail-if", crossed)
+	return thresholdError(crossed)
 }
 
 // chooses looks at the labels, and at whether the metric is one of the cell's.

@@ -42,7 +42,7 @@ func CheckTools(probes []Probe) error {
 func missing(tools ...Tool) error {
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool.Name); err != nil {
-			return heddle.Wrap(heddle.NoTool, "find the tool", tool.Name, err, "install it (Debian: "+tool.Package+")")
+			return heddle.Wrap(heddle.NoTool, "find tool", tool.Name, err, "install it (Debian: "+tool.Package+")")
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -127,7 +128,7 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	for _, w := range wanted {
 		matches := func(c Check) bool { return c.ID == w || c.Family == w }
 		if !slices.ContainsFunc(all, matches) {
-			return nil, heddle.Errorf(heddle.BadArgument, "check", fmt.Sprintf("%q", w), "", "'heddle doctor list' shows their ids and families")
+			return nil, heddle.Errorf(heddle.BadArgument, "find check", strconv.Quote(w), "no check has that id or family", "choose from those that 'heddle doctor list' shows")
 		}
 	}
 	for _, c := range all {

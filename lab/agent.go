@@ -22,7 +22,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	}
 	if h.answers() {
 		if len(args) > 0 {
-			return heddle.Errorf(heddle.LabFailed, "give other arguments to the agent of", h.Name, "", "it runs; kill it first")
+			return heddle.Errorf(heddle.LabFailed, "start agent of", h.Name, "it runs already, and takes no other arguments", "kill it first")
 		}
 		return nil
 	}
@@ -48,11 +48,11 @@ func (h *Host) startAgent(ctx context.Context, p program) error {
 // agentSpec is the host's record, if it has an agent in it.
 func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return spec{}, heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "", "the lab was made without agents")
+		return spec{}, heddle.Errorf(heddle.NoLab, "find agent of", h.Name, "the lab was made without agents", "make the lab anew with agents")
 	}
 	s, err := readSpec(h.folder)
 	if err != nil {
-		return s, heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
+		return s, heddle.Wrap(heddle.LabFailed, "read record of", h.Name, err, "")
 	}
 	return s, nil
 }

@@ -65,7 +65,7 @@ func (h *Host) tell(ctx context.Context, r request) error {
 func (h *Host) commandInMachine(ctx context.Context, argv []string) (*exec.Cmd, error) {
 	tool, err := exec.LookPath("nsenter")
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "install util-linux")
 	}
 	pid := strconv.Itoa(h.Pid)
 	args := append([]string{"--target", pid, "--net", "--", "/proc/" + pid + "/exe", argEnter}, argv...)

@@ -39,7 +39,7 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	}
 	token, err := first.heddle(ctx, "host", "token", "--uses", strconv.Itoa(len(others)))
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "take a token from", first.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "get token from", first.Name, err, "")
 	}
 	for _, h := range others {
 		l.Topology.Progress("joining " + h.Name)
@@ -54,7 +54,7 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	}
 	if names := Keepers(others); len(names) > 0 {
 		if _, err := first.heddle(ctx, append([]string{"host", "promote"}, names...)...); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "have the store kept by", strings.Join(names, ", "), err, "")
+			return heddle.Wrap(heddle.LabFailed, "promote hosts", strings.Join(names, ", "), err, "")
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (h *Host) PutToken(ctx context.Context, token string) (string, error) {
 	}
 	cmd.Stdin = strings.NewReader(token)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", heddle.Wrap(heddle.LabFailed, "write a token in", h.Name, fmt.Errorf("%w: %s", err, out), "")
+		return "", heddle.Wrap(heddle.LabFailed, "write token in", h.Name, fmt.Errorf("%w: %s", err, out), "")
 	}
 	return tokenFile, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -29,7 +30,7 @@ func (t Topology) complete() (Topology, error) {
 	}
 	dir, err := filepath.Abs(t.Dir)
 	if err != nil {
-		return t, heddle.Wrap(heddle.BadArgument, "use the folder", t.Dir, err, "")
+		return t, heddle.Wrap(heddle.BadArgument, "find folder", t.Dir, err, "give an absolute path")
 	}
 	t.Dir = dir
 	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents, t.checkMachines} {
@@ -97,7 +98,7 @@ func (t Topology) completeNodes() error {
 			setDefault(&nic.Switch, t.Switches[0].Name)
 			sw := t.findSwitch(nic.Switch)
 			if sw == nil {
-				return bad("switch of "+n.Name, nic.Switch, "the lab has no such switch")
+				return bad("connect "+n.Name+" to switch", nic.Switch, "the lab has no such switch", "name one of its switches")
 			}
 			setDefault(&nic.MTU, sw.MTU)
 			setDefault(&nic.Rate, t.Rate)
@@ -160,7 +161,7 @@ func findAgent(command []string) ([]string, error) {
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, heddle.Wrap(heddle.LabFailed, "find the agent beside", "the program", err, "")
+			return nil, heddle.Wrap(heddle.LabFailed, "find agent", agentProgram, err, "name its file with --agent")
 		}
 		command = []string{filepath.Join(filepath.Dir(self), agentProgram)}
 	}
@@ -169,7 +170,7 @@ func findAgent(command []string) ([]string, error) {
 		_, err = os.Stat(file)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "find the agent", command[0], err, "name its file with --agent, or leave agents out with --no-agent")
+		return nil, heddle.Wrap(heddle.BadArgument, "find agent", command[0], err, "name its file with --agent, or leave agents out with --no-agent")
 	}
 	return append([]string{file}, command[1:]...), nil
 }
@@ -182,6 +183,11 @@ func (t Topology) same(other Topology) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-func bad(what string, value any, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, what, fmt.Sprintf("%q", fmt.Sprint(value)), "", remedy)
+// bad refuses a value of the caller's or the topology's. It quotes a string.
+func bad(op string, object any, cause, remedy string) error {
+	text := fmt.Sprint(object)
+	if s, isString := object.(string); isString {
+		text = strconv.Quote(s)
+	}
+	return heddle.Errorf(heddle.BadArgument, op, text, cause, remedy)
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -23,7 +24,7 @@ func (c crew) close() {
 func (c crew) tell(word byte) error {
 	for _, in := range c {
 		if _, err := in.say.Write([]byte{word}); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "talk with the host", in.host.Name, err, "its init is gone")
+			return heddle.Wrap(heddle.LabFailed, "talk to init of", in.host.Name, fmt.Errorf("it has ended: %w", err), "")
 		}
 	}
 	return nil
@@ -37,7 +38,7 @@ func (c crew) furnish(ctx context.Context) error {
 	}
 	for _, in := range c {
 		if err := in.awaitReady(ctx); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "furnish the host", in.host.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "set up host", in.host.Name, err, "")
 		}
 	}
 	return nil

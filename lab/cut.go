@@ -18,7 +18,7 @@ func (l *Lab) Cut(ctx context.Context, a, b string, oneWay bool) error {
 	if err := l.checkPair(a, b); err != nil {
 		return err
 	}
-	return l.change(ctx, "cut", a+" "+b, func(f *Faults) error {
+	return l.change(ctx, "cut", pairName(a, b), func(f *Faults) error {
 		all := []Cut{{a, b}}
 		if !oneWay {
 			all = append(all, Cut{b, a})
@@ -37,7 +37,7 @@ func (l *Lab) Heal(ctx context.Context, a, b string) error {
 	if err := l.checkPair(a, b); err != nil {
 		return err
 	}
-	return l.change(ctx, "heal", a+" "+b, func(f *Faults) error {
+	return l.change(ctx, "heal", pairName(a, b), func(f *Faults) error {
 		f.Cuts = slices.DeleteFunc(f.Cuts, func(c Cut) bool {
 			if b == "" {
 				return c.From == a || c.To == a
@@ -51,13 +51,21 @@ func (l *Lab) Heal(ctx context.Context, a, b string) error {
 func (l *Lab) checkPair(a, b string) error {
 	for _, name := range []string{a, b} {
 		if name != "" && l.Topology.findNode(name) == nil {
-			return heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
+			return l.noHost(name)
 		}
 	}
 	if a == "" || a == b {
-		return bad("hosts to cut", a+" "+b, "name one host, or two")
+		return bad("find hosts", pairName(a, b), "they are not two different hosts", "name one host, or two different ones")
 	}
 	return nil
+}
+
+// pairName names the hosts of a cut in a message.
+func pairName(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " and " + b
 }
 
 // applyCuts writes the cuts into the switches' own firewalls (bridge family),

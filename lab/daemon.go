@@ -138,7 +138,7 @@ func (t Topology) checkDaemons() error {
 		seen := map[string]bool{}
 		for _, d := range n.Daemons {
 			if seen[d.Name] {
-				return bad("daemon of "+n.Name, d.Name, "give each its own name")
+				return bad("check daemon of "+n.Name, d.Name, "another daemon of the host has that name", "give each its own name")
 			}
 			seen[d.Name] = true
 		}
@@ -147,18 +147,18 @@ func (t Topology) checkDaemons() error {
 }
 
 func (d Daemon) check(host string) error {
-	what := "daemon of " + host
+	op := "check daemon of " + host
 	switch {
 	case !daemonName.MatchString(d.Name) || d.Name == agentProgram:
-		return bad(what, d.Name, "name it with small letters, digits, '.', '_', '-'; the agent's name is taken")
+		return bad(op, d.Name, "the name is the agent's, too long, or has other characters", "use 1 to 32 small letters, digits, '.', '_', '-'")
 	case len(d.Command) == 0:
-		return bad(what, d.Name, "give its command, as a list")
+		return bad(op, d.Name, "it has no command", "give its command, as a list")
 	case d.Ready.Exit && (d.Ready.TCP != 0 || d.Ready.Unix != "" || len(d.Ready.Command) > 0):
-		return bad("readiness of "+d.Name, "exit", "what has ended serves nobody: leave the others out")
+		return bad("check readiness of", d.Name, "a command that shall end cannot be ready in another way too", "leave out tcp, unix and command, or exit")
 	case d.Ready.Unix != "" && !strings.HasPrefix(d.Ready.Unix, "/"):
-		return bad("readiness of "+d.Name, d.Ready.Unix, "give the socket's whole path")
+		return bad("check readiness of", d.Name, "the path of its socket is not absolute: "+d.Ready.Unix, "give the socket's whole path")
 	case d.Ready.Within < 0:
-		return bad("readiness of "+d.Name, d.Ready.Within, "give a time to come, such as 30s")
+		return bad("check readiness of", d.Name, fmt.Sprintf("the time %v is negative", d.Ready.Within), "give a time such as 30s")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (l *Lab) Down(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", l.folder, err, "wait until no other 'heddle lab' works on it")
 	}
 	defer lock.Close()
 	*l = *read(l.folder)
@@ -41,14 +41,14 @@ func (l *Lab) remove(ctx context.Context) error {
 		return err
 	}
 	if err := removeGroups(ctx, groupName(l.folder)); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove the cgroups of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "remove cgroups of", l.Name, err, "")
 	}
 	if err := l.removeFolders(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove the folder of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "remove folder of", l.Name, err, "")
 	}
 	if len(strays) > 0 {
 		return heddle.Wrap(heddle.LabFailed, "remove lab", l.Name,
-			errors.New("processes of the machine keep network namespaces of its hosts: "+strings.Join(strays, ", ")), "end them")
+			errors.New("processes of the machine keep network namespaces of its hosts: "+strings.Join(strays, ", ")), "end these processes")
 	}
 	return nil
 }
@@ -58,14 +58,14 @@ func (l *Lab) remove(ctx context.Context) error {
 func (l *Lab) kill(ctx context.Context) error {
 	for _, h := range l.everyone() {
 		if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && h.Alive() {
-			return heddle.Wrap(heddle.LabFailed, "end the host", h.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "end host", h.Name, err, "")
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deathTime)
 	defer cancel()
 	for l.anyAlive() || unrecorded(l.folder) {
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "wait for the end of", l.Name, err, "call again")
+			return heddle.Wrap(heddle.LabFailed, "wait for end of", l.Name, err, "run 'heddle lab down' again")
 		}
 	}
 	return nil

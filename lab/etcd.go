@@ -21,7 +21,7 @@ func (t Topology) addEtcd() error {
 	for _, name := range t.Etcd {
 		n := t.findNode(name)
 		if n == nil || n.Router {
-			return bad("etcd on host", name, "the lab has no such host")
+			return bad("start etcd on host", name, "the lab has no such host", "name one of its hosts")
 		}
 		members = append(members, name+"="+url(n.address(), etcdPeers))
 		endpoints = append(endpoints, netip.AddrPortFrom(n.address(), etcdClients).String())
@@ -37,16 +37,16 @@ func (t Topology) checkStore(endpoints []string) error {
 	switch {
 	case t.Store == "" || t.Store == "none":
 	case t.Agent.Off:
-		return bad("store", t.Store, "the lab has no agents")
+		return bad("set store", t.Store, "the lab has no agents", "leave the store out")
 	case t.Store == StoreEtcd && len(endpoints) == 0:
-		return bad("store", t.Store, "name the hosts that run it under 'etcd'")
+		return bad("set store", t.Store, "no host runs it", "name the hosts that run it under 'etcd'")
 	case t.Store == StoreEtcd:
 		for i := range t.Hosts {
 			a := &t.Hosts[i].Agent
 			a.Args = append([]string{"--store", "etcd+insecure://" + strings.Join(endpoints, ","), "--underlay", uplink}, a.Args...)
 		}
 	case t.Store != StoreEmbedded:
-		return bad("store", t.Store, "none, embedded or etcd")
+		return bad("set store", t.Store, "there is no such store", "choose none, embedded or etcd")
 	}
 	return nil
 }

@@ -60,14 +60,20 @@ func (l *Lab) Faults() Faults {
 	return f
 }
 
+// The cause and the remedy of what needs a lab that is up.
+const (
+	notUp   = "the lab is not up"
+	makeLab = "make it with 'heddle lab up'"
+)
+
 // change changes what is wrong, one caller at a time.
 func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) error) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
-		return heddle.Errorf(heddle.NoLab, what, object, "", "the lab is not up")
+		return heddle.Errorf(heddle.NoLab, what, object, notUp, makeLab)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", l.folder, err, "wait until no other 'heddle lab' works on it")
 	}
 	defer lock.Close()
 	f := l.Faults()
@@ -82,7 +88,7 @@ func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) 
 
 func (l *Lab) recordFaults(f Faults) error {
 	if err := writeJSON(filepath.Join(l.folder, faultsName), f); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the faults of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record faults of", l.Name, err, "")
 	}
 	return nil
 }
@@ -125,7 +131,7 @@ func (l *Lab) Counts(name string) (out, in Count, err error) {
 	}
 	r, err := w.tell(nil)
 	if err != nil {
-		return out, in, heddle.Wrap(heddle.LabFailed, "ask the relay of", name, err, "'heddle lab fault list' shows the wires that have one")
+		return out, in, heddle.Wrap(heddle.LabFailed, "ask relay of", name, err, "choose a wire that 'heddle lab fault list' shows with a fault")
 	}
 	return r.Out, r.In, nil
 }
@@ -133,7 +139,7 @@ func (l *Lab) Counts(name string) (out, in Count, err error) {
 // ClearFaults puts everything right again. An agent whose clock was wrong is
 // started again with the right one.
 func (l *Lab) ClearFaults(ctx context.Context) error {
-	return l.change(ctx, "clear the faults of", l.Name, func(f *Faults) error {
+	return l.change(ctx, "clear faults of", l.Name, func(f *Faults) error {
 		f.Cuts = nil
 		if err := l.applyCuts(ctx, f); err != nil {
 			return err

@@ -18,11 +18,11 @@ import (
 func Read(file string) (Topology, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return Topology{}, heddle.Wrap(heddle.BadArgument, "read the topology", file, err, "name a readable file")
+		return Topology{}, heddle.Wrap(heddle.BadArgument, "read topology", file, err, "name a readable file")
 	}
 	t, err := parse(b)
 	if err != nil {
-		return t, heddle.Wrap(heddle.BadArgument, "read the topology", file, err, "docs/guides/lab.md has all keys")
+		return t, heddle.Wrap(heddle.BadArgument, "read topology", file, err, "correct the file; docs/guides/lab.md has all keys")
 	}
 	return t, nil
 }

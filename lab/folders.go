@@ -32,7 +32,7 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	for _, name := range names {
 		for _, own := range ownFolders {
 			if err := os.MkdirAll(below(filepath.Join(l.folder, name), own), 0o711); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "make a folder of", name, err, "")
+				return heddle.Wrap(heddle.LabFailed, "make folders of", name, err, "")
 			}
 		}
 	}
@@ -40,10 +40,10 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	// A folder in memory can be gone while its groups still exist. These accept no process,
 	// since they have controllers for their children.
 	if err := removeGroups(ctx, group); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end what is in "+group)
+		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end the processes in "+group)
 	}
 	if err := makeGroups(group, names); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "make the cgroups of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "make cgroups of", l.Name, err, "")
 	}
 	return nil
 }

@@ -33,16 +33,16 @@ const maxDelay = 10 * time.Second
 func (i Impairment) check() error {
 	for what, share := range map[string]float64{"loss": i.Loss, "duplicate": i.Duplicate, "reorder": i.Reorder, "corrupt": i.Corrupt} {
 		if !(share >= 0 && share <= 1) { // not a number is neither
-			return bad(what, share, "give a share of the frames: 0% to 100%")
+			return bad("set "+what, share, "it is no share of the frames", "give 0% to 100%")
 		}
 	}
 	for what, d := range map[string]time.Duration{"delay": i.Delay, "jitter": i.Jitter} {
 		if d < 0 || d > maxDelay {
-			return bad(what, d, fmt.Sprintf("give 0 to %v", maxDelay))
+			return bad("set "+what, d, "a relay does not delay frames so", fmt.Sprintf("give 0 to %v", maxDelay))
 		}
 	}
 	if i.Jitter > i.Delay {
-		return bad("jitter", i.Jitter, "no frame comes before it was sent: give a delay of at least the jitter")
+		return bad("set jitter", i.Jitter, "it is larger than the delay", "give a delay of at least the jitter")
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ const (
 
 func (d Direction) check() error {
 	if d != Both && d != Out && d != In {
-		return bad("direction", d, "both, out or in")
+		return bad("set direction", string(d), "a wire has no such direction", "choose both, out or in")
 	}
 	return nil
 }

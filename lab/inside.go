@@ -133,14 +133,14 @@ func (h *Host) KillAgent(ctx context.Context) error {
 		return err
 	}
 	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name, err, "")
 	}
 	// A child that the agent has just forked holds its socket until it executes another
 	// program.
 	for h.answers() {
 		select {
 		case <-ctx.Done():
-			return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, ctx.Err(), "something answers on its socket")
+			return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name, fmt.Errorf("something still answers on its socket: %w", ctx.Err()), "end the program that listens there")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

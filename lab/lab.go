@@ -90,7 +90,7 @@ func Load(dir, name string) (*Lab, error) {
 	}
 	folder := labFolder(dir, name)
 	if _, err := os.Stat(folder); err != nil {
-		return nil, heddle.Errorf(heddle.NoLab, "find the lab", name, "", "'heddle lab up' makes one")
+		return nil, heddle.Errorf(heddle.NoLab, "find lab", name, "no lab of that name is up", "make it with 'heddle lab up', or choose one of 'heddle lab list'")
 	}
 	return read(folder), nil
 }
@@ -123,7 +123,11 @@ func (l *Lab) Host(name string) (*Host, error) {
 			return h, nil
 		}
 	}
-	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
+	return nil, l.noHost(name)
+}
+
+func (l *Lab) noHost(name string) error {
+	return heddle.Errorf(heddle.NoLab, "find host", name, "lab "+l.Name+" has no such host", "choose one of "+strings.Join(l.names(), ", "))
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.

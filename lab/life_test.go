@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -217,7 +219,7 @@ func TestKilledMaker(t *testing.T) {
 			}
 			err = l.Down(t.Context())
 		}
-		if err != nil && !strings.Contains(err.Error(), "no such lab") {
+		if err != nil && !errors.Is(err, heddle.NoLab.Sentinel()) {
 			t.Errorf("killed after %v: %v", wait, err)
 		}
 		noTrace(t, before, dir)

@@ -81,13 +81,23 @@ func (t Topology) checkMachines() error {
 			continue
 		}
 		if !slices.Contains(boot.Versions(), n.Machine) {
-			return bad("kernel of "+n.Name, n.Machine, "choose "+strings.Join(boot.Versions(), " or "))
+			return bad("choose kernel of "+n.Name, n.Machine, "labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
 		}
 		if reason := MissingForMachines(n.Machine); reason != "" {
-			return heddle.Errorf(heddle.NoTool, "run a virtual machine", n.Name, "", reason)
+			cause, remedy := splitReason(reason)
+			return heddle.Errorf(heddle.NoTool, "run virtual machine", n.Name, cause, remedy)
 		}
 	}
 	return nil
+}
+
+// splitReason splits a text of MissingForMachines: what to do about it comes last.
+func splitReason(text string) (cause, remedy string) {
+	i := strings.LastIndex(text, ": ")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i+2:]
 }
 
 // MissingForMachines says what keeps virtual machines with that kernel from running
@@ -120,7 +130,7 @@ func (l *Lab) prepareMachines() error {
 		file := filepath.Join(l.folder, n.Name, initramfsName)
 		if same := made[n.Machine]; same != "" {
 			if err := os.Link(same, file); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+				return heddle.Wrap(heddle.LabFailed, "make initramfs of", n.Name, err, "")
 			}
 			continue
 		}
@@ -130,7 +140,7 @@ func (l *Lab) prepareMachines() error {
 			err = kernel.WriteInitramfs(file, guestModules)
 		}
 		if err != nil {
-			return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "make initramfs of", n.Name, err, "")
 		}
 		made[n.Machine] = file
 	}

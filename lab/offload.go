@@ -57,14 +57,14 @@ func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, t
 func (h *Host) Offloads() (map[string]bool, error) {
 	in, err := h.enter()
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "")
 	}
 	defer in.Close()
 	all := map[string]bool{}
 	err = in.ethtool(uplink, map[string]uint32{"tso": unix.ETHTOOL_GTSO, "gso": unix.ETHTOOL_GGSO, "gro": unix.ETHTOOL_GGRO}, 0,
 		func(what string, value uint32) { all[what] = value != 0 })
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "read the offloads of", h.Name, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "read offloads of", h.Name, err, "")
 	}
 	return all, nil
 }

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 )
@@ -81,8 +80,8 @@ func setDefault[T comparable](field *T, value T) {
 // topology makes a Topology from the options. The topology is checked like any other; here
 // only what it cannot express is checked.
 func (o Options) topology() (Topology, error) {
-	if o.Hosts < 1 || o.Hosts > maxHosts {
-		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
+	if err := checkHostCount(o.Hosts); err != nil {
+		return Topology{}, err
 	}
 	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
@@ -104,7 +103,7 @@ func (o Options) checkNames(t Topology) error {
 	for what, names := range map[string][]string{"MTU": keys(o.HostMTU), "rate": keys(o.HostRate), "agent arguments": keys(o.HostAgentArgs)} {
 		for _, name := range names {
 			if !slices.ContainsFunc(t.Hosts, func(n Node) bool { return n.Name == name }) {
-				return bad(what+" for host", name, "the lab has no such host")
+				return bad("set "+what+" of host", name, "the lab has no such host", "name one of its hosts")
 			}
 		}
 	}

@@ -28,16 +28,16 @@ func (l *Lab) findWire(name string) (wire, error) {
 		digits, found := strings.CutPrefix(nic, "eth")
 		i, err := strconv.Atoi(digits)
 		if !found || err != nil {
-			return wire{}, bad("wire", name, "name a host, or one of its NICs, such as host1:eth0")
+			return wire{}, bad("find wire", name, "that is not HOST or HOST:ethN", "name a host, or one of its NICs, such as host1:eth0")
 		}
 		number = i
 	}
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return wire{}, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", host, "", "it has "+strings.Join(l.names(), ", "))
+		return wire{}, l.noHost(host)
 	}
 	if number < 0 || number >= len(n.NICs) {
-		return wire{}, bad("wire", name, "the host has no such NIC with a fixed place")
+		return wire{}, bad("find wire", name, "the host has no such NIC, or it is a spare one", "choose another NIC of the host")
 	}
 	h, err := l.Host(host)
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 		return wire{}, err
 	}
 	if !sw.Alive() || !h.Alive() {
-		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "", "the lab is not up")
+		return wire{}, heddle.Errorf(heddle.NoLab, "reach wires of lab", l.Name, notUp, makeLab)
 	}
 	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
 }
@@ -105,7 +105,7 @@ func (w wire) ends(do func(sw, host *stack) error) error {
 func (l *Lab) SetPort(host string, up bool) error {
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return bad("port", host, "name one of the hosts")
+		return bad("switch port of host", host, "the lab has no such host", "name one of its hosts")
 	}
 	for i := range n.NICs {
 		w, err := l.findWire(host + ":" + NICName(i))
@@ -113,7 +113,7 @@ func (l *Lab) SetPort(host string, up bool) error {
 			return err
 		}
 		if err := w.ends(func(sw, _ *stack) error { return sw.setPort(w.port, up) }); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "switch the port of", host, err, "")
+			return heddle.Wrap(heddle.LabFailed, "switch port of host", host, err, "")
 		}
 	}
 	return nil

@@ -47,23 +47,23 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	defer cancel()
 	lock, err := takeLock(ctx, h.folder)
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", h.folder, err, "")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", h.folder, err, "")
 	}
 	defer lock.Close()
 	s, err := readSpec(h.folder)
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "read record of", h.Name, err, "")
 	}
 	s = s.with(&p)
 	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "write what runs in", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "write record of", h.Name, err, "")
 	}
 	if err := h.startInside(ctx, p); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "reach the host", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "reach host", h.Name, err, "")
 	}
 	for h.standing(p.Name).Starts < p.Starts {
 		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
-			return heddle.Errorf(heddle.LabFailed, "start in "+h.Name, p.Name, "", "its init does not take it up")
+			return heddle.Errorf(heddle.LabFailed, "start program", p.Name+" in "+h.Name, "the host's init has not started it in time", "")
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (h *Host) failed(name string, cause error) error {
 	if tail := tail(filepath.Join(h.folder, logName(name))); tail != "" {
 		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)
 	}
-	return heddle.Wrap(heddle.LabFailed, "start in "+h.Name, name, cause, "")
+	return heddle.Wrap(heddle.LabFailed, "start program", name+" in "+h.Name, cause, "")
 }
 
 func tail(file string) string {

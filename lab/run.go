@@ -23,10 +23,10 @@ import (
 // mount namespace, and the host's init, run once more, does the rest.
 func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if len(argv) == 0 {
-		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "", "name a command")
+		return nil, heddle.Errorf(heddle.BadArgument, "run command in", h.Name, "no command is given", "name a command")
 	}
 	if !h.runs() {
-		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "", "it is gone; 'heddle lab down' and 'up' make the lab anew")
+		return nil, heddle.Errorf(heddle.NoLab, "enter host", h.Name, "the host is gone", "make the lab anew with 'heddle lab down' and 'heddle lab up'")
 	}
 	if h.Machine != "" {
 		return h.commandInMachine(ctx, argv)
@@ -37,7 +37,7 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	}
 	tool, err := exec.LookPath("nsenter")
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "install util-linux")
 	}
 	args = append(args, "--", "/proc/1/exe", argRun)
 	return exec.CommandContext(ctx, tool, append(args, argv...)...), nil

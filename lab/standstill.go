@@ -65,7 +65,7 @@ func (l *Lab) Continue(ctx context.Context, host string) error {
 // KillAgent kills a host's agent as Host.KillAgent does; a paused one is gone
 // with its pause.
 func (l *Lab) KillAgent(ctx context.Context, host string) error {
-	return l.change(ctx, "kill the agent of", host, func(f *Faults) error {
+	return l.change(ctx, "kill agent of", host, func(f *Faults) error {
 		h, err := l.machine(host)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (l *Lab) machine(name string) (*Host, error) {
 // SetClock starts a host's agent again with a clock that is ahead of the
 // machine's; 0 is the right time.
 func (l *Lab) SetClock(ctx context.Context, host string, ahead time.Duration) error {
-	return l.change(ctx, "set the clock of", host, func(f *Faults) error {
+	return l.change(ctx, "set clock of", host, func(f *Faults) error {
 		if err := l.setClock(ctx, host, ahead); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (l *Lab) setClock(ctx context.Context, host string, ahead time.Duration) er
 	}
 	p := s.program(agentProgram)
 	if p == nil {
-		return heddle.Errorf(heddle.LabFailed, "set the clock of", host, "", "its agent was not started yet")
+		return heddle.Errorf(heddle.LabFailed, "set clock of", host, "its agent was not started yet", "start its agent first")
 	}
 	p.Env = slices.DeleteFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, ClockVariable+"=") })
 	if ahead != 0 {

@@ -70,14 +70,14 @@ func (l *Lab) start(h *Host, s spec) (*beginning, error) {
 	s.Name, s.Group = h.Name, filepath.Join(groupName(l.folder), h.Name)
 	s.Names = l.Topology.names()
 	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "describe the host", h.Name, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "write record of host", h.Name, err, "")
 	}
 	if len(s.Agent) > 0 {
 		h.Log = filepath.Join(h.folder, logName(agentProgram))
 	}
 	in, err := h.fork(l.folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "start the host", h.Name, err, "namespaces need root (CAP_SYS_ADMIN)")
+		return nil, heddle.Wrap(heddle.LabFailed, "start host", h.Name, err, "run it as root: namespaces need CAP_SYS_ADMIN")
 	}
 	return in, nil
 }

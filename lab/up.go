@@ -22,7 +22,7 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	folder := labFolder(t.Dir, t.Name)
 	lock, err := makeFolder(ctx, folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "make the folder", folder, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "make folder", folder, err, "")
 	}
 	defer lock.Close()
 	if !isEmpty(folder) {
@@ -45,9 +45,9 @@ func existing(folder string, t Topology) (*Lab, error) {
 	case l.Alive() && l.Topology.same(t):
 		return l, nil
 	case l.Alive():
-		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", t.Name, "", "remove it first ('heddle lab down'), or use another name")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name, "another lab of that name is up", "remove it with 'heddle lab down', or use another name")
 	default:
-		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", t.Name, "", "remove them first ('heddle lab down')")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name, "a lab of that name has left its folder", "remove it with 'heddle lab down'")
 	}
 }
 
@@ -69,7 +69,7 @@ func (l *Lab) raise(ctx context.Context) error {
 		return err
 	}
 	if err := l.write(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record lab", l.Name, err, "")
 	}
 	l.Topology.Progress("wiring")
 	if err := l.wire(); err != nil {
@@ -95,7 +95,7 @@ func (l *Lab) settle(inits crew) error {
 	}
 	l.Ready = true
 	if err := l.write(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record lab", l.Name, err, "")
 	}
 	l.Topology.Progress(fmt.Sprintf("lab %s is up", l.Name))
 	return nil

@@ -20,7 +20,7 @@ func (l *Lab) wire() error {
 	for i, h := range l.Switches {
 		f, err := l.Topology.Switches[i].make(h)
 		if err != nil {
-			return heddle.Wrap(heddle.LabFailed, "make the switch", h.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "make switch", h.Name, err, "")
 		}
 		defer f.Close()
 		switches[h.Name] = f

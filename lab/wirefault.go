@@ -40,7 +40,7 @@ func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	if err := checkRate(r); err != nil {
 		return err
 	}
-	return l.eachWire(ctx, "set the rate of", name, func(w wire, f *WireFault) error {
+	return l.eachWire(ctx, "set rate of", name, func(w wire, f *WireFault) error {
 		f.Rate = r
 		setDefault(&r, w.spec.Rate)
 		return w.ends(func(sw, host *stack) error {
@@ -61,7 +61,7 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 			return err
 		}
 	}
-	return l.eachWire(ctx, "set the MTU of", name, func(w wire, f *WireFault) error {
+	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
 		f.MTU, f.Hidden = mtu, hidden && mtu != 0
 		return w.ends(func(sw, host *stack) error {
 			near := w.mtu(f)
