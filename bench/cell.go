@@ -42,12 +42,12 @@ func (c Cell) String() string {
 	return s
 }
 
-// onePaired is a probe that is not run with several pairs, and why.
-type onePaired interface{ onePair() string }
+// takesOnePair is a probe that is not run with several pairs, and why.
+type takesOnePair interface{ onePair() string }
 
 // pairCounts are those that a probe is run with.
 func (m Matrix) pairCounts(p Probe) []int {
-	if _, one := p.(onePaired); !one {
+	if _, one := p.(takesOnePair); !one {
 		return m.PairCounts
 	}
 	return slices.DeleteFunc(slices.Clone(m.PairCounts), func(n int) bool { return n > 1 })
@@ -58,7 +58,7 @@ func (m Matrix) pairCounts(p Probe) []int {
 func (m Matrix) leftOut() []string {
 	all := slices.Clone(m.LeftOut)
 	for _, p := range m.Probes {
-		if one, is := p.(onePaired); is && slices.Max(m.PairCounts) > 1 {
+		if one, is := p.(takesOnePair); is && slices.Max(m.PairCounts) > 1 {
 			all = append(all, p.Name()+" with several pairs: "+one.onePair())
 		}
 	}

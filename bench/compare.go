@@ -129,14 +129,14 @@ func (c Comparison) missing() []string {
 		cells []Cell
 	}{{"first", c.OnlyA}, {"second", c.OnlyB}} {
 		if n := len(side.cells); n > 0 {
-			all = append(all, fmt.Sprintf("only the %s has %s: %s", side.name, plural(n, "cell"), fewOf(side.cells)))
+			all = append(all, fmt.Sprintf("only the %s has %s: %s", side.name, plural(n, "cell"), firstCells(side.cells)))
 		}
 	}
 	return all
 }
 
-// fewOf names the first cells.
-func fewOf(cells []Cell) string {
+// firstCells names the first cells.
+func firstCells(cells []Cell) string {
 	const most = 3
 	var names []string
 	for _, c := range cells[:min(most, len(cells))] {

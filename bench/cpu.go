@@ -47,7 +47,7 @@ func (w *Window) Close() {
 
 // spentBy is what a line of /proc/stat counted: "cpu" is of all, "cpu0" of the first.
 func (w *Window) spentBy(line string) CPU {
-	return spent(parseStat(w.before, line), parseStat(w.after, line))
+	return cpuBetween(parseStat(w.before, line), parseStat(w.after, line))
 }
 
 // handledIn moves the count from a reading to the window.
@@ -90,7 +90,7 @@ func parseStat(text, name string) []float64 {
 	return nil
 }
 
-func spent(a, b []float64) CPU {
+func cpuBetween(a, b []float64) CPU {
 	if a == nil || b == nil {
 		return CPU{}
 	}

@@ -86,8 +86,8 @@ func mitigations() map[string]string {
 	return all
 }
 
-// stolen is the mean over all windows, in per cent of all cores' time.
-func stolen(samples []Sample, cores int) float64 {
+// meanSteal is the mean over all windows, in per cent of all cores' time.
+func meanSteal(samples []Sample, cores int) float64 {
 	steal, seconds := 0.0, 0.0
 	for _, s := range samples {
 		steal += s.CPU.Steal

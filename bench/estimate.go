@@ -28,7 +28,7 @@ func (m Matrix) estimate(cells []Cell) time.Duration {
 func (m Matrix) prepareCost(batch []Cell) time.Duration {
 	cost := 30 * time.Millisecond
 	for _, c := range batch {
-		if p, parks := m.probe(c).(parker); parks {
+		if p, parks := m.probe(c).(preparedAhead); parks {
 			cost = max(cost, p.sleep()+300*time.Millisecond)
 		}
 	}
@@ -50,8 +50,8 @@ func (m Matrix) slowness() time.Duration {
 	return 1
 }
 
-// parker is a probe whose programs are started ahead of their turn.
-type parker interface {
+// preparedAhead is a probe whose programs are started ahead of their turn.
+type preparedAhead interface {
 	// memory is what one pair's programs take while they wait, in MiB.
 	memory(m Matrix) int
 	// sleep is how long they are of no use after their start.
@@ -67,7 +67,7 @@ func (m Matrix) batches(cells []Cell) [][]Cell {
 	used, ports := 0, map[string]int{}
 	for _, c := range cells {
 		need := 0
-		if p, ok := m.probe(c).(parker); ok {
+		if p, ok := m.probe(c).(preparedAhead); ok {
 			need = p.memory(m) * c.Pairs
 		}
 		column, takes := m.column(c).name(), int(slots(m.probe(c)))

@@ -126,12 +126,12 @@ func (p *page) attach(r *Report) error {
 	if err := r.CSV(&samples); err != nil {
 		return err
 	}
-	p.Downloads = []download{packed("report.json.gz", raw), packed("samples.csv.gz", samples.Bytes())}
+	p.Downloads = []download{embedFile("report.json.gz", raw), embedFile("samples.csv.gz", samples.Bytes())}
 	return nil
 }
 
-// packed is a file within a link.
-func packed(name string, content []byte) download {
+// embedFile is a file within a link.
+func embedFile(name string, content []byte) download {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	_, _ = z.Write(content) // into memory: cannot fail

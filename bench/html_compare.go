@@ -52,7 +52,7 @@ func (c Comparison) HTML(w io.Writer) error {
 	p.Worse, p.Better, p.Lesser = c.changes(Worse), c.changes(Better), c.lesser()
 	for _, probe := range c.b.Probes {
 		if tables := c.tables(probe); len(tables) > 0 {
-			p.Probes = append(p.Probes, compareProbe{storyOf(probe.Name).title, tables})
+			p.Probes = append(p.Probes, compareProbe{descriptionOf(probe.Name).title, tables})
 		}
 	}
 	for _, s := range append(methodSettings(c.a, c.b), machineSettings(c.a, c.b)...) {
@@ -68,7 +68,7 @@ func (c Comparison) HTML(w io.Writer) error {
 		if err != nil {
 			return fail("write", d.name, err)
 		}
-		p.Downloads = append(p.Downloads, packed(d.name, raw))
+		p.Downloads = append(p.Downloads, embedFile(d.name, raw))
 	}
 	return execute(w, "compare.tmpl", p)
 }

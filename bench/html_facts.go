@@ -34,8 +34,8 @@ func (v *view) facts() []fact {
 	if v.uses("wrk") || v.uses("redis") {
 		all = append(all, fact{"Connections", fmt.Sprintf("%d a pair, in all modes, of wrk and redis-benchmark", m.Clients)})
 	}
-	all = append(all, leftover(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths", "stealPercent", "mitigations")...)
-	all = append(all, leftover(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset", "clients", "wires", "capacities", "leftOut")...)
+	all = append(all, otherFacts(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths", "stealPercent", "mitigations")...)
+	all = append(all, otherFacts(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset", "clients", "wires", "capacities", "leftOut")...)
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Value == "" })
 }
 
@@ -66,7 +66,7 @@ func (v *view) steal() string {
 	return fmt.Sprintf("median %s %%, at most %s %% of a run", number(Median(all)), number(slices.Max(all)))
 }
 
-func leftover(object any, known ...string) []fact {
+func otherFacts(object any, known ...string) []fact {
 	var fields map[string]any
 	if json.Unmarshal(must(json.Marshal(object)), &fields) != nil {
 		return nil

@@ -36,7 +36,7 @@ func (v *view) glance() []glanceRow {
 		if len(p.Figures) == 0 {
 			continue
 		}
-		row := glanceRow{Title: storyOf(p.Name).title, Better: p.Figures[0].Name + ", " + betterWord(p.Figures[0])}
+		row := glanceRow{Title: descriptionOf(p.Name).title, Better: p.Figures[0].Name + ", " + betterWord(p.Figures[0])}
 		for _, span := range v.spans() {
 			for _, cells := range v.byWire(v.situationsOf(p.Name, span)) {
 				row.Spans = append(row.Spans, v.glanceSpan(cells, p.Figures[0], limits))
@@ -91,7 +91,7 @@ func (v *view) fair(cells []Cell) []Cell {
 	for _, m := range v.modes {
 		some := false
 		for i, c := range cells {
-			if _, ok := v.standing(with(c, m)); ok {
+			if _, ok := v.standing(withMode(c, m)); ok {
 				count[i]++
 				some = true
 			}
@@ -116,7 +116,7 @@ func (v *view) fair(cells []Cell) []Cell {
 func (v *view) mean(cells []Cell, mode string) float64 {
 	var all []float64
 	for _, c := range v.fair(cells) {
-		if s, ok := v.standing(with(c, mode)); ok {
+		if s, ok := v.standing(withMode(c, mode)); ok {
 			all = append(all, s.Median)
 		}
 	}
@@ -155,7 +155,7 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 			continue
 		}
 		points = append(points, point{i, g})
-		words = append(words, fmt.Sprintf("%s %s × host", m, number(turned(g, f))))
+		words = append(words, fmt.Sprintf("%s %s × host", m, number(figureRatio(g, f))))
 		if m != Control && g > top {
 			out.Winner, top = m, g
 		}
@@ -164,21 +164,21 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 		out.Nobody = "nothing to compare"
 		return out
 	}
-	out.Host = number(turned(top, f))
+	out.Host = number(figureRatio(top, f))
 	if bridge := v.mean(cells, Reference); bridge > 0 && out.Winner != Reference {
-		out.Bridge = number(turned(top/bridge, f))
+		out.Bridge = number(figureRatio(top/bridge, f))
 	}
 	out.Level = strings.Join(v.levelWith(cells, out.Winner), " ≈ ")
 	if out.Winner == Reference {
 		out.Next = v.next(cells, f, top)
 	}
 	out.Wins = v.wins(cells, out.Winner)
-	out.Strip = limits.strip(points, storyOf(cells[0].Probe).title+", "+out.Span+": all modes", "Further right is better. "+f.Name+": "+strings.Join(words, "; "))
+	out.Strip = limits.strip(points, descriptionOf(cells[0].Probe).title+", "+out.Span+": all modes", "Further right is better. "+f.Name+": "+strings.Join(words, "; "))
 	return out
 }
 
-// turned is the ratio of the figure itself, of a standing.
-func turned(g float64, f Figure) float64 {
+// figureRatio is the ratio of the figure itself, of a standing.
+func figureRatio(g float64, f Figure) float64 {
 	if f.Better == LowerIsBetter {
 		return 1 / g
 	}

@@ -72,7 +72,7 @@ func (v *view) wires() []string {
 }
 
 func (v *view) matrixGroup(p ProbeInfo, span, wire string) matrixGroup {
-	g := matrixGroup{Columns: len(v.modes) + 1, Title: storyOf(p.Name).title + ", " + spanText(span)}
+	g := matrixGroup{Columns: len(v.modes) + 1, Title: descriptionOf(p.Name).title + ", " + spanText(span)}
 	for _, c := range v.situationsOf(p.Name, span) {
 		if c.Wire != wire {
 			continue
@@ -88,13 +88,13 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	best, tied := v.best(situation)
 	top := 0.0
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok {
+		if s, ok := v.standing(withMode(situation, m)); ok {
 			top = max(top, s.Median)
 		}
 	}
 	var all []matrixCell
 	for i, m := range v.modes {
-		c := with(situation, m)
+		c := withMode(situation, m)
 		x := matrixCell{Mode: m, Index: i % shapes}
 		r, there := v.cells[c]
 		stat, ok := r.Figures[f.Name]
@@ -145,12 +145,12 @@ func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure
 	if !ok {
 		return "", ""
 	}
-	return number(r.Median), v.mark(contrast{c, other, f.Name})
+	return number(r.Median), v.mark(comparisonKey{c, other, f.Name})
 }
 
 // mark is "*" for a clear difference, "~" for none, "" where the rounds are too
 // few for the test.
-func (v *view) mark(t contrast) string {
+func (v *view) mark(t comparisonKey) string {
 	p, ok := v.verdicts.p[t]
 	switch {
 	case !ok || !v.verdicts.power[t.mode]:

@@ -61,7 +61,7 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 		row.Bridge = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
 	}
 	if headline {
-		row.HostMark, row.Mark = v.mark(contrast{c.Cell, Control, f.Name}), v.mark(contrast{c.Cell, Reference, f.Name})
+		row.HostMark, row.Mark = v.mark(comparisonKey{c.Cell, Control, f.Name}), v.mark(comparisonKey{c.Cell, Reference, f.Name})
 		v.cpuBar(&row, c, most)
 		row.Remarks = remarks(c)
 	}

@@ -65,7 +65,7 @@ func (v *view) sections() []section {
 	}
 	var all []section
 	for _, p := range v.Probes {
-		s := storyOf(p.Name)
+		s := descriptionOf(p.Name)
 		sec := section{Anchor: slug(p.Name), Title: s.title, Tells: s.tells, Tool: p.Name}
 		groups := v.groupsOf(p.Name)
 		for i, cells := range groups {
@@ -119,7 +119,7 @@ func (v *view) groupSummary(cells []CellResult) string {
 			if c.Span != span {
 				continue
 			}
-			if best, tied := v.best(without(c.Cell)); best != "" {
+			if best, tied := v.best(withoutMode(c.Cell)); best != "" {
 				word := spanText(span) + ": " + best
 				if len(tied) > 0 {
 					word += " (level with " + strings.Join(tied, ", ") + ")"

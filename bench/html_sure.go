@@ -34,7 +34,7 @@ func (v *view) next(cells []Cell, f Figure, top float64) string {
 	if second == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s follows with %s × bridge", second, number(turned(value/top, f)))
+	return fmt.Sprintf("%s follows with %s × bridge", second, number(figureRatio(value/top, f)))
 }
 
 // wins says how sure the first place is.

@@ -41,7 +41,7 @@ func (v *view) situations() []Cell {
 	seen := map[Cell]bool{}
 	for _, p := range v.Probes {
 		for _, c := range v.Cells {
-			if key := without(c.Cell); c.Probe == p.Name && !seen[key] {
+			if key := withoutMode(c.Cell); c.Probe == p.Name && !seen[key] {
 				seen[key] = true
 				all = append(all, key)
 			}
@@ -50,18 +50,18 @@ func (v *view) situations() []Cell {
 	return all
 }
 
-func without(c Cell) Cell {
+func withoutMode(c Cell) Cell {
 	c.Mode = ""
 	return c
 }
 
-func with(c Cell, mode string) Cell {
+func withMode(c Cell, mode string) Cell {
 	c.Mode = mode
 	return c
 }
 
-// goodness turns a ratio so that more is better.
-func goodness(r Ratio, f Figure) Ratio {
+// betterIsMore turns a ratio so that more is better.
+func betterIsMore(r Ratio, f Figure) Ratio {
 	if f.Better != LowerIsBetter {
 		return r
 	}
@@ -79,7 +79,7 @@ func (v *view) standing(c Cell) (Ratio, bool) {
 		return Ratio{s.N, 1, 1, 1}, ok
 	}
 	r, ok := v.cells[c].RatioHost[f.Name]
-	g := goodness(r, f)
+	g := betterIsMore(r, f)
 	return g, ok && g.Median > 0
 }
 
@@ -88,12 +88,12 @@ func (v *view) standing(c Cell) (Ratio, bool) {
 func (v *view) best(situation Cell) (mode string, tied []string) {
 	var top Ratio
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok && m != Control && s.Median > top.Median {
+		if s, ok := v.standing(withMode(situation, m)); ok && m != Control && s.Median > top.Median {
 			mode, top = m, s
 		}
 	}
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok && m != Control && m != mode && s.High >= top.Low {
+		if s, ok := v.standing(withMode(situation, m)); ok && m != Control && m != mode && s.High >= top.Low {
 			tied = append(tied, m)
 		}
 	}

@@ -41,9 +41,9 @@ func Dispatch(args []string) {
 	os.Exit(0)
 }
 
-// counted is what the receiver answers to a question: the packets it has received,
+// receiverReply is what the receiver answers to a question: the packets it has received,
 // and the nanoseconds of CPU that it has used.
-type counted struct{ Packets, CPU int64 }
+type receiverReply struct{ Packets, CPU int64 }
 
 // question is longer than a packet.
 var question = make([]byte, pacedSize+8)
@@ -77,27 +77,27 @@ func receivePaced(args []string) error {
 			seen++
 		case int(n) == len(question):
 			asker := &unix.SockaddrInet4{Addr: from.Addr, Port: int(from.Port<<8 | from.Port>>8)}
-			_ = unix.Sendto(fd, counted{seen, ownCPU()}.text(), 0, asker) // who gets no answer asks again
+			_ = unix.Sendto(fd, receiverReply{seen, ownCPU()}.text(), 0, asker) // who gets no answer asks again
 		}
 	}
 }
 
-func (c counted) text() []byte {
+func (c receiverReply) text() []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(c.Packets)), uint64(c.CPU))
 }
 
-func ask(conn net.Conn) (counted, error) {
+func ask(conn net.Conn) (receiverReply, error) {
 	buf := make([]byte, len(question))
 	for range 5 {
 		if _, err := conn.Write(question); err != nil {
-			return counted{}, err
+			return receiverReply{}, err
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second)) // a UDP socket has deadlines
 		if n, err := conn.Read(buf); err == nil && n == 16 {
-			return counted{int64(binary.BigEndian.Uint64(buf)), int64(binary.BigEndian.Uint64(buf[8:]))}, nil
+			return receiverReply{int64(binary.BigEndian.Uint64(buf)), int64(binary.BigEndian.Uint64(buf[8:]))}, nil
 		}
 	}
-	return counted{}, errors.New("the receiver does not answer")
+	return receiverReply{}, errors.New("the receiver does not answer")
 }
 
 // ownCPU is this process's, in nanoseconds.

@@ -61,8 +61,8 @@ type Setting struct {
 
 	cores cores
 	spawn *spawner
-	// life is the run's context: programs outlive the time-out of Prepare.
-	life context.Context
+	// runContext is the run's context: programs outlive the time-out of Prepare.
+	runContext context.Context
 }
 
 func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.port(s.Slot))) }
@@ -70,11 +70,11 @@ func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.port(s.Slot))) 
 // secondPort is for the probes that are twoPorted.
 func (s Setting) secondPort(p Pair) string { return strconv.Itoa(int(p.port(s.Slot + 1))) }
 
-// twoPorted is a probe whose server has a port for the data besides its own.
-type twoPorted interface{ twoPorts() }
+// usesTwoPorts is a probe whose server has a port for the data besides its own.
+type usesTwoPorts interface{ twoPorts() }
 
 func slots(p Probe) uint16 {
-	if _, two := p.(twoPorted); two {
+	if _, two := p.(usesTwoPorts); two {
 		return 2
 	}
 	return 1
@@ -89,7 +89,7 @@ func (s Setting) server(p Pair, argv ...string) (*child, error) {
 }
 
 func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
-	c, err := s.spawn.start(s.life, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
+	c, err := s.spawn.start(s.runContext, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
 	if err == nil {
 		c.program = filepath.Base(argv[0])
 	}

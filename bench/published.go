@@ -93,7 +93,7 @@ func (r *Report) ours(p PublishedRatio, all map[Cell]readings) (Ratio, bool) {
 	if figure == "" {
 		figure = r.Probes[i].Figures[0].Name
 	}
-	return PairedRatio(all[c][figure], all[with(c, p.Over)][figure], r.Method.Seed)
+	return PairedRatio(all[c][figure], all[withMode(c, p.Over)][figure], r.Method.Seed)
 }
 
 // publishedLine is a published ratio with ours beside it.

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// listening returns when the server's port is bound, as the kernel's socket
+// awaitListening returns when the server's port is bound, as the kernel's socket
 // table of the server's own network namespace tells.
-func listening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
+func awaitListening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
 	port := int(p.port(s.Slot))
 	longest := 100 * time.Millisecond
 	if server.at.Far {
@@ -21,7 +21,7 @@ func listening(ctx context.Context, s Setting, p Pair, server *child, proto stri
 		if server.ended() {
 			return fail("start", server.what, fmt.Errorf("ended early; it said: %s", server.out.tail()))
 		}
-		if bound(server.sockets(ctx, proto), port, proto == "tcp") {
+		if isBound(server.sockets(ctx, proto), port, proto == "tcp") {
 			return nil
 		}
 		select {
@@ -36,7 +36,7 @@ func listening(ctx context.Context, s Setting, p Pair, server *child, proto stri
 // has become the program it may still be in another namespace.
 func (c *child) sockets(ctx context.Context, proto string) string {
 	if c.at.Far {
-		return farTable(ctx, c.at, proto)
+		return remoteSocketTable(ctx, c.at, proto)
 	}
 	if !c.became() {
 		return ""
@@ -44,8 +44,8 @@ func (c *child) sockets(ctx context.Context, proto string) string {
 	return socketTable(c.cmd.Process.Pid, proto)
 }
 
-// farTable is that of a place on another machine, of both families.
-func farTable(ctx context.Context, at Place, proto string) string {
+// remoteSocketTable is that of a place on another machine, of both families.
+func remoteSocketTable(ctx context.Context, at Place, proto string) string {
 	cmd, err := at.Command(ctx, "cat", "/proc/net/"+proto, "/proc/net/"+proto+"6")
 	if err != nil {
 		return ""
@@ -68,9 +68,9 @@ func socketTable(pid int, proto string) string {
 	return string(four) + string(six)
 }
 
-// bound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP
+// isBound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP
 // sockets only listening ones (state 0A) count.
-func bound(table string, port int, listen bool) bool {
+func isBound(table string, port int, listen bool) bool {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
 		if len(f) < 4 || (listen && f[3] != "0A") {

@@ -102,7 +102,7 @@ type CellResult struct {
 }
 
 func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
-	env.Steal = stolen(samples, env.Cores)
+	env.Steal = meanSteal(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
 		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,

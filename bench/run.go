@@ -108,12 +108,12 @@ func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
 	}()
 	for i, c := range cells {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return interrupted(ctx)
 		}
 		r.progress.begin(c, round)
 		s := r.measure(ctx, ready[i], Sample{Cell: c, Round: round, Warmup: round < r.m.WarmupRounds, Start: time.Now().UTC()})
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return interrupted(ctx)
 		}
 		r.all = append(r.all, s)
 		if err := r.journal.write(s); err != nil {
@@ -124,7 +124,7 @@ func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
 	return nil
 }
 
-func stopped(ctx context.Context) error {
+func interrupted(ctx context.Context) error {
 	return heddle.Wrap(heddle.BenchFailed, "run bench", "", context.Cause(ctx), "go on with it by --resume")
 }
 
@@ -135,7 +135,7 @@ func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 	for i, c := range cells {
 		column := r.m.column(c)
 		s := Setting{Matrix: r.m, Cell: c, Pairs: column.Pairs[:c.Pairs], Slot: taken[column.name()], Load: r.m.load(c, r.capacities),
-			cores: r.cores, spawn: r.spawn, life: ctx}
+			cores: r.cores, spawn: r.spawn, runContext: ctx}
 		taken[column.name()] += slots(r.m.probe(c))
 		wait.Go(func() {
 			limit, cancel := context.WithTimeout(ctx, r.patience(cells))

@@ -19,7 +19,7 @@ import (
 // sent: what it sends late, because its core was taken, would look fast. So the
 // times are read from its full log, and counted from when each message was due.
 type UnderLoad struct {
-	sleeper
+	sleepingClient
 	// Percent of the slowest mode's capacity; 0 for the matrix's fixed load.
 	Percent int
 }

@@ -45,7 +45,7 @@ func (l Limit) chooses(r *Report, c CellResult) bool {
 	if l.Metric == "cpu" {
 		return true
 	}
-	if _, over, ok := ratioParts(l.Metric); ok && (over == c.Mode || !r.has(with(c.Cell, over))) {
+	if _, over, ok := ratioParts(l.Metric); ok && (over == c.Mode || !r.has(withMode(c.Cell, over))) {
 		return false
 	}
 	name := l.figure(r, c)

@@ -35,7 +35,7 @@ func (g grammar) addRatios(modes []string) {
 
 // ratio is the cell's to the same one of another mode.
 func (r *Report) ratio(c Cell, over, figure string) (Ratio, bool) {
-	return PairedRatio(r.readings(c, figure), r.readings(with(c, over), figure), r.Method.Seed)
+	return PairedRatio(r.readings(c, figure), r.readings(withMode(c, over), figure), r.Method.Seed)
 }
 
 // readings of a figure by round, of the rounds that count.

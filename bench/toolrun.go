@@ -34,7 +34,7 @@ func (r *toolRun) serve(ctx context.Context, proto string, argv func(Pair) []str
 		server, err := r.set.server(p, argv(p)...)
 		if err == nil {
 			r.all = append(r.all, server)
-			err = listening(ctx, r.set, p, server, proto)
+			err = awaitListening(ctx, r.set, p, server, proto)
 		}
 		if err != nil {
 			r.Close()
@@ -66,7 +66,7 @@ func (r *toolRun) Measure(ctx context.Context, w *Window) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	all := w.handledIn(combined(readings, r.sums...))
+	all := w.handledIn(combineReadings(readings, r.sums...))
 	if r.ends {
 		w.addEnds(all, r.set.cores)
 	}
@@ -103,9 +103,9 @@ func (r *toolRun) readAll(clients []*child) ([]map[string]float64, error) {
 	return all, nil
 }
 
-// combined takes the sum over the pairs of the named figures and of what was
+// combineReadings takes the sum over the pairs of the named figures and of what was
 // handled, and the median of all others.
-func combined(readings []map[string]float64, sums ...string) map[string]float64 {
+func combineReadings(readings []map[string]float64, sums ...string) map[string]float64 {
 	all := medianOver(readings)
 	for name := range all {
 		if name == handled || slices.Contains(sums, name) {

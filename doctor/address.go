@@ -12,7 +12,7 @@ import (
 // self is this host's record in the cluster.
 func (h *Host) self(ctx context.Context) (client.HostStatus, *Finding) {
 	if !h.clustered() {
-		return client.HostStatus{}, &alone
+		return client.HostStatus{}, &notInCluster
 	}
 	all, err := ask(ctx, h, (*client.Client).Hosts)
 	if err != nil {

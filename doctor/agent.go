@@ -104,7 +104,7 @@ func lookAgentLate(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	texts := map[heddle.Finding]string{}
-	stuck, err := staying(func() (all []heddle.Finding, err error) {
+	stuck, err := persistent(func() (all []heddle.Finding, err error) {
 		st, err := ask(ctx, h, (*client.Client).Status)
 		for _, l := range st.Late {
 			f := heddle.Finding{Kind: l.What, Object: l.Network + " " + l.Endpoint, Detail: l.Since.String()}
@@ -131,7 +131,7 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 			return c.Check(ctx, heddle.EndpointID{})
 		})
 	}
-	all, err := staying(check)
+	all, err := persistent(check)
 	if err != nil {
 		return unknown(err)
 	}
@@ -209,8 +209,8 @@ func lookAgentRights(_ context.Context, h *Host) Finding {
 	return fine(line)
 }
 
-// fewFiles is what some hundred attaches at the same time need.
-const fewFiles = 4096
+// minFiles is what some hundred attaches at the same time need.
+const minFiles = 4096
 
 func lookAgentFiles(_ context.Context, h *Host) Finding {
 	text, err := h.proc("limits")
@@ -229,7 +229,7 @@ func lookAgentFiles(_ context.Context, h *Host) Finding {
 	if err != nil {
 		return skip(line)
 	}
-	if limit < fewFiles || len(open)*5 >= limit*4 {
+	if limit < minFiles || len(open)*5 >= limit*4 {
 		return trouble(read)
 	}
 	return fine(read...)

@@ -31,7 +31,7 @@ func lookDockerDriver(ctx context.Context, h *Host) Finding {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", dockerSocket)
 	}
-	client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: answerTimeout}
 	r, err := client.Post("http://plugin/Plugin.Activate", "application/json", nil)
 	if err != nil {
 		return trouble([]string{dockerSocket + ": " + err.Error()})

@@ -139,13 +139,13 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	return some, nil
 }
 
-// atOnce bounds the checks under way: most of them wait for another program.
-const atOnce = 8
+// maxParallel bounds the checks under way: most of them wait for another program.
+const maxParallel = 8
 
 // Run makes the checks, several at a time, and returns the findings in order.
 func Run(ctx context.Context, h *Host, checks []Check) []Finding {
 	found := make([]Finding, len(checks))
-	room := make(chan struct{}, atOnce)
+	room := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	for i, c := range checks {
 		all.Add(1)
@@ -174,14 +174,14 @@ func (c Check) run(ctx context.Context, h *Host) Finding {
 	return f
 }
 
-// mostLines are as many as a person reads.
-const mostLines = 8
+// maxLines are as many as a person reads.
+const maxLines = 8
 
 func clip(lines []string) (some []string) {
-	for _, line := range lines[:min(len(lines), mostLines)] {
+	for _, line := range lines[:min(len(lines), maxLines)] {
 		some = append(some, strings.TrimSpace(line))
 	}
-	if more := len(lines) - mostLines; more > 0 {
+	if more := len(lines) - maxLines; more > 0 {
 		some = append(some, fmt.Sprintf("and %d more", more))
 	}
 	return some
@@ -198,7 +198,7 @@ func Mend(ctx context.Context, h *Host, checks []Check, found []Finding) []Findi
 		if err != nil {
 			done = append(done, "not done: "+err.Error())
 		}
-		found[i] = c.run(ctx, h.Again())
+		found[i] = c.run(ctx, h.Fresh())
 		found[i].Fixed = done
 	}
 	return found

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Places are where the parts of an installation lie.
-type Places struct {
+// Paths are where the parts of an installation lie.
+type Paths struct {
 	Socket, RunDir, StateDir string
 	// CNIConf holds the runtimes' network configurations, CNIBin the plugins.
 	CNIConf, CNIBin string
@@ -21,7 +21,7 @@ type Places struct {
 
 // Host is the host that is looked at. What several checks need is read once.
 type Host struct {
-	Places
+	Paths
 	Modes []heddle.Mode
 	// Version is the caller's own.
 	Version string
@@ -43,12 +43,12 @@ type Host struct {
 }
 
 // NewHost returns the host of the calling process.
-func NewHost(p Places, modes []heddle.Mode, version string) *Host {
-	return &Host{Places: p, Modes: modes, Version: version}
+func NewHost(p Paths, modes []heddle.Mode, version string) *Host {
+	return &Host{Paths: p, Modes: modes, Version: version}
 }
 
-// Again is the same host with nothing read yet.
-func (h *Host) Again() *Host { return NewHost(h.Places, h.Modes, h.Version) }
+// Fresh is the same host with nothing read yet.
+func (h *Host) Fresh() *Host { return NewHost(h.Paths, h.Modes, h.Version) }
 
 // lazy is read once, by whoever needs it first.
 type lazy[T any] struct {
@@ -62,12 +62,12 @@ func (l *lazy[T]) get(read func() (T, error)) (T, error) {
 	return l.value, l.err
 }
 
-// patience is how long the agent may take for one answer.
-const patience = 5 * time.Second
+// answerTimeout is how long the agent may take for one answer.
+const answerTimeout = 5 * time.Second
 
 // ask calls the agent.
 func ask[T any](ctx context.Context, h *Host, call func(*client.Client, context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return call(client.New(h.Socket), ctx)
 }

@@ -47,7 +47,7 @@ const (
 var (
 	prefixes = []string{heddle.PrefixBridge, heddle.PrefixLeaf, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixSlave,
 		heddle.PrefixTunnel, heddle.PrefixHand}
-	samples = withDigits(prefixes)
+	sampleNames = withDigits(prefixes)
 )
 
 func withDigits(starts []string) (names []string) {
@@ -95,13 +95,13 @@ func lookNetworkManager(_ context.Context, h *Host) Finding {
 		read = append(read, l.String())
 		_, value, _ := strings.Cut(l.text, "=")
 		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
-			for _, name := range samples {
+			for _, name := range sampleNames {
 				ok, _ := path.Match(strings.TrimPrefix(strings.TrimSpace(word), "interface-name:"), name)
 				kept[name] = kept[name] || ok
 			}
 		}
 	}
-	if !slices.ContainsFunc(samples, func(name string) bool { return !kept[name] }) {
+	if !slices.ContainsFunc(sampleNames, func(name string) bool { return !kept[name] }) {
 		return fine(read...)
 	}
 	return trouble(append(lines(daemon), append(read, "unmanaged-devices does not name hb*, hc*, hd*, hi*, hm*, hs* and hv*")...))
@@ -115,7 +115,7 @@ func lookDhcpcd(_ context.Context, h *Host) Finding {
 	all, _ := linesOf("/etc/dhcpcd.conf")
 	for _, l := range all {
 		words := strings.Fields(strings.ReplaceAll(l.text, ",", " "))
-		if words[0] == "allowinterfaces" && !slices.ContainsFunc(words[1:], globsOurs) || words[0] == "denyinterfaces" && slices.ContainsFunc(words[1:], globsOurs) {
+		if words[0] == "allowinterfaces" && !slices.ContainsFunc(words[1:], matchesSampleName) || words[0] == "denyinterfaces" && slices.ContainsFunc(words[1:], matchesSampleName) {
 			return fine(l.String())
 		}
 	}

@@ -39,9 +39,9 @@ func lookMasqueradePorts(ctx context.Context, h *Host) Finding {
 	case err != nil:
 		return unknown(err)
 	case part != "":
-		return trouble([]string{quoted(portRange), quoted(reservedPorts)}, "sysctl -w "+reservedPorts+"="+alsoReserved(part))
+		return trouble([]string{settingLine(portRange), settingLine(reservedPorts)}, "sysctl -w "+reservedPorts+"="+alsoReserved(part))
 	}
-	return fine(quoted(portRange), quoted(reservedPorts))
+	return fine(settingLine(portRange), settingLine(reservedPorts))
 }
 
 // alsoReserved is the setting with more ports.

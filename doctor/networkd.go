@@ -56,7 +56,7 @@ func networkFile(file string) (match, link section) {
 // or, without one, by nothing but a type or kind that ours have too.
 func (s section) matchesOurs() bool {
 	if names, given := s["Name"]; given {
-		return slices.ContainsFunc(names, globsOurs)
+		return slices.ContainsFunc(names, matchesSampleName)
 	}
 	for key, values := range s {
 		ours := func(v string) bool { return slices.Contains([]string{"ether", "veth", "bridge", "*"}, v) }
@@ -67,8 +67,8 @@ func (s section) matchesOurs() bool {
 	return len(s) > 0
 }
 
-func globsOurs(pattern string) bool {
-	for _, name := range samples {
+func matchesSampleName(pattern string) bool {
+	for _, name := range sampleNames {
 		if ok, err := path.Match(pattern, name); ok && err == nil {
 			return true
 		}

@@ -16,16 +16,16 @@ import (
 func (h *Host) Networks(ctx context.Context) ([]heddle.Network, error) {
 	return h.networks.get(func() ([]heddle.Network, error) {
 		if _, err := h.Status(ctx); err != nil {
-			return h.networksSeen()
+			return h.networksInKernel()
 		}
 		return ask(ctx, h, (*client.Client).Networks)
 	})
 }
 
-// networksSeen finds networks by what they leave in the kernel: the bridges'
+// networksInKernel finds networks by what they leave in the kernel: the bridges'
 // aliases and addresses, and for all modes the route that makes a subnet's
 // unused addresses unreachable (parts.Floor).
-func (h *Host) networksSeen() (all []heddle.Network, err error) {
+func (h *Host) networksInKernel() (all []heddle.Network, err error) {
 	owned, err := h.Owned()
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (h *Host) mode(name string) (heddle.Mode, bool) {
 	return h.Modes[i], true
 }
 
-// needs reports whether a network has a subnet of the family.
-func needs(all []heddle.Network, f heddle.Family) bool {
+// anyHasFamily reports whether a network has a subnet of the family.
+func anyHasFamily(all []heddle.Network, f heddle.Family) bool {
 	return slices.ContainsFunc(all, func(n heddle.Network) bool { return n.HasFamily(f) })
 }
 

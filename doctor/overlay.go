@@ -49,11 +49,11 @@ func (h *Host) clustered() bool {
 	return err == nil
 }
 
-var alone = skip("the host is in no cluster")
+var notInCluster = skip("the host is in no cluster")
 
 func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	links, err := h.Links(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func lookUnderlayMTU(ctx context.Context, h *Host) Finding {
 // peers are the other hosts as the agent sees them.
 func (h *Host) peers(ctx context.Context) ([]heddle.PeerStatus, *Finding) {
 	if !h.clustered() {
-		return nil, &alone
+		return nil, &notInCluster
 	}
 	all, err := ask(ctx, h, (*client.Client).Peers)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// runs is how long a program that only shows something may take.
-const runs = 10 * time.Second
+// programTimeout is how long a program that only shows something may take.
+const programTimeout = 10 * time.Second
 
 // show runs a program that changes nothing and returns what it prints.
 func show(ctx context.Context, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, runs)
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -157,8 +157,8 @@ func setting(name string) string {
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-// quoted is a setting's evidence, as sysctl(8) prints it.
-func quoted(name string) string { return name + " = " + setting(name) }
+// settingLine is a setting's evidence, as sysctl(8) prints it.
+func settingLine(name string) string { return name + " = " + setting(name) }
 
 // writeSetting sets a setting and says so.
 func writeSetting(name, value string) ([]string, error) {

@@ -18,7 +18,7 @@ func recordChecks() []Check {
 
 func lookClusterRecords(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	st, err := h.Status(ctx)
 	if err != nil {
@@ -34,12 +34,12 @@ func lookClusterRecords(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	for _, x := range hosts {
-		for _, why := range x.Refused[:min(len(x.Refused), fewRefusals)] {
+		for _, why := range x.Refused[:min(len(x.Refused), maxRefusals)] {
 			evidence = append(evidence, "heddle host list: "+x.Name+": "+why)
 		}
 	}
 	return trouble(slices.Compact(evidence))
 }
 
-// fewRefusals is how many of a host's are evidence enough.
-const fewRefusals = 4
+// maxRefusals is how many of a host's are evidence enough.
+const maxRefusals = 4

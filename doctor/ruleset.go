@@ -171,13 +171,13 @@ func concerns(rule string, ours []subnet) bool {
 	return false
 }
 
-// names reports whether a rule is about some addresses or interfaces.
-func names(rule string) bool {
+// namesTarget reports whether a rule is about some addresses or interfaces.
+func namesTarget(rule string) bool {
 	return interfacePattern.MatchString(rule) || addressPattern.MatchString(rule)
 }
 
 func matchesOurName(pattern string) bool {
-	if isOurName(pattern) || globsOurs(pattern) {
+	if isOurName(pattern) || matchesSampleName(pattern) {
 		return true
 	}
 	for _, p := range prefixes {
@@ -188,9 +188,9 @@ func matchesOurName(pattern string) bool {
 	return false
 }
 
-// admits reports whether our accept rules are in the chain. All four must be, since not
+// hasAcceptRules reports whether our accept rules are in the chain. All four must be, since not
 // every version of nft shows the mark.
-func (c chain) admits() bool {
+func (c chain) hasAcceptRules() bool {
 	for _, want := range [][2]string{{"iifname", "-i "}, {"oifname", "-o "}} {
 		for _, prefix := range []string{heddle.PrefixBridge, heddle.PrefixPort} {
 			is := func(r string) bool {

@@ -36,7 +36,7 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	return trouble(unmasked(chains, asking))
+	return trouble(unmasqueraded(chains, asking))
 }
 
 // servedSubnets are the subnets that may use the services, if they are of the same family.
@@ -53,8 +53,8 @@ func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Pref
 	return asking
 }
 
-// aboutAlone matches rules, in a chain for both families, that are about one family only.
-var aboutAlone = map[heddle.Family]*regexp.Regexp{
+// singleFamily matches rules, in a chain for both families, that are about one family only.
+var singleFamily = map[heddle.Family]*regexp.Regexp{
 	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
 	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
 }
@@ -64,13 +64,13 @@ func ofFamily(all []netip.Prefix, f heddle.Family) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.Has(p.Addr()) })
 }
 
-// sees reports whether a rule of the chain is about packets of the family. A legacy
+// appliesTo reports whether a rule of the chain is about packets of the family. A legacy
 // chain has its tool's name before the family's.
-func (c chain) sees(f heddle.Family, rule string) bool {
+func (c chain) appliesTo(f heddle.Family, rule string) bool {
 	if c.family != "inet" {
 		return c.family == f.Word() || strings.HasSuffix(c.family, " "+f.Word())
 	}
-	for other, alone := range aboutAlone {
+	for other, alone := range singleFamily {
 		if other != f && alone.MatchString(rule) {
 			return false
 		}
@@ -86,22 +86,22 @@ var (
 	onlyPattern   = regexp.MustCompile(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 )
 
-// unmasked returns evidence that packets from the subnets are not masqueraded.
-func unmasked(chains []chain, subnets []netip.Prefix) (evidence []string) {
+// unmasqueraded returns evidence that packets from the subnets are not masqueraded.
+func unmasqueraded(chains []chain, subnets []netip.Prefix) (evidence []string) {
 	for _, f := range heddle.Families() {
 		if some := ofFamily(subnets, f); len(some) > 0 {
-			evidence = append(evidence, unmaskedOf(f, chains, some)...)
+			evidence = append(evidence, unmasqueradedFamily(f, chains, some)...)
 		}
 	}
 	return evidence
 }
 
-func unmaskedOf(f heddle.Family, chains []chain, subnets []netip.Prefix) []string {
+func unmasqueradedFamily(f heddle.Family, chains []chain, subnets []netip.Prefix) []string {
 	var evidence []string
 	masks := false
 	for _, c := range chains {
 		for _, r := range c.rules {
-			if !c.sees(f, r) || !maskPattern.MatchString(r) || c.obeysMarks() || aboutOthers(r, subnets) {
+			if !c.appliesTo(f, r) || !maskPattern.MatchString(r) || c.masqueradesMarked() || onlyOtherSources(r, subnets) {
 				continue
 			}
 			masks = true
@@ -111,20 +111,20 @@ func unmaskedOf(f heddle.Family, chains []chain, subnets []netip.Prefix) []strin
 		}
 	}
 	if !masks {
-		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f, list(subnets))}
+		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f, joinPrefixes(subnets))}
 	}
 	return evidence
 }
 
-// obeysMarks reports whether the chain masquerades what other rules of kube-proxy
+// masqueradesMarked reports whether the chain masquerades what other rules of kube-proxy
 // have marked, and nothing else.
-func (c chain) obeysMarks() bool {
+func (c chain) masqueradesMarked() bool {
 	return c.name == "KUBE-POSTROUTING" || c.table == "kube-proxy" && c.hook == "postrouting"
 }
 
-// aboutOthers reports whether a rule is about a source outside the subnets: another
+// onlyOtherSources reports whether a rule is about a source outside the subnets: another
 // network, or a single container that calls itself.
-func aboutOthers(rule string, subnets []netip.Prefix) bool {
+func onlyOtherSources(rule string, subnets []netip.Prefix) bool {
 	m := onlyPattern.FindStringSubmatch(rule)
 	return m != nil && !slices.ContainsFunc(subnets, func(s netip.Prefix) bool {
 		p, ok := parsePrefix(m[1])
@@ -132,7 +132,7 @@ func aboutOthers(rule string, subnets []netip.Prefix) bool {
 	})
 }
 
-func list(all []netip.Prefix) string {
+func joinPrefixes(all []netip.Prefix) string {
 	var texts []string
 	for _, p := range all {
 		texts = append(texts, p.String())

@@ -35,9 +35,9 @@ func lookFill(count, most string) func(context.Context, *Host) Finding {
 		case err1 != nil || err2 != nil:
 			return skip("/proc/sys/" + most + " is not there: the kernel tracks no connections")
 		case used*5 >= limit*4:
-			return trouble([]string{quoted(count), quoted(most)}, "sysctl -w "+most+"="+strconv.Itoa(limit*2))
+			return trouble([]string{settingLine(count), settingLine(most)}, "sysctl -w "+most+"="+strconv.Itoa(limit*2))
 		}
-		return fine(quoted(count), quoted(most))
+		return fine(settingLine(count), settingLine(most))
 	}
 }
 
@@ -60,7 +60,7 @@ func lookNeighbours(ctx context.Context, _ *Host) Finding {
 				used++
 			}
 		}
-		read = append(read, fmt.Sprintf("ip %s neigh: %d entries that count; %s", flag, used, quoted(name)))
+		read = append(read, fmt.Sprintf("ip %s neigh: %d entries that count; %s", flag, used, settingLine(name)))
 		if used*5 >= limit*4 {
 			evidence = append(evidence, read[len(read)-1])
 			remedy = append(remedy, "sysctl -w "+name+"="+strconv.Itoa(limit*4))
@@ -83,9 +83,9 @@ func lookFileTable(context.Context, *Host) Finding {
 	used, _ := strconv.ParseUint(f[0], 10, 64)
 	most, _ := strconv.ParseUint(f[2], 10, 64)
 	if used/9 >= most/10 {
-		return trouble([]string{quoted("fs/file-nr")})
+		return trouble([]string{settingLine("fs/file-nr")})
 	}
-	return fine(quoted("fs/file-nr"))
+	return fine(settingLine("fs/file-nr"))
 }
 
 const (
@@ -134,10 +134,10 @@ func lookPortRange(ctx context.Context, h *Host) Finding {
 		evidence = append(evidence, fmt.Sprintf("endpoint %s publishes %s", p.endpoint, p.PortMapping))
 	}
 	if len(evidence) > 0 {
-		evidence = append(evidence, quoted(portRange), quoted(reservedPorts))
+		evidence = append(evidence, settingLine(portRange), settingLine(reservedPorts))
 		return trouble(evidence, "sysctl -w "+reservedPorts+"="+reservedWith(some))
 	}
-	return fine(quoted(portRange), quoted(reservedPorts))
+	return fine(settingLine(portRange), settingLine(reservedPorts))
 }
 
 func reservedWith(some []published) string {

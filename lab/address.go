@@ -54,8 +54,8 @@ func ofFamily(all []netip.Prefix, f heddle.Family) netip.Addr {
 	return netip.Addr{}
 }
 
-// hardware is the MAC of a host's eth0 (side 0) or of its port (side 1), and so
+// macOf is the MAC of a host's eth0 (side 0) or of its port (side 1), and so
 // on for the further NICs. It is derived, so that two runs of a test see the same addresses.
-func hardware(number, side int) net.HardwareAddr {
+func macOf(number, side int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0x68, 0x6c, byte(side), byte(number >> 8), byte(number)}
 }

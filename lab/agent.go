@@ -37,7 +37,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 }
 
 func (h *Host) startAgent(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(agentTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(agentTime))
 	defer cancel()
 	if err := h.launch(ctx, p); err != nil {
 		return err

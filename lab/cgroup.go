@@ -59,18 +59,18 @@ func makeGroups(lab string, hosts []string) error {
 			if err != nil && !os.IsExist(err) {
 				return err
 			}
-			inherit(dir)
+			copyCpuset(dir)
 			if group == "" {
-				passOn(dir)
+				delegateControllers(dir)
 			}
 		}
 	}
 	return nil
 }
 
-// inherit copies the processors and memory nodes of the group above: a new
+// copyCpuset copies the processors and memory nodes of the group above: a new
 // cpuset of cgroup v1 has none, and takes no process until it has.
-func inherit(dir string) {
+func copyCpuset(dir string) {
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
 		above, err := os.ReadFile(filepath.Join(filepath.Dir(dir), name))
 		if err == nil && strings.TrimSpace(string(above)) != "" {
@@ -79,9 +79,9 @@ func inherit(dir string) {
 	}
 }
 
-// passOn gives the groups below all controllers that this one has (v2). A controller that
+// delegateControllers gives the groups below all controllers that this one has (v2). A controller that
 // the machine does not pass on is missing in the hosts.
-func passOn(dir string) {
+func delegateControllers(dir string) {
 	have, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	for _, c := range strings.Fields(string(have)) {
 		os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
@@ -107,8 +107,8 @@ func join(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0o644)
 }
 
-// coverGroups makes the host's group the root of each hierarchy it sees.
-func coverGroups(group string) error {
+// bindGroups makes the host's group the root of each hierarchy it sees.
+func bindGroups(group string) error {
 	for _, h := range hierarchies() {
 		dir := filepath.Join(h.point, group)
 		if _, err := os.Stat(dir); os.IsNotExist(err) {
@@ -126,7 +126,7 @@ func coverGroups(group string) error {
 
 func makeLeaf(dir string) {
 	if os.Mkdir(filepath.Join(dir, leaf), 0o755) == nil && join(filepath.Join(dir, leaf)) == nil {
-		passOn(dir)
+		delegateControllers(dir)
 	}
 }
 

@@ -26,14 +26,14 @@ var (
 
 func checkName(s string) error {
 	if !labName.MatchString(s) {
-		return bad("check name of lab", s, "it has other characters or is too long", "use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
+		return refuse("check name of lab", s, "it has other characters or is too long", "use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
 	}
 	return nil
 }
 
 func checkHostCount(n int) error {
 	if n < 1 || n > maxHosts {
-		return bad("check number of hosts", n, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts), "choose a number in that range")
+		return refuse("check number of hosts", n, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts), "choose a number in that range")
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (t Topology) checkFrame() error {
 		return err
 	}
 	if len(t.Switches) > maxSwitches {
-		return bad("check number of switches", len(t.Switches), fmt.Sprintf("a lab has up to %d", maxSwitches), "leave some out")
+		return refuse("check number of switches", len(t.Switches), fmt.Sprintf("a lab has up to %d", maxSwitches), "leave some out")
 	}
 	if err := checkMTU(t.MTU); err != nil {
 		return err
@@ -70,10 +70,10 @@ func (t Topology) checkUnique() error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if !nodeName.MatchString(name) {
-			return bad("check name of host or switch", name, "it has other characters or is too long", "use 1 to 14 small letters, digits, '-', the first a letter")
+			return refuse("check name of host or switch", name, "it has other characters or is too long", "use 1 to 14 small letters, digits, '-', the first a letter")
 		}
 		if seen[name] {
-			return bad("check name of host or switch", name, "two hosts or switches have it", "give each its own name")
+			return refuse("check name of host or switch", name, "two hosts or switches have it", "give each its own name")
 		}
 		seen[name] = true
 	}
@@ -94,10 +94,10 @@ func (sw *Switch) check() error {
 
 func (n *Node) check() error {
 	if n.Spare < 0 || len(n.NICs)+n.Spare > maxNICs+1 {
-		return bad("check number of spare NICs", n.Spare, fmt.Sprintf("a host has 0 to %d", maxNICs), "choose a number in that range")
+		return refuse("check number of spare NICs", n.Spare, fmt.Sprintf("a host has 0 to %d", maxNICs), "choose a number in that range")
 	}
 	if last := portName(n.Name, len(n.NICs)+n.Spare-1); len(last) > maxPort {
-		return bad("check name of host", n.Name, fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
+		return refuse("check name of host", n.Name, fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
 	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU); err != nil {
@@ -133,7 +133,7 @@ func (t Topology) checkNumbers() error {
 						fmt.Sprintf("it is no host's address in the subnets of switch %s: %v", sw.Name, sw.Subnets), "choose an address in one of these subnets, with its prefix length")
 				}
 				if other, taken := owner[p.Addr()]; taken {
-					return bad("check address of "+n.Name, p.Addr(), other+" has it", "choose another address")
+					return refuse("check address of "+n.Name, p.Addr(), other+" has it", "choose another address")
 				}
 				owner[p.Addr()] = n.Name
 			}
@@ -162,7 +162,7 @@ func checkMTU(mtu int) error {
 
 func checkRate(rate Rate) error {
 	if rate != 0 && rate < minRate {
-		return bad("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate), "choose a higher rate, or "+unlimited)
+		return refuse("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate), "choose a higher rate, or "+unlimited)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func checkRate(rate Rate) error {
 func checkSysctls(set map[string]string) error {
 	for key := range set {
 		if p := sysctlPath(key); p != path.Clean(p) || !strings.HasPrefix(p, "/proc/sys/net/") {
-			return bad("set sysctl", key, "it is the whole machine's, not one host's", "set only net.… in a lab")
+			return refuse("set sysctl", key, "it is the whole machine's, not one host's", "set only net.… in a lab")
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func (h *Host) heddle(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.patience(tokenTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(tokenTime))
 	defer cancel()
 	for {
 		cmd, err := h.Command(ctx, append([]string{filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket}, args...)...)

@@ -63,7 +63,7 @@ func (t Topology) completeSwitches() error {
 		sw := &t.Switches[i]
 		setDefault(&sw.MTU, t.MTU)
 		if len(sw.Subnets) == 0 {
-			sw.Subnets = []netip.Prefix{nth(defaultSubnet4, 2, i), nth(defaultSubnet6, 7, i)}
+			sw.Subnets = []netip.Prefix{nthSubnet(defaultSubnet4, 2, i), nthSubnet(defaultSubnet6, 7, i)}
 		}
 		if err := sw.check(); err != nil {
 			return err
@@ -72,8 +72,8 @@ func (t Topology) completeSwitches() error {
 	return nil
 }
 
-// nth is the subnet that lies i further on, counted in the given byte.
-func nth(p netip.Prefix, at, i int) netip.Prefix {
+// nthSubnet is the subnet that lies i further on, counted in the given byte.
+func nthSubnet(p netip.Prefix, at, i int) netip.Prefix {
 	b := p.Addr().AsSlice()
 	b[at] += byte(i)
 	if p.Addr().Is6() { // the digits show: …:240::, …:241::
@@ -98,7 +98,7 @@ func (t Topology) completeNodes() error {
 			setDefault(&nic.Switch, t.Switches[0].Name)
 			sw := t.findSwitch(nic.Switch)
 			if sw == nil {
-				return bad("connect "+n.Name+" to switch", nic.Switch, "the lab has no such switch", "name one of its switches")
+				return refuse("connect "+n.Name+" to switch", nic.Switch, "the lab has no such switch", "name one of its switches")
 			}
 			setDefault(&nic.MTU, sw.MTU)
 			setDefault(&nic.Rate, t.Rate)
@@ -127,7 +127,7 @@ func (t Topology) findSwitch(name string) *Switch {
 func (t Topology) findAgents() error {
 	for i := range t.Hosts {
 		n := &t.Hosts[i]
-		a := n.Agent.after(t.Agent)
+		a := n.Agent.mergedInto(t.Agent)
 		a.Off = a.Off || n.Router
 		if a.Off {
 			n.Agent = Agent{Off: true}
@@ -142,8 +142,8 @@ func (t Topology) findAgents() error {
 	return nil
 }
 
-// after puts a host's wishes after those for all.
-func (a Agent) after(all Agent) Agent {
+// mergedInto puts a host's wishes after those for all.
+func (a Agent) mergedInto(all Agent) Agent {
 	b := Agent{Command: all.Command, Off: a.Off || all.Off, Later: a.Later || all.Later, Environment: map[string]string{}}
 	if len(a.Command) > 0 {
 		b.Command = a.Command
@@ -175,16 +175,16 @@ func findAgent(command []string) ([]string, error) {
 	return append([]string{file}, command[1:]...), nil
 }
 
-// same reports whether two labs would look alike. Compared is what is recorded:
+// equals reports whether two labs would look alike. Compared is what is recorded:
 // an empty list read back is no list.
-func (t Topology) same(other Topology) bool {
+func (t Topology) equals(other Topology) bool {
 	a, err1 := json.Marshal(t)
 	b, err2 := json.Marshal(other)
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// bad refuses a value of the caller's or the topology's. It quotes a string.
-func bad(op string, object any, cause, remedy string) error {
+// refuse refuses a value of the caller's or the topology's. It quotes a string.
+func refuse(op string, object any, cause, remedy string) error {
 	text := fmt.Sprint(object)
 	if s, isString := object.(string); isString {
 		text = strconv.Quote(s)

@@ -55,7 +55,7 @@ func (l *Lab) checkPair(a, b string) error {
 		}
 	}
 	if a == "" || a == b {
-		return bad("find hosts", pairName(a, b), "they are not two different hosts", "name one host, or two different ones")
+		return refuse("find hosts", pairName(a, b), "they are not two different hosts", "name one host, or two different ones")
 	}
 	return nil
 }

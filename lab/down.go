@@ -34,7 +34,7 @@ func (l *Lab) Down(ctx context.Context) error {
 
 // remove takes everything away; the caller holds the lock.
 func (l *Lab) remove(ctx context.Context) error {
-	stacks := l.hold()
+	stacks := l.openNetns()
 	err := l.kill(ctx)
 	strays := stacks.awaitEmpty(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Lab) remove(ctx context.Context) error {
 // kill ends the inits. The kernel kills all other processes in a PID namespace before its
 // init is gone, so it is enough to wait for the inits.
 func (l *Lab) kill(ctx context.Context) error {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && h.Alive() {
 			return heddle.Wrap(heddle.LabFailed, "end host", h.Name, err, "")
 		}
@@ -72,7 +72,7 @@ func (l *Lab) kill(ctx context.Context) error {
 }
 
 func (l *Lab) anyAlive() bool {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if h.Alive() {
 			return true
 		}

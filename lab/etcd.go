@@ -21,9 +21,9 @@ func (t Topology) addEtcd() error {
 	for _, name := range t.Etcd {
 		n := t.findNode(name)
 		if n == nil || n.Router {
-			return bad("start etcd on host", name, "the lab has no such host", "name one of its hosts")
+			return refuse("start etcd on host", name, "the lab has no such host", "name one of its hosts")
 		}
-		members = append(members, name+"="+url(n.address(), etcdPeers))
+		members = append(members, name+"="+httpURL(n.address(), etcdPeers))
 		endpoints = append(endpoints, netip.AddrPortFrom(n.address(), etcdClients).String())
 	}
 	for _, name := range t.Etcd {
@@ -37,16 +37,16 @@ func (t Topology) checkStore(endpoints []string) error {
 	switch {
 	case t.Store == "" || t.Store == "none":
 	case t.Agent.Off:
-		return bad("set store", t.Store, "the lab has no agents", "leave the store out")
+		return refuse("set store", t.Store, "the lab has no agents", "leave the store out")
 	case t.Store == StoreEtcd && len(endpoints) == 0:
-		return bad("set store", t.Store, "no host runs it", "name the hosts that run it under 'etcd'")
+		return refuse("set store", t.Store, "no host runs it", "name the hosts that run it under 'etcd'")
 	case t.Store == StoreEtcd:
 		for i := range t.Hosts {
 			a := &t.Hosts[i].Agent
 			a.Args = append([]string{"--store", "etcd+insecure://" + strings.Join(endpoints, ","), "--underlay", uplink}, a.Args...)
 		}
 	case t.Store != StoreEmbedded:
-		return bad("set store", t.Store, "there is no such store", "choose none, embedded or etcd")
+		return refuse("set store", t.Store, "there is no such store", "choose none, embedded or etcd")
 	}
 	return nil
 }
@@ -54,15 +54,15 @@ func (t Topology) checkStore(endpoints []string) error {
 // etcd is one member. Its data lies in memory, and it talks in clear: a lab's
 // wire has no strangers.
 func (n *Node) etcd(members string) Daemon {
-	clients, peers := url(n.address(), etcdClients), url(n.address(), etcdPeers)
+	clients, peers := httpURL(n.address(), etcdClients), httpURL(n.address(), etcdPeers)
 	return Daemon{Name: "etcd", Ready: Ready{TCP: etcdClients},
 		Command: []string{"etcd", "--name", n.Name, "--data-dir", "/run/etcd",
-			"--listen-client-urls", clients + "," + url(netip.AddrFrom4([4]byte{127, 0, 0, 1}), etcdClients), "--advertise-client-urls", clients,
+			"--listen-client-urls", clients + "," + httpURL(netip.AddrFrom4([4]byte{127, 0, 0, 1}), etcdClients), "--advertise-client-urls", clients,
 			"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 			"--initial-cluster", members, "--initial-cluster-state", "new"}}
 }
 
-func url(a netip.Addr, port uint16) string {
+func httpURL(a netip.Addr, port uint16) string {
 	return fmt.Sprintf("http://%v", netip.AddrPortFrom(a, port))
 }
 

@@ -101,8 +101,8 @@ func (f *Faults) wire(name string) *WireFault {
 	return f.Wires[name]
 }
 
-// tidy drops entries that say nothing.
-func (f *Faults) tidy() {
+// dropEmpty drops entries that say nothing.
+func (f *Faults) dropEmpty() {
 	for name, w := range f.Wires {
 		if *w == (WireFault{}) {
 			delete(f.Wires, name)
@@ -129,7 +129,7 @@ func (l *Lab) Counts(name string) (out, in Count, err error) {
 	if err != nil {
 		return out, in, err
 	}
-	r, err := w.tell(nil)
+	r, err := w.callRelay(nil)
 	if err != nil {
 		return out, in, heddle.Wrap(heddle.LabFailed, "ask relay of", name, err, "choose a wire that 'heddle lab fault list' shows with a fault")
 	}
@@ -155,7 +155,7 @@ func (l *Lab) ClearFaults(ctx context.Context) error {
 		}
 		f.Paused = nil
 		for name := range f.Wires {
-			if err := l.mend(ctx, name); err != nil {
+			if err := l.restoreWire(ctx, name); err != nil {
 				return err
 			}
 		}

@@ -31,7 +31,7 @@ func parse(b []byte) (t Topology, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(&t); err != nil {
-		return t, plain(err)
+		return t, plainError(err)
 	}
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return t, errors.New("it holds more than one document")
@@ -41,8 +41,8 @@ func parse(b []byte) (t Topology, err error) {
 
 var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
-// plain puts the parser's words, which are about Go, in those of the file.
-func plain(err error) error {
+// plainError puts the parser's words, which are about Go, in those of the file.
+func plainError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty")
 	}

@@ -15,8 +15,8 @@ const specName = "spec.json"
 // holds the lab's folder.
 var ownFolders = []string{stateDir, "/etc/heddle", "/var/lib/docker", "/var/lib/containerd"}
 
-// below is where a host's own folder lies in the lab's: host1/var-lib-docker.
-func below(hostFolder, own string) string {
+// ownFolder is where a host's own folder lies in the lab's: host1/var-lib-docker.
+func ownFolder(hostFolder, own string) string {
 	return filepath.Join(hostFolder, strings.ReplaceAll(strings.Trim(own, "/"), "/", "-"))
 }
 
@@ -31,7 +31,7 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	}
 	for _, name := range names {
 		for _, own := range ownFolders {
-			if err := os.MkdirAll(below(filepath.Join(l.folder, name), own), 0o711); err != nil {
+			if err := os.MkdirAll(ownFolder(filepath.Join(l.folder, name), own), 0o711); err != nil {
 				return heddle.Wrap(heddle.LabFailed, "make folders of", name, err, "")
 			}
 		}

@@ -23,13 +23,13 @@ func forward(path string) {
 		if err != nil {
 			return
 		}
-		go carry(newChannel(c), path)
+		go forwardConnection(newChannel(c), path)
 	}
 }
 
 const dialTime = 10 * time.Second
 
-func carry(near *channel, path string) {
+func forwardConnection(near *channel, path string) {
 	defer near.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
 	defer cancel()

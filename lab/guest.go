@@ -42,15 +42,15 @@ func guest() {
 	time.Sleep(time.Minute) // a first process must not end
 }
 
-// place is a file system of the guest. What a kernel lacks is left out.
-type place struct{ kind, dir, options string }
+// fileSystem is a file system of the guest. What a kernel lacks is left out.
+type fileSystem struct{ kind, dir, options string }
 
 // bootGuest makes a root from the machine's files, with a layer in memory for
 // whatever is written, and enters it.
 func bootGuest() (*guestInit, error) {
-	first := []place{{"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"devtmpfs", "/dev", ""}}
+	first := []fileSystem{{"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"devtmpfs", "/dev", ""}}
 	for _, step := range []func() error{
-		func() error { return mountPlaces(first) },
+		func() error { return mountFileSystems(first) },
 		loadGuestModules, mountRoot,
 	} {
 		if err := step(); err != nil {
@@ -68,16 +68,16 @@ func bootGuest() (*guestInit, error) {
 	if err := enterRoot(first); err != nil {
 		return nil, fmt.Errorf("enter the root: %w", err)
 	}
-	more := []place{
+	more := []fileSystem{
 		{"devpts", "/dev/pts", "ptmxmode=666"}, {"tmpfs", "/dev/shm", ""}, {"tmpfs", "/run", "mode=755"},
 		{"cgroup2", "/sys/fs/cgroup", ""}, {"bpf", "/sys/fs/bpf", ""}, {"tracefs", "/sys/kernel/tracing", ""}}
 	for _, own := range ownFolders {
-		more = append(more, place{"tmpfs", own, "mode=711"})
+		more = append(more, fileSystem{"tmpfs", own, "mode=711"})
 	}
-	return newGuestInit(folder, s), mountPlaces(more)
+	return newGuestInit(folder, s), mountFileSystems(more)
 }
 
-func mountPlaces(all []place) error {
+func mountFileSystems(all []fileSystem) error {
 	for _, p := range all {
 		os.MkdirAll(p.dir, 0o755)
 		err := unix.Mount(p.kind, p.dir, p.kind, 0, p.options)
@@ -117,7 +117,7 @@ func loadModule(file string) error {
 
 func mountRoot() error {
 	upper, work := filepath.Join(upperDir, "upper"), filepath.Join(upperDir, "work")
-	for _, m := range []place{
+	for _, m := range []fileSystem{
 		{"virtiofs", lowerDir, ""},
 		{"tmpfs", upperDir, ""},
 		{"overlay", rootDir, "lowerdir=" + lowerDir + ",upperdir=" + upper + ",workdir=" + work},
@@ -139,7 +139,7 @@ func mountRoot() error {
 }
 
 // enterRoot makes the new root the root, and moves the first file systems there.
-func enterRoot(along []place) error {
+func enterRoot(along []fileSystem) error {
 	for _, p := range along {
 		if err := unix.Mount(p.dir, rootDir+p.dir, "", unix.MS_MOVE, ""); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // guestInit is the first process of a machine: it starts and reaps what runs
 // there, as a host's init does, and answers on the control channel.
 type guestInit struct {
-	*keeper
+	*supervisor
 	spec   spec
 	mu     sync.Mutex
 	asked  []program
@@ -24,7 +24,7 @@ type guestInit struct {
 
 func newGuestInit(folder *os.Root, s spec) *guestInit {
 	g := &guestInit{spec: s, inputs: map[string]chan *channel{}}
-	g.keeper = newKeeper(folder, guestStateName, func() []program {
+	g.supervisor = newSupervisor(folder, guestStateName, func() []program {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.asked
@@ -58,7 +58,7 @@ func (g *guestInit) serve() error {
 		}
 	}
 	go g.answerAll(l)
-	g.keep(nil)
+	g.loop(nil)
 	return nil
 }
 
@@ -100,7 +100,7 @@ func (g *guestInit) answerAll(l net.Listener) {
 func (g *guestInit) answer(c *channel) {
 	var r request
 	err := c.receive(&r)
-	if err == nil && r.Verb == verbInput && g.bring(r.Name, c) {
+	if err == nil && r.Verb == verbInput && g.deliverInput(r.Name, c) {
 		return // it is the command's
 	}
 	defer c.Close()
@@ -113,7 +113,7 @@ func (g *guestInit) answer(c *channel) {
 	case verbDial:
 		dialInside(c, r.Name)
 	default:
-		yes, err := g.do(r)
+		yes, err := g.answerSimple(r)
 		answer := reply{Yes: yes}
 		if err != nil {
 			answer.Error = err.Error()
@@ -122,8 +122,8 @@ func (g *guestInit) answer(c *channel) {
 	}
 }
 
-// do handles the requests with a single answer.
-func (g *guestInit) do(r request) (yes bool, err error) {
+// answerSimple handles the requests with a single answer.
+func (g *guestInit) answerSimple(r request) (yes bool, err error) {
 	self := &Host{Pid: 1} // its own processes, by the same means as outside
 	switch r.Verb {
 	case verbReady:
@@ -164,13 +164,13 @@ func (g *guestInit) startProgram(p program) error {
 	}
 	g.mu.Unlock()
 	g.startWanted()
-	g.tell()
+	g.writeState()
 	return nil
 }
 
 func (g *guestInit) pid(program string) int {
-	g.keeper.mu.Lock()
-	defer g.keeper.mu.Unlock()
+	g.supervisor.mu.Lock()
+	defer g.supervisor.mu.Unlock()
 	if at := g.all[program]; at != nil {
 		return at.Pid
 	}

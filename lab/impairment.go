@@ -33,16 +33,16 @@ const maxDelay = 10 * time.Second
 func (i Impairment) check() error {
 	for what, share := range map[string]float64{"loss": i.Loss, "duplicate": i.Duplicate, "reorder": i.Reorder, "corrupt": i.Corrupt} {
 		if !(share >= 0 && share <= 1) { // not a number is neither
-			return bad("set "+what, share, "it is no share of the frames", "give 0% to 100%")
+			return refuse("set "+what, share, "it is no share of the frames", "give 0% to 100%")
 		}
 	}
 	for what, d := range map[string]time.Duration{"delay": i.Delay, "jitter": i.Jitter} {
 		if d < 0 || d > maxDelay {
-			return bad("set "+what, d, "a relay does not delay frames so", fmt.Sprintf("give 0 to %v", maxDelay))
+			return refuse("set "+what, d, "a relay does not delay frames so", fmt.Sprintf("give 0 to %v", maxDelay))
 		}
 	}
 	if i.Jitter > i.Delay {
-		return bad("set jitter", i.Jitter, "it is larger than the delay", "give a delay of at least the jitter")
+		return refuse("set jitter", i.Jitter, "it is larger than the delay", "give a delay of at least the jitter")
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ const (
 
 func (d Direction) check() error {
 	if d != Both && d != Out && d != In {
-		return bad("set direction", string(d), "a wire has no such direction", "choose both, out or in")
+		return refuse("set direction", string(d), "a wire has no such direction", "choose both, out or in")
 	}
 	return nil
 }

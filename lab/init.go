@@ -26,7 +26,7 @@ const (
 
 // The init's two pipes.
 const (
-	hearFD   = 3
+	wordFD   = 3
 	reportFD = 4
 )
 
@@ -36,7 +36,7 @@ const (
 func Dispatch(args []string) bool {
 	switch {
 	case len(args) == 3 && args[0] == argInit:
-		exit(joinGroupAndGoOn(args[1], args[2]))
+		exit(joinGroupAndExec(args[1], args[2]))
 	case len(args) == 3 && args[0] == argHost:
 		exit(serve(args[1], args[2]))
 	case len(args) == 2 && args[0] == argRelay:
@@ -63,11 +63,11 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// joinGroupAndGoOn is the init's first half. A cgroup namespace shows its creator's cgroup
+// joinGroupAndExec is the init's first half. A cgroup namespace shows its creator's cgroup
 // as the root, so the init joins its cgroup first. The cgroup namespace is that of one
 // thread, so the program is executed again from that thread to have it in all threads.
-func joinGroupAndGoOn(lab, host string) error {
-	if hear() != wordGo {
+func joinGroupAndExec(lab, host string) error {
+	if readWord() != wordGo {
 		return nil
 	}
 	s, err := readSpec(filepath.Join(lab, host))
@@ -86,7 +86,7 @@ func joinGroupAndGoOn(lab, host string) error {
 
 // serve is the init's second half: it furnishes the host and keeps it.
 func serve(lab, host string) error {
-	unix.CloseOnExec(hearFD)
+	unix.CloseOnExec(wordFD)
 	unix.CloseOnExec(reportFD)
 	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
@@ -96,32 +96,32 @@ func serve(lab, host string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.furnish(filepath.Join(lab, host)); err != nil {
+	if err := s.setUp(filepath.Join(lab, host)); err != nil {
 		return err
 	}
 	if s.Machine != nil {
 		go forward(socket)
 	}
-	k := newKeeper(folder, stateName, func() []program {
+	k := newSupervisor(folder, stateName, func() []program {
 		s, _ := readRoot(folder)
-		return s.own()
+		return s.initPrograms()
 	})
 	if k.startWanted() { // an emulator
-		k.tell()
+		k.writeState()
 	}
 	report := os.NewFile(reportFD, "report")
 	fmt.Fprintln(report, reportReady)
 	stay := make(chan bool, 1)
 	go func() {
-		ours := hear() == wordStay
+		ours := readWord() == wordStay
 		report.Close()
 		stay <- ours
 	}()
-	k.keep(stay)
+	k.loop(stay)
 	return nil
 }
 
-func (s spec) furnish(folder string) error {
+func (s spec) setUp(folder string) error {
 	if err := unix.Sethostname([]byte(s.Name)); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
@@ -140,12 +140,12 @@ func (s spec) furnish(folder string) error {
 	return nil
 }
 
-// hear returns the next word, 0 when the maker is gone. It reads byte by byte, because the
+// readWord returns the next word, 0 when the maker is gone. It reads byte by byte, because the
 // second half must get what it does not read.
-func hear() byte {
+func readWord() byte {
 	var word [1]byte
 	for {
-		n, err := unix.Read(hearFD, word[:])
+		n, err := unix.Read(wordFD, word[:])
 		if err == unix.EINTR {
 			continue
 		}

@@ -118,7 +118,7 @@ func List(dir string) ([]*Lab, error) {
 
 // Host returns the host, router or switch of that name.
 func (l *Lab) Host(name string) (*Host, error) {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if h.Name == name {
 			return h, nil
 		}
@@ -135,7 +135,7 @@ func (l *Lab) Alive() bool {
 	if !l.Ready || l.Boot != bootID() {
 		return false
 	}
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if !h.runs() {
 			return false
 		}
@@ -146,12 +146,12 @@ func (l *Lab) Alive() bool {
 // Folder is where the lab keeps its record, logs and the hosts' folders.
 func (l *Lab) Folder() string { return l.folder }
 
-func (l *Lab) everyone() []*Host {
+func (l *Lab) allHosts() []*Host {
 	return slices.Concat(l.Switches, l.Routers, l.Hosts)
 }
 
 func (l *Lab) names() (all []string) {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		all = append(all, h.Name)
 	}
 	return all

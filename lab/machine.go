@@ -29,12 +29,12 @@ const (
 
 // machineSpec is what the init and the guest of a virtual machine need to know.
 type machineSpec struct {
-	Emulator []program  `json:"emulator"`
-	NICs     []guestNIC `json:"nics"`
-	Routes   []hop      `json:"routes"`
-	Control  string     `json:"control"` // the MAC of the control channel's NIC
-	Modules  string     `json:"modules"` // the kernel's folder below /lib/modules, as the machine has it
-	Env      []string   `json:"env"`     // of all programs in the guest
+	Emulator []program   `json:"emulator"`
+	NICs     []guestNIC  `json:"nics"`
+	Routes   []routeSpec `json:"routes"`
+	Control  string      `json:"control"` // the MAC of the control channel's NIC
+	Modules  string      `json:"modules"` // the kernel's folder below /lib/modules, as the machine has it
+	Env      []string    `json:"env"`     // of all programs in the guest
 }
 
 // guestNIC is a NIC as the guest shall have it: eth0, eth1, and so on. A spare
@@ -52,7 +52,7 @@ func (t Topology) machine(n *Node, number int) *machineSpec {
 	m := &machineSpec{Routes: t.routes(n), Control: controlMAC(number).String(), Modules: filepath.Join(kernel.Dir, "lib/modules"), Env: insideEnvironment()}
 	for i := range len(n.NICs) + n.Spare {
 		nic := n.nic(i)
-		g := guestNIC{MAC: hardware(number, 2*i).String(), MTU: nic.MTU, Router: n.Router}
+		g := guestNIC{MAC: macOf(number, 2*i).String(), MTU: nic.MTU, Router: n.Router}
 		if i < len(n.NICs) {
 			g.Addresses = nic.Addresses
 		}
@@ -63,7 +63,7 @@ func (t Topology) machine(n *Node, number int) *machineSpec {
 }
 
 // controlMAC is that of the control channel's NIC: a side that no other has.
-func controlMAC(number int) net.HardwareAddr { return hardware(number, 255) }
+func controlMAC(number int) net.HardwareAddr { return macOf(number, 255) }
 
 func findKernel(version string) (boot.Kernel, bool) {
 	all := boot.Kernels()
@@ -81,7 +81,7 @@ func (t Topology) checkMachines() error {
 			continue
 		}
 		if !slices.Contains(boot.Versions(), n.Machine) {
-			return bad("choose kernel of "+n.Name, n.Machine, "labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
+			return refuse("choose kernel of "+n.Name, n.Machine, "labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
 		}
 		if reason := MissingForMachines(n.Machine); reason != "" {
 			cause, remedy := splitReason(reason)
@@ -164,18 +164,18 @@ func (l *Lab) awaitMachines(ctx context.Context) error {
 func (h *Host) awaitMachine(ctx context.Context) error {
 	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
 		try, cancel := context.WithTimeout(ctx, wait)
-		err := h.tell(try, request{Verb: verbReady})
+		err := h.send(try, request{Verb: verbReady})
 		cancel()
 		switch {
 		case err == nil:
 			return nil
 		case !h.Alive():
-			return h.failed(qemuProgram, errors.New("the host's init ended"))
+			return h.programError(qemuProgram, errors.New("the host's init ended"))
 		case !h.runs():
-			return h.failed(qemuProgram, errors.New("the emulator "+h.standing(qemuProgram).Ending+h.console()))
+			return h.programError(qemuProgram, errors.New("the emulator "+h.programState(qemuProgram).Ending+h.console()))
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return h.failed(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
+			return h.programError(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
 		}
 	}
 }
@@ -185,13 +185,13 @@ func (h *Host) runs() bool {
 	if !h.Alive() {
 		return false
 	}
-	at := h.standing(qemuProgram)
+	at := h.programState(qemuProgram)
 	return h.Machine == "" || at.Pid != 0 || at.Ending == ""
 }
 
 // console is the end of what the machine's kernel said.
 func (h *Host) console() string {
-	if text := tail(filepath.Join(h.folder, consoleName)); text != "" {
+	if text := lastLines(filepath.Join(h.folder, consoleName)); text != "" {
 		return "; its console ends:\n" + strings.ReplaceAll(text, "\r", "")
 	}
 	return ""
@@ -201,9 +201,9 @@ func (h *Host) console() string {
 // works, but its speed says nothing.
 func (h *Host) Emulated() bool { return h.Accelerator == emulated }
 
-// patience is how long something may take in the host: an emulated processor is
+// timeLimit is how long something may take in the host: an emulated processor is
 // slow, and more so beside others.
-func (h *Host) patience(d time.Duration) time.Duration {
+func (h *Host) timeLimit(d time.Duration) time.Duration {
 	if h.Emulated() {
 		return 10 * d
 	}

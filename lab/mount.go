@@ -13,9 +13,9 @@ import (
 // machine noticing. It lies in the host's own /run, in memory.
 const scratch = "/run/.lab"
 
-// covered are the machine's folders that a host sees through a layer of its
+// overlaid are the machine's folders that a host sees through a layer of its
 // own, so that mount points and settings can be made in them.
-var covered = []string{"/etc", "/var/lib"}
+var overlaid = []string{"/etc", "/var/lib"}
 
 // mount gives the host its own view of the file system:
 //
@@ -43,9 +43,9 @@ func (s spec) mount(folder string) error {
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return coverGroups(s.Group) },
-		func() error { return detachBelow(append(covered, "/run")) },
-		mountRun, coverFolders,
+		func() error { return bindGroups(s.Group) },
+		func() error { return detachBelow(append(overlaid, "/run")) },
+		mountRun, overlayFolders,
 		func() error { return placeFolders(own) },
 		mountProc, s.writeNames, s.shareTree,
 	} {
@@ -61,7 +61,7 @@ func (s spec) mount(folder string) error {
 func cloneFolders(folder string) (map[string]int, error) {
 	own := map[string]int{}
 	for _, target := range ownFolders {
-		fd, err := cloneTree(below(folder, target))
+		fd, err := cloneTree(ownFolder(folder, target))
 		if err != nil {
 			return nil, err
 		}
@@ -126,8 +126,8 @@ func mountRun() error {
 	return os.Chmod("/run/lock", 0o777|os.ModeSticky)
 }
 
-func coverFolders() error {
-	for _, lower := range covered {
+func overlayFolders() error {
+	for _, lower := range overlaid {
 		layer := filepath.Join(scratch, strings.ReplaceAll(lower[1:], "/", "-"))
 		upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
 		for _, d := range []string{upper, work} {

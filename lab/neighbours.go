@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// tellNeighbours reports if the machine's neighbour tables are too small for the lab. The
+// warnNeighbours reports if the machine's neighbour tables are too small for the lab. The
 // kernel has one table for all network namespaces, and drops packets to neighbours for
 // which there is no room (gc_thresh3, arp(7)). If all hosts talk to each other, each has
 // an entry for every other one; the same number is reserved for containers and the
 // machine.
-func (t Topology) tellNeighbours() {
+func (t Topology) warnNeighbours() {
 	need := 2 * len(t.Hosts) * (len(t.Hosts) - 1)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		file := filepath.Join("/proc/sys/net", family, "neigh/default/gc_thresh3")

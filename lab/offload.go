@@ -12,12 +12,12 @@ import (
 	"github.com/heddle-network/heddle/ethtool"
 )
 
-// segment turns segmentation offload at one end of a wire on or off. While it
+// setSegmentation turns segmentation offload at one end of a wire on or off. While it
 // is off, what leaves are frames of the MTU, each by itself, as on a cable: a
 // veth hands TCP's 64 KiB segments on uncut otherwise. Checksums stay uncomputed
 // either way. (Netlink has no request for a link in another namespace that older
 // kernels know.)
-func (s *stack) segment(name string, on bool) error {
+func (s *namespace) setSegmentation(name string, on bool) error {
 	set := map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}
 	if on {
 		delete(set, "gro") // a veth comes without
@@ -29,13 +29,13 @@ func (s *stack) segment(name string, on bool) error {
 	return s.ethtool(name, set, value, func(string, uint32) {})
 }
 
-// merge turns generic receive offload on, without which a veth comes.
-func (s *stack) merge(name string) error {
+// enableGRO turns generic receive offload on, without which a veth comes.
+func (s *namespace) enableGRO(name string) error {
 	return s.ethtool(name, map[string]uint32{"gro": unix.ETHTOOL_SGRO}, 1, func(string, uint32) {})
 }
 
 // ethtool does each request with the value, and tells the value afterwards.
-func (s *stack) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
+func (s *namespace) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
 	return s.within(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
@@ -72,13 +72,13 @@ func (h *Host) Offloads() (map[string]bool, error) {
 // within runs a function in the namespace, and brings its thread back. A thread
 // that stayed would keep the namespace: Go ends those of locked goroutines, but
 // not a process's first one.
-func (s *stack) within(f func() error) error {
+func (s *namespace) within(f func() error) error {
 	result := make(chan error, 1)
-	go func() { result <- s.visit(f) }()
+	go func() { result <- s.runInside(f) }()
 	return <-result
 }
 
-func (s *stack) visit(f func() error) error {
+func (s *namespace) runInside(f func() error) error {
 	runtime.LockOSThread()
 	home, err := netns.Get()
 	if err != nil {

@@ -103,7 +103,7 @@ func (o Options) checkNames(t Topology) error {
 	for what, names := range map[string][]string{"MTU": keys(o.HostMTU), "rate": keys(o.HostRate), "agent arguments": keys(o.HostAgentArgs)} {
 		for _, name := range names {
 			if !slices.ContainsFunc(t.Hosts, func(n Node) bool { return n.Name == name }) {
-				return bad("set "+what+" of host", name, "the lab has no such host", "name one of its hosts")
+				return refuse("set "+what+" of host", name, "the lab has no such host", "name one of its hosts")
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 		digits, found := strings.CutPrefix(nic, "eth")
 		i, err := strconv.Atoi(digits)
 		if !found || err != nil {
-			return wire{}, bad("find wire", name, "that is not HOST or HOST:ethN", "name a host, or one of its NICs, such as host1:eth0")
+			return wire{}, refuse("find wire", name, "that is not HOST or HOST:ethN", "name a host, or one of its NICs, such as host1:eth0")
 		}
 		number = i
 	}
@@ -37,7 +37,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 		return wire{}, l.noHost(host)
 	}
 	if number < 0 || number >= len(n.NICs) {
-		return wire{}, bad("find wire", name, "the host has no such NIC, or it is a spare one", "choose another NIC of the host")
+		return wire{}, refuse("find wire", name, "the host has no such NIC, or it is a spare one", "choose another NIC of the host")
 	}
 	h, err := l.Host(host)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w wire) String() string {
 func relayPort(port string) string { return port + "~" }
 
 // ends enters both ends of the wire, does something, and leaves them.
-func (w wire) ends(do func(sw, host *stack) error) error {
+func (w wire) ends(do func(sw, host *namespace) error) error {
 	sw, err := w.sw.enter()
 	if err != nil {
 		return err
@@ -105,21 +105,21 @@ func (w wire) ends(do func(sw, host *stack) error) error {
 func (l *Lab) SetPort(host string, up bool) error {
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return bad("switch port of host", host, "the lab has no such host", "name one of its hosts")
+		return refuse("switch port of host", host, "the lab has no such host", "name one of its hosts")
 	}
 	for i := range n.NICs {
 		w, err := l.findWire(host + ":" + NICName(i))
 		if err != nil {
 			return err
 		}
-		if err := w.ends(func(sw, _ *stack) error { return sw.setPort(w.port, up) }); err != nil {
+		if err := w.ends(func(sw, _ *namespace) error { return sw.setPort(w.port, up) }); err != nil {
 			return heddle.Wrap(heddle.LabFailed, "switch port of host", host, err, "")
 		}
 	}
 	return nil
 }
 
-func (s *stack) setPort(name string, up bool) error {
+func (s *namespace) setPort(name string, up bool) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err

@@ -100,12 +100,12 @@ func unrecorded(folder string) bool {
 	return false
 }
 
-// standstillTime is how long processes may take to heed SIGSTOP.
-const standstillTime = 5 * time.Second
+// stopTime is how long processes may take to heed SIGSTOP.
+const stopTime = 5 * time.Second
 
-// awaitStandstill waits until every thread of processes that were sent SIGSTOP has
+// awaitStopped waits until every thread of processes that were sent SIGSTOP has
 // stopped, or is gone: when kill(2) returns, the signal may not have taken effect yet.
-func awaitStandstill(pids []int, limit time.Duration) error {
+func awaitStopped(pids []int, limit time.Duration) error {
 	for end := time.Now().Add(limit); slices.ContainsFunc(pids, runs); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("processes go on %v after SIGSTOP", limit)

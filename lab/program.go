@@ -31,8 +31,8 @@ type program struct {
 	Starts int `json:"starts"`
 }
 
-// standing is the state of a program, as its init sees it.
-type standing struct {
+// programState is the state of a program, as its init sees it.
+type programState struct {
 	Pid    int    `json:"pid,omitempty"` // in the host; 0 while it does not run
 	Starts int    `json:"starts"`        // the program's number when it was started last
 	Ending string `json:"ending,omitempty"`
@@ -43,7 +43,7 @@ func logName(program string) string { return program + ".log" }
 // launch has the host's init start a program, for the first time or again, and
 // returns when it has.
 func (h *Host) launch(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(startTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(startTime))
 	defer cancel()
 	lock, err := takeLock(ctx, h.folder)
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	if err := h.startInside(ctx, p); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "reach host", h.Name, err, "")
 	}
-	for h.standing(p.Name).Starts < p.Starts {
+	for h.programState(p.Name).Starts < p.Starts {
 		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
 			return heddle.Errorf(heddle.LabFailed, "start program", p.Name+" in "+h.Name, "the host's init has not started it in time", "")
 		}
@@ -73,7 +73,7 @@ func (h *Host) launch(ctx context.Context, p program) error {
 // guest's.
 func (h *Host) startInside(ctx context.Context, p program) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbStart, Program: &p})
+		return h.send(ctx, request{Verb: verbStart, Program: &p})
 	}
 	return h.signal(syscall.SIGHUP)
 }
@@ -92,17 +92,17 @@ func (s spec) with(p *program) spec {
 	return s
 }
 
-// standing returns the state of a program of the host; it is empty for one that was never
+// programState returns the state of a program of the host; it is empty for one that was never
 // started.
-func (h *Host) standing(name string) standing {
-	var all map[string]standing
-	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateOf(name)))
+func (h *Host) programState(name string) programState {
+	var all map[string]programState
+	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateFile(name)))
 	json.Unmarshal(b, &all)
 	return all[name]
 }
 
-// stateOf is the file that tells of a program.
-func (h *Host) stateOf(name string) string {
+// stateFile is the file that tells of a program.
+func (h *Host) stateFile(name string) string {
 	if h.Machine != "" && !strings.HasPrefix(name, emulatorPrefix) {
 		return guestStateName
 	}
@@ -115,29 +115,29 @@ func (h *Host) await(ctx context.Context, name string, ready func() bool) error 
 		if ready() {
 			return nil
 		}
-		at := h.standing(name)
+		at := h.programState(name)
 		switch {
 		case !h.runs():
-			return h.failed(name, errors.New("the host ended"))
+			return h.programError(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending != "":
-			return h.failed(name, errors.New("it "+at.Ending))
+			return h.programError(name, errors.New("it "+at.Ending))
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return h.failed(name, fmt.Errorf("it does not answer: %w", err))
+			return h.programError(name, fmt.Errorf("it does not answer: %w", err))
 		}
 	}
 }
 
-// failed adds the end of the program's log to the error, since the folder is deleted
+// programError adds the end of the program's log to the error, since the folder is deleted
 // before the caller could read it.
-func (h *Host) failed(name string, cause error) error {
-	if tail := tail(filepath.Join(h.folder, logName(name))); tail != "" {
+func (h *Host) programError(name string, cause error) error {
+	if tail := lastLines(filepath.Join(h.folder, logName(name))); tail != "" {
 		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)
 	}
 	return heddle.Wrap(heddle.LabFailed, "start program", name+" in "+h.Name, cause, "")
 }
 
-func tail(file string) string {
+func lastLines(file string) string {
 	b, _ := os.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")

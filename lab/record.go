@@ -23,7 +23,7 @@ func read(folder string) *Lab {
 		}
 	}
 	l.Name = filepath.Base(folder)
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		h.folder = filepath.Join(folder, h.Name)
 		if l.Boot != bootID() {
 			h.Pid = 0

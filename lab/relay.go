@@ -47,19 +47,19 @@ func relay(port string) error {
 	if err != nil {
 		return err
 	}
-	out, in := newLane(1), newLane(2)
+	out, in := newRelayDirection(1), newRelayDirection(2)
 	broken := make(chan error, 1)
 	run := func(f func() error) { go func() { broken <- f() }() }
 	run(func() error { return out.read(wire.next) })
 	run(func() error { return out.write(tap) })
 	run(func() error { return in.read(fromTAP(tap)) })
 	run(func() error { return in.write(wire) })
-	run(func() error { return obey(l, out, in) })
+	run(func() error { return serveSettings(l, out, in) })
 	return <-broken
 }
 
-// obey takes settings, one connection after the other.
-func obey(l net.Listener, out, in *lane) error {
+// serveSettings takes settings, one connection after the other.
+func serveSettings(l net.Listener, out, in *relayDirection) error {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -77,28 +77,28 @@ func obey(l net.Listener, out, in *lane) error {
 	}
 }
 
-// lane is one direction of a relay.
-type lane struct {
-	stream uint64
-	mu     sync.Mutex
-	dice   *dice
-	count  Count
-	queue  *queue
-	full   atomic.Uint64 // frames the kernel refused
+// relayDirection is one direction of a relay.
+type relayDirection struct {
+	stream  uint64
+	mu      sync.Mutex
+	decider *decider
+	count   Count
+	queue   *queue
+	full    atomic.Uint64 // frames the kernel refused
 }
 
-func newLane(stream uint64) *lane {
-	return &lane{stream: stream, dice: newDice(Impairment{}, stream), queue: newQueue()}
+func newRelayDirection(stream uint64) *relayDirection {
+	return &relayDirection{stream: stream, decider: newDecider(Impairment{}, stream), queue: newQueue()}
 }
 
 // set starts the seed over, with new settings.
-func (l *lane) set(i Impairment) {
+func (l *relayDirection) set(i Impairment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dice = newDice(i, l.stream)
+	l.decider = newDecider(i, l.stream)
 }
 
-func (l *lane) counted() Count {
+func (l *relayDirection) counted() Count {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.count
@@ -107,7 +107,7 @@ func (l *lane) counted() Count {
 }
 
 // read takes frames in, each behind its header, until there are no more.
-func (l *lane) read(next func() ([]byte, error)) error {
+func (l *relayDirection) read(next func() ([]byte, error)) error {
 	for {
 		b, err := next()
 		if err != nil {
@@ -120,23 +120,23 @@ func (l *lane) read(next func() ([]byte, error)) error {
 }
 
 // pass decides about one frame.
-func (l *lane) pass(b []byte) {
+func (l *relayDirection) pass(b []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f, c := l.dice.throw(), &l.count
+	f, c := l.decider.decide(), &l.count
 	c.Frames++
 	if f.lose {
 		c.Lost++
 		return
 	}
-	if unfinished(b) {
-		finish(b, l.dice.SpoilChecksums)
-		if l.dice.SpoilChecksums {
+	if needsChecksum(b) {
+		completeChecksum(b, l.decider.SpoilChecksums)
+		if l.decider.SpoilChecksums {
 			c.Spoiled++
 		}
 	}
 	if f.corrupt {
-		flip(b, f.bit)
+		flipBit(b, f.bit)
 		c.Corrupted++
 	}
 	if f.late {
@@ -156,7 +156,7 @@ func (l *lane) pass(b []byte) {
 
 // write hands frames on when they are due. A frame that the kernel refuses
 // (the link is down, it is too large, its queue is full) is lost as on a wire.
-func (l *lane) write(to interface{ Write([]byte) (int, error) }) error {
+func (l *relayDirection) write(to interface{ Write([]byte) (int, error) }) error {
 	for {
 		if _, err := to.Write(l.queue.take()); err != nil {
 			if errors.Is(err, os.ErrClosed) {

@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// hop is a way to a subnet: out of a NIC, by a router.
-type hop struct {
+// routeSpec is a way to a subnet: out of a NIC, by a router.
+type routeSpec struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via"`
 	NIC int          `json:"nic"`
@@ -16,7 +16,7 @@ type hop struct {
 // routes are a node's: to each subnet of a switch that it has no wire to, by
 // the fewest routers, and a host's default routes: by the first router on its
 // first switch, or by the switch itself.
-func (t Topology) routes(n *Node) (all []hop) {
+func (t Topology) routes(n *Node) (all []routeSpec) {
 	first := t.firstHops(n)
 	for i := range t.Switches {
 		sw := &t.Switches[i]
@@ -26,7 +26,7 @@ func (t Topology) routes(n *Node) (all []hop) {
 		}
 		for _, p := range sw.Subnets {
 			if via := ofFamily(h.router.Addresses, heddle.FamilyOf(p.Addr())); via.IsValid() {
-				all = append(all, hop{p, via, h.nic})
+				all = append(all, routeSpec{p, via, h.nic})
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (t Topology) routes(n *Node) (all []hop) {
 	}
 	for _, f := range heddle.Families() {
 		if via := ofFamily(gateways, f); via.IsValid() {
-			all = append(all, hop{f.Any(), via, 0})
+			all = append(all, routeSpec{f.Any(), via, 0})
 		}
 	}
 	return all

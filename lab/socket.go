@@ -72,7 +72,7 @@ func (p *packetSocket) next() ([]byte, error) {
 	}
 	b := append([]byte(nil), p.buffer[:n]...)
 	if aux := auxiliary(p.oob[:oob]); aux != nil && aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
-		b = tag(b, aux.Vlan_tpid, aux.Vlan_tci)
+		b = restoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
 	}
 	return b, nil
 }

@@ -48,24 +48,24 @@ type spec struct {
 	Machine *machineSpec `json:"machine,omitempty"`
 }
 
-// own are the programs that the init runs itself.
-func (s spec) own() []program {
+// initPrograms are the programs that the init runs itself.
+func (s spec) initPrograms() []program {
 	if s.Machine != nil {
 		return s.Machine.Emulator
 	}
 	return s.Programs
 }
 
-// beginning is an init that Up has started and talks with.
-type beginning struct {
-	host *Host
-	say  *os.File
+// initProcess is an init that Up has started and talks with.
+type initProcess struct {
+	host     *Host
+	commands *os.File
 	// reports are the init's own lines; closed when it ends.
 	reports chan string
 }
 
 // start starts the init of a host or switch.
-func (l *Lab) start(h *Host, s spec) (*beginning, error) {
+func (l *Lab) start(h *Host, s spec) (*initProcess, error) {
 	h.folder = filepath.Join(l.folder, h.Name)
 	s.Name, s.Group = h.Name, filepath.Join(groupName(l.folder), h.Name)
 	s.Names = l.Topology.names()
@@ -136,7 +136,7 @@ func (t Topology) names() (lines []string) {
 // fork starts this program again as the host's init, in new namespaces. The
 // init waits for wordGo, and ends if it reads the end of the pipe before
 // wordStay: so it never survives a maker that could not record it.
-func (h *Host) fork(lab string) (*beginning, error) {
+func (h *Host) fork(lab string) (*initProcess, error) {
 	hear, say, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (h *Host) fork(lab string) (*beginning, error) {
 		return nil, err
 	}
 	go cmd.Wait() // or the dead init stays a zombie as long as we live
-	return h.born(cmd.Process.Pid, say, read)
+	return h.newInitProcess(cmd.Process.Pid, say, read)
 }
 
 // insideEnvironment is the caller's, but for its agent's socket: a host has its own.
@@ -168,8 +168,8 @@ func insideEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
 }
 
-func (h *Host) born(pid int, say, read *os.File) (*beginning, error) {
-	in := &beginning{host: h, say: say, reports: make(chan string, 4)}
+func (h *Host) newInitProcess(pid int, say, read *os.File) (*initProcess, error) {
+	in := &initProcess{host: h, commands: say, reports: make(chan string, 4)}
 	go func() {
 		defer close(in.reports)
 		defer read.Close()

@@ -42,7 +42,7 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 func existing(folder string, t Topology) (*Lab, error) {
 	l := read(folder)
 	switch {
-	case l.Alive() && l.Topology.same(t):
+	case l.Alive() && l.Topology.equals(t):
 		return l, nil
 	case l.Alive():
 		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name, "another lab of that name is up", "remove it with 'heddle lab down', or use another name")
@@ -61,7 +61,7 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.prepareMachines(); err != nil {
 		return err
 	}
-	l.Topology.tellNeighbours()
+	l.Topology.warnNeighbours()
 	l.Topology.Progress(fmt.Sprintf("starting %d hosts", len(l.Topology.Hosts)))
 	inits, err := l.startAll()
 	defer inits.close()
@@ -75,7 +75,7 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.wire(); err != nil {
 		return err
 	}
-	if err := inits.furnish(ctx); err != nil {
+	if err := inits.setUp(ctx); err != nil {
 		return err
 	}
 	if err := l.awaitMachines(ctx); err != nil {
@@ -84,13 +84,13 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.startPrograms(ctx); err != nil {
 		return err
 	}
-	return l.settle(inits)
+	return l.finish(inits)
 }
 
-// settle tells the inits to outlive this process. The lab is marked ready only after that:
+// finish tells the inits to outlive this process. The lab is marked ready only after that:
 // a record with this mark must not describe dead hosts.
-func (l *Lab) settle(inits crew) error {
-	if err := inits.tell(wordStay); err != nil {
+func (l *Lab) finish(inits initSet) error {
+	if err := inits.send(wordStay); err != nil {
 		return err
 	}
 	l.Ready = true
@@ -102,12 +102,12 @@ func (l *Lab) settle(inits crew) error {
 }
 
 // startAll starts the inits of the switches and the hosts.
-func (l *Lab) startAll() (all crew, err error) {
+func (l *Lab) startAll() (all initSet, err error) {
 	add := func(list *[]*Host, h *Host, s spec) {
 		if err != nil {
 			return
 		}
-		var in *beginning
+		var in *initProcess
 		if in, err = l.start(h, s); err == nil {
 			all = append(all, in)
 			*list = append(*list, h)

@@ -29,7 +29,7 @@ func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment
 		if err := w.putRelay(ctx, w.mtu(f)); err != nil {
 			return err
 		}
-		_, err := w.tell(&settings{f.Out, f.In})
+		_, err := w.callRelay(&settings{f.Out, f.In})
 		return err
 	})
 }
@@ -43,11 +43,11 @@ func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	return l.eachWire(ctx, "set rate of", name, func(w wire, f *WireFault) error {
 		f.Rate = r
 		setDefault(&r, w.spec.Rate)
-		return w.ends(func(sw, host *stack) error {
-			if err := sw.limit(w.port, r.bits(), w.mtu(f)); err != nil {
+		return w.ends(func(sw, host *namespace) error {
+			if err := sw.setLimit(w.port, r.bits(), w.mtu(f)); err != nil {
 				return err
 			}
-			return host.limit(w.nic, r.bits(), w.mtu(f))
+			return host.setLimit(w.nic, r.bits(), w.mtu(f))
 		})
 	})
 }
@@ -63,7 +63,7 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 	}
 	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
 		f.MTU, f.Hidden = mtu, hidden && mtu != 0
-		return w.ends(func(sw, host *stack) error {
+		return w.ends(func(sw, host *namespace) error {
 			near := w.mtu(f)
 			far := near
 			if f.Hidden {
@@ -83,14 +83,14 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 }
 
 // setHostMTU changes the wire's end at its host, and what the host knows of it.
-func (w wire) setHostMTU(ctx context.Context, host *stack, mtu int) error {
+func (w wire) setHostMTU(ctx context.Context, host *namespace, mtu int) error {
 	if err := host.setMTU(w.nic, mtu); err != nil || w.host.Machine == "" {
 		return err
 	}
-	return w.host.tell(ctx, request{Verb: verbMTU, Name: w.nic, Number: mtu})
+	return w.host.send(ctx, request{Verb: verbMTU, Name: w.nic, Number: mtu})
 }
 
-func (s *stack) setMTU(name string, mtu int) error {
+func (s *namespace) setMTU(name string, mtu int) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err
@@ -118,13 +118,13 @@ func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *Wi
 				return heddle.Wrap(heddle.LabFailed, what, w.String(), err, "")
 			}
 		}
-		f.tidy()
+		f.dropEmpty()
 		return nil
 	})
 }
 
-// mend gives a wire back what it was made with.
-func (l *Lab) mend(ctx context.Context, name string) error {
+// restoreWire gives a wire back what it was made with.
+func (l *Lab) restoreWire(ctx context.Context, name string) error {
 	w, err := l.findWire(name)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (l *Lab) mend(ctx context.Context, name string) error {
 	if err := w.takeRelay(ctx); err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
+	return w.ends(func(sw, host *namespace) error {
 		if err := w.setHostMTU(ctx, host, w.spec.MTU); err != nil {
 			return err
 		}
@@ -140,10 +140,10 @@ func (l *Lab) mend(ctx context.Context, name string) error {
 			return err
 		}
 		for _, end := range []struct {
-			*stack
+			*namespace
 			name string
 		}{{sw, w.port}, {host, w.nic}} {
-			if err := end.limit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
+			if err := end.setLimit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
 				return err
 			}
 		}

@@ -46,7 +46,7 @@ func Run(m heddle.Mode, c Case) error {
 		return nil // nothing is made
 	}
 	if r, ok := m.(heddle.Reacher); ok {
-		return span(m, r, c)
+		return trySpanning(m, r, c)
 	}
 	stage, err := kernel.NewStage()
 	if err != nil {

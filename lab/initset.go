@@ -9,31 +9,31 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// crew is all inits of a lab while it is made.
-type crew []*beginning
+// initSet is all inits of a lab while it is made.
+type initSet []*initProcess
 
 const reportReady = "ready"
 
 // close lets go of the inits: those that were not told to stay end.
-func (c crew) close() {
+func (c initSet) close() {
 	for _, in := range c {
-		in.say.Close()
+		in.commands.Close()
 	}
 }
 
-func (c crew) tell(word byte) error {
+func (c initSet) send(word byte) error {
 	for _, in := range c {
-		if _, err := in.say.Write([]byte{word}); err != nil {
+		if _, err := in.commands.Write([]byte{word}); err != nil {
 			return heddle.Wrap(heddle.LabFailed, "talk to init of", in.host.Name, fmt.Errorf("it has ended: %w", err), "")
 		}
 	}
 	return nil
 }
 
-// furnish lets all hosts mount their folders and start their agents, side by
+// setUp lets all hosts mount their folders and start their agents, side by
 // side, and waits until they have.
-func (c crew) furnish(ctx context.Context) error {
-	if err := c.tell(wordGo); err != nil {
+func (c initSet) setUp(ctx context.Context) error {
+	if err := c.send(wordGo); err != nil {
 		return err
 	}
 	for _, in := range c {
@@ -44,7 +44,7 @@ func (c crew) furnish(ctx context.Context) error {
 	return nil
 }
 
-func (in *beginning) awaitReady(ctx context.Context) error {
+func (in *initProcess) awaitReady(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

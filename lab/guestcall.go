@@ -24,7 +24,7 @@ func dialMachine(ctx context.Context) (*channel, error) {
 
 // ask asks a machine something, and returns its answer.
 func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(askTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(askTime))
 	defer cancel()
 	if !h.runs() {
 		return answer, errors.New("the machine is off")
@@ -55,7 +55,7 @@ func (c *channel) ask(ctx context.Context, r request) (answer reply, err error) 
 }
 
 // tell asks something that has no answer but an error.
-func (h *Host) tell(ctx context.Context, r request) error {
+func (h *Host) send(ctx context.Context, r request) error {
 	_, err := h.ask(ctx, r)
 	return err
 }

@@ -10,7 +10,7 @@ const uplink = "eth0" // NICName(0)
 // plug joins a host to its switches with pairs: eth0 in the host, and a port
 // with the host's name; further ones have ports like "host1-eth1". Spare NICs
 // have no address, and are down: they are for containers.
-func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) error {
+func (l *Lab) plug(switches map[string]*switchNamespace, h *Host, n *Node, number int) error {
 	in, err := h.enter()
 	if err != nil {
 		return err
@@ -63,22 +63,22 @@ func portName(host string, nic int) string {
 }
 
 // wireNIC makes one wire of a host.
-func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) error {
+func (l *Lab) wireNIC(sw *switchNamespace, in *namespace, h *Host, nic NIC, number, i int) error {
 	port, name := portName(h.Name, i), NICName(i)
 	if err := sw.makePair(sw.bridge, in, port, name, nic.MTU, number, i); err != nil {
 		return err
 	}
 	if l.Topology.Cut {
-		if err := errors.Join(sw.segment(port, false), in.segment(name, false)); err != nil {
+		if err := errors.Join(sw.setSegmentation(port, false), in.setSegmentation(name, false)); err != nil {
 			return fmt.Errorf("cut segments at %s: %w", port, err)
 		}
 	}
 	if l.Topology.Merge {
-		if err := in.merge(name); err != nil {
+		if err := in.enableGRO(name); err != nil {
 			return fmt.Errorf("merge segments at %s: %w", port, err)
 		}
 	}
-	if err := sw.limit(port, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := sw.setLimit(port, nic.Rate.bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of port %s: %w", port, err)
 	}
 	if i > 0 && i >= len(l.Topology.findNode(h.Name).NICs) {
@@ -86,7 +86,7 @@ func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) er
 		// what comes to it, and other ports what it sends.
 		return nil
 	}
-	if err := in.limit(name, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := in.setLimit(name, nic.Rate.bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of %s: %w", name, err)
 	}
 	return nil

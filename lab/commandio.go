@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lingering is how long to wait for the output of a command that ended, since a daemon
+// outputGrace is how long to wait for the output of a command that ended, since a daemon
 // that it started may keep the other end open.
-const lingering = 100 * time.Millisecond
+const outputGrace = 100 * time.Millisecond
 
-// errands are the ends of a command's files: the child's, and ours.
-type errands struct {
+// commandIO are the ends of a command's files: the child's, and ours.
+type commandIO struct {
 	child  [3]*os.File
 	input  *os.File // nil without input
 	output map[byte]*os.File
@@ -26,8 +26,8 @@ type errands struct {
 	ended  atomic.Bool
 }
 
-func openErrands(cmd *command) (e *errands, err error) {
-	e = &errands{output: map[byte]*os.File{}}
+func openCommandIO(cmd *command) (e *commandIO, err error) {
+	e = &commandIO{output: map[byte]*os.File{}}
 	if cmd.Rows > 0 {
 		return e, e.openTerminal(cmd.Rows, cmd.Columns)
 	}
@@ -48,7 +48,7 @@ func openErrands(cmd *command) (e *errands, err error) {
 }
 
 // openTerminal makes a terminal of its own for the command (pts(4)).
-func (e *errands) openTerminal(rows, columns uint16) error {
+func (e *commandIO) openTerminal(rows, columns uint16) error {
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func resize(terminal *os.File, rows, columns uint16) {
 	}
 }
 
-func (e *errands) closeChild() {
+func (e *commandIO) closeChild() {
 	for _, f := range e.child {
 		if f != nil {
 			f.Close()
@@ -89,7 +89,7 @@ func (e *errands) closeChild() {
 	}
 }
 
-func (e *errands) close() {
+func (e *commandIO) close() {
 	e.closeChild()
 	if e.input != nil {
 		e.input.Close()
@@ -99,13 +99,13 @@ func (e *errands) close() {
 	}
 }
 
-// carry sends what the command writes, until nobody holds the other end, or it
+// sendOutput sends what the command writes, until nobody holds the other end, or it
 // ended and no more comes.
-func (e *errands) carry(c *channel, kind byte, f *os.File) {
+func (e *commandIO) sendOutput(c *channel, kind byte, f *os.File) {
 	b := make([]byte, 32<<10)
 	for {
 		if e.ended.Load() {
-			f.SetReadDeadline(time.Now().Add(lingering))
+			f.SetReadDeadline(time.Now().Add(outputGrace))
 		}
 		n, err := f.Read(b)
 		if n > 0 && c.sendFrame(kind, b[:n]) != nil || err != nil {
@@ -115,15 +115,15 @@ func (e *errands) carry(c *channel, kind byte, f *os.File) {
 }
 
 // finish is for a command that ended.
-func (e *errands) finish() {
+func (e *commandIO) finish() {
 	e.ended.Store(true)
 	for _, f := range e.output {
-		f.SetReadDeadline(time.Now().Add(lingering))
+		f.SetReadDeadline(time.Now().Add(outputGrace))
 	}
 }
 
-// feed brings the command its input.
-func (e *errands) feed(from *channel) {
+// copyInput brings the command its input.
+func (e *commandIO) copyInput(from *channel) {
 	io.Copy(e.input, from)
 	if !e.tty {
 		e.input.Close()

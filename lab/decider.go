@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// dice decides about frames. Every frame takes the same number of throws, so
+// decider decides about frames. Every frame takes the same number of throws, so
 // that what happens to the tenth depends on the seed alone.
-type dice struct {
+type decider struct {
 	Impairment
 	random *rand.Rand
 }
 
-// fate is what shall happen to one frame.
-type fate struct {
+// decision is what shall happen to one frame.
+type decision struct {
 	lose, twice, late, corrupt bool
 	bit                        uint64 // which one is flipped, counted round the frame
 	delay                      time.Duration
 }
 
-// newDice takes the stream's number along: the two directions of a wire do not
+// newDecider takes the stream's number along: the two directions of a wire do not
 // lose the same frames.
-func newDice(i Impairment, stream uint64) *dice {
-	return &dice{i, rand.New(rand.NewPCG(i.Seed, stream))}
+func newDecider(i Impairment, stream uint64) *decider {
+	return &decider{i, rand.New(rand.NewPCG(i.Seed, stream))}
 }
 
-func (d *dice) throw() fate {
-	f := fate{
+func (d *decider) decide() decision {
+	f := decision{
 		lose:    d.random.Float64() < d.Loss,
 		twice:   d.random.Float64() < d.Duplicate,
 		late:    d.random.Float64() < d.Reorder,

@@ -30,12 +30,12 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 	if err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
+	return w.ends(func(sw, host *namespace) error {
 		// A relay handles frames as they are on a wire.
-		if err := sw.segment(w.port, false); err != nil {
+		if err := sw.setSegmentation(w.port, false); err != nil {
 			return err
 		}
-		if err := host.segment(w.nic, false); err != nil {
+		if err := host.setSegmentation(w.nic, false); err != nil {
 			return err
 		}
 		return sw.divert(w.port, w.sw.Name, mtu)
@@ -44,7 +44,7 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 
 // divert takes the port out of the bridge and puts the relay's TAP there. The port is then
 // in no bridge, so the switch's own stack must be kept from answering on it.
-func (s *stack) divert(port, bridge string, mtu int) error {
+func (s *namespace) divert(port, bridge string, mtu int) error {
 	tap, err := s.LinkByName(relayPort(port))
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *stack) divert(port, bridge string, mtu int) error {
 	if err := s.LinkSetMTU(tap, mtu); err != nil {
 		return err
 	}
-	if err := s.mute(port, true); err != nil {
+	if err := s.setMuted(port, true); err != nil {
 		return err
 	}
 	link, err := s.LinkByName(port)
@@ -65,7 +65,7 @@ func (s *stack) divert(port, bridge string, mtu int) error {
 	return s.join(tap, bridge)
 }
 
-func (s *stack) join(link netlink.Link, bridge string) error {
+func (s *namespace) join(link netlink.Link, bridge string) error {
 	master, err := s.LinkByName(bridge)
 	if err != nil {
 		return err
@@ -80,8 +80,8 @@ func (s *stack) join(link netlink.Link, bridge string) error {
 	return s.LinkSetUp(link)
 }
 
-// mute makes the switch's own stack ignore a device, or use it again.
-func (s *stack) mute(port string, on bool) error {
+// setMuted makes the switch's own stack ignore a device, or use it again.
+func (s *namespace) setMuted(port string, on bool) error {
 	link, err := s.LinkByName(port)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *stack) mute(port string, on bool) error {
 }
 
 // sysctl sets an IPv6 setting of a device; a machine without IPv6 has none.
-func (s *stack) sysctl(key, value string) error {
+func (s *namespace) sysctl(key, value string) error {
 	return s.within(func() error {
 		err := os.WriteFile(sysctlPath(key), []byte(value), 0o644)
 		if os.IsNotExist(err) {
@@ -112,8 +112,8 @@ func (w wire) takeRelay(ctx context.Context) error {
 	if err := w.sw.end(ctx, relayProgram(w.port), unix.SIGKILL); err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
-		if err := sw.mute(w.port, false); err != nil {
+	return w.ends(func(sw, host *namespace) error {
+		if err := sw.setMuted(w.port, false); err != nil {
 			return err
 		}
 		link, err := sw.LinkByName(w.port)
@@ -126,17 +126,17 @@ func (w wire) takeRelay(ctx context.Context) error {
 		if w.cut {
 			return nil
 		}
-		if err := sw.segment(w.port, true); err != nil {
+		if err := sw.setSegmentation(w.port, true); err != nil {
 			return err
 		}
-		return host.segment(w.nic, true)
+		return host.setSegmentation(w.nic, true)
 	})
 }
 
-func (w wire) relayRuns() bool { return w.sw.standing(relayProgram(w.port)).Pid != 0 }
+func (w wire) relayRuns() bool { return w.sw.programState(relayProgram(w.port)).Pid != 0 }
 
-// tell gives the relay its settings, if there are any, and returns its counts.
-func (w wire) tell(s *settings) (r report, err error) {
+// callRelay gives the relay its settings, if there are any, and returns its counts.
+func (w wire) callRelay(s *settings) (r report, err error) {
 	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/%d/root%s", w.sw.Pid, relaySocket(w.port)), relayTime)
 	if err != nil {
 		return r, err

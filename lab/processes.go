@@ -18,10 +18,10 @@ import (
 
 const endTime = 30 * time.Second // until a killed program is gone
 
-// inside returns the numbers, as the machine sees them, of all processes of the host
+// processes returns the numbers, as the machine sees them, of all processes of the host
 // except its init, including those of containers in it. The kernel's own threads, which a
 // virtual machine shows as well, are left out: they ignore signals.
-func (h *Host) inside() (all []int) {
+func (h *Host) processes() (all []int) {
 	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
 	if err != nil {
 		return nil
@@ -65,11 +65,11 @@ func parentNamespace(f *os.File) (*os.File, error) {
 // machinePid returns the machine's number of the program's process, 0 if it
 // does not run.
 func (h *Host) machinePid(name string) int {
-	at := h.standing(name)
+	at := h.programState(name)
 	if at.Pid == 0 {
 		return 0
 	}
-	for _, pid := range h.inside() {
+	for _, pid := range h.processes() {
 		if numbers := namespacePids(pid); len(numbers) > 1 && numbers[len(numbers)-1] == at.Pid {
 			return pid
 		}
@@ -95,9 +95,9 @@ func namespacePids(pid int) (all []int) {
 // end ends a program with a signal and waits until its init has reaped it. A program that
 // does not run is no error.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(endTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(endTime))
 	defer cancel()
-	for h.Alive() && h.standing(name).Pid != 0 {
+	for h.Alive() && h.programState(name).Pid != 0 {
 		if err := h.signalProgram(ctx, name, s); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
 
 func (h *Host) signalProgram(ctx context.Context, name string, s syscall.Signal) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
+		return h.send(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
 	}
 	return signalProcess(h.machinePid(name), s)
 }
@@ -151,7 +151,7 @@ func (h *Host) KillAgent(ctx context.Context) error {
 // resume. A process that is born meanwhile is caught in the next round.
 func (h *Host) stop(ctx context.Context, all bool) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbStop, All: all})
+		return h.send(ctx, request{Verb: verbStop, All: all})
 	}
 	if !all {
 		pid := h.machinePid(agentProgram)
@@ -161,7 +161,7 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			return err
 		}
-		return awaitStandstill([]int{pid}, standstillTime)
+		return awaitStopped([]int{pid}, stopTime)
 	}
 	return h.stopAll()
 }
@@ -172,7 +172,7 @@ var errNoAgent = errors.New("no agent runs in it")
 // stops only when the child has executed another program, and a child that is stopped
 // cannot do that. In this case all continue for a moment, and are stopped again.
 func (h *Host) stopAll() (err error) {
-	for limit := standstillTime / 16; limit <= standstillTime; limit *= 2 {
+	for limit := stopTime / 16; limit <= stopTime; limit *= 2 {
 		if err = h.stopOnce(limit); err == nil {
 			return nil
 		}
@@ -186,7 +186,7 @@ func (h *Host) stopOnce(limit time.Duration) error {
 	var stopped []int
 	for range 20 {
 		fresh := 0
-		for _, pid := range h.inside() {
+		for _, pid := range h.processes() {
 			if !slices.Contains(stopped, pid) {
 				fresh++
 				stopped = append(stopped, pid)
@@ -194,7 +194,7 @@ func (h *Host) stopOnce(limit time.Duration) error {
 			}
 		}
 		if fresh == 0 {
-			return awaitStandstill(stopped, limit)
+			return awaitStopped(stopped, limit)
 		}
 	}
 	return errors.New("it makes processes faster than they can be stopped")
@@ -203,14 +203,14 @@ func (h *Host) stopOnce(limit time.Duration) error {
 // resume lets all processes of the host go on.
 func (h *Host) resume(ctx context.Context) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbResume})
+		return h.send(ctx, request{Verb: verbResume})
 	}
 	h.resumeAll()
 	return nil
 }
 
 func (h *Host) resumeAll() {
-	for _, pid := range h.inside() {
+	for _, pid := range h.processes() {
 		unix.Kill(pid, unix.SIGCONT)
 	}
 }

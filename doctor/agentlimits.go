@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// littleMemory is one and a half times what the agent may use with a thousand endpoints.
-const littleMemory = 96 << 20
+// minMemory is one and a half times what the agent may use with a thousand endpoints.
+const minMemory = 96 << 20
 
 func lookAgentMemory(_ context.Context, h *Host) Finding {
 	text, err := h.proc("cgroup")
@@ -27,12 +27,12 @@ func lookAgentMemory(_ context.Context, h *Host) Finding {
 		file := filepath.Join("/sys/fs/cgroup", group, "memory.max")
 		b, err := os.ReadFile(file)
 		limit, number := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-		if err == nil && number == nil && limit < littleMemory {
+		if err == nil && number == nil && limit < minMemory {
 			current, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "memory.current"))
 			return trouble([]string{file + ": " + strings.TrimSpace(string(b)), "memory.current: " + strings.TrimSpace(string(current))})
 		}
 	}
-	return fine("no memory.max below " + fmt.Sprint(littleMemory>>20) + " MiB")
+	return fine("no memory.max below " + fmt.Sprint(minMemory>>20) + " MiB")
 }
 
 func lookAgentSettings(_ context.Context, h *Host) Finding {

@@ -21,7 +21,7 @@ func hubName(nic int) string { return fmt.Sprintf("hub%d", nic) }
 
 // plugMachine joins the host's ends of so many wires to TAPs, and makes the one
 // of the control channel.
-func (s *stack) plugMachine(nics, number int) error {
+func (s *namespace) plugMachine(nics, number int) error {
 	for i := range nics {
 		if err := s.plugTAP(i, number); err != nil {
 			return fmt.Errorf("join %s to %s: %w", NICName(i), tapName(i), err)
@@ -43,7 +43,7 @@ func (s *stack) plugMachine(nics, number int) error {
 	return s.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: guest.AsSlice(), HardwareAddr: controlMAC(number)})
 }
 
-func (s *stack) plugTAP(nic, number int) error {
+func (s *namespace) plugTAP(nic, number int) error {
 	if err := s.makeTAP(tapName(nic)); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *stack) plugTAP(nic, number int) error {
 		return err
 	}
 	// Only the guest may send on the wire.
-	if err := s.mute(hubName(nic), true); err != nil {
+	if err := s.setMuted(hubName(nic), true); err != nil {
 		return err
 	}
 	for _, name := range []string{NICName(nic), tapName(nic)} {
@@ -81,13 +81,13 @@ const maxTAP = maxMTU - 14
 
 // outerMAC is no guest's: another bit of the first byte is set.
 func outerMAC(number, nic int) net.HardwareAddr {
-	mac := hardware(number, 2*nic)
+	mac := macOf(number, 2*nic)
 	mac[0] |= 4
 	return mac
 }
 
 // makeTAP makes a TAP that stays without a program.
-func (s *stack) makeTAP(name string) error {
+func (s *namespace) makeTAP(name string) error {
 	return s.within(func() error {
 		tap, err := openTAP(name)
 		if err != nil {

@@ -22,7 +22,7 @@ func enterMachine(argv []string) int {
 	ctx := context.Background()
 	c, err := dialMachine(ctx)
 	if err != nil {
-		return complain(argv[0], "the machine does not answer: "+err.Error(), notExecutable)
+		return reportError(argv[0], "the machine does not answer: "+err.Error(), notExecutable)
 	}
 	defer c.Close()
 	if size := terminalSize(); size != nil {
@@ -33,18 +33,18 @@ func enterMachine(argv []string) int {
 		cmd.Input = rand.Text()
 	}
 	if err := c.send(request{Verb: verbRun, Command: cmd}); err != nil {
-		return complain(argv[0], err.Error(), notExecutable)
+		return reportError(argv[0], err.Error(), notExecutable)
 	}
 	if cmd.Input != "" {
 		if err := sendInput(ctx, cmd.Input); err != nil {
-			return complain(argv[0], err.Error(), notExecutable)
+			return reportError(argv[0], err.Error(), notExecutable)
 		}
 	}
 	go passSignals(c, cmd.Rows > 0)
 	return c.watch(argv[0], cmd.Rows > 0)
 }
 
-func complain(command, why string, code int) int {
+func reportError(command, why string, code int) int {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", command, why)
 	return code
 }
@@ -55,13 +55,13 @@ func (c *channel) watch(command string, terminal bool) int {
 		kind, data, err := c.receiveFrame()
 		switch {
 		case err != nil:
-			return complain(command, "the machine is gone: "+err.Error(), notExecutable)
+			return reportError(command, "the machine is gone: "+err.Error(), notExecutable)
 		case kind == frameOutput:
 			os.Stdout.Write(data)
 		case kind == frameErrors:
 			os.Stderr.Write(data)
 		case kind == frameFailed && len(data) > 0:
-			return complain(command, string(data[1:]), int(data[0]))
+			return reportError(command, string(data[1:]), int(data[0]))
 		case kind == frameEnd && len(data) == 4:
 			return endAs(unix.WaitStatus(binary.BigEndian.Uint32(data)), terminal)
 		}
