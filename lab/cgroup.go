@@ -33,7 +33,7 @@ func groupName(folder string) string {
 	return heddle.Mark + "-lab-" + filepath.Base(folder) + "-" + hex.EncodeToString(h[:3])
 }
 
-// hierarchies lists the mounted cgroup hierarchies; none is fine.
+// hierarchies lists the mounted cgroup hierarchies, if any.
 func hierarchies() []mounted {
 	mounts, _ := readMounts()
 	seen := map[string]bool{}
@@ -68,8 +68,8 @@ func makeGroups(lab string, hosts []string) error {
 	return nil
 }
 
-// copyCpuset copies the processors and memory nodes of the group above: a new
-// cpuset of cgroup v1 has none, and takes no process until it has.
+// copyCpuset copies the processors and memory nodes of the parent group: a new
+// cpuset of cgroup v1 has none, and until then takes no process.
 func copyCpuset(dir string) {
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
 		above, err := os.ReadFile(filepath.Join(filepath.Dir(dir), name))
@@ -79,8 +79,8 @@ func copyCpuset(dir string) {
 	}
 }
 
-// delegateControllers gives the groups below all controllers that this one has (v2). A controller that
-// the machine does not pass on is missing in the hosts.
+// delegateControllers gives the child groups all controllers that this group has (v2). A
+// controller that the machine does not delegate is missing in the hosts.
 func delegateControllers(dir string) {
 	have, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	for _, c := range strings.Fields(string(have)) {
@@ -140,7 +140,7 @@ func joinRoot() {
 	}
 }
 
-// removeGroups removes the lab's groups with all that daemons made below them.
+// removeGroups removes the lab's groups, with all groups that daemons made below them.
 func removeGroups(ctx context.Context, lab string) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTime)
 	defer cancel()
@@ -150,7 +150,7 @@ func removeGroups(ctx context.Context, lab string) error {
 			if err == nil {
 				break
 			}
-			// The last process leaves its group a little after it is gone.
+			// The last process leaves its group a little after its end.
 			if pause(ctx, 10*time.Millisecond) != nil {
 				return err
 			}
@@ -159,8 +159,8 @@ func removeGroups(ctx context.Context, lab string) error {
 	return nil
 }
 
-// removeTree removes a group and those below it, deepest first. The files in
-// them are the kernel's and go along.
+// removeTree removes a group and those below it, deepest first. The kernel removes
+// the files in them.
 func removeTree(dir string) error {
 	var groups []string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -14,9 +14,9 @@ const (
 	maxMTU      = 65535 // what a veth carries
 	minMTU      = 1280  // what IPv6 needs
 	minRate     = 8000  // a thousand bytes a second
-	maxNICs     = 99    // two sides each of a MAC's byte
+	maxNICs     = 99    // each takes two values of one byte of the MAC
 	maxSwitches = 15
-	maxPort     = 14 // bytes of a port's name, with one left for its relay
+	maxPort     = 14 // bytes of a port's name; its relay's name has one more
 )
 
 var (
@@ -38,7 +38,7 @@ func checkHostCount(n int) error {
 	return nil
 }
 
-// checkFrame checks what is said of the whole lab.
+// checkFrame checks the settings of the whole lab.
 func (t Topology) checkFrame() error {
 	if err := checkName(t.Name); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (t Topology) checkFrame() error {
 	return t.checkUnique()
 }
 
-// checkUnique refuses two hosts, or switches, of one name.
+// checkUnique refuses two hosts or switches with the same name.
 func (t Topology) checkUnique() error {
 	var names []string
 	for _, sw := range t.Switches {
@@ -115,8 +115,8 @@ func (n *Node) check() error {
 	return checkSysctls(n.Sysctls)
 }
 
-// checkNumbers refuses addresses outside of their switch's subnets, and those
-// that are there twice.
+// checkNumbers refuses addresses outside of their switch's subnets, and addresses
+// that are given twice.
 func (t Topology) checkNumbers() error {
 	owner := map[netip.Addr]string{}
 	for _, sw := range t.Switches {
@@ -142,7 +142,7 @@ func (t Topology) checkNumbers() error {
 	return nil
 }
 
-// holds reports whether a host may have the address: the last one of an IPv4
+// holds reports whether a host may have the address. The last address of an IPv4
 // subnet is its broadcast address.
 func (sw *Switch) holds(a netip.Prefix) bool {
 	for _, p := range sw.Subnets {

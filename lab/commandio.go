@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputGrace is how long to wait for the output of a command that ended, since a daemon
-// that it started may keep the other end open.
+// outputGrace is how long to wait for more output after a command ended: a daemon that it
+// started may keep the other end open.
 const outputGrace = 100 * time.Millisecond
 
-// commandIO are the ends of a command's files: the child's, and ours.
+// commandIO holds both ends of a command's files: the child's, and ours.
 type commandIO struct {
 	child  [3]*os.File
 	input  *os.File // nil without input
@@ -47,7 +47,7 @@ func openCommandIO(cmd *command) (e *commandIO, err error) {
 	return e, err
 }
 
-// openTerminal makes a terminal of its own for the command (pts(4)).
+// openTerminal makes a pseudoterminal for the command (pts(4)).
 func (e *commandIO) openTerminal(rows, columns uint16) error {
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *commandIO) openTerminal(rows, columns uint16) error {
 		near.Close()
 		return err
 	}
-	// Fd made it block; a blocked read would not hear of the end.
+	// Fd put it into blocking mode, in which a read ignores deadlines.
 	unix.SetNonblock(int(near.Fd()), true)
 	e.child = [3]*os.File{far, far, far}
 	resize(near, rows, columns)
@@ -99,8 +99,8 @@ func (e *commandIO) close() {
 	}
 }
 
-// sendOutput sends what the command writes, until nobody holds the other end, or it
-// ended and no more comes.
+// sendOutput sends what the command writes, until all others have closed the file, or the
+// command has ended and no more comes.
 func (e *commandIO) sendOutput(c *channel, kind byte, f *os.File) {
 	b := make([]byte, 32<<10)
 	for {
@@ -114,7 +114,7 @@ func (e *commandIO) sendOutput(c *channel, kind byte, f *os.File) {
 	}
 }
 
-// finish is for a command that ended.
+// finish is called when the command has ended.
 func (e *commandIO) finish() {
 	e.ended.Store(true)
 	for _, f := range e.output {
@@ -122,7 +122,7 @@ func (e *commandIO) finish() {
 	}
 }
 
-// copyInput brings the command its input.
+// copyInput copies the caller's input to the command.
 func (e *commandIO) copyInput(from *channel) {
 	io.Copy(e.input, from)
 	if !e.tty {
@@ -130,7 +130,7 @@ func (e *commandIO) copyInput(from *channel) {
 	}
 }
 
-// lookPath finds the command's file as its caller would, in the caller's PATH.
+// lookPath finds the command's file in the caller's PATH.
 func lookPath(cmd *command) (string, error) {
 	name := cmd.Argv[0]
 	if strings.Contains(name, "/") {

@@ -17,8 +17,8 @@ var (
 	defaultSubnet6 = netip.MustParsePrefix("fd99:172:31:240::/64")
 )
 
-// complete fills in the defaults and refuses what cannot be made. What comes
-// back says everything outright: each wire's addresses, MTU and rate.
+// complete fills in the defaults and refuses what cannot be made. Nothing in the result is
+// left to a default: each wire has its addresses, MTU and rate.
 func (t Topology) complete() (Topology, error) {
 	t = t.clone()
 	setDefault(&t.Name, "lab")
@@ -41,7 +41,7 @@ func (t Topology) complete() (Topology, error) {
 	return t, nil
 }
 
-// clone lets complete change the lists without the caller noticing.
+// clone copies the lists, so that complete does not change the caller's.
 func (t Topology) clone() Topology {
 	t.Switches = append([]Switch(nil), t.Switches...)
 	t.Hosts = append([]Node(nil), t.Hosts...)
@@ -72,11 +72,11 @@ func (t Topology) completeSwitches() error {
 	return nil
 }
 
-// nthSubnet is the subnet that lies i further on, counted in the given byte.
+// nthSubnet returns the subnet whose byte at that index is larger by i.
 func nthSubnet(p netip.Prefix, at, i int) netip.Prefix {
 	b := p.Addr().AsSlice()
 	b[at] += byte(i)
-	if p.Addr().Is6() { // the digits show: …:240::, …:241::
+	if p.Addr().Is6() { // in decimal digits: …:240::, …:241::
 		b[at] = 0x40 + byte(i/10)<<4 + byte(i%10)
 	}
 	a, _ := netip.AddrFromSlice(b)
@@ -122,8 +122,8 @@ func (t Topology) findSwitch(name string) *Switch {
 	return nil
 }
 
-// findAgents makes the agents' paths absolute, since hosts work in another
-// folder, and writes out for each host what its agent is started with.
+// findAgents makes the agents' paths absolute, since hosts run in another folder, and
+// merges the settings for all agents into each host's.
 func (t Topology) findAgents() error {
 	for i := range t.Hosts {
 		n := &t.Hosts[i]
@@ -142,7 +142,7 @@ func (t Topology) findAgents() error {
 	return nil
 }
 
-// mergedInto puts a host's wishes after those for all.
+// mergedInto adds a host's settings to those for all agents.
 func (a Agent) mergedInto(all Agent) Agent {
 	b := Agent{Command: all.Command, Off: a.Off || all.Off, Later: a.Later || all.Later, Environment: map[string]string{}}
 	if len(a.Command) > 0 {
@@ -175,8 +175,8 @@ func findAgent(command []string) ([]string, error) {
 	return append([]string{file}, command[1:]...), nil
 }
 
-// equals reports whether two labs would look alike. Compared is what is recorded:
-// an empty list read back is no list.
+// equals reports whether two topologies make the same lab. It compares their JSON, where
+// an empty list and none are the same.
 func (t Topology) equals(other Topology) bool {
 	a, err1 := json.Marshal(t)
 	b, err2 := json.Marshal(other)

@@ -68,8 +68,8 @@ func pairName(a, b string) string {
 	return a + " and " + b
 }
 
-// applyCuts writes the cuts into the switches' own firewalls (bridge family),
-// each in one step.
+// applyCuts writes the cuts as nftables rules (bridge family) in the switches. Each
+// switch takes its rules in one transaction.
 func (l *Lab) applyCuts(ctx context.Context, f *Faults) error {
 	for i, sw := range l.Switches {
 		rules := l.cutRules(&l.Topology.Switches[i], f.Cuts)
@@ -82,7 +82,7 @@ func (l *Lab) applyCuts(ctx context.Context, f *Faults) error {
 
 const cutTable = "heddle-lab"
 
-// cutRules is the whole table, as text: it replaces what was there.
+// cutRules returns the text for nft that replaces the whole table.
 func (l *Lab) cutRules(sw *Switch, cuts []Cut) string {
 	var forward, input, output []string
 	for _, c := range cuts {
@@ -114,9 +114,9 @@ func (l *Lab) cutRules(sw *Switch, cuts []Cut) string {
 	return text + "}\n"
 }
 
-// pairRules drop by ports what goes from one host to another on the same
-// switch. Two on different switches meet by a router: there it is dropped by
-// address where the first sends it.
+// pairRules returns the rules that drop the frames from one host to another. On the same
+// switch they match the ports. Between two switches there is a router, so the first host's
+// switch drops by destination address.
 func pairRules(from, to *Node, sw string) (rules []string) {
 	direct := false
 	for _, nic := range from.NICs {
@@ -138,8 +138,8 @@ func pairRules(from, to *Node, sw string) (rules []string) {
 	return rules
 }
 
-// patterns are the names of a node's ports on a switch, with those of relays
-// and spare NICs.
+// patterns returns the names of a node's ports on a switch, including those of relays and
+// spare NICs.
 func (n *Node) patterns(sw string) (all []string) {
 	for i := range len(n.NICs) + n.Spare {
 		if n.nic(i).Switch == sw {
@@ -150,7 +150,7 @@ func (n *Node) patterns(sw string) (all []string) {
 	return all
 }
 
-// nft runs the text in the host.
+// nft runs nft(8) with the text in the host.
 func (h *Host) nft(ctx context.Context, text string) error {
 	cmd, err := h.Command(ctx, "nft", "-f", "-")
 	if err != nil {

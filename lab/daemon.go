@@ -16,8 +16,8 @@ const daemonTime = 30 * time.Second
 
 var daemonName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
 
-// startPrograms starts the daemons that come before the agents, the agents, and
-// the daemons that come after.
+// startPrograms starts the daemons that come before the agents, then the agents, then the
+// other daemons.
 func (l *Lab) startPrograms(ctx context.Context) error {
 	if err := l.startDaemons(ctx, false); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
 	return h.await(ctx, d.Name, func() bool { return h.ready(ctx, d.Ready) })
 }
 
-// awaitExit waits until the command has ended well.
+// awaitExit waits until the command has ended with status 0.
 func (h *Host) awaitExit(ctx context.Context, name string) error {
 	for {
 		at := h.programState(name)

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// decider decides about frames. Every frame takes the same number of throws, so
-// that what happens to the tenth depends on the seed alone.
+// decider decides what happens to frames. Every frame takes the same number of random
+// numbers, so that the decision about the tenth depends on the seed alone.
 type decider struct {
 	Impairment
 	random *rand.Rand
 }
 
-// decision is what shall happen to one frame.
+// decision says what happens to one frame.
 type decision struct {
 	lose, twice, late, corrupt bool
-	bit                        uint64 // which one is flipped, counted round the frame
+	bit                        uint64 // the bit to flip, modulo the frame's length
 	delay                      time.Duration
 }
 
-// newDecider takes the stream's number along: the two directions of a wire do not
-// lose the same frames.
+// newDecider mixes the stream's number into the seed, so that the two directions of a wire
+// do not lose the same frames.
 func newDecider(i Impairment, stream uint64) *decider {
 	return &decider{i, rand.New(rand.NewPCG(i.Seed, stream))}
 }

@@ -13,12 +13,11 @@ import (
 
 const (
 	deathTime = time.Minute      // a host full of containers takes a while
-	strayTime = 3 * time.Second  // for what ends with the last process, but later
+	strayTime = 3 * time.Second  // for processes that end a little after the init
 	groupTime = 10 * time.Second // a killed process leaves its group when it has ended
 )
 
-// Down removes the lab, whatever state it is in. A lab that is gone already is
-// no error.
+// Down removes the lab in any state. It is no error if the lab is gone already.
 func (l *Lab) Down(ctx context.Context) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
@@ -32,7 +31,7 @@ func (l *Lab) Down(ctx context.Context) error {
 	return l.remove(ctx)
 }
 
-// remove takes everything away; the caller holds the lock.
+// remove removes everything; the caller holds the lock.
 func (l *Lab) remove(ctx context.Context) error {
 	stacks := l.openNetns()
 	err := l.kill(ctx)

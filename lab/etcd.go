@@ -14,8 +14,8 @@ const (
 	etcdPeers   = 2380
 )
 
-// addEtcd gives the hosts that shall run a member of the lab's etcd the daemon,
-// as their first one, and the agents its addresses.
+// addEtcd adds etcd as the first daemon of the hosts that shall run a member, and gives the
+// agents the members' addresses.
 func (t Topology) addEtcd() error {
 	var members, endpoints []string
 	for _, name := range t.Etcd {
@@ -51,8 +51,8 @@ func (t Topology) checkStore(endpoints []string) error {
 	return nil
 }
 
-// etcd is one member. Its data lies in memory, and it talks in clear: a lab's
-// wire has no strangers.
+// etcd returns the daemon of one member. Its data is in memory, and its traffic is not
+// encrypted: a lab's wires have no other users.
 func (n *Node) etcd(members string) Daemon {
 	clients, peers := httpURL(n.address(), etcdClients), httpURL(n.address(), etcdPeers)
 	return Daemon{Name: "etcd", Ready: Ready{TCP: etcdClients},
@@ -66,7 +66,7 @@ func httpURL(a netip.Addr, port uint16) string {
 	return fmt.Sprintf("http://%v", netip.AddrPortFrom(a, port))
 }
 
-// address is the node's first one, of IPv4 if it has one.
+// address returns the node's first IPv4 address, or else its first address.
 func (n *Node) address() netip.Addr {
 	if a := ofFamily(n.NICs[0].Addresses, heddle.IPv4); a.IsValid() {
 		return a

@@ -12,30 +12,30 @@ import (
 
 const faultsName = "faults.json"
 
-// Faults is all that is wrong in a lab on purpose.
+// Faults are the faults that were made in a lab on purpose.
 type Faults struct {
 	Cuts []Cut `json:"cuts,omitempty"`
 	// Wires by name: HOST for its eth0, or HOST:ethN.
 	Wires map[string]*WireFault `json:"wires,omitempty"`
-	// Paused is what of a host stands still: "agent" or "all".
+	// Paused says what is stopped in a host: "agent" or "all".
 	Paused map[string]string `json:"paused,omitempty"`
-	// Clocks are how far the clocks of hosts' agents are ahead.
+	// Clocks say how far the clocks of hosts' agents are ahead.
 	Clocks map[string]time.Duration `json:"clocks,omitempty"`
 }
 
-// Cut is a way that frames do not go. An empty name is everybody.
+// Cut drops the frames from one host to another. An empty name means all hosts.
 type Cut struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// WireFault is what is wrong with a wire. Out is what its host sends, In what
-// comes to it.
+// WireFault holds the faults of a wire. Out is about frames that its host sends, In about
+// frames that it receives.
 type WireFault struct {
 	Out Impairment `json:"out"`
 	In  Impairment `json:"in"`
-	// Rate and MTU are those of now, if they were changed. A hidden MTU is the
-	// switch's only: the host does not see it.
+	// Rate and MTU are the current ones, if they were changed. A hidden MTU is set only at
+	// the switch: the host does not see it.
 	Rate   Rate `json:"rate,omitempty"`
 	MTU    int  `json:"mtu,omitempty"`
 	Hidden bool `json:"hidden,omitempty"`
@@ -43,7 +43,7 @@ type WireFault struct {
 
 func (f *WireFault) relayed() bool { return f.Out != Impairment{} || f.In != Impairment{} }
 
-// Faults reads what is wrong in the lab.
+// Faults reads the lab's faults.
 func (l *Lab) Faults() Faults {
 	var f Faults
 	b, _ := os.ReadFile(filepath.Join(l.folder, faultsName))
@@ -66,7 +66,7 @@ const (
 	makeLab = "make it with 'heddle lab up'"
 )
 
-// change changes what is wrong, one caller at a time.
+// change changes the lab's faults and records them. It takes the lab's lock.
 func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) error) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
@@ -93,7 +93,7 @@ func (l *Lab) recordFaults(f Faults) error {
 	return nil
 }
 
-// wire returns the entry of a wire.
+// wire returns the entry of a wire, and makes it if there is none.
 func (f *Faults) wire(name string) *WireFault {
 	if f.Wires[name] == nil {
 		f.Wires[name] = &WireFault{}
@@ -101,7 +101,7 @@ func (f *Faults) wire(name string) *WireFault {
 	return f.Wires[name]
 }
 
-// dropEmpty drops entries that say nothing.
+// dropEmpty drops the entries of wires without faults.
 func (f *Faults) dropEmpty() {
 	for name, w := range f.Wires {
 		if *w == (WireFault{}) {
@@ -110,8 +110,8 @@ func (f *Faults) dropEmpty() {
 	}
 }
 
-// Crashed names the wires whose relay died: their hosts are cut off until the
-// fault is set anew or cleared.
+// Crashed names the wires whose relay has died. Their hosts are cut off until the fault is
+// set again or cleared.
 func (l *Lab) Crashed() (all []string) {
 	f := l.Faults()
 	for _, name := range keys(f.Wires) {
@@ -123,7 +123,7 @@ func (l *Lab) Crashed() (all []string) {
 	return all
 }
 
-// Counts are what the wire's relay has done since its settings were made.
+// Counts returns what the wire's relay has done since it was set.
 func (l *Lab) Counts(name string) (out, in Count, err error) {
 	w, err := l.findWire(name)
 	if err != nil {
@@ -136,8 +136,8 @@ func (l *Lab) Counts(name string) (out, in Count, err error) {
 	return r.Out, r.In, nil
 }
 
-// ClearFaults puts everything right again. An agent whose clock was wrong is
-// started again with the right one.
+// ClearFaults removes all faults. An agent with a wrong clock is started again with the
+// right one.
 func (l *Lab) ClearFaults(ctx context.Context) error {
 	return l.change(ctx, "clear faults of", l.Name, func(f *Faults) error {
 		f.Cuts = nil

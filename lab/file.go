@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Read reads a topology file: YAML, one document, without keys that are not in
-// Topology. What it says is checked by Raise.
+// Read reads a topology file: one YAML document, without unknown keys. Raise checks the
+// values.
 func Read(file string) (Topology, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -41,7 +41,7 @@ func parse(b []byte) (t Topology, err error) {
 
 var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
-// plainError puts the parser's words, which are about Go, in those of the file.
+// plainError rewrites the parser's messages, which name Go types, in terms of the file.
 func plainError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty")

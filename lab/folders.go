@@ -11,16 +11,16 @@ import (
 
 const specName = "spec.json"
 
-// ownFolders are the folders that every host has for itself, on the disk that
-// holds the lab's folder.
+// ownFolders are the folders of which every host has its own, on the disk that holds the
+// lab's folder.
 var ownFolders = []string{stateDir, "/etc/heddle", "/var/lib/docker", "/var/lib/containerd"}
 
-// ownFolder is where a host's own folder lies in the lab's: host1/var-lib-docker.
+// ownFolder returns the path of a host's own folder in the lab's: host1/var-lib-docker.
 func ownFolder(hostFolder, own string) string {
 	return filepath.Join(hostFolder, strings.ReplaceAll(strings.Trim(own, "/"), "/", "-"))
 }
 
-// makeFolders makes all that the lab has on the file system.
+// makeFolders makes the lab's folders and cgroups.
 func (l *Lab) makeFolders(ctx context.Context) error {
 	var names []string
 	for _, sw := range l.Topology.Switches {

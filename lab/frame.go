@@ -21,14 +21,14 @@ const (
 	vlanTag     = 4
 )
 
-// needsChecksum reports whether the transport checksum of a frame is left to the
-// NIC. One that the NIC is to cut up as well passes with its header: each
-// segment has a checksum of its own.
+// needsChecksum reports whether the sender left the frame's transport checksum to the NIC.
+// It is false if the NIC shall also segment the frame: then each segment has a checksum of
+// its own, and the frame passes with its header.
 func needsChecksum(b []byte) bool { return b[atFlags]&needsChecksumFlag != 0 && b[atGSO] == 0 }
 
-// completeChecksum computes the checksum that the sender left to its NIC, or leaves it as
-// it is, and says in the header that nothing is to be done (RFC 1071: the sum of
-// the pseudo header is in its place already).
+// completeChecksum computes the checksum that the sender left to its NIC, or leaves it
+// wrong if spoil is set. It then clears the header: nothing is left to do. (The checksum
+// field holds the sum of the pseudo header already, RFC 1071.)
 func completeChecksum(b []byte, spoil bool) {
 	header, data := b[:virtioHeader], b[virtioHeader:]
 	start := int(binary.NativeEndian.Uint16(header[atSumStart:]))
@@ -58,8 +58,8 @@ func checksum(b []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// flipBit changes one bit behind the Ethernet header: a frame with a wrong address would be a
-// different fault.
+// flipBit changes one bit after the Ethernet header. A wrong MAC address would be another
+// fault.
 func flipBit(b []byte, bit uint64) {
 	data := b[virtioHeader:]
 	if len(data) <= etherHeader {
@@ -70,8 +70,8 @@ func flipBit(b []byte, bit uint64) {
 	data[bit/8] ^= 1 << (bit % 8)
 }
 
-// restoreVLAN puts a VLAN tag back that the kernel took out of the frame on the way to
-// a packet socket (packet(7), PACKET_AUXDATA).
+// restoreVLAN inserts the VLAN tag that the kernel removed from the frame before it reached
+// the packet socket (packet(7), PACKET_AUXDATA).
 func restoreVLAN(b []byte, protocol, tci uint16) []byte {
 	at := virtioHeader + macs
 	if len(b) < at {

@@ -23,7 +23,7 @@ var guestModules = strings.Fields(`
 	nft_reject_inet nft_limit nft_log nft_objref nft_compat nft_meta_bridge nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
 	sch_ingress cls_bpf act_mirred sch_tbf`)
 
-// Where the guest has its root, before it is the root.
+// Where the guest prepares its root file system.
 const (
 	lowerDir = "/lower"
 	upperDir = "/upper"
@@ -39,14 +39,14 @@ func guest() {
 	fmt.Println("the machine cannot be furnished:", err)
 	unix.Sync()
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
-	time.Sleep(time.Minute) // a first process must not end
+	time.Sleep(time.Minute) // the first process must not end
 }
 
-// fileSystem is a file system of the guest. What a kernel lacks is left out.
+// fileSystem is a file system of the guest. One that the kernel lacks is left out.
 type fileSystem struct{ kind, dir, options string }
 
-// bootGuest makes a root from the machine's files, with a layer in memory for
-// whatever is written, and enters it.
+// bootGuest makes a root from the machine's files, with a layer in memory for all writes,
+// and makes it the guest's root.
 func bootGuest() (*guestInit, error) {
 	first := []fileSystem{{"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"devtmpfs", "/dev", ""}}
 	for _, step := range []func() error{
@@ -138,7 +138,7 @@ func mountRoot() error {
 	return nil
 }
 
-// enterRoot makes the new root the root, and moves the first file systems there.
+// enterRoot moves the first file systems to the new root, and makes it the root.
 func enterRoot(along []fileSystem) error {
 	for _, p := range along {
 		if err := unix.Mount(p.dir, rootDir+p.dir, "", unix.MS_MOVE, ""); err != nil {
@@ -157,8 +157,7 @@ func enterRoot(along []fileSystem) error {
 	return os.Chdir("/")
 }
 
-// useModules lets the kernel and everybody find its modules where they are
-// looked for.
+// useModules makes the kernel's modules visible in /lib/modules.
 func useModules(folder string) error {
 	if err := os.MkdirAll("/lib/modules", 0o755); err != nil {
 		return err
@@ -169,7 +168,7 @@ func useModules(folder string) error {
 	return nil
 }
 
-// setEnvironment gives all programs of the guest the lab's environment.
+// setEnvironment sets the environment of all programs of the guest.
 func setEnvironment(all []string) {
 	os.Clearenv()
 	for _, v := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const askTime = 30 * time.Second // until a machine has answered
+const askTime = 30 * time.Second // limit for a machine's reply
 
 // dialMachine connects to the guest, from the namespace of the control channel.
 func dialMachine(ctx context.Context) (*channel, error) {
@@ -22,7 +22,7 @@ func dialMachine(ctx context.Context) (*channel, error) {
 	return newChannel(c), nil
 }
 
-// ask asks a machine something, and returns its answer.
+// ask sends a request to the machine, and returns its reply.
 func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(askTime))
 	defer cancel()
@@ -60,8 +60,8 @@ func (h *Host) send(ctx context.Context, r request) error {
 	return err
 }
 
-// commandInMachine is Command for a machine: the init's program, brought to the
-// machine's outer end, is the caller's end of a command in the guest.
+// commandInMachine is Command for a virtual machine. nsenter runs the init's program in the
+// emulator's network namespace; this program connects the caller to the command in the guest.
 func (h *Host) commandInMachine(ctx context.Context, argv []string) (*exec.Cmd, error) {
 	tool, err := exec.LookPath("nsenter")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterMachine is the caller's end of a command in a machine, beside its
-// emulator. It ends as the command does.
+// enterMachine runs a command in a machine. It runs in the emulator's network namespace,
+// carries the command's input, output and signals, and ends as the command does.
 func enterMachine(argv []string) int {
 	dir, _ := os.Getwd()
 	cmd := &command{Argv: argv, Env: os.Environ(), Dir: dir}
@@ -74,7 +74,7 @@ func endAs(s unix.WaitStatus, terminal bool) int {
 	if !s.Signaled() {
 		return s.ExitStatus()
 	}
-	if !terminal { // which is to be put in order before
+	if !terminal { // a terminal must be restored first
 		signal.Reset(s.Signal())
 		unix.Kill(os.Getpid(), s.Signal())
 		time.Sleep(time.Second) // until it arrives
@@ -82,7 +82,7 @@ func endAs(s unix.WaitStatus, terminal bool) int {
 	return 128 + int(s.Signal())
 }
 
-// hasInput is false where nothing can be read.
+// hasInput reports whether standard input is open and not /dev/null.
 func hasInput() bool {
 	var here, null unix.Stat_t
 	if unix.Fstat(0, &here) != nil {
@@ -91,8 +91,8 @@ func hasInput() bool {
 	return unix.Stat(os.DevNull, &null) != nil || here.Rdev != null.Rdev || here.Mode&unix.S_IFMT != unix.S_IFCHR
 }
 
-// sendInput brings the command its input on a connection of its own: a command
-// that does not read must not keep signals from it.
+// sendInput sends the command's input on a connection of its own: signals must reach a
+// command that does not read.
 func sendInput(ctx context.Context, name string) error {
 	in, err := dialMachine(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func sendInput(ctx context.Context, name string) error {
 	return nil
 }
 
-// passSignals passes signals on, and the terminal's size when it changes. SIGTSTP goes
-// as SIGSTOP: the command's session has no shell that could take a stop back.
+// passSignals forwards signals, and the terminal's size when it changes. SIGTSTP is sent as
+// SIGSTOP: no shell in the command's session could continue it.
 func passSignals(c *channel, terminal bool) {
 	came := make(chan os.Signal, 16)
 	signal.Notify(came, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH)
@@ -117,7 +117,7 @@ func passSignals(c *channel, terminal bool) {
 		switch {
 		case s == unix.SIGTSTP:
 			c.sendFrame(frameSignal, []byte{byte(unix.SIGSTOP)})
-			unix.Kill(os.Getpid(), unix.SIGSTOP) // the caller's shell waits for that; SIGCONT comes from there, too
+			unix.Kill(os.Getpid(), unix.SIGSTOP) // the caller's shell waits for this, and sends SIGCONT later
 		case s != unix.SIGWINCH:
 			c.sendFrame(frameSignal, []byte{byte(s.(syscall.Signal))})
 		case terminal:
@@ -140,8 +140,8 @@ func terminalSize() *unix.Winsize {
 	return size
 }
 
-// rawTerminal leaves what keys mean to the machine's terminal (cfmakeraw(3)), and
-// returns how to undo that.
+// rawTerminal puts the caller's terminal into raw mode (cfmakeraw(3)), so that the machine's
+// terminal handles the keys. It returns a function that restores the old mode.
 func rawTerminal() (restore func()) {
 	before, err := unix.IoctlGetTermios(0, unix.TCGETS)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const nicTime = 10 * time.Second // until the kernel shows all NICs
+const nicTime = 10 * time.Second // limit for the kernel to show all NICs
 
-// wire names the guest's NICs and sets them up as a host's of namespaces are,
-// and returns the control channel's listener, on a NIC that is out of sight.
+// wire names the guest's NICs and sets them up like those of a host made of namespaces. It
+// returns the control channel's listener, on a NIC in a hidden network namespace.
 func (m *machineSpec) wire() (net.Listener, error) {
 	s, err := ownNamespace()
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *namespace) rename(mac, name string) error {
 	return s.LinkSetName(link, name)
 }
 
-// listenOutOfSight listens on the control channel's NIC in a network namespace of
-// its own, which lives as long as the listener.
+// listenOutOfSight listens on the control channel's NIC in a network namespace of its own.
+// The namespace exists as long as the listener.
 func (s *namespace) listenOutOfSight(mac string) (l net.Listener, err error) {
 	link, err := s.byMAC(mac)
 	if err != nil {

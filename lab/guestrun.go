@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const inputTime = 10 * time.Second // until a command's input arrives
+const inputTime = 10 * time.Second // limit for a command's input to connect
 
-// run runs a command and carries its frames, until it ended or its caller is gone.
+// run runs a command and exchanges its frames, until it has ended or its caller is gone.
 func (g *guestInit) run(c *channel, cmd *command) {
 	files, err := openCommandIO(cmd)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *guestInit) run(c *channel, cmd *command) {
 	c.sendFrame(frameEnd, binary.BigEndian.AppendUint32(nil, uint32(status)))
 }
 
-// exitCodeOf is the code by which shells say that a command could not be started.
+// exitCodeOf returns the exit code with which shells report that a command did not start.
 func exitCodeOf(err error) byte {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return notFound
@@ -60,7 +60,7 @@ func exitCodeOf(err error) byte {
 	return notExecutable
 }
 
-// spawn starts the command; the keeper sends its status when it ends.
+// spawn starts the command; the supervisor sends its status when it ends.
 func (g *guestInit) spawn(cmd *command, files *commandIO) (pid int, ended chan unix.WaitStatus, err error) {
 	file, err := lookPath(cmd)
 	if err != nil {
@@ -82,8 +82,8 @@ func (g *guestInit) spawn(cmd *command, files *commandIO) (pid int, ended chan u
 	return pid, ended, err
 }
 
-// signalChild signals a child that has not been reaped yet: after that, its number may
-// belong to another process.
+// signalChild signals a child that has not been reaped. A reaped child's PID may belong to
+// another process.
 func (g *guestInit) signalChild(pid int, s unix.Signal) {
 	g.supervisor.mu.Lock()
 	defer g.supervisor.mu.Unlock()
@@ -92,8 +92,7 @@ func (g *guestInit) signalChild(pid int, s unix.Signal) {
 	}
 }
 
-// followCaller executes the caller's frames. When the caller disconnects, the command is
-// killed.
+// followCaller handles the caller's frames. It kills the command when the caller disconnects.
 func (g *guestInit) followCaller(c *channel, pid int, files *commandIO) {
 	for {
 		kind, data, err := c.receiveFrame()
@@ -109,7 +108,7 @@ func (g *guestInit) followCaller(c *channel, pid int, files *commandIO) {
 	}
 }
 
-// deliverInput hands a connection to the command that waits for it.
+// deliverInput gives a connection to the command that waits for it.
 func (g *guestInit) deliverInput(name string, c *channel) (taken bool) {
 	select {
 	case g.input(name) <- c:

@@ -15,11 +15,11 @@ import (
 const (
 	argInit = "lab-init" // FOLDER HOST: the init, waiting to be recorded
 	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
-	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
+	argRun  = "lab-run"  // COMMAND…: a command that nsenter has brought into the host
 
 	argGuest   = "lab-guest"   // the first process of a machine
-	argEnter   = "lab-enter"   // COMMAND…: the caller's end of a command in a machine
-	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, once its files are served
+	argEnter   = "lab-enter"   // COMMAND…: runs a command in a machine, for its caller
+	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, started when its files are served
 
 	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
 )
@@ -30,9 +30,9 @@ const (
 	reportFD = 4
 )
 
-// Dispatch must be called first in main, with the arguments after the
-// program's name: a lab's hosts are run by the program that made them. It does
-// not return when the arguments are the lab's own, and false for all others.
+// Dispatch must be called first in main, with the arguments after the program's name: the
+// program that makes a lab also runs as its hosts' inits. It does not return if the
+// arguments are the lab's own; otherwise it returns false.
 func Dispatch(args []string) bool {
 	switch {
 	case len(args) == 3 && args[0] == argInit:
@@ -63,9 +63,9 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// joinGroupAndExec is the init's first half. A cgroup namespace shows its creator's cgroup
-// as the root, so the init joins its cgroup first. The cgroup namespace is that of one
-// thread, so the program is executed again from that thread to have it in all threads.
+// joinGroupAndExec is the init's first part. A cgroup namespace shows its creator's cgroup
+// as the root, so the init joins its cgroup first. Only the calling thread enters the cgroup
+// namespace, so this thread executes the program again to have it in all threads.
 func joinGroupAndExec(lab, host string) error {
 	if readWord() != wordGo {
 		return nil
@@ -84,7 +84,7 @@ func joinGroupAndExec(lab, host string) error {
 	return syscall.Exec("/proc/self/exe", []string{os.Args[0], argHost, lab, host}, os.Environ())
 }
 
-// serve is the init's second half: it furnishes the host and keeps it.
+// serve is the init's second part: it sets up the host and supervises its programs.
 func serve(lab, host string) error {
 	unix.CloseOnExec(wordFD)
 	unix.CloseOnExec(reportFD)
@@ -129,7 +129,7 @@ func (s spec) setUp(folder string) error {
 		return err
 	}
 	sysctls := s.Sysctls
-	if s.Machine != nil { // those are the guest's; out here the wires end in bridges
+	if s.Machine != nil { // the guest sets its own; here the wires end in bridges
 		sysctls = switchSysctls()
 	}
 	for key, value := range sysctls {
@@ -140,8 +140,8 @@ func (s spec) setUp(folder string) error {
 	return nil
 }
 
-// readWord returns the next word, 0 when the maker is gone. It reads byte by byte, because the
-// second half must get what it does not read.
+// readWord returns the next word, or 0 when the maker is gone. It reads a single byte: what
+// follows is for the init's second part.
 func readWord() byte {
 	var word [1]byte
 	for {

@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// initSet is all inits of a lab while it is made.
+// initSet holds all inits of a lab while it is made.
 type initSet []*initProcess
 
 const reportReady = "ready"
 
-// close lets go of the inits: those that were not told to stay end.
+// close closes the pipes to the inits. An init that was not told to stay ends.
 func (c initSet) close() {
 	for _, in := range c {
 		in.commands.Close()
@@ -30,8 +30,7 @@ func (c initSet) send(word byte) error {
 	return nil
 }
 
-// setUp lets all hosts mount their folders and start their agents, side by
-// side, and waits until they have.
+// setUp lets all inits set up their hosts at the same time, and waits until they have.
 func (c initSet) setUp(ctx context.Context) error {
 	if err := c.send(wordGo); err != nil {
 		return err

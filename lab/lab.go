@@ -12,13 +12,12 @@
 // and daemons in the hosts; Options are its short form. Faults are made while
 // it runs: see Lab.Cut, Lab.Impair and their like.
 //
-// A host may be a virtual machine, with a stock kernel under the same
-// namespaces: they hold its emulator, its wires end there, and what is below is
-// true of both kinds.
+// A host may be a virtual machine with a stock kernel. Its namespaces hold the emulator,
+// and its wires end there. The following is true of both kinds.
 //
-// Nothing is made in the machine's own network or mount namespace: all that a
-// host has dies with its init, and the rest is one folder for each lab and one
-// cgroup folder. So taking a lab down is killing its inits and removing these.
+// Nothing is made in the machine's own network or mount namespace: everything of a
+// host ends with its init. Besides, each lab has one folder and one cgroup folder. So
+// taking a lab down means killing its inits and removing these.
 package lab
 
 import (
@@ -35,19 +34,19 @@ import (
 // DefaultDir holds one folder for each lab that is up.
 const DefaultDir = "/run/heddle-lab"
 
-// SwitchName names the switch where there is one only: the host that holds it,
-// and the bridge in it.
+// SwitchName is the name of the only switch: of the host that holds it, and of the bridge
+// in it.
 const SwitchName = "switch"
 
 // Lab is a set of hosts and their switches.
 type Lab struct {
 	Name string `json:"name"`
-	// Boot is the machine's boot id; process numbers of another boot are void.
+	// Boot is the machine's boot id; PIDs of another boot are void.
 	Boot string `json:"boot"`
 	// Ready is set when the last step of Up was done.
 	Ready   bool      `json:"ready"`
 	Created time.Time `json:"created"`
-	// Topology is complete: nothing in it is left to a default.
+	// Topology is complete, without defaults.
 	Topology Topology `json:"topology"`
 	Switches []*Host  `json:"switches,omitempty"`
 	Hosts    []*Host  `json:"hosts,omitempty"`
@@ -59,31 +58,31 @@ type Lab struct {
 // Host is one host of a lab.
 type Host struct {
 	Name string `json:"name"`
-	// Pid is the host's init as the machine sees it, Started its start time in
-	// clock ticks since boot: together they name a process for good.
+	// Pid is the PID of the host's init in the machine, Started its start time in clock
+	// ticks since boot. Together they identify a process even if PIDs are reused.
 	Pid     int    `json:"pid"`
 	Started uint64 `json:"started"`
 	// Addr4 and Addr6 are the addresses of eth0.
 	Addr4 netip.Addr `json:"addr4"`
 	Addr6 netip.Addr `json:"addr6"`
-	// Socket is the agent's socket and Netns the network namespace, as paths
-	// that hold outside of the host.
+	// Socket is the agent's socket and Netns the network namespace, as paths outside of the
+	// host.
 	Socket string `json:"socket,omitempty"`
 	Netns  string `json:"netns"`
 	// Log is where the agent writes.
 	Log string `json:"log,omitempty"`
 
-	// Machine is the kernel of a virtual machine, Accelerator what runs it: "kvm",
-	// or "tcg" for an emulated processor. Both are empty for namespaces. Netns is
-	// the machine's outer end then, where its wires and its control channel arrive.
+	// Machine is the kernel of a virtual machine, Accelerator what runs it: "kvm", or "tcg"
+	// for an emulated processor. Both are empty for a host made of namespaces. Netns of a
+	// virtual machine is the emulator's, where its wires and its control channel end.
 	Machine     string `json:"machine,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"`
 
 	folder string
 }
 
-// Load reads the lab of that name. A lab that was never finished is returned
-// too, so that Down can remove it; Alive tells.
+// Load reads the lab of that name. It also returns a lab that was never finished, so that
+// Down can remove it; see Alive.
 func Load(dir, name string) (*Lab, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

@@ -16,11 +16,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const endTime = 30 * time.Second // until a killed program is gone
+const endTime = 30 * time.Second // limit for a killed program to end
 
-// processes returns the numbers, as the machine sees them, of all processes of the host
-// except its init, including those of containers in it. The kernel's own threads, which a
-// virtual machine shows as well, are left out: they ignore signals.
+// processes returns the PIDs, in the machine's numbering, of all processes of the host except
+// its init, including those of its containers. In a virtual machine it leaves out kernel
+// threads, which ignore signals.
 func (h *Host) processes() (all []int) {
 	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *Host) processes() (all []int) {
 // was made in it (ioctl_ns(2), NS_GET_PARENT).
 func inNamespace(own os.FileInfo, pid int) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	for depth := 0; err == nil && depth < 32; depth++ { // as deep as they go
+	for depth := 0; err == nil && depth < 32; depth++ { // the kernel's limit of nesting
 		at, failed := f.Stat()
 		if failed != nil || os.SameFile(own, at) {
 			f.Close()
@@ -62,8 +62,7 @@ func parentNamespace(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "parent"), nil
 }
 
-// machinePid returns the machine's number of the program's process, 0 if it
-// does not run.
+// machinePid returns the program's PID in the machine's numbering, or 0 if it does not run.
 func (h *Host) machinePid(name string) int {
 	at := h.programState(name)
 	if at.Pid == 0 {
@@ -77,8 +76,8 @@ func (h *Host) machinePid(name string) int {
 	return 0
 }
 
-// namespacePids are a process' numbers, from the machine's down to its own
-// namespace's (proc(5), NSpid).
+// namespacePids returns the PIDs of a process, from the machine's PID namespace down to its
+// own (proc(5), NSpid).
 func namespacePids(pid int) (all []int) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(b)) {
@@ -92,8 +91,8 @@ func namespacePids(pid int) (all []int) {
 	return all
 }
 
-// end ends a program with a signal and waits until its init has reaped it. A program that
-// does not run is no error.
+// end ends a program with a signal and waits until the init has reaped it. It is no error
+// if the program does not run.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(endTime))
 	defer cancel()
@@ -115,7 +114,7 @@ func (h *Host) signalProgram(ctx context.Context, name string, s syscall.Signal)
 	return signalProcess(h.machinePid(name), s)
 }
 
-// signalProcess signals a process; one that is gone, or was never there (0), is no error.
+// signalProcess signals a process. It is no error if the process is gone, or if pid is 0.
 func signalProcess(pid int, s syscall.Signal) error {
 	if pid == 0 {
 		return nil
@@ -135,7 +134,7 @@ func (h *Host) KillAgent(ctx context.Context) error {
 	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
 		return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name, err, "")
 	}
-	// A child that the agent has just forked holds its socket until it executes another
+	// A child that the agent has just forked has its socket open until it executes another
 	// program.
 	for h.answers() {
 		select {
@@ -147,8 +146,8 @@ func (h *Host) KillAgent(ctx context.Context) error {
 	return nil
 }
 
-// stop stops the host's agent, or all its processes but the init, until
-// resume. A process that is born meanwhile is caught in the next round.
+// stop stops the host's agent, or all its processes except the init, until resume is
+// called. A process that starts meanwhile is stopped in the next round.
 func (h *Host) stop(ctx context.Context, all bool) error {
 	if h.Machine != "" {
 		return h.send(ctx, request{Verb: verbStop, All: all})
@@ -169,8 +168,8 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 var errNoAgent = errors.New("no agent runs in it")
 
 // stopAll stops the host's processes. A process that waits for its child after vfork(2)
-// stops only when the child has executed another program, and a child that is stopped
-// cannot do that. In this case all continue for a moment, and are stopped again.
+// stops only when the child has executed another program, which a stopped child cannot do.
+// In this case all processes continue for a moment, and are stopped again.
 func (h *Host) stopAll() (err error) {
 	for limit := stopTime / 16; limit <= stopTime; limit *= 2 {
 		if err = h.stopOnce(limit); err == nil {
@@ -200,7 +199,7 @@ func (h *Host) stopOnce(limit time.Duration) error {
 	return errors.New("it makes processes faster than they can be stopped")
 }
 
-// resume lets all processes of the host go on.
+// resume lets all processes of the host continue.
 func (h *Host) resume(ctx context.Context) error {
 	if h.Machine != "" {
 		return h.send(ctx, request{Verb: verbResume})

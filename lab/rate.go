@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Rate is a rate in bits a second. Its text is a number and a unit, as tc(8)
-// has them: 10gbit. 0 is not said; Unlimited is its own text.
+// Rate is in bits a second. Its text is a number and a unit of tc(8), such as 10gbit.
+// The text of 0, which means the default, is empty; Unlimited has a text of its own.
 type Rate uint64
 
-// Unlimited is the rate of a wire as fast as the machine.
+// Unlimited is the rate of a wire without a limit.
 const Unlimited Rate = math.MaxUint64
 
 const unlimited = "unlimited"
@@ -65,7 +65,7 @@ func (r *Rate) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// bits is the number for the kernel: 0 is unlimited.
+// bits returns the number for the kernel, where 0 is unlimited.
 func (r Rate) bits() uint64 {
 	if r == Unlimited {
 		return 0

@@ -12,29 +12,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor is what a host's init does for the rest of its life: it reaps dead processes, and
-// on SIGHUP starts what its record asks for.
+// supervisor is the main loop of a host's init: it reaps dead processes, and on SIGHUP
+// starts the programs of its record.
 type supervisor struct {
-	folder  *os.Root // the host's, held open: its path is covered in here
-	state   string   // the file that tells how the programs stand
+	folder  *os.Root // the host's, kept open: another mount hides its path in here
+	state   string   // the file with the programs' states
 	wanted  func() []program
 	signals chan os.Signal
-	mu      sync.Mutex // of what follows, and of who makes or reaps children
+	mu      sync.Mutex // guards what follows, and starting and reaping children
 	all     map[string]*programState
-	others  map[int]chan unix.WaitStatus // children that somebody waits for
+	others  map[int]chan unix.WaitStatus // children for which a caller waits
 }
 
-// newSupervisor handles SIGHUP from the start: otherwise an early one would kill the init.
+// newSupervisor handles SIGHUP from the start: an early one must not kill the init.
 func newSupervisor(folder *os.Root, state string, wanted func() []program) *supervisor {
 	k := &supervisor{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*programState{}, others: map[int]chan unix.WaitStatus{}}
-	// A stray "kill 1" in a host must not end the host. The signals are caught and not
-	// ignored, since the programs started here would inherit that they are ignored.
+	// A "kill 1" in a host must not end the host. The signals are caught and not ignored:
+	// the programs started here would inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
 	return k
 }
 
-// keep returns when it hears that the init shall not stay.
+// loop handles signals. It returns when stay says that the init shall end.
 func (k *supervisor) loop(stay <-chan bool) {
 	for {
 		select {
@@ -51,8 +51,8 @@ func (k *supervisor) loop(stay <-chan bool) {
 	}
 }
 
-// reap reaps all dead children, also orphans, whose parent is the init. It reports whether
-// one was a program of ours.
+// reap reaps all dead children, including orphans, whose parent the init is. It reports
+// whether one of them was a program of ours.
 func (k *supervisor) reap() (ours bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,8 +87,8 @@ func ending(s unix.WaitStatus) string {
 	return fmt.Sprintf("ended with status %d", s.ExitStatus())
 }
 
-// startWanted starts the programs that were asked for and do not run. One that is still
-// ending is started after its end.
+// startWanted starts the programs that were asked for and do not run. A program that still
+// runs is started after its end.
 func (k *supervisor) startWanted() (some bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
