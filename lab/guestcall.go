@@ -54,7 +54,7 @@ func (c *channel) ask(ctx context.Context, r request) (answer reply, err error) 
 	return answer, answer.err()
 }
 
-// tell asks something that has no answer but an error.
+// send sends a request whose reply is only an error or nothing.
 func (h *Host) send(ctx context.Context, r request) error {
 	_, err := h.ask(ctx, r)
 	return err

@@ -11,8 +11,7 @@ const (
 	queueTime = 0.050 // seconds of traffic that may wait
 )
 
-// setLimit paces what is sent through a device; 0 is unlimited, and takes an
-// earlier limit away.
+// setLimit limits the rate at which a device sends. 0 removes the limit.
 func (s *namespace) setLimit(name string, rate uint64, mtu int) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
@@ -32,7 +31,7 @@ func (s *namespace) setLimit(name string, rate uint64, mtu int) error {
 	})
 }
 
-// removeLimit takes away the limit, if there is one.
+// removeLimit removes the limit, if there is one.
 func (s *namespace) removeLimit(link netlink.Link) error {
 	all, err := s.QdiscList(link)
 	if err != nil {
@@ -46,11 +45,11 @@ func (s *namespace) removeLimit(link netlink.Link) error {
 	return nil
 }
 
-// burstSize is the bytes that may pass at once: enough for two full frames and
-// for the coarse clock. What is larger (TCP's big segments) is cut up by tbf.
+// burstSize returns how many bytes may pass at once: enough for two full frames and for the
+// coarse clock. tbf segments frames that are larger (TCP's big segments).
 func burstSize(bytes uint64, mtu int) uint32 {
 	return max(clamp(float64(bytes)*burstTime), uint32(2*(mtu+18)))
 }
 
-// clamp keeps a size inside what the kernel's 32-bit fields take.
+// clamp limits a size to what the kernel's 32-bit fields take.
 func clamp(v float64) uint32 { return uint32(min(v, math.MaxInt32/2)) }

@@ -17,14 +17,14 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
-// bootTime bounds how long machines take until they answer: an emulated one
-// takes four seconds on an idle processor, and many times that on a busy one.
+// bootTime limits how long machines may take to answer. An emulated one takes four seconds on
+// an idle processor, and many times that on a busy one.
 const bootTime = 5 * time.Minute
 
 const (
 	initramfsName  = "initramfs"
 	consoleName    = "console.log"
-	guestStateName = "guest.json" // what the guest tells of its programs
+	guestStateName = "guest.json" // the states of the guest's programs
 )
 
 // machineSpec is what the init and the guest of a virtual machine need to know.
@@ -37,8 +37,8 @@ type machineSpec struct {
 	Env      []string    `json:"env"`     // of all programs in the guest
 }
 
-// guestNIC is a NIC as the guest shall have it: eth0, eth1, and so on. A spare
-// one has no address, and stays down.
+// guestNIC is a NIC of the guest: eth0, eth1, and so on. A spare one has no address, and
+// stays down.
 type guestNIC struct {
 	MAC       string         `json:"mac"`
 	MTU       int            `json:"mtu"`
@@ -46,7 +46,7 @@ type guestNIC struct {
 	Router    bool           `json:"router,omitempty"`
 }
 
-// machine says what a virtual machine needs to know.
+// machine returns what a virtual machine needs to know.
 func (t Topology) machine(n *Node, number int) *machineSpec {
 	kernel, _ := findKernel(n.Machine)
 	m := &machineSpec{Routes: t.routes(n), Control: controlMAC(number).String(), Modules: filepath.Join(kernel.Dir, "lib/modules"), Env: insideEnvironment()}
@@ -62,7 +62,7 @@ func (t Topology) machine(n *Node, number int) *machineSpec {
 	return m
 }
 
-// controlMAC is that of the control channel's NIC: a side that no other has.
+// controlMAC returns the MAC of the control channel's NIC. No other NIC has its side.
 func controlMAC(number int) net.HardwareAddr { return macOf(number, 255) }
 
 func findKernel(version string) (boot.Kernel, bool) {
@@ -100,8 +100,8 @@ func splitReason(text string) (cause, remedy string) {
 	return text[:i], text[i+2:]
 }
 
-// MissingForMachines says what keeps virtual machines with that kernel from running
-// here, and what to do about it; it is empty when nothing does.
+// MissingForMachines says why virtual machines with that kernel cannot run here, and what to
+// do about it. It is empty if they can.
 func MissingForMachines(version string) string {
 	if reason := boot.MissingHere(); reason != "" {
 		return reason
@@ -120,7 +120,7 @@ func MissingForMachines(version string) string {
 	return ""
 }
 
-// prepareMachines makes what machines boot from: one initramfs for each kernel.
+// prepareMachines makes one initramfs for each kernel, which the machines boot.
 func (l *Lab) prepareMachines() error {
 	made := map[string]string{}
 	for _, n := range l.Topology.Hosts {
@@ -159,8 +159,8 @@ func (l *Lab) awaitMachines(ctx context.Context) error {
 	return eachHost(all, func(h *Host) error { return h.awaitMachine(ctx) })
 }
 
-// awaitMachine asks repeatedly. The first waits are short, since a request before the
-// guest is up is lost; later ones are longer, for a guest that answers slowly.
+// awaitMachine sends requests until one is answered. The first time limits are short, since a
+// request before the guest is up is lost. Later ones are longer, for a slow guest.
 func (h *Host) awaitMachine(ctx context.Context) error {
 	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
 		try, cancel := context.WithTimeout(ctx, wait)
@@ -180,7 +180,7 @@ func (h *Host) awaitMachine(ctx context.Context) error {
 	}
 }
 
-// runs reports whether the host lives, and its emulator, if it has one.
+// runs reports whether the host's init runs, and its emulator, if it has one.
 func (h *Host) runs() bool {
 	if !h.Alive() {
 		return false
@@ -189,7 +189,7 @@ func (h *Host) runs() bool {
 	return h.Machine == "" || at.Pid != 0 || at.Ending == ""
 }
 
-// console is the end of what the machine's kernel said.
+// console returns the last lines of the machine's console.
 func (h *Host) console() string {
 	if text := lastLines(filepath.Join(h.folder, consoleName)); text != "" {
 		return "; its console ends:\n" + strings.ReplaceAll(text, "\r", "")
@@ -197,12 +197,11 @@ func (h *Host) console() string {
 	return ""
 }
 
-// Emulated is true of a virtual machine without a real processor: what works there
-// works, but its speed says nothing.
+// Emulated reports whether the host is a virtual machine with an emulated processor. Its
+// speed says nothing.
 func (h *Host) Emulated() bool { return h.Accelerator == emulated }
 
-// timeLimit is how long something may take in the host: an emulated processor is
-// slow, and more so beside others.
+// timeLimit stretches a time limit for a host whose processor is emulated.
 func (h *Host) timeLimit(d time.Duration) time.Duration {
 	if h.Emulated() {
 		return 10 * d

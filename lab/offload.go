@@ -12,15 +12,14 @@ import (
 	"github.com/heddle-network/heddle/ethtool"
 )
 
-// setSegmentation turns segmentation offload at one end of a wire on or off. While it
-// is off, what leaves are frames of the MTU, each by itself, as on a cable: a
-// veth hands TCP's 64 KiB segments on uncut otherwise. Checksums stay uncomputed
-// either way. (Netlink has no request for a link in another namespace that older
-// kernels know.)
+// setSegmentation turns segmentation offload at one end of a wire on or off. While it is off,
+// all frames that leave fit the MTU, as on a cable; otherwise a veth passes on TCP's segments
+// of 64 KiB. Checksums are not computed in either case. (Older kernels have no netlink
+// request for this, hence ethtool.)
 func (s *namespace) setSegmentation(name string, on bool) error {
 	set := map[string]uint32{"tso": unix.ETHTOOL_STSO, "gso": unix.ETHTOOL_SGSO, "gro": unix.ETHTOOL_SGRO}
 	if on {
-		delete(set, "gro") // a veth comes without
+		delete(set, "gro") // a new veth has it off
 	}
 	value := uint32(0)
 	if on {
@@ -29,12 +28,12 @@ func (s *namespace) setSegmentation(name string, on bool) error {
 	return s.ethtool(name, set, value, func(string, uint32) {})
 }
 
-// enableGRO turns generic receive offload on, without which a veth comes.
+// enableGRO turns generic receive offload on; a new veth has it off.
 func (s *namespace) enableGRO(name string) error {
 	return s.ethtool(name, map[string]uint32{"gro": unix.ETHTOOL_SGRO}, 1, func(string, uint32) {})
 }
 
-// ethtool does each request with the value, and tells the value afterwards.
+// ethtool makes each request with the value, and reports the value that results.
 func (s *namespace) ethtool(name string, requests map[string]uint32, value uint32, tell func(string, uint32)) error {
 	return s.within(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -53,7 +52,7 @@ func (s *namespace) ethtool(name string, requests map[string]uint32, value uint3
 	})
 }
 
-// Offloads tells which segmentation offloads are on at a host's eth0.
+// Offloads returns which segmentation offloads are on at a host's eth0.
 func (h *Host) Offloads() (map[string]bool, error) {
 	in, err := h.enter()
 	if err != nil {
@@ -69,9 +68,9 @@ func (h *Host) Offloads() (map[string]bool, error) {
 	return all, nil
 }
 
-// within runs a function in the namespace, and brings its thread back. A thread
-// that stayed would keep the namespace: Go ends those of locked goroutines, but
-// not a process's first one.
+// within runs a function in the namespace, and moves its thread back. A thread left there
+// would keep the namespace: Go ends the threads of locked goroutines, but not the first
+// thread of the process.
 func (s *namespace) within(f func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- s.runInside(f) }()
@@ -92,7 +91,7 @@ func (s *namespace) runInside(f func() error) error {
 	}
 	err = f()
 	if back := netns.Set(home); back != nil {
-		return errors.Join(err, back) // the thread stays locked, and of no use to others
+		return errors.Join(err, back) // the thread stays locked: no other goroutine may use it
 	}
 	runtime.UnlockOSThread()
 	return err

@@ -8,8 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// wire is one wire of a host, seen from its ends: the host's NIC and the port
-// of the switch.
+// wire is one wire of a host, with both its ends: the host's NIC and the switch's port.
 type wire struct {
 	host   *Host
 	sw     *Host
@@ -17,7 +16,7 @@ type wire struct {
 	port   string
 	spec   *NIC
 	number int  // of the NIC
-	cut    bool // segments are cut on all wires of the lab
+	cut    bool // segmentation offload is off on all wires of the lab
 }
 
 // findWire returns the wire of that name: HOST for its eth0, or HOST:ethN.
@@ -53,7 +52,7 @@ func (l *Lab) findWire(name string) (wire, error) {
 	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
 }
 
-// wires returns the wires of a name: those of a switch, or one.
+// wires returns the wires of that name: all of a switch, or a single one.
 func (l *Lab) wires(name string) (all []wire, err error) {
 	if l.Topology.findSwitch(name) == nil {
 		w, err := l.findWire(name)
@@ -74,7 +73,7 @@ func (l *Lab) wires(name string) (all []wire, err error) {
 	return all, nil
 }
 
-// String names the wire as findWire takes it.
+// String returns the name that findWire takes.
 func (w wire) String() string {
 	if w.number == 0 {
 		return w.host.Name
@@ -82,10 +81,10 @@ func (w wire) String() string {
 	return w.host.Name + ":" + w.nic
 }
 
-// relayPort is the bridge's port while a relay stands in the wire.
+// relayPort returns the name of the bridge's port while a relay is in the wire.
 func relayPort(port string) string { return port + "~" }
 
-// ends enters both ends of the wire, does something, and leaves them.
+// ends calls do with the namespaces of both ends of the wire.
 func (w wire) ends(do func(sw, host *namespace) error) error {
 	sw, err := w.sw.enter()
 	if err != nil {
@@ -100,8 +99,8 @@ func (w wire) ends(do func(sw, host *namespace) error) error {
 	return do(sw, host)
 }
 
-// SetPort disconnects a host from its switches, or connects it again: its NICs lose the
-// carrier, as if the cables were pulled, and keep their addresses.
+// SetPort disconnects a host from its switches, or connects it again. A disconnected host's
+// NICs lose their carrier, as if the cables were pulled, but keep their addresses.
 func (l *Lab) SetPort(host string, up bool) error {
 	n := l.Topology.findNode(host)
 	if n == nil {
@@ -130,7 +129,7 @@ func (s *namespace) setPort(name string, up bool) error {
 	return s.LinkSetDown(link)
 }
 
-// agents are the hosts that shall have an agent, in order.
+// agents returns the hosts with an agent, in order.
 func (l *Lab) agents() []*Host {
 	return slices.DeleteFunc(slices.Clone(l.Hosts), func(h *Host) bool { return h.Socket == "" })
 }

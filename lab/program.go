@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	stateName    = "state.json" // what the init tells of its programs
+	stateName    = "state.json" // the states of the init's programs
 	agentProgram = "heddled"
 	tailLines    = 12
-	startTime    = 30 * time.Second // until an init has started what it was asked to
+	startTime    = 30 * time.Second // limit for an init to start a program
 )
 
-// program is what a host's init starts and takes in when it ends.
+// program is a program that a host's init starts and reaps.
 type program struct {
 	Name string   `json:"name"`
 	Argv []string `json:"argv"`
-	Env  []string `json:"env,omitempty"` // beside the init's own
-	// Starts counts how often it was asked to be started: the init starts it
-	// when the number is larger than at its last start, and it does not run.
+	Env  []string `json:"env,omitempty"` // in addition to the init's own
+	// Starts counts the requests to start it. The init starts it if the number is larger
+	// than at its last start, and it does not run.
 	Starts int `json:"starts"`
 }
 
-// programState is the state of a program, as its init sees it.
+// programState is the state of a program, as its init records it.
 type programState struct {
 	Pid    int    `json:"pid,omitempty"` // in the host; 0 while it does not run
 	Starts int    `json:"starts"`        // the program's number when it was started last
@@ -40,8 +40,8 @@ type programState struct {
 
 func logName(program string) string { return program + ".log" }
 
-// launch has the host's init start a program, for the first time or again, and
-// returns when it has.
+// launch asks the host's init to start a program, for the first time or again, and waits
+// until it has.
 func (h *Host) launch(ctx context.Context, p program) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(startTime))
 	defer cancel()
@@ -69,8 +69,8 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	return nil
 }
 
-// startInside starts the program: through the host's init, from its record, or through the
-// guest's.
+// startInside starts the program. The host's init reads it from its record; a guest's init
+// gets it in the request.
 func (h *Host) startInside(ctx context.Context, p program) error {
 	if h.Machine != "" {
 		return h.send(ctx, request{Verb: verbStart, Program: &p})
@@ -92,8 +92,8 @@ func (s spec) with(p *program) spec {
 	return s
 }
 
-// programState returns the state of a program of the host; it is empty for one that was never
-// started.
+// programState returns the state of a program of the host. It is empty if the program was
+// never started.
 func (h *Host) programState(name string) programState {
 	var all map[string]programState
 	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateFile(name)))
@@ -101,7 +101,7 @@ func (h *Host) programState(name string) programState {
 	return all[name]
 }
 
-// stateFile is the file that tells of a program.
+// stateFile returns the name of the file with the program's state.
 func (h *Host) stateFile(name string) string {
 	if h.Machine != "" && !strings.HasPrefix(name, emulatorPrefix) {
 		return guestStateName
@@ -109,7 +109,7 @@ func (h *Host) stateFile(name string) string {
 	return stateName
 }
 
-// await waits until the program is ready. One that ended will never be.
+// await waits until the program is ready, and fails if it has ended.
 func (h *Host) await(ctx context.Context, name string, ready func() bool) error {
 	for {
 		if ready() {
@@ -128,8 +128,8 @@ func (h *Host) await(ctx context.Context, name string, ready func() bool) error 
 	}
 }
 
-// programError adds the end of the program's log to the error, since the folder is deleted
-// before the caller could read it.
+// programError adds the end of the program's log to the error: the log is deleted before the
+// caller could read it.
 func (h *Host) programError(name string, cause error) error {
 	if tail := lastLines(filepath.Join(h.folder, logName(name))); tail != "" {
 		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)

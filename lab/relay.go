@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// A relay stands between a host's port and the bridge of its switch, in user
-// space, and impairs the frames that pass. It is a process of its own in the
-// switch, so it dies with it; when it dies alone, the host is cut off.
+// A relay is a process between a host's port and the bridge of its switch. It impairs the
+// frames that pass. It runs in the switch's namespaces and ends with the switch. If it dies
+// alone, the host is cut off.
 //
 //	host1: eth0 ══ host1 ── packet socket ── relay ── TAP host1~ ══ bridge
 
-// settings are what a relay is told, and report is its answer.
+// settings are a relay's settings, and report is its answer.
 type settings struct {
 	Out Impairment `json:"out"`
 	In  Impairment `json:"in"`
@@ -29,10 +29,10 @@ type report struct {
 
 func relayProgram(port string) string { return "relay-" + port }
 
-// relaySocket is where a relay listens, seen from inside the switch.
+// relaySocket returns the path of a relay's socket in the switch.
 func relaySocket(port string) string { return "/run/" + relayProgram(port) + ".sock" }
 
-// relay is the life of a relay: it fails, or ends with its switch.
+// relay runs a relay. It returns only when it has failed.
 func relay(port string) error {
 	wire, err := openPort(port)
 	if err != nil {
@@ -58,7 +58,7 @@ func relay(port string) error {
 	return <-broken
 }
 
-// serveSettings takes settings, one connection after the other.
+// serveSettings takes settings, one connection at a time.
 func serveSettings(l net.Listener, out, in *relayDirection) error {
 	for {
 		c, err := l.Accept()
@@ -91,7 +91,7 @@ func newRelayDirection(stream uint64) *relayDirection {
 	return &relayDirection{stream: stream, decider: newDecider(Impairment{}, stream), queue: newQueue()}
 }
 
-// set starts the seed over, with new settings.
+// set takes new settings, and starts again from their seed.
 func (l *relayDirection) set(i Impairment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *relayDirection) counted() Count {
 	return c
 }
 
-// read takes frames in, each behind its header, until there are no more.
+// read receives frames, each with its virtio header, until there is an error.
 func (l *relayDirection) read(next func() ([]byte, error)) error {
 	for {
 		b, err := next()
@@ -119,7 +119,7 @@ func (l *relayDirection) read(next func() ([]byte, error)) error {
 	}
 }
 
-// pass decides about one frame.
+// pass decides what happens to one frame, and queues it.
 func (l *relayDirection) pass(b []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +154,8 @@ func (l *relayDirection) pass(b []byte) {
 	}
 }
 
-// write hands frames on when they are due. A frame that the kernel refuses
-// (the link is down, it is too large, its queue is full) is lost as on a wire.
+// write sends frames when they are due. A frame that the kernel refuses (the link is down, the
+// frame is too large, the queue is full) is lost, as on a wire.
 func (l *relayDirection) write(to interface{ Write([]byte) (int, error) }) error {
 	for {
 		if _, err := to.Write(l.queue.take()); err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// netnsSet are the network namespaces of a lab that is being removed, by the names of their
-// hosts. They are kept open while they are watched. Otherwise the kernel could give a
-// namespace's number to a new one, and a foreign process would seem to be in a host.
+// netnsSet holds the network namespaces of a lab that is being removed, by the names of their
+// hosts. They stay open meanwhile: otherwise the kernel could give a namespace's inode number
+// to a new one, and a foreign process would seem to be in a host.
 type netnsSet map[string]*os.File
 
 func (l *Lab) openNetns() netnsSet {
@@ -26,9 +26,9 @@ func (l *Lab) openNetns() netnsSet {
 	return all
 }
 
-// awaitEmpty waits until no process is in one of the namespaces, closes them, and returns
-// the processes that stay. A process that only entered the network namespace (nsenter
-// --net) does not die with the host, and we must not kill it.
+// awaitEmpty waits until no process is in one of the namespaces, closes them, and returns the
+// processes that stay. A process that only entered the network namespace (nsenter --net) does
+// not end with the host, and we must not kill it.
 func (s netnsSet) awaitEmpty(ctx context.Context) []string {
 	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, strayTime)

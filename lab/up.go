@@ -8,12 +8,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// undoTime bounds the removal of what a failed Up had made.
+// undoTime limits the removal of what a failed Raise has made.
 const undoTime = 20 * time.Second
 
-// Raise makes a lab, all of it or nothing. If the lab is up already and has the
-// same topology, it is returned as it is. When the calling process dies in the
-// middle, the hosts made so far die with it; Down removes the folders.
+// Raise makes a lab or nothing. If the lab is up already with the same topology, Raise returns
+// it. If the calling process dies in the middle, the hosts made so far end with it; Down
+// removes the folders.
 func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	t, err := t.complete()
 	if err != nil {
@@ -38,7 +38,7 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	return l, nil
 }
 
-// existing answers for a lab that is there already.
+// existing returns the lab that is in the folder if it is up and has that topology.
 func existing(folder string, t Topology) (*Lab, error) {
 	l := read(folder)
 	switch {
@@ -51,9 +51,9 @@ func existing(folder string, t Topology) (*Lab, error) {
 	}
 }
 
-// raise makes the lab in an empty folder. The steps are ordered so that everything that
-// exists is either recorded or ends with this process: the inits wait until they are
-// recorded, and stay only if they are told to at the end.
+// raise makes the lab in an empty folder. At each step, everything that exists is recorded or
+// ends with this process: the inits wait until they are recorded, and stay only if they are
+// told to at the end.
 func (l *Lab) raise(ctx context.Context) error {
 	if err := l.makeFolders(ctx); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (l *Lab) raise(ctx context.Context) error {
 	return l.finish(inits)
 }
 
-// finish tells the inits to outlive this process. The lab is marked ready only after that:
-// a record with this mark must not describe dead hosts.
+// finish tells the inits to stay when this process ends. Only then it marks the lab ready: a
+// record with this mark must not describe dead hosts.
 func (l *Lab) finish(inits initSet) error {
 	if err := inits.send(wordStay); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// wire makes the switches and plugs every host into them. All of it lives in
-// the hosts' namespaces, so all of it dies with them.
+// wire makes the switches and connects every host to them. Everything is in the hosts'
+// namespaces, and so ends with them.
 func (l *Lab) wire() error {
 	switches := map[string]*switchNamespace{}
 	for i, h := range l.Switches {
@@ -38,7 +38,7 @@ func (l *Lab) wire() error {
 	return nil
 }
 
-// switchNamespace is a switch, entered.
+// switchNamespace is the network namespace of a switch, with its bridge.
 type switchNamespace struct {
 	*namespace
 	bridge netlink.Link
@@ -57,7 +57,7 @@ func (sw *Switch) make(h *Host) (*switchNamespace, error) {
 	return &switchNamespace{s, bridge}, nil
 }
 
-// namespace is a network namespace, entered: its sockets stay in it even if the thread leaves.
+// namespace is an open network namespace with netlink sockets in it, which any thread may use.
 type namespace struct {
 	*netlink.Handle
 	ns netns.NsHandle
@@ -83,7 +83,7 @@ func (s *namespace) Close() {
 }
 
 func (s *namespace) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, error) {
-	noSnooping := false // with nobody who queries, snooping would lose neighbour discovery
+	noSnooping := false // without a querier, snooping would lose neighbour discovery
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = name
 	attrs.HardwareAddr = macOf(0, 1)
@@ -118,7 +118,7 @@ func (s *namespace) makePair(bridge netlink.Link, far *namespace, port, name str
 // nl6None is IN6_ADDR_GEN_MODE_NONE.
 const nl6None = 1
 
-// raise sets a link up and gives it its addresses, usable at once.
+// raise adds the addresses to a link, usable at once, and sets the link up.
 func (s *namespace) raise(name string, addrs []netip.Prefix) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
@@ -150,8 +150,7 @@ func (s *namespace) addRoutes(all []routeSpec) error {
 	return nil
 }
 
-// switchSysctls keep a switch a switch: its frames are not the business of
-// iptables, which costs a fifth of the rate.
+// switchSysctls keep bridged frames away from iptables, which would cost a fifth of the rate.
 func switchSysctls() map[string]string {
 	set := map[string]string{}
 	for _, family := range []string{"ip", "ip6", "arp"} {

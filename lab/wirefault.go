@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a
-// switch for all its wires) in one direction or both, and starts its seed over.
-// The zero Impairment is a sound wire.
+// Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a switch for all its
+// wires) in one direction or both, and starts again from the seed. The zero Impairment is a
+// wire without faults.
 func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment) error {
 	if err := i.check(); err != nil {
 		return err
@@ -34,8 +34,8 @@ func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment
 	})
 }
 
-// SetRate paces a wire, or all of a switch, both ways; 0 is the rate it was
-// made with.
+// SetRate sets the rate of a wire, or of all wires of a switch, in both directions. 0 means
+// the rate that it was made with.
 func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	if err := checkRate(r); err != nil {
 		return err
@@ -52,9 +52,9 @@ func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	})
 }
 
-// SetMTU changes the MTU of a wire, or of all of a switch, at both ends; 0 is
-// the one it was made with. A hidden one is changed at the switch's end only:
-// what is larger vanishes, and no host is told.
+// SetMTU changes the MTU of a wire, or of all wires of a switch, at both ends. 0 means the MTU
+// that it was made with. A hidden MTU is changed at the switch's end only: larger frames
+// vanish, and the host is not told.
 func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) error {
 	if mtu != 0 && (!hidden || mtu > maxMTU || mtu < 576) {
 		if err := checkMTU(mtu); err != nil {
@@ -82,7 +82,7 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 	})
 }
 
-// setHostMTU changes the wire's end at its host, and what the host knows of it.
+// setHostMTU changes the MTU of the wire's end at its host, and of the guest's NIC.
 func (w wire) setHostMTU(ctx context.Context, host *namespace, mtu int) error {
 	if err := host.setMTU(w.nic, mtu); err != nil || w.host.Machine == "" {
 		return err
@@ -98,7 +98,7 @@ func (s *namespace) setMTU(name string, mtu int) error {
 	return s.Handle.LinkSetMTU(link, mtu)
 }
 
-// mtu is the one that the switch's end of the wire has now.
+// mtu returns the current MTU of the switch's end of the wire.
 func (w wire) mtu(f *WireFault) int {
 	if f.MTU != 0 {
 		return f.MTU
@@ -106,7 +106,7 @@ func (w wire) mtu(f *WireFault) int {
 	return w.spec.MTU
 }
 
-// eachWire does something for the wires of a name.
+// eachWire calls do for all wires of that name.
 func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *WireFault) error) error {
 	return l.change(ctx, what, name, func(f *Faults) error {
 		all, err := l.wires(name)
@@ -123,7 +123,7 @@ func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *Wi
 	})
 }
 
-// restoreWire gives a wire back what it was made with.
+// restoreWire gives a wire its original rate and MTU, without a relay.
 func (l *Lab) restoreWire(ctx context.Context, name string) error {
 	w, err := l.findWire(name)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 
 const relayTime = 30 * time.Second
 
-// putRelay puts a relay into the wire, unless one is there, and waits until
-// frames pass it.
+// putRelay puts a relay into the wire, if there is none, and waits until it runs.
 func (w wire) putRelay(ctx context.Context, mtu int) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()
@@ -31,7 +30,7 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 		return err
 	}
 	return w.ends(func(sw, host *namespace) error {
-		// A relay handles frames as they are on a wire.
+		// A relay needs frames of up to the MTU, as on a wire.
 		if err := sw.setSegmentation(w.port, false); err != nil {
 			return err
 		}
@@ -42,8 +41,8 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 	})
 }
 
-// divert takes the port out of the bridge and puts the relay's TAP there. The port is then
-// in no bridge, so the switch's own stack must be kept from answering on it.
+// divert replaces the bridge's port by the relay's TAP. The port is then in no bridge, so the
+// switch's own stack must not answer on it.
 func (s *namespace) divert(port, bridge string, mtu int) error {
 	tap, err := s.LinkByName(relayPort(port))
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *namespace) join(link netlink.Link, bridge string) error {
 	return s.LinkSetUp(link)
 }
 
-// setMuted makes the switch's own stack ignore a device, or use it again.
+// setMuted keeps the switch's own network stack from using a device, or lets it again.
 func (s *namespace) setMuted(port string, on bool) error {
 	link, err := s.LinkByName(port)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s *namespace) setMuted(port string, on bool) error {
 	return s.sysctl("net/ipv6/conf/"+port+"/disable_ipv6", value)
 }
 
-// sysctl sets an IPv6 setting of a device; a machine without IPv6 has none.
+// sysctl sets an IPv6 setting of a device. It does nothing on a machine without IPv6.
 func (s *namespace) sysctl(key, value string) error {
 	return s.within(func() error {
 		err := os.WriteFile(sysctlPath(key), []byte(value), 0o644)
@@ -107,7 +106,7 @@ func (s *namespace) sysctl(key, value string) error {
 	})
 }
 
-// takeRelay takes the relay out of the wire, dead or alive.
+// takeRelay takes the relay out of the wire, even if it is dead.
 func (w wire) takeRelay(ctx context.Context) error {
 	if err := w.sw.end(ctx, relayProgram(w.port), unix.SIGKILL); err != nil {
 		return err
@@ -135,7 +134,7 @@ func (w wire) takeRelay(ctx context.Context) error {
 
 func (w wire) relayRuns() bool { return w.sw.programState(relayProgram(w.port)).Pid != 0 }
 
-// callRelay gives the relay its settings, if there are any, and returns its counts.
+// callRelay sends the relay its settings, if any, and returns its counts.
 func (w wire) callRelay(s *settings) (r report, err error) {
 	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/%d/root%s", w.sw.Pid, relaySocket(w.port)), relayTime)
 	if err != nil {
