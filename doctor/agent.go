@@ -135,7 +135,7 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	// a namespace that is gone is another check's matter
+	// check gone-containers reports namespaces that are gone
 	all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind == "gone" })
 	evidence := findings(all)
 	for i := range evidence {
@@ -154,7 +154,7 @@ func lookAgentNamespace(_ context.Context, h *Host) Finding {
 		return skip(err.Error())
 	}
 	read := []string{}
-	// the agent's first thread may be on a visit to a container
+	// the agent's first thread may be in a container's namespace
 	for range 10 {
 		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 		if err != nil {
@@ -177,7 +177,7 @@ func lookAgentAlone(_ context.Context, h *Host) Finding {
 	return fine(lines(all)...)
 }
 
-// needed are the capabilities that the agent cannot do without
+// needed are the capabilities that the agent needs
 // (linux/capability.h).
 var needed = []struct {
 	name string

@@ -40,8 +40,8 @@ func lookAgentSettings(_ context.Context, h *Host) Finding {
 	if err != nil {
 		return skip(err.Error())
 	}
-	// of several mounts on one place the last one counts; a place below counts
-	// where it holds the network's settings
+	// Of several mounts on one path the last one counts. A mount below /proc/sys counts if it
+	// holds network settings.
 	last := map[string]string{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -79,7 +79,7 @@ func lookAgentNetns(_ context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// netnsInode identifies the namespace that a path leads to; "" if none.
+// netnsInode identifies the network namespace at a path; "" if there is none.
 func netnsInode(path string) string {
 	var fs unix.Statfs_t
 	var st unix.Stat_t

@@ -42,7 +42,7 @@ type conflist struct {
 type cniPlugin struct {
 	Type    string `json:"type"`
 	Network string `json:"network"`
-	// Mode is there where the plugin creates the network by itself.
+	// Mode is set if the plugin creates the network itself.
 	Mode   string `json:"mode"`
 	Socket string `json:"socket"`
 	IPAM   struct {
@@ -54,7 +54,7 @@ type cniPlugin struct {
 	} `json:"ipam"`
 }
 
-// subnets are those that a plugin of somebody else gives out.
+// subnets returns the subnets from which another plugin gives out addresses.
 func (p cniPlugin) subnets() (all []string) {
 	if p.Type == plugin {
 		return nil
@@ -70,7 +70,7 @@ func (p cniPlugin) subnets() (all []string) {
 
 func (c conflist) ours() bool { return strings.Contains(c.text, `"`+plugin+`"`) }
 
-// Conflists reads all network configurations, by name.
+// Conflists reads all network configurations, in the order of their names.
 func (h *Host) Conflists() ([]conflist, error) {
 	return h.conflists.get(func() (all []conflist, err error) {
 		entries, err := os.ReadDir(h.CNIConf)

@@ -22,7 +22,7 @@ func lookDiskRoom(_ context.Context, h *Host) Finding {
 		free := fs.Bavail * uint64(fs.Bsize)
 		line := fmt.Sprintf("statfs %s: %d KiB free, %d of %d inodes free", dir, free>>10, fs.Ffree, fs.Files)
 		read = append(read, line)
-		// a file system without a limit on inodes says 0 of 0
+		// a file system without a limit on inodes shows 0 of 0
 		if free < 16<<20 || fs.Files > 0 && fs.Ffree < 1000 {
 			evidence = append(evidence, line)
 		}

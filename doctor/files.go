@@ -35,8 +35,8 @@ func fileChecks() []Check {
 
 const wrongSocket, wrongFolder, wrongFile = 0o117, 0o022, 0o077
 
-// rights tells what is wrong with a file's owner and mode; nothing if it is not
-// there.
+// rights says what is wrong with a file's owner and mode. It is empty if nothing is wrong or
+// the file does not exist.
 func rights(path string, wrong os.FileMode) string {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -61,7 +61,7 @@ func chmodMode(wrong os.FileMode) string {
 	return map[os.FileMode]string{wrongSocket: "0660", wrongFolder: "go-w", wrongFile: "0600"}[wrong]
 }
 
-// fixRights takes away the bits that are too many, and gives the file to root.
+// fixRights removes the wrong mode bits, and makes root the owner.
 func fixRights(wrong os.FileMode, paths ...string) (done []string, err error) {
 	for _, path := range paths {
 		if rights(path, wrong) == "" {
@@ -114,7 +114,7 @@ func fixLedgerRights(_ context.Context, h *Host) ([]string, error) {
 	return fixRights(wrongFile, h.ledgers()...)
 }
 
-// boltMagic stands after the header of each of the two first pages (bbolt).
+// boltMagic follows the header of each of the first two pages (bbolt).
 const boltMagic, boltHeader = 0xED0CDAED, 16
 
 func lookLedgerSound(_ context.Context, h *Host) Finding {

@@ -32,7 +32,7 @@ func firewallChecks() []Check {
 	}
 }
 
-// chainsAt are the foreign chains at a hook, if the host forwards for some network.
+// chainsAt returns the wanted foreign chains and our subnets, if the host forwards for some network.
 func (h *Host) chainsAt(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
 	networks, err := h.forwarded(ctx)
 	if err != nil {
@@ -54,8 +54,7 @@ func filterAt(hooks ...string) func(chain) bool {
 	}
 }
 
-// dropLines reports whether a forward chain could drop our packets; evidence is the lines that
-// show it.
+// dropLines returns the lines by which the chain could drop our packets.
 func (c chain) dropLines(ours []subnet) (evidence []string) {
 	if c.drops {
 		evidence = append(evidence, c.quote(c.head))
@@ -103,7 +102,7 @@ func lookForwardBefore(ctx context.Context, h *Host) Finding {
 		}
 		for _, r := range c.rules {
 			if strings.Contains(r, heddle.PrefixBridge+"*") || strings.Contains(r, heddle.PrefixBridge+"+") {
-				break // our own rules have accepted everything from here on
+				break // here our own rules accept all our traffic
 			}
 			if endPattern.MatchString(r) && namesTarget(r) && concerns(r, ours) {
 				evidence = append(evidence, c.quote(r))
@@ -117,7 +116,7 @@ func lookPreroutingDrop(ctx context.Context, h *Host) Finding {
 	return lookDrops(ctx, h, filterAt("prerouting", "ingress"))
 }
 
-// lookDrops finds chains that could drop our packets (see shut).
+// lookDrops finds chains that could drop our packets.
 func lookDrops(ctx context.Context, h *Host, want func(chain) bool) Finding {
 	chains, ours, err := h.chainsAt(ctx, want)
 	if err != nil {

@@ -53,12 +53,12 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 	})
 }
 
-// settleTime is how long an operation under way may take to end, or the agent to restore what
+// settleTime is how long a running operation may take to end, or the agent to restore what
 // somebody removed.
 const settleTime = 2 * time.Second
 
-// persistent repeats the look while there are findings: only findings that are present every
-// time count.
+// persistent looks again while there are findings. It returns the findings that were present
+// each time.
 func persistent(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
 	all, err := look()
 	for end := time.Now().Add(settleTime); err == nil && len(all) > 0 && time.Now().Before(end); {

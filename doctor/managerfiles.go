@@ -20,8 +20,8 @@ func lookIfupdown(context.Context, *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// isOurName reports whether a name has the form of our links' names: a prefix
-// and ten hexadecimal digits, for some more digits or a letter.
+// isOurName reports whether a name has the form of our links' names: a prefix and ten
+// hexadecimal digits, and perhaps more digits or a letter.
 func isOurName(name string) bool {
 	for _, p := range prefixes {
 		digits, found := strings.CutPrefix(name, p)

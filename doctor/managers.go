@@ -43,7 +43,7 @@ const (
 	nmConf            = "/etc/NetworkManager/conf.d/90-heddle.conf"
 )
 
-// prefixes are the beginnings of our links' names; samples are examples of such names.
+// prefixes are the prefixes of our links' names; sampleNames are examples of such names.
 var (
 	prefixes = []string{heddle.PrefixBridge, heddle.PrefixLeaf, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixSlave,
 		heddle.PrefixTunnel, heddle.PrefixHand}
@@ -57,7 +57,7 @@ func withDigits(starts []string) (names []string) {
 	return names
 }
 
-// fixFile writes a file of our own; the manager reads it at its next reload.
+// fixFile writes a configuration file of our own, which the manager reads at its next reload.
 func fixFile(file, text string) func(context.Context, *Host) ([]string, error) {
 	return func(context.Context, *Host) ([]string, error) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

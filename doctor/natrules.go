@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// rulesMatching lists the foreign rules that match a word, anywhere in a table.
+// rulesMatching finds the foreign rules, of any chain, for which match is true.
 func (h *Host) rulesMatching(ctx context.Context, match func(rule string, ours []subnet) bool) Finding {
 	chains, ours, err := h.chainsAt(ctx, func(chain) bool { return true })
 	if err != nil {
@@ -41,7 +41,7 @@ func lookPortForward(ctx context.Context, h *Host) Finding {
 
 func lookMasqueradeAll(ctx context.Context, h *Host) Finding {
 	return h.rulesMatching(ctx, func(r string, ours []subnet) bool {
-		rule, _, _ := strings.Cut(r, "snat to") // what it becomes is no match
+		rule, _, _ := strings.Cut(r, "snat to") // the new source address does not count
 		return sourcePattern.MatchString(r) && concerns(rule, ours)
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// recordChecks are about what other hosts have written into the cluster's store.
+// recordChecks are about records that other hosts have written to the cluster's store.
 func recordChecks() []Check {
 	return []Check{
 		{ID: "cluster-records", Title: "This host takes on all records of the cluster", Severity: Warn, Looks: "the part records in 'heddle status', and the refusals in 'heddle host list'",
@@ -41,5 +41,5 @@ func lookClusterRecords(ctx context.Context, h *Host) Finding {
 	return trouble(slices.Compact(evidence))
 }
 
-// maxRefusals is how many of a host's are evidence enough.
+// maxRefusals is how many refusals of one host are shown.
 const maxRefusals = 4

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// serviceChecks are about services that containers reach by the host's own rules.
+// serviceChecks are about services that containers reach through NAT rules of the host.
 func serviceChecks() []Check {
 	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Severity: Warn,
 		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades the services' families, and whether those that do leave out sources of such a network",
@@ -39,7 +39,7 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	return trouble(unmasqueraded(chains, asking))
 }
 
-// servedSubnets are the subnets that may use the services, if they are of the same family.
+// servedSubnets returns the subnets of the families that the services have.
 func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Prefix) {
 	for _, f := range heddle.Families() {
 		has := slices.ContainsFunc(strings.Split(services, ","), func(text string) bool {
@@ -53,19 +53,19 @@ func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Pref
 	return asking
 }
 
-// singleFamily matches rules, in a chain for both families, that are about one family only.
+// singleFamily matches rules about one family only, in chains for both families.
 var singleFamily = map[heddle.Family]*regexp.Regexp{
 	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
 	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
 }
 
-// ofFamily are the prefixes of a family.
+// ofFamily returns the prefixes of a family.
 func ofFamily(all []netip.Prefix, f heddle.Family) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.Has(p.Addr()) })
 }
 
-// appliesTo reports whether a rule of the chain is about packets of the family. A legacy
-// chain has its tool's name before the family's.
+// appliesTo reports whether a rule of the chain is about packets of the family. A legacy chain's
+// family has the tool's name before it.
 func (c chain) appliesTo(f heddle.Family, rule string) bool {
 	if c.family != "inet" {
 		return c.family == f.Word() || strings.HasSuffix(c.family, " "+f.Word())
@@ -78,8 +78,8 @@ func (c chain) appliesTo(f heddle.Family, rule string) bool {
 	return true
 }
 
-// Rules that masquerade, or mark for it, in the words of nft and iptables; a source
-// that a rule leaves out; and one that it is about.
+// The patterns match, in the syntax of nft and iptables: rules that masquerade or mark for it,
+// a source that a rule excludes, and a source that it requires.
 var (
 	maskPattern   = regexp.MustCompile(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
 	exceptPattern = regexp.MustCompile(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
@@ -116,13 +116,13 @@ func unmasqueradedFamily(f heddle.Family, chains []chain, subnets []netip.Prefix
 	return evidence
 }
 
-// masqueradesMarked reports whether the chain masquerades what other rules of kube-proxy
-// have marked, and nothing else.
+// masqueradesMarked reports whether the chain masquerades only packets that other rules of
+// kube-proxy have marked.
 func (c chain) masqueradesMarked() bool {
 	return c.name == "KUBE-POSTROUTING" || c.table == "kube-proxy" && c.hook == "postrouting"
 }
 
-// onlyOtherSources reports whether a rule is about a source outside the subnets: another
+// onlyOtherSources reports whether a rule requires a source other than the subnets: another
 // network, or a single container that calls itself.
 func onlyOtherSources(rule string, subnets []netip.Prefix) bool {
 	m := onlyPattern.FindStringSubmatch(rule)

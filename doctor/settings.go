@@ -124,7 +124,7 @@ func disabledIPv6(ctx context.Context, h *Host) (names []string, err error) {
 	return withValue("1", names...), err
 }
 
-// strictFilters lists the settings of interfaces that must not filter strictly and do.
+// strictFilters lists the rp_filter settings that are strict and must not be.
 func strictFilters(ctx context.Context, h *Host) (names []string, err error) {
 	networks, err := h.Networks(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func strictFilters(ctx context.Context, h *Host) (names []string, err error) {
 		}
 	}
 	for _, l := range facts.Links {
-		// the larger of the two counts: loose (2) wins over strict (1)
+		// the larger value counts: loose (2) wins over strict (1)
 		name := "net/ipv4/conf/" + l.Name + "/rp_filter"
 		if watched[l.Name] && max(setting("net/ipv4/conf/all/rp_filter"), setting(name)) == "1" {
 			names = append(names, name)

@@ -29,7 +29,7 @@ func subnetChecks() []Check {
 	}
 }
 
-// overlaps builds evidence from pairs of ours and something else.
+// overlaps collects evidence: pairs of our subnets and foreign prefixes that clash.
 func (h *Host) overlaps(ctx context.Context, others func() ([]foreignPrefix, error), clash func(subnet, foreignPrefix) bool) Finding {
 	networks, err := h.Networks(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (h *Host) overlaps(ctx context.Context, others func() ([]foreignPrefix, err
 	return trouble(evidence, remedy...)
 }
 
-// foreignPrefix is a prefix that somebody else has; said is where it was read.
+// foreignPrefix is a prefix that somebody else uses; source is where it was read.
 type foreignPrefix struct {
 	prefix         netip.Prefix
 	source, remedy string
@@ -76,8 +76,8 @@ func lookSubnetAddress(ctx context.Context, h *Host) Finding {
 	}, func(s subnet, o foreignPrefix) bool { return overlap(s, o) && !h.onParent(s, o) })
 }
 
-// onParent reports whether the network takes its addresses from its parent's
-// subnet on purpose. A direct network's parents are all its NICs.
+// onParent reports whether the network uses its parent's subnet on purpose. A direct network's
+// parents are all its NICs.
 func (h *Host) onParent(s subnet, o foreignPrefix) bool {
 	mode, _ := h.mode(s.Mode)
 	sharer, may := mode.(heddle.SubnetSharer)
@@ -89,7 +89,7 @@ func (h *Host) onParent(s subnet, o foreignPrefix) bool {
 	return up.Name == o.link || s.Mode == "direct"
 }
 
-// onLAN reports whether the subnet is that of a wire that the host is on.
+// onLAN reports whether the subnet is that of a LAN to which the host is connected.
 func (h *Host) onLAN(s subnet) bool {
 	facts, _ := h.Facts()
 	for _, l := range facts.Links {
@@ -102,8 +102,8 @@ func (h *Host) onLAN(s subnet) bool {
 	return false
 }
 
-// foreignRoutes are the routes that heddle did not make, other than default
-// ones (a VPN writes one as two halves).
+// foreignRoutes returns the routes that heddle did not make, without default routes (which a
+// VPN may write as two halves).
 func (h *Host) foreignRoutes(ctx context.Context) (all []foreignPrefix, err error) {
 	routes, err := h.Routes(ctx)
 	for _, r := range routes {

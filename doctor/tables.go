@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// tableChecks look at what fills up, and at ports that collide.
+// tableChecks are about tables that may be full, and ports that may collide.
 func tableChecks() []Check {
 	return []Check{
 		{ID: "conntrack-fill", Title: "The connection table has room", Severity: Warn, Looks: "/proc/sys/net/netfilter/nf_conntrack_{count,max}",
@@ -53,7 +53,7 @@ func lookNeighbours(ctx context.Context, _ *Host) Finding {
 		if err != nil {
 			return skip(err.Error())
 		}
-		// permanent entries, which heddle's are, do not count (neigh_alloc)
+		// permanent entries, such as heddle's, do not count (neigh_alloc)
 		used := 0
 		for line := range strings.Lines(text) {
 			if !strings.Contains(line, "PERMANENT") && !strings.Contains(line, "NOARP") {
@@ -93,7 +93,7 @@ const (
 	reservedPorts = "net/ipv4/ip_local_reserved_ports"
 )
 
-// unreserved lists the published ports that the kernel may hand out.
+// unreserved lists the published ports that the kernel may give to programs.
 func unreserved(ctx context.Context, h *Host) (some []published, err error) {
 	all, err := h.ports(ctx)
 	var low, high int
@@ -108,7 +108,7 @@ func unreserved(ctx context.Context, h *Host) (some []published, err error) {
 	return some, nil
 }
 
-// inRanges reads a list such as "8080,9148-9150".
+// inRanges reports whether the port is in a list such as "8080,9148-9150".
 func inRanges(port int, list string) bool {
 	for r := range strings.SplitSeq(list, ",") {
 		from, to, pair := strings.Cut(r, "-")
@@ -173,9 +173,8 @@ func lookPortTaken(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// listener finds the line of a socket that is bound to the port and waits for
-// whoever comes: TCP_LISTEN is 0A, an unconnected UDP socket has 07
-// (include/net/tcp_states.h).
+// listener finds the line of a socket that listens on the port: TCP_LISTEN is 0A, an
+// unconnected UDP socket has 07 (include/net/tcp_states.h).
 func listener(path string, port uint16, protocol string) string {
 	state := map[string]string{"tcp": "0A", "udp": "07"}[protocol]
 	b, _ := os.ReadFile(path)

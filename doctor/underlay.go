@@ -17,16 +17,16 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// storePorts are those of joining, clients and members of the store.
+// storePorts are the ports for joining, and for clients and members of the store.
 var storePorts = regexp.MustCompile(`\b94(78|79|80)\b`)
 
-// portOf finds a path's port in rules, by number or name.
+// portOf returns a pattern that finds a path's port in rules, by number or name.
 func portOf(p path.Path) *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`\b(%d|%s)\b`, p.Port(), p.Name()))
 }
 
-// openPattern reports whether a rule lets in whole interfaces, addresses or protocols:
-// what the underlay's packets may be among.
+// openPattern matches rules that accept all packets of an interface or a source, which may
+// include the underlay's.
 var openPattern = regexp.MustCompile(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
 
 func lookUnderlayInput(ctx context.Context, h *Host) Finding {
@@ -66,7 +66,7 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// certificates are those of this host in its cluster, by file.
+// certificates returns this host's certificates in its cluster, by file.
 func (h *Host) certificates() (all map[string]*x509.Certificate, missing *Finding) {
 	if !h.clustered() {
 		return nil, &notInCluster
@@ -96,7 +96,7 @@ func lookClusterClock(_ context.Context, h *Host) Finding {
 	return h.lookDates(func(c *x509.Certificate, now time.Time) bool { return now.Before(c.NotBefore) })
 }
 
-// expiryWarning is when somebody must look: agents renew certificates much earlier.
+// expiryWarning is how long before the expiry the check warns. Agents renew much earlier.
 const expiryWarning = 7 * 24 * time.Hour
 
 func lookCertificate(_ context.Context, h *Host) Finding {
@@ -125,7 +125,7 @@ func (h *Host) lookDates(bad func(*x509.Certificate, time.Time) bool) Finding {
 	return trouble(evidence)
 }
 
-// dialTimeout is how long a member of the store may take to take a connection.
+// dialTimeout limits connecting to a member of the store.
 const dialTimeout = 3 * time.Second
 
 func lookStoreReach(ctx context.Context, h *Host) Finding {

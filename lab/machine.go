@@ -33,7 +33,7 @@ type machineSpec struct {
 	NICs     []guestNIC  `json:"nics"`
 	Routes   []routeSpec `json:"routes"`
 	Control  string      `json:"control"` // the MAC of the control channel's NIC
-	Modules  string      `json:"modules"` // the kernel's folder below /lib/modules, as the machine has it
+	Modules  string      `json:"modules"` // the folder of the kernel's modules, outside of the guest
 	Env      []string    `json:"env"`     // of all programs in the guest
 }
 

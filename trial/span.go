@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// trySpanning tries a mode whose networks span hosts: two throw-away hosts on a wire form
-// a cluster, and their containers talk through it, once over each IP version that
-// the kernel has for the wire.
+// trySpanning tries a mode whose networks span hosts. Two throw-away hosts on a wire form a
+// cluster, and their containers send packets to each other, once over each IP version that the
+// kernel has.
 func trySpanning(m heddle.Mode, r heddle.Reacher, c Case) error {
 	for _, f := range heddle.Families() {
 		if tried, err := tryFamily(m, r, c, f); err != nil || !tried {
@@ -22,11 +22,11 @@ func trySpanning(m heddle.Mode, r heddle.Reacher, c Case) error {
 	return nil
 }
 
-// wires are the addresses of the two hosts on their wire.
+// wires holds the addresses of the two hosts on their wire.
 var wires = [2][]string{{"198.51.100.2/24", "2001:db8:1::2/64"}, {"198.51.100.3/24", "2001:db8:1::3/64"}}
 
-// tryFamily tries it over one version; false without an error says that the kernel
-// has not got it.
+// tryFamily tries the mode over one IP version. It returns false without an error if the kernel
+// does not have that version.
 func tryFamily(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried bool, err error) {
 	var stages [2]*kernel.Stage
 	for i := range stages {
@@ -59,7 +59,7 @@ func tryFamily(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried 
 			return false, fmt.Errorf("over %s: %w", f, err)
 		}
 	}
-	// the other is made of the same, and goes with its stage
+	// the other host has the same objects, and ends with its stage
 	return true, stages[0].Strike(plans[0]...)
 }
 
@@ -73,7 +73,7 @@ func hasIPv6(h heddle.HostFacts) bool {
 	return false
 }
 
-// spanningPlans plans what one of the two hosts wants.
+// spanningPlans returns the plans of one of the two hosts.
 func spanningPlans(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, f heddle.Family) ([]heddle.Plan, error) {
 	s := sampleFor(c)
 	facts.Fabric = fabric(c, s.network, i, f)
@@ -96,7 +96,7 @@ func spanningPlans(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFac
 	return []heddle.Plan{r.Reach(facts), network, endpoint}, err
 }
 
-// containerAddrs are the addresses of the container on one of the hosts.
+// containerAddrs returns the addresses of the container on one of the hosts.
 func containerAddrs(c Case, i int) []netip.Prefix {
 	all := newSample(c, "10.20.0", "fd20:").endpoint.Addrs
 	for k, a := range all {
@@ -105,7 +105,7 @@ func containerAddrs(c Case, i int) []netip.Prefix {
 	return all
 }
 
-// inBlock is the nth address of the block that one of the hosts has of a subnet.
+// inBlock returns the nth address of a host's block of the subnet.
 func inBlock(subnet netip.Prefix, i, n int) netip.Addr {
 	a := blockOf(subnet, i).Addr()
 	for range n {
@@ -114,7 +114,7 @@ func inBlock(subnet netip.Prefix, i, n int) netip.Addr {
 	return a
 }
 
-// blockOf is the host's block: the second, or the third of the subnet.
+// blockOf returns a host's block: the second or the third of the subnet.
 func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 	b := heddle.BlockOf(subnet, subnet.Addr())
 	for range i + 1 {
@@ -123,7 +123,7 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 	return b
 }
 
-// fabric is the cluster of the two hosts as one of them sees it.
+// fabric returns the cluster of the two hosts as one of them sees it.
 func fabric(c Case, n heddle.Network, self int, over heddle.Family) *heddle.Fabric {
 	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: path.Default().Port(), Networks: []heddle.Network{n}}
 	for i := range wires {
