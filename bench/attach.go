@@ -10,7 +10,7 @@ import (
 // as a run lasts. Only the time of attaching counts.
 type Attach struct{}
 
-// leastAttaches are made however short a run is.
+// leastAttaches is the least number of attaches in a run, however short.
 const leastAttaches = 5
 
 func (Attach) Name() string                        { return "attach" }

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// setting is one thing that two runs may differ in.
+// setting is a setting with its values in two runs.
 type setting struct{ what, a, b string }
 
 func methodSettings(a, b *Report) []setting {

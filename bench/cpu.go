@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// CPU is what the whole machine spent while a figure was taken, in seconds of
-// CPU time (the kernel counts in steps of 10 ms), and as a part of the machine.
+// CPU is the CPU time that the whole machine used during a measurement, in seconds (the kernel
+// counts in steps of 10 ms) and in percent.
 type CPU struct {
 	User    float64 `json:"user"`
 	System  float64 `json:"system"`
@@ -23,7 +23,7 @@ type CPU struct {
 	Percent float64 `json:"percent"`
 }
 
-// Window is the part of a run that counts.
+// Window is the measured part of a run.
 type Window struct {
 	// Seconds is its length.
 	Seconds float64
@@ -45,7 +45,7 @@ func (w *Window) Close() {
 	w.CPU = w.spentBy("cpu")
 }
 
-// spentBy is what a line of /proc/stat counted: "cpu" is of all, "cpu0" of the first.
+// spentBy returns the CPU time in a line of /proc/stat: "cpu" is all CPUs, "cpu0" the first.
 func (w *Window) spentBy(line string) CPU {
 	return cpuBetween(parseStat(w.before, line), parseStat(w.after, line))
 }
@@ -57,15 +57,15 @@ func (w *Window) handledIn(reading map[string]float64) map[string]float64 {
 	return reading
 }
 
-// cost is the CPU time for each thing handled, in µs; ok is false where the
-// kernel's counters did not move.
+// cost returns the CPU time for each thing handled, in µs; ok is false if the kernel's counters
+// did not change.
 func (w *Window) cost() (v float64, ok bool) {
 	used := w.CPU.User + w.CPU.System + w.CPU.SoftIRQ
 	return used * 1e6 / w.Handled, used > 0 && w.Handled > 0
 }
 
 func readStat() string {
-	text, _ := os.ReadFile("/proc/stat") // what cannot be read counts as nothing
+	text, _ := os.ReadFile("/proc/stat") // if it cannot be read, the CPU time is 0
 	return string(text)
 }
 

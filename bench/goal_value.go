@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// roundReadings is the readings of a round: the base is 0 where there is none.
+// roundReadings holds the readings of a round; base is 0 if there is none.
 type roundReadings struct{ ours, peer, base float64 }
 
 func ours(t roundReadings) float64 { return t.ours }
 func peer(t roundReadings) float64 { return t.peer }
 func base(t roundReadings) float64 { return t.base }
 
-// rounds are those that have all that the goal needs.
+// rounds returns the rounds that have all readings that the goal needs.
 func (g Goal) rounds(all map[Cell]readings) (out []roundReadings) {
 	o, p, b := all[g.Ours.Cell][g.Ours.Figure], all[g.Peer.Cell][g.Peer.Figure], all[g.Base.Cell][g.Base.Figure]
 	for _, round := range sortedKeys(o) {
@@ -24,9 +24,9 @@ func (g Goal) rounds(all map[Cell]readings) (out []roundReadings) {
 	return out
 }
 
-// value over some rounds: the median of the rounds' ratios. Differences are small
-// beside what they are taken of, so that Extra divides the medians of the rounds'
-// differences; ok is false if the peer's is none.
+// value returns the median of the rounds' ratios. For Extra it divides the medians of the
+// rounds' differences, since single differences are small and vary much; ok is false if the
+// peer's difference is not positive.
 func (g Goal) value(rounds []roundReadings) (v float64, ok bool) {
 	switch g.Of {
 	case Extra:
@@ -46,8 +46,8 @@ func medianOf(rounds []roundReadings, of func(roundReadings) float64) float64 {
 	return Median(all)
 }
 
-// interval is the value with its 95 % bootstrap interval over the rounds. Draws
-// without a value count as the worst there is.
+// interval returns the 95 % bootstrap interval of the value over the rounds. Draws without a
+// value count as the worst value.
 func (g Goal) interval(rounds []roundReadings, seed uint64) (Ratio, bool) {
 	v, ok := g.value(rounds)
 	if !ok {

@@ -1,7 +1,6 @@
 package bench
 
-// pathGoals are those of the preset paths: at least where a bare prototype stood, and
-// the aim.
+// pathGoals are the goals of the preset paths. Their limits are what a bare prototype reached.
 func pathGoals() (all []Goal) {
 	for _, x := range []struct {
 		name  string
@@ -50,9 +49,8 @@ func bulkGoals() []Goal {
 	}
 }
 
-// sameHostGoals are beside a bridge as Docker makes it, which has no firewall here
-// and so no guard: Docker's layout on one host is just that. Beside ours, with the
-// same guards, stands the mode bridge itself.
+// sameHostGoals compare with a bridge as Docker makes it (Docker's layout on one host), which
+// has no firewall here and so no guard, and with our mode bridge, which has the same guards.
 func sameHostGoals(mode string) (all []Goal) {
 	rr := Cell{Mode: mode, Span: SameHost, Probe: tcpRR.Name(), Pairs: 1}
 	packets := Cell{Mode: mode, Span: SameHost, Probe: Throughput{}.Name(), Size: 28, Pairs: 1}

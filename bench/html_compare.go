@@ -18,7 +18,7 @@ type comparePage struct {
 	Warnings []string
 	Worse    []changeRow
 	Better   []changeRow
-	// Lesser counts the clear changes of figures that are no headline.
+	// Lesser counts the clear changes of figures other than the headline.
 	Lesser    int
 	Probes    []compareProbe
 	Settings  []settingRow
@@ -46,7 +46,7 @@ type compareRow struct {
 
 type settingRow struct{ What, A, B string }
 
-// HTML writes the two reports side by side, as one page that needs nothing else.
+// HTML writes the two reports side by side, as one page without other files.
 func (c Comparison) HTML(w io.Writer) error {
 	p := comparePage{CSS: css(), Symbols: symbols(), Summary: c.summary(), Warnings: c.Warnings}
 	p.Worse, p.Better, p.Lesser = c.changes(Worse), c.changes(Better), c.lesser()
@@ -149,7 +149,7 @@ func (c ComparisonCell) row(f Figure, grid string, s, rs scale, a, b Stat) compa
 	return compareRow{rowWords(c.Cell), number(c.A), number(c.B), c.ratioText(), c.Verdict, one("first", a, 0), one("second", b, 1), ratio}
 }
 
-// rowWords name a row of a table that names the probe.
+// rowWords names a row of a table whose title names the probe.
 func rowWords(c Cell) string {
 	return fmt.Sprintf("%s, %s, %s", c.Mode, spanText(c.Span), situationText(c, c.Wire != ""))
 }

@@ -17,13 +17,13 @@ type glanceRow struct {
 // glanceSpan names the winner on one host, or between two.
 type glanceSpan struct {
 	Span, Winner string
-	// Host and Bridge are the winner's mean ratios, as figures stand.
+	// Host and Bridge are the winner's mean ratios to these modes.
 	Host, Bridge string
-	// Level are the modes that cannot be told from the winner anywhere.
+	// Level are the modes that do not differ clearly from the winner anywhere.
 	Level string
 	// Next names the second where the winner is the bridge itself.
 	Next string
-	// Wins says in how many situations it is best, or cannot be told from it.
+	// Wins says in how many situations it is best, or not clearly different from the best.
 	Wins   string
 	Strip  template.HTML
 	Nobody string
@@ -71,8 +71,7 @@ func (v *view) situationsOf(probe, span string) []Cell {
 	return all
 }
 
-// byWire takes situations apart by their wires: what is best on one need not be
-// on another.
+// byWire groups situations by their wires: the best mode on one need not be the best on another.
 func (v *view) byWire(cells []Cell) [][]Cell {
 	var all [][]Cell
 	for _, wire := range v.wires() {
@@ -83,9 +82,9 @@ func (v *view) byWire(cells []Cell) [][]Cell {
 	return all
 }
 
-// fair are the situations in which all modes have a reading that have one at
-// all: a mode that failed at the hard ones must not win by the easy ones. If
-// there is none, all.
+// fair returns the situations in which all modes have a reading, leaving out modes without any
+// reading: a mode that failed in hard situations must not win by the easy ones. If there is no
+// such situation, it returns all.
 func (v *view) fair(cells []Cell) []Cell {
 	count, most := make([]int, len(cells)), 0
 	for _, m := range v.modes {
@@ -177,7 +176,7 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 	return out
 }
 
-// figureRatio is the ratio of the figure itself, of a standing.
+// figureRatio converts a standing back to a ratio of the figure.
 func figureRatio(g float64, f Figure) float64 {
 	if f.Better == LowerIsBetter {
 		return 1 / g

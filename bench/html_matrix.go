@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// matrixTable is the headline of every situation on one wire.
+// matrixTable shows the headline figure of every situation on one wire.
 type matrixTable struct {
 	Caption string
 	Heads   []legend
@@ -125,8 +125,7 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	return all
 }
 
-// length of a bar in percent. Without a control there is nothing to stand
-// beside, and no bar.
+// length returns a bar's length in percent. Without a control there is no bar.
 func (v *view) length(c Cell, top float64) float64 {
 	s, ok := v.standing(c)
 	if !ok || top <= 0 {
@@ -135,11 +134,11 @@ func (v *view) length(c Cell, top float64) float64 {
 	return 100 * s.Median / top
 }
 
-// fewRounds: the interval of one round is a point, and two rounds that happen to
-// lie apart are no proof.
+// fewRounds reports whether there are too few rounds: the interval of one round is a point, and
+// a difference between two rounds proves nothing.
 func (v *view) fewRounds() bool { return v.Method.Rounds < 3 }
 
-// ratioWord is a ratio and the outcome of its test.
+// ratioWord writes a ratio and the outcome of its test.
 func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure) (text, mark string) {
 	r, ok := ratios[f.Name]
 	if !ok {

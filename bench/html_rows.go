@@ -68,7 +68,7 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 	return row
 }
 
-// remarks are said beside a cell.
+// remarks returns the remarks that are shown beside a cell.
 func remarks(c CellResult) []string {
 	var all []string
 	if c.Emulated {
@@ -98,8 +98,8 @@ func (v *view) cpuBar(row *plotRow, c CellResult, most float64) {
 	row.PerUnit = perUnit(c, v.figures(c.Cell))
 }
 
-// ticks are the single readings, unless the report is so large that they would
-// be most of the page.
+// ticks returns the single readings, or nothing if the report is large: they would be most of
+// the page.
 func (v *view) ticks(c Cell, f Figure) []float64 {
 	if len(v.Cells) > ticksAtMost {
 		return nil

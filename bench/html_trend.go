@@ -40,8 +40,8 @@ func (v *view) trends(p ProbeInfo) []trend {
 	return all
 }
 
-// trendPlot has the sizes at equal distances, and the figure's ratio to the
-// host's upwards, turned so that up is better.
+// trendPlot has the sizes at equal distances on the horizontal axis, and the figure's ratio to
+// the host's on the vertical one, where up is better.
 func (v *view) trendPlot(cells []Cell, title string) template.HTML {
 	const height, top, bottom = 170, 10, 140
 	var all []float64

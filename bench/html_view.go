@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// view is a report with what every part of the page asks again and again.
+// view is a report with values that all parts of the page need.
 type view struct {
 	*Report
 	verdicts verdicts
@@ -60,7 +60,7 @@ func withMode(c Cell, mode string) Cell {
 	return c
 }
 
-// betterIsMore turns a ratio so that more is better.
+// betterIsMore inverts a ratio if lower is better, so that more is better.
 func betterIsMore(r Ratio, f Figure) Ratio {
 	if f.Better != LowerIsBetter {
 		return r
@@ -71,7 +71,7 @@ func betterIsMore(r Ratio, f Figure) Ratio {
 	return Ratio{r.N, 1 / r.Median, 1 / r.High, 1 / r.Low}
 }
 
-// standing is how a mode stands in a situation, beside the control.
+// standing returns a mode's ratio to the control in a situation, where more is better.
 func (v *view) standing(c Cell) (Ratio, bool) {
 	f := v.headline(c)
 	if c.Mode == Control {
@@ -83,8 +83,8 @@ func (v *view) standing(c Cell) (Ratio, bool) {
 	return g, ok && g.Median > 0
 }
 
-// best is the mode with the highest standing, the control aside, and those that
-// cannot be told from it because the intervals overlap.
+// best returns the mode with the highest standing, without the control, and the modes whose
+// intervals overlap with its interval.
 func (v *view) best(situation Cell) (mode string, tied []string) {
 	var top Ratio
 	for _, m := range v.modes {

@@ -34,7 +34,7 @@ var descriptions = map[string]description{
 	"ping":                {"ICMP echo", "The kernel answers, no program does: the round trip without a wake-up at the far end."},
 }
 
-// partialLoad is of the probes that offer a part of what the slowest mode bears.
+// partialLoad describes the probes that offer a part of the slowest mode's capacity.
 const partialLoad = "Open loop at a part of what the slowest mode carries, the same for all; times count from when a message was due, so that a sender that was held up hides nothing. Half the round trip."
 
 func descriptionOf(probe string) description {

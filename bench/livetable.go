@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// liveTable is the live table: for each column the latest headline figure of each
-// probe.
+// liveTable shows the latest headline figure of each probe, for each column.
 type liveTable struct {
 	m      Matrix
 	latest map[[2]string]string
@@ -32,7 +31,7 @@ func (b *liveTable) put(s Sample) {
 func (b *liveTable) draw(w io.Writer, status string) {
 	t := newTable()
 	width := terminalWidth(w)
-	t.Style().Size.WidthMax = width // a line that wrapped could not be drawn over
+	t.Style().Size.WidthMax = width // a wrapped line could not be overwritten
 	head := table.Row{"latest"}
 	for _, p := range b.m.Probes {
 		head = append(head, fmt.Sprintf("%s\n%s", p.Name(), p.Figures()[0].Unit))

@@ -19,14 +19,14 @@ const (
 	SeparateCores = "separate-cores"
 )
 
-// DefaultCongestionControl is one that all kernels have, and that never paces.
+// DefaultCongestionControl is available in all kernels, and never paces.
 const DefaultCongestionControl = "reno"
 
 // Matrix says what to measure, and how.
 type Matrix struct {
 	Columns []Column
 	Probes  []Probe
-	// Preset names the choice that the matrix was made by; it may be empty.
+	// Preset names the preset of the matrix; it may be empty.
 	Preset string
 	// Sizes are the UDP payload sizes in bytes, and Values the sizes of Redis's
 	// values, for the probes that have one.
@@ -50,18 +50,18 @@ type Matrix struct {
 	Duration, Warmup time.Duration
 	Placement        string
 	Seed             uint64
-	// CongestionControl is that of TCP, DefaultCongestionControl if empty. New
-	// namespaces may inherit a pacing one (BBR), which hides the path. Tools that
-	// have no option for it take that of their place, which the caller sets.
+	// CongestionControl is TCP's; DefaultCongestionControl if empty. New namespaces may
+	// inherit one that paces (BBR), which hides the path's speed. Tools without an option for
+	// it use that of their place, which the caller sets.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second; 10,000 if zero.
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
-	// Machine says what kind of virtual machines the places are in, if they are:
-	// their kernel, and what runs them. Each has one CPU. Emulated is set where
-	// that is no real one: what works there works, but no figure is a speed.
+	// Machine says in what kind of virtual machines the places are, if they are: their kernel,
+	// and what runs them. Each has one CPU. Emulated is set if the CPU is emulated: then the
+	// figures say nothing about speed.
 	Machine  string
 	Emulated bool
 	// NoControl allows a matrix without a "host" column.
@@ -187,8 +187,8 @@ func (m Matrix) roundCells(round int) []Cell {
 	return m.order(round)
 }
 
-// fingerprint names what must be equal for samples of two runs to be mixed.
-// Rounds are left out: a run may be resumed with more of them.
+// fingerprint identifies the settings that must be equal if samples of two runs are mixed. The
+// number of rounds does not count: a run may be resumed with more of them.
 func (m Matrix) fingerprint() string {
 	all := []any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients}
 	if m.Machine != "" {
@@ -211,7 +211,7 @@ func (m Matrix) column(c Cell) Column {
 	return m.Columns[i]
 }
 
-// probe of a cell; the capacity round has one that the matrix may be without.
+// probe returns a cell's probe. The capacity round uses one that the matrix may not have.
 func (m Matrix) probe(c Cell) Probe {
 	for _, p := range m.Probes {
 		if p.Name() == c.Probe {

@@ -25,7 +25,7 @@ type Figure struct {
 	Better string `json:"better"`
 }
 
-// Probe drives one tool. With several pairs, throughputs are sums over the
+// Probe runs one tool. With several pairs, throughputs are sums over the
 // pairs and latencies the median over the pairs of each pair's percentile.
 type Probe interface {
 	Name() string
@@ -49,12 +49,12 @@ type Session interface {
 	Close()
 }
 
-// Setting is what one run is made with.
+// Setting holds the settings of one run.
 type Setting struct {
 	Matrix Matrix
 	Cell   Cell
 	Pairs  []Pair
-	// Slot is the cell's first one of the pairs' ports.
+	// Slot is the index of the cell's first port.
 	Slot uint16
 	// Load is what UnderLoad offers, in messages per second.
 	Load int
@@ -67,7 +67,7 @@ type Setting struct {
 
 func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.port(s.Slot))) }
 
-// secondPort is for the probes that are twoPorted.
+// secondPort is for probes that use two ports.
 func (s Setting) secondPort(p Pair) string { return strconv.Itoa(int(p.port(s.Slot + 1))) }
 
 // usesTwoPorts is a probe whose server has a port for the data besides its own.
@@ -108,7 +108,7 @@ func Probes() []Probe {
 	}
 }
 
-// quickProbes are those of a first look.
+// quickProbes returns the probes for a first look.
 func quickProbes() []Probe { return []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}} }
 
 func probeNames() string {

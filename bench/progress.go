@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// progress shows how far a run is: a table that is drawn again in place on a
-// terminal, plain lines elsewhere, and never nothing for two seconds.
+// progress shows the progress of a run: a table on a terminal, plain lines elsewhere. It shows
+// something at least every two seconds.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -31,7 +31,7 @@ type progress struct {
 	quit, gone  chan struct{}
 }
 
-// heartbeat is the longest silence.
+// heartbeat is the longest time without output.
 const heartbeat = 1800 * time.Millisecond
 
 func startProgress(w io.Writer, m Matrix, j *journal) *progress {
@@ -101,7 +101,7 @@ func (p *progress) begin(c Cell, round int) {
 	p.say(fmt.Sprintf("%s: %s", roundName(round), c))
 }
 
-// end trusts the estimate at first, and the time it really takes more and more.
+// end adjusts the remaining time: at first by the estimate, later by the time that runs took.
 func (p *progress) end(s Sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

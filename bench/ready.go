@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// awaitListening returns when the server's port is bound, as the kernel's socket
-// table of the server's own network namespace tells.
+// awaitListening waits until the server's port is bound, according to the socket table of the
+// server's network namespace.
 func awaitListening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
 	port := int(p.port(s.Slot))
 	longest := 100 * time.Millisecond
 	if server.at.Far {
-		longest = time.Second // it takes a program to look
+		longest = time.Second // reading the table takes a program there
 	}
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, longest) {
 		if server.ended() {
@@ -54,8 +54,8 @@ func remoteSocketTable(ctx context.Context, at Place, proto string) string {
 	return string(out)
 }
 
-// became tells whether the process runs the program itself by now, and no longer
-// one of those that it is started through.
+// became reports whether the process has executed the program, and is no longer one of the
+// programs that start it.
 func (c *child) became() bool {
 	const commLength = 15 // TASK_COMM_LEN without the final zero
 	return firstLine(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)) == c.program[:min(len(c.program), commLength)]

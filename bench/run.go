@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Out is the folder for samples.jsonl, report.json and its other forms.
 	Out string
-	// Resume takes up an interrupted run in Out.
+	// Resume continues an interrupted run in Out.
 	Resume bool
 	// Progress is where progress goes, usually stderr; nil for nowhere. A
 	// terminal shows a live table.
@@ -79,7 +79,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	return nil
 }
 
-// round runs those of its cells that are not done.
+// round runs the cells that are not done.
 func (r *runner) round(ctx context.Context, number int, cells []Cell) error {
 	for _, batch := range r.m.batches(r.journal.left(cells, number)) {
 		if err := r.batch(ctx, number, batch); err != nil {
@@ -89,7 +89,7 @@ func (r *runner) round(ctx context.Context, number int, cells []Cell) error {
 	return nil
 }
 
-// prepared is a cell with its programs waiting, or why they are not.
+// prepared is a cell whose programs wait, or the reason why they do not.
 type prepared struct {
 	session Session
 	err     error
@@ -147,8 +147,8 @@ func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 	return ready
 }
 
-// patience is how long preparing may take, or one run: generous, since a
-// program that hangs is rare and a busy machine is not.
+// patience limits the preparation. It is generous: a program seldom hangs, but a machine is
+// often busy.
 func (r *runner) patience(cells []Cell) time.Duration {
 	return r.m.slowness() * (3*r.m.prepareCost(cells) + 10*time.Second)
 }

@@ -52,7 +52,7 @@ func (j *journal) writeCapacities(all []Capacity) error {
 	return j.write(journalCapacities{capacitiesKind, all})
 }
 
-// runKey in the sequence of a run.
+// runKey identifies one run: a cell in a round.
 type runKey struct {
 	cell  Cell
 	round int
@@ -64,8 +64,8 @@ type journalHead struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// openJournal starts a new file, or takes up the old one. A file that is not
-// resumed is kept as samples.old.jsonl.
+// openJournal starts a new file, or continues the old one. A file that is not continued is kept
+// as samples.old.jsonl.
 func openJournal(out string, m Matrix, resume bool) (*journal, error) {
 	path := filepath.Join(out, "samples.jsonl")
 	if err := os.MkdirAll(out, 0o755); err != nil {

@@ -48,8 +48,8 @@ func missing(tools ...Tool) error {
 	return nil
 }
 
-// Present keeps the probes whose tools are on this machine, or their stand-ins. For
-// each of the others there is a line that names the tool and its package.
+// Present returns the probes whose tools are on this machine, or their replacements. For each of
+// the others it returns a line that names the tool and its package.
 func Present(probes []Probe) (have []Probe, leftOut []string) {
 	for _, p := range probes {
 		absent := absentTool(p)

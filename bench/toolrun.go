@@ -16,8 +16,8 @@ const costName = "cost"
 
 func cost(of string) Figure { return Figure{costName, "µs of CPU per " + of, LowerIsBetter} }
 
-// toolRun is a session of a server for each pair, and of clients that start
-// when it is their turn and end by themselves.
+// toolRun is a session with a server for each pair. The clients start when it is their turn, and
+// end by themselves.
 type toolRun struct {
 	set     Setting
 	all     []*child
@@ -54,7 +54,7 @@ func (r *toolRun) Close() {
 	}
 }
 
-// Measure starts all clients, and combines what they say.
+// Measure starts all clients, and combines their results.
 func (r *toolRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	w.Open()
 	clients, err := r.start(ctx, r.client)
