@@ -129,7 +129,8 @@ func chooseCores(m Matrix) (cores, error) {
 		return cores{usable[0], usable[0]}, nil
 	}
 	if len(usable) < 2 {
-		return cores{}, heddle.Errorf(heddle.BadArgument, "choose placement", placement, fmt.Sprintf("only CPU %d may be used", usable[0]), "choose "+SameCore)
+		return cores{}, heddle.Errorf(heddle.BadArgument, "choose placement", placement,
+			fmt.Sprintf("only CPU %d may be used", usable[0]), "choose "+SameCore)
 	}
 	return cores{usable[0], usable[1]}, nil
 }

@@ -117,16 +117,19 @@ func (m Matrix) Validate() error {
 		seen[c.name()] = true
 		control = control || c.Mode == Control
 		if most := slices.Max(m.PairCounts); most > len(c.Pairs) {
-			return columnRefused(c, fmt.Sprintf("it has %d pairs, but %d are asked for", len(c.Pairs), most), "ask for fewer pairs")
+			return columnRefused(c, fmt.Sprintf("it has %d pairs, but %d are asked for", len(c.Pairs), most),
+				"ask for fewer pairs")
 		}
 	}
 	switch {
 	case len(m.Columns) == 0 || len(m.Probes) == 0:
 		return bad("matrix", "it has no columns or no probes", "give columns and probes")
 	case !control && !m.NoControl:
-		return bad("matrix", "without a control column figures of different machines cannot be compared", "add the mode "+Control)
+		return bad("matrix", "without a control column figures of different machines cannot be compared",
+			"add the mode "+Control)
 	case m.Rounds < 1 || m.WarmupRounds < 0:
-		return bad("rounds", fmt.Sprintf("%d rounds and %d for warm-up cannot be run", m.Rounds, m.WarmupRounds), "give at least one round")
+		return bad("rounds", fmt.Sprintf("%d rounds and %d for warm-up cannot be run", m.Rounds, m.WarmupRounds),
+			"give at least one round")
 	case m.Duration < 200*time.Millisecond || m.Duration > time.Hour:
 		return bad("duration", m.Duration.String()+" is too short or too long", "give 0.2 s to 1 h")
 	case m.Warmup < 0 || m.Warmup > time.Minute:
@@ -134,11 +137,13 @@ func (m Matrix) Validate() error {
 	case m.Placement != SameCore && m.Placement != SeparateCores:
 		return bad("placement "+m.Placement, "there is no such placement", "choose "+SameCore+" or "+SeparateCores)
 	case slices.Min(m.Sizes) < 14 || slices.Max(m.Sizes) > maxUDP:
-		return bad("size", fmt.Sprintf("a message has 14 bytes (sockperf's least) to %d bytes (what fits one datagram)", maxUDP), "choose sizes in that range")
+		return bad("size", fmt.Sprintf("a message has 14 bytes (sockperf's least) to %d bytes (what fits one datagram)", maxUDP),
+			"choose sizes in that range")
 	case slices.Min(m.Values) < 1 || slices.Max(m.Values) > 64<<20:
 		return bad("value", "a value has 1 byte to 64 MiB", "choose sizes in that range")
 	case m.Clients < 1 || m.Clients > 512:
-		return bad("clients", fmt.Sprintf("%d is not in the range of 1 to 512 connections", m.Clients), "choose a number in that range")
+		return bad("clients", fmt.Sprintf("%d is not in the range of 1 to 512 connections", m.Clients),
+			"choose a number in that range")
 	case slices.Min(m.PairCounts) < 1:
 		return bad("pairs", "a number of pairs is smaller than one", "give at least one pair")
 	case len(m.cells()) == 0:

@@ -69,7 +69,8 @@ func PresetNamed(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, heddle.Errorf(heddle.BadArgument, "find preset", strconv.Quote(name), "there is no such preset", "choose from "+strings.Join(names, ", "))
+	return Preset{}, heddle.Errorf(heddle.BadArgument, "find preset", strconv.Quote(name),
+		"there is no such preset", "choose from "+strings.Join(names, ", "))
 }
 
 // Quick is for a first look: one pair, short runs. It takes the richest choice

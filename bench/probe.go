@@ -125,7 +125,8 @@ func ProbesNamed(names ...string) ([]Probe, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(Probes(), func(p Probe) bool { return p.Name() == name })
 		if i < 0 {
-			return nil, heddle.Errorf(heddle.BadArgument, "find probe", strconv.Quote(name), "there is no such probe", "choose from "+probeNames())
+			return nil, heddle.Errorf(heddle.BadArgument, "find probe",
+				strconv.Quote(name), "there is no such probe", "choose from "+probeNames())
 		}
 		all = append(all, Probes()[i])
 	}

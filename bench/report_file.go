@@ -28,7 +28,8 @@ func ReadReport(path string) (*Report, error) {
 		return nil, heddle.Wrap(heddle.BadArgument, "read report", path, err, "name a report.json, or the folder of a run")
 	}
 	if r.APIVersion != apiVersion || r.Kind != reportKind {
-		return nil, heddle.Errorf(heddle.BadArgument, "read report", path, "it is not a "+reportKind+" of "+apiVersion, "name a report.json that this version of heddle made")
+		return nil, heddle.Errorf(heddle.BadArgument, "read report", path,
+			"it is not a "+reportKind+" of "+apiVersion, "name a report.json that this version of heddle made")
 	}
 	return &r, nil
 }

@@ -103,7 +103,8 @@ func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	lines.Buffer(nil, 1<<20)
 	var head journalHead
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Fingerprint != m.fingerprint() {
-		return nil, heddle.Errorf(heddle.BadArgument, "resume", path, "its samples are of another matrix", "repeat that run's options, or choose another folder")
+		return nil, heddle.Errorf(heddle.BadArgument, "resume", path,
+			"its samples are of another matrix", "repeat that run's options, or choose another folder")
 	}
 	j := &journal{done: map[runKey]bool{}}
 	for lines.Scan() {

@@ -127,7 +127,8 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	for _, w := range wanted {
 		matches := func(c Check) bool { return c.ID == w || c.Family == w }
 		if !slices.ContainsFunc(all, matches) {
-			return nil, heddle.Errorf(heddle.BadArgument, "find check", strconv.Quote(w), "no check has that id or family", "choose from those that 'heddle doctor list' shows")
+			return nil, heddle.Errorf(heddle.BadArgument, "find check", strconv.Quote(w),
+				"no check has that id or family", "choose from those that 'heddle doctor list' shows")
 		}
 	}
 	for _, c := range all {

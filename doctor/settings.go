@@ -71,7 +71,7 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// lookEach tells of settings that have a wrong value; names lists them.
+// lookEach reports settings with a wrong value. names lists them.
 func lookEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) Finding {
 	return func(ctx context.Context, h *Host) Finding {
 		all, err := names(ctx, h)
@@ -86,7 +86,7 @@ func lookEach(names func(context.Context, *Host) ([]string, error), right string
 	}
 }
 
-// fixEach puts them right.
+// fixEach gives these settings the right value.
 func fixEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) ([]string, error) {
 	return func(ctx context.Context, h *Host) (done []string, err error) {
 		all, err := names(ctx, h)
@@ -100,7 +100,7 @@ func fixEach(names func(context.Context, *Host) ([]string, error), right string)
 	}
 }
 
-// withValue keeps the settings that have the value.
+// withValue returns the settings that have the value.
 func withValue(value string, names ...string) (some []string) {
 	for _, name := range names {
 		if setting(name) == value {

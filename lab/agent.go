@@ -22,7 +22,8 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	}
 	if h.answers() {
 		if len(args) > 0 {
-			return heddle.Errorf(heddle.LabFailed, "start agent of", h.Name, "it runs already, and takes no other arguments", "kill it first")
+			return heddle.Errorf(heddle.LabFailed, "start agent of", h.Name,
+				"it runs already, and takes no other arguments", "kill it first")
 		}
 		return nil
 	}
@@ -48,7 +49,8 @@ func (h *Host) startAgent(ctx context.Context, p program) error {
 // agentSpec returns the host's record, or an error if the host has no agent.
 func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return spec{}, heddle.Errorf(heddle.NoLab, "find agent of", h.Name, "the lab was made without agents", "make the lab anew with agents")
+		return spec{}, heddle.Errorf(heddle.NoLab, "find agent of", h.Name,
+			"the lab was made without agents", "make the lab anew with agents")
 	}
 	s, err := readSpec(h.folder)
 	if err != nil {

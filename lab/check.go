@@ -26,14 +26,16 @@ var (
 
 func checkName(s string) error {
 	if !labName.MatchString(s) {
-		return refuse("check name of lab", s, "it has other characters or is too long", "use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
+		return refuse("check name of lab", s, "it has other characters or is too long",
+			"use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
 	}
 	return nil
 }
 
 func checkHostCount(n int) error {
 	if n < 1 || n > maxHosts {
-		return refuse("check number of hosts", n, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts), "choose a number in that range")
+		return refuse("check number of hosts", n,
+			fmt.Sprintf("a lab has 1 to %d hosts", maxHosts), "choose a number in that range")
 	}
 	return nil
 }
@@ -47,7 +49,8 @@ func (t Topology) checkFrame() error {
 		return err
 	}
 	if len(t.Switches) > maxSwitches {
-		return refuse("check number of switches", len(t.Switches), fmt.Sprintf("a lab has up to %d", maxSwitches), "leave some out")
+		return refuse("check number of switches", len(t.Switches),
+			fmt.Sprintf("a lab has up to %d", maxSwitches), "leave some out")
 	}
 	if err := checkMTU(t.MTU); err != nil {
 		return err
@@ -70,7 +73,8 @@ func (t Topology) checkUnique() error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if !nodeName.MatchString(name) {
-			return refuse("check name of host or switch", name, "it has other characters or is too long", "use 1 to 14 small letters, digits, '-', the first a letter")
+			return refuse("check name of host or switch", name, "it has other characters or is too long",
+				"use 1 to 14 small letters, digits, '-', the first a letter")
 		}
 		if seen[name] {
 			return refuse("check name of host or switch", name, "two hosts or switches have it", "give each its own name")
@@ -84,7 +88,8 @@ func (sw *Switch) check() error {
 	seen := map[bool]bool{}
 	for i, p := range sw.Subnets {
 		if !p.IsValid() || p.Addr().Is4In6() || seen[p.Addr().Is4()] {
-			return heddle.Errorf(heddle.BadSubnet, "check subnets of switch", sw.Name, fmt.Sprintf("%v are not one of each IP version", sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
+			return heddle.Errorf(heddle.BadSubnet, "check subnets of switch", sw.Name,
+				fmt.Sprintf("%v are not one of each IP version", sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
 		}
 		seen[p.Addr().Is4()] = true
 		sw.Subnets[i] = p.Masked()
@@ -94,10 +99,12 @@ func (sw *Switch) check() error {
 
 func (n *Node) check() error {
 	if n.Spare < 0 || len(n.NICs)+n.Spare > maxNICs+1 {
-		return refuse("check number of spare NICs", n.Spare, fmt.Sprintf("a host has 0 to %d", maxNICs), "choose a number in that range")
+		return refuse("check number of spare NICs", n.Spare,
+			fmt.Sprintf("a host has 0 to %d", maxNICs), "choose a number in that range")
 	}
 	if last := portName(n.Name, len(n.NICs)+n.Spare-1); len(last) > maxPort {
-		return refuse("check name of host", n.Name, fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
+		return refuse("check name of host", n.Name,
+			fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
 	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU); err != nil {
@@ -155,14 +162,16 @@ func (sw *Switch) holds(a netip.Prefix) bool {
 
 func checkMTU(mtu int) error {
 	if mtu < minMTU || mtu > maxMTU {
-		return heddle.Errorf(heddle.BadMTU, "check MTU", fmt.Sprint(mtu), fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU), "choose an MTU in that range")
+		return heddle.Errorf(heddle.BadMTU, "check MTU", fmt.Sprint(mtu),
+			fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU), "choose an MTU in that range")
 	}
 	return nil
 }
 
 func checkRate(rate Rate) error {
 	if rate != 0 && rate < minRate {
-		return refuse("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate), "choose a higher rate, or "+unlimited)
+		return refuse("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate),
+			"choose a higher rate, or "+unlimited)
 	}
 	return nil
 }

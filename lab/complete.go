@@ -98,7 +98,8 @@ func (t Topology) completeNodes() error {
 			setDefault(&nic.Switch, t.Switches[0].Name)
 			sw := t.findSwitch(nic.Switch)
 			if sw == nil {
-				return refuse("connect "+n.Name+" to switch", nic.Switch, "the lab has no such switch", "name one of its switches")
+				return refuse("connect "+n.Name+" to switch", nic.Switch,
+					"the lab has no such switch", "name one of its switches")
 			}
 			setDefault(&nic.MTU, sw.MTU)
 			setDefault(&nic.Rate, t.Rate)
@@ -170,7 +171,8 @@ func findAgent(command []string) ([]string, error) {
 		_, err = os.Stat(file)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "find agent", command[0], err, "name its file with --agent, or leave agents out with --no-agent")
+		return nil, heddle.Wrap(heddle.BadArgument, "find agent", command[0], err,
+			"name its file with --agent, or leave agents out with --no-agent")
 	}
 	return append([]string{file}, command[1:]...), nil
 }

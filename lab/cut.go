@@ -55,7 +55,8 @@ func (l *Lab) checkPair(a, b string) error {
 		}
 	}
 	if a == "" || a == b {
-		return refuse("find hosts", pairName(a, b), "they are not two different hosts", "name one host, or two different ones")
+		return refuse("find hosts", pairName(a, b),
+			"they are not two different hosts", "name one host, or two different ones")
 	}
 	return nil
 }

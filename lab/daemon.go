@@ -138,7 +138,8 @@ func (t Topology) checkDaemons() error {
 		seen := map[string]bool{}
 		for _, d := range n.Daemons {
 			if seen[d.Name] {
-				return refuse("check daemon of "+n.Name, d.Name, "another daemon of the host has that name", "give each its own name")
+				return refuse("check daemon of "+n.Name, d.Name,
+					"another daemon of the host has that name", "give each its own name")
 			}
 			seen[d.Name] = true
 		}
@@ -150,15 +151,19 @@ func (d Daemon) check(host string) error {
 	op := "check daemon of " + host
 	switch {
 	case !daemonName.MatchString(d.Name) || d.Name == agentProgram:
-		return refuse(op, d.Name, "the name is the agent's, too long, or has other characters", "use 1 to 32 small letters, digits, '.', '_', '-'")
+		return refuse(op, d.Name, "the name is the agent's, too long, or has other characters",
+			"use 1 to 32 small letters, digits, '.', '_', '-'")
 	case len(d.Command) == 0:
 		return refuse(op, d.Name, "it has no command", "give its command, as a list")
 	case d.Ready.Exit && (d.Ready.TCP != 0 || d.Ready.Unix != "" || len(d.Ready.Command) > 0):
-		return refuse("check readiness of", d.Name, "a command that shall end cannot be ready in another way too", "leave out tcp, unix and command, or exit")
+		return refuse("check readiness of", d.Name, "a command that shall end cannot be ready in another way too",
+			"leave out tcp, unix and command, or exit")
 	case d.Ready.Unix != "" && !strings.HasPrefix(d.Ready.Unix, "/"):
-		return refuse("check readiness of", d.Name, "the path of its socket is not absolute: "+d.Ready.Unix, "give the socket's whole path")
+		return refuse("check readiness of", d.Name,
+			"the path of its socket is not absolute: "+d.Ready.Unix, "give the socket's whole path")
 	case d.Ready.Within < 0:
-		return refuse("check readiness of", d.Name, fmt.Sprintf("the time %v is negative", d.Ready.Within), "give a time such as 30s")
+		return refuse("check readiness of", d.Name,
+			fmt.Sprintf("the time %v is negative", d.Ready.Within), "give a time such as 30s")
 	}
 	return nil
 }

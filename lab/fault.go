@@ -131,7 +131,8 @@ func (l *Lab) Counts(name string) (out, in Count, err error) {
 	}
 	r, err := w.callRelay(nil)
 	if err != nil {
-		return out, in, heddle.Wrap(heddle.LabFailed, "ask relay of", name, err, "choose a wire that 'heddle lab fault list' shows with a fault")
+		return out, in, heddle.Wrap(heddle.LabFailed, "ask relay of", name, err,
+			"choose a wire that 'heddle lab fault list' shows with a fault")
 	}
 	return r.Out, r.In, nil
 }

@@ -22,7 +22,8 @@ func Read(file string) (Topology, error) {
 	}
 	t, err := parse(b)
 	if err != nil {
-		return t, heddle.Wrap(heddle.BadArgument, "read topology", file, err, "correct the file; docs/guides/lab.md has all keys")
+		return t, heddle.Wrap(heddle.BadArgument, "read topology", file,
+			err, "correct the file; docs/guides/lab.md has all keys")
 	}
 	return t, nil
 }

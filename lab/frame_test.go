@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The fate of a frame hangs on seed, direction and place in the order alone,
-// not on what else is asked for.
+// The decision about a frame depends on the seed, the direction and its number alone, not on the
+// other impairments.
 func TestDice(t *testing.T) {
 	lost := func(i Impairment, stream uint64) (all []int) {
 		d := newDecider(i, stream)

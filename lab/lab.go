@@ -89,7 +89,8 @@ func Load(dir, name string) (*Lab, error) {
 	}
 	folder := labFolder(dir, name)
 	if _, err := os.Stat(folder); err != nil {
-		return nil, heddle.Errorf(heddle.NoLab, "find lab", name, "no lab of that name is up", "make it with 'heddle lab up', or choose one of 'heddle lab list'")
+		return nil, heddle.Errorf(heddle.NoLab, "find lab", name, "no lab of that name is up",
+			"make it with 'heddle lab up', or choose one of 'heddle lab list'")
 	}
 	return read(folder), nil
 }
@@ -126,7 +127,8 @@ func (l *Lab) Host(name string) (*Host, error) {
 }
 
 func (l *Lab) noHost(name string) error {
-	return heddle.Errorf(heddle.NoLab, "find host", name, "lab "+l.Name+" has no such host", "choose one of "+strings.Join(l.names(), ", "))
+	return heddle.Errorf(heddle.NoLab, "find host", name,
+		"lab "+l.Name+" has no such host", "choose one of "+strings.Join(l.names(), ", "))
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.

@@ -134,7 +134,7 @@ func TestHalfMade(t *testing.T) {
 	noTrace(t, before, dir)
 }
 
-// A lab comes up where one was whose folder is gone and whose groups are not.
+// A lab can be made if the folder of an earlier one is gone but its cgroups are not.
 func TestGroupsLeft(t *testing.T) {
 	needRoot(t)
 	before, dir := survey(t), t.TempDir()
@@ -160,7 +160,7 @@ func TestGroupsLeft(t *testing.T) {
 	noTrace(t, before, dir)
 }
 
-// A process that has the number of a dead host is left alone.
+// A process with the PID of a dead host is left alone.
 func TestRecycledPid(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -194,7 +194,7 @@ func TestRecycledPid(t *testing.T) {
 	}
 }
 
-// The maker is killed at a random moment; down then leaves nothing.
+// The maker is killed at a random moment. Then Down leaves nothing.
 func TestKilledMaker(t *testing.T) {
 	needRoot(t)
 	before, dir := survey(t), t.TempDir()

@@ -81,7 +81,8 @@ func (t Topology) checkMachines() error {
 			continue
 		}
 		if !slices.Contains(boot.Versions(), n.Machine) {
-			return refuse("choose kernel of "+n.Name, n.Machine, "labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
+			return refuse("choose kernel of "+n.Name, n.Machine,
+				"labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
 		}
 		if reason := MissingForMachines(n.Machine); reason != "" {
 			cause, remedy := splitReason(reason)

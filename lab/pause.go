@@ -111,7 +111,8 @@ func (l *Lab) setClock(ctx context.Context, host string, ahead time.Duration) er
 	}
 	p := s.program(agentProgram)
 	if p == nil {
-		return heddle.Errorf(heddle.LabFailed, "set clock of", host, "its agent was not started yet", "start its agent first")
+		return heddle.Errorf(heddle.LabFailed, "set clock of", host,
+			"its agent was not started yet", "start its agent first")
 	}
 	p.Env = slices.DeleteFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, ClockVariable+"=") })
 	if ahead != 0 {

@@ -27,7 +27,8 @@ func (l *Lab) findWire(name string) (wire, error) {
 		digits, found := strings.CutPrefix(nic, "eth")
 		i, err := strconv.Atoi(digits)
 		if !found || err != nil {
-			return wire{}, refuse("find wire", name, "that is not HOST or HOST:ethN", "name a host, or one of its NICs, such as host1:eth0")
+			return wire{}, refuse("find wire", name, "that is not HOST or HOST:ethN",
+				"name a host, or one of its NICs, such as host1:eth0")
 		}
 		number = i
 	}
@@ -36,7 +37,8 @@ func (l *Lab) findWire(name string) (wire, error) {
 		return wire{}, l.noHost(host)
 	}
 	if number < 0 || number >= len(n.NICs) {
-		return wire{}, refuse("find wire", name, "the host has no such NIC, or it is a spare one", "choose another NIC of the host")
+		return wire{}, refuse("find wire", name,
+			"the host has no such NIC, or it is a spare one", "choose another NIC of the host")
 	}
 	h, err := l.Host(host)
 	if err != nil {

@@ -139,7 +139,8 @@ func (h *Host) KillAgent(ctx context.Context) error {
 	for h.answers() {
 		select {
 		case <-ctx.Done():
-			return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name, fmt.Errorf("something still answers on its socket: %w", ctx.Err()), "end the program that listens there")
+			return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name,
+				fmt.Errorf("something still answers on its socket: %w", ctx.Err()), "end the program that listens there")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

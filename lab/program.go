@@ -63,7 +63,8 @@ func (h *Host) launch(ctx context.Context, p program) error {
 	}
 	for h.programState(p.Name).Starts < p.Starts {
 		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
-			return heddle.Errorf(heddle.LabFailed, "start program", p.Name+" in "+h.Name, "the host's init has not started it in time", "")
+			return heddle.Errorf(heddle.LabFailed, "start program",
+				p.Name+" in "+h.Name, "the host's init has not started it in time", "")
 		}
 	}
 	return nil

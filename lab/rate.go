@@ -38,7 +38,8 @@ func ParseRate(s string) (Rate, error) {
 		}
 		break
 	}
-	return 0, refuse("read rate", s, "it is not a number with a unit", "give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit; or "+unlimited)
+	return 0, refuse("read rate", s, "it is not a number with a unit",
+		"give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit; or "+unlimited)
 }
 
 func (r Rate) String() string {

@@ -77,7 +77,8 @@ func (l *Lab) start(h *Host, s spec) (*initProcess, error) {
 	}
 	in, err := h.fork(l.folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "start host", h.Name, err, "run it as root: namespaces need CAP_SYS_ADMIN")
+		return nil, heddle.Wrap(heddle.LabFailed, "start host", h.Name,
+			err, "run it as root: namespaces need CAP_SYS_ADMIN")
 	}
 	return in, nil
 }

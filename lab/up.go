@@ -45,9 +45,11 @@ func existing(folder string, t Topology) (*Lab, error) {
 	case l.Alive() && l.Topology.equals(t):
 		return l, nil
 	case l.Alive():
-		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name, "another lab of that name is up", "remove it with 'heddle lab down', or use another name")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
+			"another lab of that name is up", "remove it with 'heddle lab down', or use another name")
 	default:
-		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name, "a lab of that name has left its folder", "remove it with 'heddle lab down'")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
+			"a lab of that name has left its folder", "remove it with 'heddle lab down'")
 	}
 }
 
