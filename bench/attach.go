@@ -10,7 +10,7 @@ import (
 // as a run lasts. Only the time of attaching counts.
 type Attach struct{}
 
-// leastAttaches are made however short a run is.
+// leastAttaches is the least number of attaches in a run, however short.
 const leastAttaches = 5
 
 func (Attach) Name() string                        { return "attach" }
@@ -25,20 +25,20 @@ func (Attach) Figures() []Figure {
 func (Attach) Prepare(_ context.Context, s Setting) (Session, error) {
 	attach := s.Matrix.column(s.Cell).Attach
 	if attach == nil {
-		return nil, fail("prepare", "attach", errors.New("nothing can be attached in "+s.Cell.Mode))
+		return nil, fail("prepare", "probe attach", errors.New("nothing can be attached in "+s.Cell.Mode))
 	}
-	return attaching{attach, s.Matrix.Duration}, nil
+	return attachSession{attach, s.Matrix.Duration}, nil
 }
 
-type attaching struct {
+type attachSession struct {
 	attach func(context.Context) (time.Duration, error)
 	length time.Duration
 }
 
-func (attaching) Close() {}
+func (attachSession) Close() {}
 
 // Measure attaches one container after the other. The first one is not counted.
-func (a attaching) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
+func (a attachSession) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	if _, err := a.attach(ctx); err != nil {
 		return nil, err
 	}

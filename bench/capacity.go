@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Capacity is what the slowest mode carries over one span and wire. The loads of the
-// UnderLoad probes are parts of it, the same for all modes.
+// Capacity is the rate of the slowest mode over one span and wire. The loads of the UnderLoad
+// probes are parts of it, and so the same for all modes.
 type Capacity struct {
 	Span string `json:"span"`
 	Wire string `json:"wire,omitempty"`
@@ -21,7 +21,7 @@ type Capacity struct {
 // samples are recorded like those of a warm-up.
 const capacityRound = -1
 
-// needsCapacity tells whether a probe loads the path with a part of it.
+// needsCapacity reports whether a probe offers a part of the capacity.
 func (m Matrix) needsCapacity() bool {
 	return slices.ContainsFunc(m.Probes, func(p Probe) bool {
 		u, ok := p.(UnderLoad)
@@ -39,7 +39,7 @@ func (m Matrix) capacityCells() []Cell {
 	return only.order(capacityRound)
 }
 
-// capacities takes the lowest of each group of samples of the capacity round.
+// capacities returns the lowest rate of each group of samples of the capacity round.
 func capacities(samples []Sample) []Capacity {
 	var all []Capacity
 	for _, s := range samples {

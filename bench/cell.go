@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Wire is a way between the hosts that columns name.
+// Wire is a connection between the hosts. Columns refer to it by name.
 type Wire struct {
 	// Name is "" for the plain one.
 	Name string `json:"name"`
-	// Note says how it differs from a cable, Offloads and MTU are its ends'.
+	// Note says how it differs from a cable. Offloads and MTU are those of its ends.
 	Note     string          `json:"note"`
 	MTU      int             `json:"mtu,omitempty"`
 	Offloads map[string]bool `json:"offloads,omitempty"`
@@ -42,23 +42,22 @@ func (c Cell) String() string {
 	return s
 }
 
-// onePaired is a probe that is not run with several pairs, and why.
-type onePaired interface{ onePair() string }
+// takesOnePair is a probe that is not run with several pairs; onePair says why.
+type takesOnePair interface{ onePair() string }
 
-// pairCounts are those that a probe is run with.
+// pairCounts returns the numbers of pairs with which a probe is run.
 func (m Matrix) pairCounts(p Probe) []int {
-	if _, one := p.(onePaired); !one {
+	if _, one := p.(takesOnePair); !one {
 		return m.PairCounts
 	}
 	return slices.DeleteFunc(slices.Clone(m.PairCounts), func(n int) bool { return n > 1 })
 }
 
-// leftOut adds to what the caller left out the probes that are not run with
-// several pairs.
+// leftOut returns the matrix's LeftOut, and the probes that are not run with several pairs.
 func (m Matrix) leftOut() []string {
 	all := slices.Clone(m.LeftOut)
 	for _, p := range m.Probes {
-		if one, is := p.(onePaired); is && slices.Max(m.PairCounts) > 1 {
+		if one, is := p.(takesOnePair); is && slices.Max(m.PairCounts) > 1 {
 			all = append(all, p.Name()+" with several pairs: "+one.onePair())
 		}
 	}

@@ -2,8 +2,8 @@ package bench
 
 import "slices"
 
-// Choice limits a probe to some columns: what does not depend on the wire is measured on
-// one wire only. An empty list means all.
+// Choice limits a probe to some columns: what does not depend on the wire is measured on one
+// wire only. An empty list means all.
 type Choice struct {
 	Probe, Span  string
 	Wires, Modes []string
@@ -14,8 +14,8 @@ func (x Choice) takes(c Column) bool {
 		(x.Span == SameHost || len(x.Wires) == 0 || slices.Contains(x.Wires, wireName(c.Wire)))
 }
 
-// runs tells whether a probe runs in a column: a probe that no choice names runs
-// in all that have what it needs.
+// runs reports whether a probe runs in a column. A probe that no choice names runs in all
+// columns that have what it needs.
 func (m Matrix) runs(p Probe, c Column) bool {
 	if _, attaches := p.(Attach); attaches && c.Attach == nil {
 		return false

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Comparison is of two reports, cell by cell.
+// Comparison compares two reports, cell by cell.
 type Comparison struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Warnings name the differences between the two besides the figures.
+	// Warnings name the other differences between the two.
 	Warnings []string         `json:"warnings,omitempty"`
 	Cells    []ComparisonCell `json:"cells"`
 	// OnlyA and OnlyB are the cells that the other report does not have.
@@ -36,7 +36,7 @@ type ComparisonCell struct {
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	HostRatio float64 `json:"hostRatio,omitempty"`
-	// P is Mann and Whitney's, adjusted by Holm's method.
+	// P is the p-value of Mann and Whitney's test, adjusted by Holm's method.
 	P float64 `json:"p"`
 	// Verdict is "better", "worse", "no clear change" or "too few rounds".
 	Verdict string `json:"verdict"`
@@ -121,7 +121,7 @@ func (c *Comparison) judge(least float64) {
 	}
 }
 
-// missing says, in a line for each report, how many cells the other does not have.
+// missing returns a line for each report that says how many cells the other one lacks.
 func (c Comparison) missing() []string {
 	var all []string
 	for _, side := range []struct {
@@ -129,14 +129,14 @@ func (c Comparison) missing() []string {
 		cells []Cell
 	}{{"first", c.OnlyA}, {"second", c.OnlyB}} {
 		if n := len(side.cells); n > 0 {
-			all = append(all, fmt.Sprintf("only the %s has %s: %s", side.name, plural(n, "cell"), fewOf(side.cells)))
+			all = append(all, fmt.Sprintf("only the %s has %s: %s", side.name, plural(n, "cell"), firstCells(side.cells)))
 		}
 	}
 	return all
 }
 
-// fewOf names the first cells.
-func fewOf(cells []Cell) string {
+// firstCells names the first cells.
+func firstCells(cells []Cell) string {
 	const most = 3
 	var names []string
 	for _, c := range cells[:min(most, len(cells))] {

@@ -59,7 +59,7 @@ func (c Comparison) Check(limits []Limit) error {
 			return badLimit(l.String(), "it chooses no cell that both reports have")
 		}
 	}
-	return thresholdError("bench compare --fail-if", crossed)
+	return thresholdError(crossed)
 }
 
 func (l Limit) choosesChange(c ComparisonCell) bool {
@@ -73,7 +73,7 @@ func (l Limit) choosesChange(c ComparisonCell) bool {
 }
 
 // thresholdError names the first of what was crossed.
-func thresholdError(op string, crossed []string) error {
+func thresholdError(crossed []string) error {
 	const most = 8
 	if crossed == nil {
 		return nil
@@ -81,5 +81,5 @@ func thresholdError(op string, crossed []string) error {
 	if more := len(crossed) - most; more > 0 {
 		crossed = append(crossed[:most:most], fmt.Sprintf("and %d more", more))
 	}
-	return &heddle.Error{Code: heddle.Threshold, Kind: heddle.Failed, Op: op, Cause: strings.Join(crossed, separator), Remedy: "see the report"}
+	return &heddle.Error{Code: heddle.Threshold, Kind: heddle.Failed, Op: "check --fail-if", Cause: strings.Join(crossed, separator), Remedy: "see the report"}
 }

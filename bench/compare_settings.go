@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// setting is one thing that two runs may differ in.
+// setting is a setting with its values in two runs.
 type setting struct{ what, a, b string }
 
 func methodSettings(a, b *Report) []setting {
@@ -53,8 +53,8 @@ func differences(a, b *Report) []string {
 // ratios would mean nothing.
 func Comparable(a, b *Report) error {
 	if all := differ(methodSettings(a, b)); all != nil {
-		return heddle.Errorf(heddle.BadArgument, "compare the two reports, which were made in different ways", strings.Join(all, separator),
-			"", "measure both in one way, or give --anyway")
+		return heddle.Errorf(heddle.BadArgument, "compare reports", "", "they were made in different ways: "+strings.Join(all, separator),
+			"measure both in one way, or give --anyway")
 	}
 	return nil
 }

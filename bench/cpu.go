@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// CPU is what the whole machine spent while a figure was taken, in seconds of
-// CPU time (the kernel counts in steps of 10 ms), and as a part of the machine.
+// CPU is the CPU time that the whole machine used during a measurement, in seconds (the kernel
+// counts in steps of 10 ms) and in percent.
 type CPU struct {
 	User    float64 `json:"user"`
 	System  float64 `json:"system"`
@@ -23,7 +23,7 @@ type CPU struct {
 	Percent float64 `json:"percent"`
 }
 
-// Window is the part of a run that counts.
+// Window is the measured part of a run.
 type Window struct {
 	// Seconds is its length.
 	Seconds float64
@@ -45,9 +45,9 @@ func (w *Window) Close() {
 	w.CPU = w.spentBy("cpu")
 }
 
-// spentBy is what a line of /proc/stat counted: "cpu" is of all, "cpu0" of the first.
+// spentBy returns the CPU time in a line of /proc/stat: "cpu" is all CPUs, "cpu0" the first.
 func (w *Window) spentBy(line string) CPU {
-	return spent(parseStat(w.before, line), parseStat(w.after, line))
+	return cpuBetween(parseStat(w.before, line), parseStat(w.after, line))
 }
 
 // handledIn moves the count from a reading to the window.
@@ -57,15 +57,15 @@ func (w *Window) handledIn(reading map[string]float64) map[string]float64 {
 	return reading
 }
 
-// cost is the CPU time for each thing handled, in µs; ok is false where the
-// kernel's counters did not move.
+// cost returns the CPU time for each thing handled, in µs; ok is false if the kernel's counters
+// did not change.
 func (w *Window) cost() (v float64, ok bool) {
 	used := w.CPU.User + w.CPU.System + w.CPU.SoftIRQ
 	return used * 1e6 / w.Handled, used > 0 && w.Handled > 0
 }
 
 func readStat() string {
-	text, _ := os.ReadFile("/proc/stat") // what cannot be read counts as nothing
+	text, _ := os.ReadFile("/proc/stat") // if it cannot be read, the CPU time is 0
 	return string(text)
 }
 
@@ -90,7 +90,7 @@ func parseStat(text, name string) []float64 {
 	return nil
 }
 
-func spent(a, b []float64) CPU {
+func cpuBetween(a, b []float64) CPU {
 	if a == nil || b == nil {
 		return CPU{}
 	}
@@ -117,7 +117,7 @@ func chooseCores(m Matrix) (cores, error) {
 	placement := m.Placement
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return cores{}, fail("read", "the CPU affinity", err)
+		return cores{}, fail("read", "CPU affinity", err)
 	}
 	var usable []int
 	for i := 0; len(usable) < 2 && i < 8*len(set)*8; i++ {
@@ -129,7 +129,8 @@ func chooseCores(m Matrix) (cores, error) {
 		return cores{usable[0], usable[0]}, nil
 	}
 	if len(usable) < 2 {
-		return cores{}, heddle.Errorf(heddle.BadArgument, "placement", placement, "", fmt.Sprintf("only CPU %d may be used; choose %s", usable[0], SameCore))
+		return cores{}, heddle.Errorf(heddle.BadArgument, "choose placement", placement,
+			fmt.Sprintf("only CPU %d may be used", usable[0]), "choose "+SameCore)
 	}
 	return cores{usable[0], usable[1]}, nil
 }

@@ -2,10 +2,9 @@ package bench
 
 import "strconv"
 
-// The CPUs of a run's two ends, as mpstat tells it of each: in per cent of that
-// CPU. They are told of runs on separate cores only. In one kernel the sender's CPU
-// carries a packet as far as the receiver's socket, so most of the receiver's
-// softirq is counted at the sender.
+// endFigures are about the CPUs of a run's two ends, in percent of that CPU, as mpstat shows
+// them. Only runs on separate cores have them. Within one kernel the sender's CPU carries a
+// packet to the receiver's socket, so most of the receiver's softirq counts at the sender.
 func endFigures() (all []Figure) {
 	for _, end := range []string{"sender", "receiver"} {
 		for _, part := range []string{"system", "softirq", "idle"} {

@@ -28,10 +28,10 @@ type Environment struct {
 	Command string `json:"command,omitempty"`
 	// Governor is the first CPU's, where the machine lets its frequency change.
 	Governor string `json:"cpuGovernor,omitempty"`
-	// Paths are the devices that the columns' packets leave by.
+	// Paths are the devices through which the columns' packets leave.
 	Paths map[string]Path `json:"paths,omitempty"`
-	// Mitigations are the CPU's weaknesses that the kernel works around at a
-	// cost; Clock is the clock source that the tools read.
+	// Mitigations are the kernel's mitigations of CPU vulnerabilities, which cost time.
+	// Clock is the clock source that the tools read.
 	Mitigations map[string]string `json:"mitigations,omitempty"`
 	Clock       string            `json:"clock,omitempty"`
 	// Steal is the part of the machine's time that the hypervisor gave to others
@@ -39,7 +39,7 @@ type Environment struct {
 	Steal float64 `json:"stealPercent"`
 }
 
-// noBridgeNF is stated where the module is not loaded.
+// noBridgeNF is the value if the module is not loaded.
 const noBridgeNF = "no br_netfilter"
 
 func readEnvironment(ctx context.Context, m Matrix) Environment {
@@ -65,7 +65,7 @@ func readEnvironment(ctx context.Context, m Matrix) Environment {
 	return e
 }
 
-// Busy tells whether more than a quarter of the machine was in use before the
+// Busy reports whether more than a quarter of the machine was in use before the
 // start, by the load average of the last minute.
 func (e Environment) Busy() bool {
 	var load float64
@@ -86,8 +86,8 @@ func mitigations() map[string]string {
 	return all
 }
 
-// stolen is the mean over all windows, in per cent of all cores' time.
-func stolen(samples []Sample, cores int) float64 {
+// meanSteal is the mean over all windows, in per cent of all cores' time.
+func meanSteal(samples []Sample, cores int) float64 {
 	steal, seconds := 0.0, 0.0
 	for _, s := range samples {
 		steal += s.CPU.Steal
@@ -125,7 +125,7 @@ var versionWord = regexp.MustCompile(`\d[\w.-]*`)
 // versionOptions are of the tools that do not know --version.
 var versionOptions = map[string]string{"ping": "-V", "netperf": "-V", "netserver": "-V", "wrk": "-v", "nginx": "-v"}
 
-// toolVersion asks a tool.
+// toolVersion returns the version that a tool prints.
 func toolVersion(ctx context.Context, tool string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -2,7 +2,7 @@ package bench
 
 import "time"
 
-// Estimate is how long a run will take.
+// Estimate returns how long a run will take.
 func Estimate(m Matrix) time.Duration {
 	m = m.withDefaults()
 	var all time.Duration
@@ -28,21 +28,21 @@ func (m Matrix) estimate(cells []Cell) time.Duration {
 func (m Matrix) prepareCost(batch []Cell) time.Duration {
 	cost := 30 * time.Millisecond
 	for _, c := range batch {
-		if p, parks := m.probe(c).(parker); parks {
+		if p, parks := m.probe(c).(preparedAhead); parks {
 			cost = max(cost, p.sleep()+300*time.Millisecond)
 		}
 	}
 	return cost + time.Duration(len(batch))*10*time.Millisecond
 }
 
-// batchMemory bounds what the waiting programs of a batch take, in MiB.
+// batchMemory limits the memory of the waiting programs of a batch, in MiB.
 const batchMemory = 768
 
 // emulatedBatch bounds how many cells wait on an emulated processor, which takes long
 // to start their programs.
 const emulatedBatch = 5
 
-// slowness stretches limits there.
+// slowness is the factor for time limits on an emulated processor.
 func (m Matrix) slowness() time.Duration {
 	if m.Emulated {
 		return 6
@@ -50,24 +50,23 @@ func (m Matrix) slowness() time.Duration {
 	return 1
 }
 
-// parker is a probe whose programs are started ahead of their turn.
-type parker interface {
+// preparedAhead is a probe whose programs are started before their turn.
+type preparedAhead interface {
 	// memory is what one pair's programs take while they wait, in MiB.
 	memory(m Matrix) int
-	// sleep is how long they are of no use after their start.
+	// sleep is how long they cannot be used after their start.
 	sleep() time.Duration
 }
 
-// batches cuts a sequence of cells into runs that are prepared together: not
-// more than the memory allows, not more than a pair has ports, and few on an emulated
-// processor.
+// batches splits a sequence of cells into batches that are prepared together. The memory and
+// the ports of a pair limit their size; on an emulated processor they are small.
 func (m Matrix) batches(cells []Cell) [][]Cell {
 	var all [][]Cell
 	var batch []Cell
 	used, ports := 0, map[string]int{}
 	for _, c := range cells {
 		need := 0
-		if p, ok := m.probe(c).(parker); ok {
+		if p, ok := m.probe(c).(preparedAhead); ok {
 			need = p.memory(m) * c.Pairs
 		}
 		column, takes := m.column(c).name(), int(slots(m.probe(c)))

@@ -2,17 +2,17 @@ package bench
 
 import "slices"
 
-// Goal is a row of what a preset has to show: a value computed from readings of one round,
-// with a limit that it must meet and an aim.
+// Goal is a goal of a preset: a value computed from the readings of one round, with a limit that
+// it must meet and an aim.
 type Goal struct {
 	Name string `json:"name"`
-	// Of is how the value is made.
+	// Of says how the value is computed.
 	Of Formula `json:"of"`
-	// Ours, and the Peer that it is compared with; Base is taken off both by Extra.
+	// Ours is compared with Peer. Extra subtracts Base from both.
 	Ours Reading `json:"ours"`
 	Peer Reading `json:"peer"`
 	Base Reading `json:"base,omitzero"`
-	// AtLeast must be met, or, where less is better, at most; Aim is the goal.
+	// AtLeast is the limit: a maximum where less is better. Aim is the goal.
 	AtLeast float64 `json:"atLeast"`
 	Aim     float64 `json:"aim"`
 }
@@ -23,7 +23,7 @@ type Reading struct {
 	Figure string `json:"figure"`
 }
 
-// Formula is how a goal's value is made of a round's readings.
+// Formula says how a goal's value is computed from a round's readings.
 type Formula string
 
 const (
@@ -56,11 +56,11 @@ type GoalResult struct {
 	Verdict string `json:"verdict"`
 	// Sure is set if the whole interval is on the same side of AtLeast.
 	Sure bool `json:"sure"`
-	// Takes says, in words, what meeting the next limit would take.
+	// Takes says, in words, what is needed to meet the next limit.
 	Takes string `json:"takes,omitempty"`
 }
 
-// meets tells whether a value is on the good side of a limit.
+// meets reports whether a value meets a limit.
 func (g Goal) meets(v, limit float64) bool {
 	if g.Of.lessIsBetter() {
 		return v <= limit
@@ -96,7 +96,7 @@ func (g Goal) verdict(v float64) string {
 	return Missed
 }
 
-// allows is what ours may be at a limit, beside the others' medians.
+// allows returns the value of ours that just meets a limit, given the others' medians.
 func (g Goal) allows(limit, peer, base float64) float64 {
 	switch g.Of {
 	case Speed:
@@ -107,8 +107,8 @@ func (g Goal) allows(limit, peer, base float64) float64 {
 	return limit * peer
 }
 
-// missed is how many goals are not met, or could not be measured: a gate that looks
-// at nothing must not stay open.
+// missed returns how many goals are not met or could not be measured: a condition must not pass
+// because nothing was measured.
 func missed(goals []GoalResult) (n int) {
 	for _, g := range goals {
 		if g.Verdict == Missed || g.Verdict == NotMeasured {
@@ -118,7 +118,7 @@ func missed(goals []GoalResult) (n int) {
 	return n
 }
 
-// goals of the report's preset that name something which was run; nil without any.
+// goals returns the results of those goals of the report's preset that were run; nil if there are none.
 func (r *Report) goals(all map[Cell]readings) (out []GoalResult) {
 	i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == r.Method.Preset })
 	if i < 0 {

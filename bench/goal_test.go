@@ -9,8 +9,8 @@ import (
 
 var (
 	goalOurs   = Cell{Mode: Overlay, Span: Across, Probe: "udp-paced", Size: 28, Pairs: 1, Wire: shapedWire}
-	goalPeer   = with(goalOurs, DockerLayout)
-	goalNative = with(goalOurs, Native)
+	goalPeer   = withMode(goalOurs, DockerLayout)
+	goalNative = withMode(goalOurs, Native)
 )
 
 // goalReadings are of three cells, by round.
@@ -29,7 +29,7 @@ func goalReadings(ours, peer, native []float64) map[Cell]readings {
 
 func TestGoalResult(t *testing.T) {
 	goal := func(of Formula, atLeast, aim float64) Goal {
-		g := beside("g", of, goalOurs, "work", DockerLayout, atLeast, aim)
+		g := ratioGoal("g", of, goalOurs, "work", DockerLayout, atLeast, aim)
 		if of == Extra {
 			g.Base = Reading{goalNative, "work"}
 		}
@@ -74,7 +74,7 @@ func TestGoalTakes(t *testing.T) {
 	if got := extra.takes(Missed, 16, 20, 10); got != "16 µs of both programs' CPU per packet received now, 13.5 at the limit (native 10, peer 20)" {
 		t.Error(got)
 	}
-	packets := beside("x", Rate, Cell{Mode: Overlay, Probe: "sockperf-throughput"}, "received", DockerLayout, 1.7, 2.2)
+	packets := ratioGoal("x", Rate, Cell{Mode: Overlay, Probe: "sockperf-throughput"}, "received", DockerLayout, 1.7, 2.2)
 	if got := packets.takes(Met, 200e3, 100e3, 0); got != "200k packets/s now, 220k at the aim: 455 ns of 5000 less for each" {
 		t.Error(got)
 	}
@@ -170,7 +170,7 @@ func TestMissedGoals(t *testing.T) {
 // TestGoalsShown: the table is in the text and on the page, which stays harmless.
 func TestGoalsShown(t *testing.T) {
 	r := goldenReport()
-	g := beside("<b>fast</b>", Rate, goalOurs, "work", DockerLayout, 1.7, 2.2)
+	g := ratioGoal("<b>fast</b>", Rate, goalOurs, "work", DockerLayout, 1.7, 2.2)
 	r.Goals = []GoalResult{g.result(goalReadings([]float64{200, 150, 160}, []float64{100, 100, 100}, nil), 1)}
 	var page, text strings.Builder
 	if err := r.HTML(&page); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// takes says what ours is, and what it would have to be for the next limit.
+// takes says what ours is, and what it must be to meet the next limit.
 func (g Goal) takes(verdict string, ours, peer, base float64) string {
 	limit, name := g.AtLeast, "the limit"
 	switch verdict {
@@ -39,7 +39,7 @@ func (g Goal) unit() string {
 	return ""
 }
 
-// Limit writes a limit as it is to be read.
+// Limit writes a limit for people.
 func (g Goal) Limit(v float64) string {
 	sign := "≥ "
 	if g.Of.lessIsBetter() {

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// threesome is the readings of a round: the base is 0 where there is none.
-type threesome struct{ ours, peer, base float64 }
+// roundReadings holds the readings of a round; base is 0 if there is none.
+type roundReadings struct{ ours, peer, base float64 }
 
-func ours(t threesome) float64 { return t.ours }
-func peer(t threesome) float64 { return t.peer }
-func base(t threesome) float64 { return t.base }
+func ours(t roundReadings) float64 { return t.ours }
+func peer(t roundReadings) float64 { return t.peer }
+func base(t roundReadings) float64 { return t.base }
 
-// rounds are those that have all that the goal needs.
-func (g Goal) rounds(all map[Cell]readings) (out []threesome) {
+// rounds returns the rounds that have all readings that the goal needs.
+func (g Goal) rounds(all map[Cell]readings) (out []roundReadings) {
 	o, p, b := all[g.Ours.Cell][g.Ours.Figure], all[g.Peer.Cell][g.Peer.Figure], all[g.Base.Cell][g.Base.Figure]
 	for _, round := range sortedKeys(o) {
-		t := threesome{ours: o[round], peer: p[round], base: b[round]}
+		t := roundReadings{ours: o[round], peer: p[round], base: b[round]}
 		if t.ours > 0 && t.peer > 0 && (t.base > 0 || g.Of != Extra) {
 			out = append(out, t)
 		}
@@ -24,21 +24,21 @@ func (g Goal) rounds(all map[Cell]readings) (out []threesome) {
 	return out
 }
 
-// value over some rounds: the median of the rounds' ratios. Differences are small
-// beside what they are taken of, so that Extra divides the medians of the rounds'
-// differences; ok is false if the peer's is none.
-func (g Goal) value(rounds []threesome) (v float64, ok bool) {
+// value returns the median of the rounds' ratios. For Extra it divides the medians of the
+// rounds' differences, since single differences are small and vary much; ok is false if the
+// peer's difference is not positive.
+func (g Goal) value(rounds []roundReadings) (v float64, ok bool) {
 	switch g.Of {
 	case Extra:
-		over := medianOf(rounds, func(t threesome) float64 { return t.peer - t.base })
-		return medianOf(rounds, func(t threesome) float64 { return t.ours - t.base }) / over, over > 0
+		over := medianOf(rounds, func(t roundReadings) float64 { return t.peer - t.base })
+		return medianOf(rounds, func(t roundReadings) float64 { return t.ours - t.base }) / over, over > 0
 	case Speed:
-		return medianOf(rounds, func(t threesome) float64 { return t.peer / t.ours }), true
+		return medianOf(rounds, func(t roundReadings) float64 { return t.peer / t.ours }), true
 	}
-	return medianOf(rounds, func(t threesome) float64 { return t.ours / t.peer }), true
+	return medianOf(rounds, func(t roundReadings) float64 { return t.ours / t.peer }), true
 }
 
-func medianOf(rounds []threesome, of func(threesome) float64) float64 {
+func medianOf(rounds []roundReadings, of func(roundReadings) float64) float64 {
 	all := make([]float64, len(rounds))
 	for i, t := range rounds {
 		all[i] = of(t)
@@ -46,15 +46,15 @@ func medianOf(rounds []threesome, of func(threesome) float64) float64 {
 	return Median(all)
 }
 
-// interval is the value with its 95 % bootstrap interval over the rounds. Draws
-// without a value count as the worst there is.
-func (g Goal) interval(rounds []threesome, seed uint64) (Ratio, bool) {
+// interval returns the 95 % bootstrap interval of the value over the rounds. Draws without a
+// value count as the worst value.
+func (g Goal) interval(rounds []roundReadings, seed uint64) (Ratio, bool) {
 	v, ok := g.value(rounds)
 	if !ok {
 		return Ratio{}, false
 	}
 	r := rand.New(rand.NewPCG(seed, uint64(len(rounds))))
-	draw, worst := make([]threesome, len(rounds)), 0
+	draw, worst := make([]roundReadings, len(rounds)), 0
 	var values []float64
 	for range resamples {
 		for i := range draw {

@@ -1,7 +1,7 @@
 package bench
 
-// groupsOf are the cells of a probe by size, pairs and wire, in the report's order:
-// those of a group, of all modes and spans, stand in one table.
+// groupsOf groups the cells of a probe by size, pairs and wire, in the report's order. One table
+// shows a group, with all modes and spans.
 func (r *Report) groupsOf(probe string) [][]CellResult {
 	var keys []Cell
 	groups := map[Cell][]CellResult{}
@@ -23,7 +23,7 @@ func (r *Report) groupsOf(probe string) [][]CellResult {
 	return all
 }
 
-// byCell are the results of the report's cells.
+// byCell returns the report's results by cell.
 func (r *Report) byCell() map[Cell]CellResult {
 	all := map[Cell]CellResult{}
 	for _, c := range r.Cells {

@@ -54,18 +54,17 @@ func (v *view) legend() []legend {
 	return all
 }
 
-// download is a link that carries its file in itself.
+// download is a link that contains its file.
 type download struct {
 	Name, Size string
 	URL        template.URL
 }
 
-// rawAtMost is the size up to which the report lies in the page as plain JSON;
-// a larger one is only in the compressed download.
+// rawAtMost is the largest report that the page contains as plain JSON. A larger one is only in
+// the compressed download.
 const rawAtMost = 1 << 20
 
-// HTML writes the report as one page that needs nothing else: no other file, no
-// network, no JavaScript.
+// HTML writes the report as one page without other files, network or JavaScript.
 func (r *Report) HTML(w io.Writer) error {
 	v := newView(r)
 	p := page{
@@ -96,8 +95,7 @@ func css() template.CSS {
 	return template.CSS(must(text, err))
 }
 
-// symbols are the modes' shapes; no two have both the shape and the colour of
-// another.
+// symbols returns the modes' shapes. No two modes have the same shape and colour.
 func symbols() template.HTML {
 	var b strings.Builder
 	b.WriteString(`<svg width="0" height="0" aria-hidden="true" class="defs"><defs>`)
@@ -126,12 +124,12 @@ func (p *page) attach(r *Report) error {
 	if err := r.CSV(&samples); err != nil {
 		return err
 	}
-	p.Downloads = []download{packed("report.json.gz", raw), packed("samples.csv.gz", samples.Bytes())}
+	p.Downloads = []download{embedFile("report.json.gz", raw), embedFile("samples.csv.gz", samples.Bytes())}
 	return nil
 }
 
-// packed is a file within a link.
-func packed(name string, content []byte) download {
+// embedFile returns a link that contains the file.
+func embedFile(name string, content []byte) download {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	_, _ = z.Write(content) // into memory: cannot fail

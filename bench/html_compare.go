@@ -18,7 +18,7 @@ type comparePage struct {
 	Warnings []string
 	Worse    []changeRow
 	Better   []changeRow
-	// Lesser counts the clear changes of figures that are no headline.
+	// Lesser counts the clear changes of figures other than the headline.
 	Lesser    int
 	Probes    []compareProbe
 	Settings  []settingRow
@@ -46,13 +46,13 @@ type compareRow struct {
 
 type settingRow struct{ What, A, B string }
 
-// HTML writes the two reports side by side, as one page that needs nothing else.
+// HTML writes the two reports side by side, as one page without other files.
 func (c Comparison) HTML(w io.Writer) error {
 	p := comparePage{CSS: css(), Symbols: symbols(), Summary: c.summary(), Warnings: c.Warnings}
 	p.Worse, p.Better, p.Lesser = c.changes(Worse), c.changes(Better), c.lesser()
 	for _, probe := range c.b.Probes {
 		if tables := c.tables(probe); len(tables) > 0 {
-			p.Probes = append(p.Probes, compareProbe{storyOf(probe.Name).title, tables})
+			p.Probes = append(p.Probes, compareProbe{descriptionOf(probe.Name).title, tables})
 		}
 	}
 	for _, s := range append(methodSettings(c.a, c.b), machineSettings(c.a, c.b)...) {
@@ -68,7 +68,7 @@ func (c Comparison) HTML(w io.Writer) error {
 		if err != nil {
 			return fail("write", d.name, err)
 		}
-		p.Downloads = append(p.Downloads, packed(d.name, raw))
+		p.Downloads = append(p.Downloads, embedFile(d.name, raw))
 	}
 	return execute(w, "compare.tmpl", p)
 }
@@ -149,7 +149,7 @@ func (c ComparisonCell) row(f Figure, grid string, s, rs scale, a, b Stat) compa
 	return compareRow{rowWords(c.Cell), number(c.A), number(c.B), c.ratioText(), c.Verdict, one("first", a, 0), one("second", b, 1), ratio}
 }
 
-// rowWords name a row of a table that names the probe.
+// rowWords names a row of a table whose title names the probe.
 func rowWords(c Cell) string {
 	return fmt.Sprintf("%s, %s, %s", c.Mode, spanText(c.Span), situationText(c, c.Wire != ""))
 }

@@ -11,9 +11,8 @@ import (
 // fact is a line about the machine or the method.
 type fact struct{ Label, Value string }
 
-// facts are what the figures depend on besides the modes, the most telling
-// first. A field of the report that this page has no words for is shown under
-// its own name, so that nothing recorded is hidden.
+// facts are what the figures depend on besides the modes, the most important first. A field of
+// the report that this page does not know is shown under its own name.
 func (v *view) facts() []fact {
 	e, m := v.Environment, v.Method
 	all := []fact{
@@ -34,12 +33,12 @@ func (v *view) facts() []fact {
 	if v.uses("wrk") || v.uses("redis") {
 		all = append(all, fact{"Connections", fmt.Sprintf("%d a pair, in all modes, of wrk and redis-benchmark", m.Clients)})
 	}
-	all = append(all, leftover(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths", "stealPercent", "mitigations")...)
-	all = append(all, leftover(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset", "clients", "wires", "capacities", "leftOut")...)
+	all = append(all, otherFacts(e, "start", "kernel", "cpu", "cores", "loadBefore", "bridgeNfCallIptables", "tools", "paths", "stealPercent", "mitigations")...)
+	all = append(all, otherFacts(m, "wire", "placement", "clientCPU", "serverCPU", "congestionControl", "rounds", "warmupRounds", "seconds", "loadPerSecond", "seed", "preset", "clients", "wires", "capacities", "leftOut")...)
 	return slices.DeleteFunc(all, func(f fact) bool { return f.Value == "" })
 }
 
-// uses tells whether a probe of that kind ran.
+// uses reports whether a probe of that kind ran.
 func (v *view) uses(kind string) bool {
 	return slices.ContainsFunc(v.Probes, func(p ProbeInfo) bool { return strings.HasPrefix(p.Name, kind) })
 }
@@ -52,7 +51,7 @@ func tools(versions map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// steal is what the hypervisor took, as a part of the machine's time.
+// steal says which part of the machine's time the hypervisor gave to others.
 func (v *view) steal() string {
 	var all []float64
 	for _, s := range v.Samples {
@@ -66,7 +65,7 @@ func (v *view) steal() string {
 	return fmt.Sprintf("median %s %%, at most %s %% of a run", number(Median(all)), number(slices.Max(all)))
 }
 
-func leftover(object any, known ...string) []fact {
+func otherFacts(object any, known ...string) []fact {
 	var fields map[string]any
 	if json.Unmarshal(must(json.Marshal(object)), &fields) != nil {
 		return nil

@@ -17,13 +17,13 @@ type glanceRow struct {
 // glanceSpan names the winner on one host, or between two.
 type glanceSpan struct {
 	Span, Winner string
-	// Host and Bridge are the winner's mean ratios, as figures stand.
+	// Host and Bridge are the winner's mean ratios to these modes.
 	Host, Bridge string
-	// Level are the modes that cannot be told from the winner anywhere.
+	// Level are the modes that do not differ clearly from the winner anywhere.
 	Level string
 	// Next names the second where the winner is the bridge itself.
 	Next string
-	// Wins says in how many situations it is best, or cannot be told from it.
+	// Wins says in how many situations it is best, or not clearly different from the best.
 	Wins   string
 	Strip  template.HTML
 	Nobody string
@@ -36,7 +36,7 @@ func (v *view) glance() []glanceRow {
 		if len(p.Figures) == 0 {
 			continue
 		}
-		row := glanceRow{Title: storyOf(p.Name).title, Better: p.Figures[0].Name + ", " + betterWord(p.Figures[0])}
+		row := glanceRow{Title: descriptionOf(p.Name).title, Better: p.Figures[0].Name + ", " + betterWord(p.Figures[0])}
 		for _, span := range v.spans() {
 			for _, cells := range v.byWire(v.situationsOf(p.Name, span)) {
 				row.Spans = append(row.Spans, v.glanceSpan(cells, p.Figures[0], limits))
@@ -71,8 +71,7 @@ func (v *view) situationsOf(probe, span string) []Cell {
 	return all
 }
 
-// byWire takes situations apart by their wires: what is best on one need not be
-// on another.
+// byWire groups situations by their wires: the best mode on one need not be the best on another.
 func (v *view) byWire(cells []Cell) [][]Cell {
 	var all [][]Cell
 	for _, wire := range v.wires() {
@@ -83,15 +82,15 @@ func (v *view) byWire(cells []Cell) [][]Cell {
 	return all
 }
 
-// fair are the situations in which all modes have a reading that have one at
-// all: a mode that failed at the hard ones must not win by the easy ones. If
-// there is none, all.
+// fair returns the situations in which all modes have a reading, leaving out modes without any
+// reading: a mode that failed in hard situations must not win by the easy ones. If there is no
+// such situation, it returns all.
 func (v *view) fair(cells []Cell) []Cell {
 	count, most := make([]int, len(cells)), 0
 	for _, m := range v.modes {
 		some := false
 		for i, c := range cells {
-			if _, ok := v.standing(with(c, m)); ok {
+			if _, ok := v.standing(withMode(c, m)); ok {
 				count[i]++
 				some = true
 			}
@@ -116,7 +115,7 @@ func (v *view) fair(cells []Cell) []Cell {
 func (v *view) mean(cells []Cell, mode string) float64 {
 	var all []float64
 	for _, c := range v.fair(cells) {
-		if s, ok := v.standing(with(c, mode)); ok {
+		if s, ok := v.standing(withMode(c, mode)); ok {
 			all = append(all, s.Median)
 		}
 	}
@@ -155,7 +154,7 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 			continue
 		}
 		points = append(points, point{i, g})
-		words = append(words, fmt.Sprintf("%s %s × host", m, number(turned(g, f))))
+		words = append(words, fmt.Sprintf("%s %s × host", m, number(figureRatio(g, f))))
 		if m != Control && g > top {
 			out.Winner, top = m, g
 		}
@@ -164,21 +163,21 @@ func (v *view) glanceSpan(cells []Cell, f Figure, limits scale) glanceSpan {
 		out.Nobody = "nothing to compare"
 		return out
 	}
-	out.Host = number(turned(top, f))
+	out.Host = number(figureRatio(top, f))
 	if bridge := v.mean(cells, Reference); bridge > 0 && out.Winner != Reference {
-		out.Bridge = number(turned(top/bridge, f))
+		out.Bridge = number(figureRatio(top/bridge, f))
 	}
 	out.Level = strings.Join(v.levelWith(cells, out.Winner), " ≈ ")
 	if out.Winner == Reference {
 		out.Next = v.next(cells, f, top)
 	}
 	out.Wins = v.wins(cells, out.Winner)
-	out.Strip = limits.strip(points, storyOf(cells[0].Probe).title+", "+out.Span+": all modes", "Further right is better. "+f.Name+": "+strings.Join(words, "; "))
+	out.Strip = limits.strip(points, descriptionOf(cells[0].Probe).title+", "+out.Span+": all modes", "Further right is better. "+f.Name+": "+strings.Join(words, "; "))
 	return out
 }
 
-// turned is the ratio of the figure itself, of a standing.
-func turned(g float64, f Figure) float64 {
+// figureRatio converts a standing back to a ratio of the figure.
+func figureRatio(g float64, f Figure) float64 {
 	if f.Better == LowerIsBetter {
 		return 1 / g
 	}

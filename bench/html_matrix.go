@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// matrixTable is the headline of every situation on one wire.
+// matrixTable shows the headline figure of every situation on one wire.
 type matrixTable struct {
 	Caption string
 	Heads   []legend
@@ -72,7 +72,7 @@ func (v *view) wires() []string {
 }
 
 func (v *view) matrixGroup(p ProbeInfo, span, wire string) matrixGroup {
-	g := matrixGroup{Columns: len(v.modes) + 1, Title: storyOf(p.Name).title + ", " + spanText(span)}
+	g := matrixGroup{Columns: len(v.modes) + 1, Title: descriptionOf(p.Name).title + ", " + spanText(span)}
 	for _, c := range v.situationsOf(p.Name, span) {
 		if c.Wire != wire {
 			continue
@@ -88,13 +88,13 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	best, tied := v.best(situation)
 	top := 0.0
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok {
+		if s, ok := v.standing(withMode(situation, m)); ok {
 			top = max(top, s.Median)
 		}
 	}
 	var all []matrixCell
 	for i, m := range v.modes {
-		c := with(situation, m)
+		c := withMode(situation, m)
 		x := matrixCell{Mode: m, Index: i % shapes}
 		r, there := v.cells[c]
 		stat, ok := r.Figures[f.Name]
@@ -125,8 +125,7 @@ func (v *view) matrixCells(situation Cell, f Figure) []matrixCell {
 	return all
 }
 
-// length of a bar in percent. Without a control there is nothing to stand
-// beside, and no bar.
+// length returns a bar's length in percent. Without a control there is no bar.
 func (v *view) length(c Cell, top float64) float64 {
 	s, ok := v.standing(c)
 	if !ok || top <= 0 {
@@ -135,22 +134,22 @@ func (v *view) length(c Cell, top float64) float64 {
 	return 100 * s.Median / top
 }
 
-// fewRounds: the interval of one round is a point, and two rounds that happen to
-// lie apart are no proof.
+// fewRounds reports whether there are too few rounds: the interval of one round is a point, and
+// a difference between two rounds proves nothing.
 func (v *view) fewRounds() bool { return v.Method.Rounds < 3 }
 
-// ratioWord is a ratio and the outcome of its test.
+// ratioWord writes a ratio and the outcome of its test.
 func (v *view) ratioWord(c Cell, other string, ratios map[string]Ratio, f Figure) (text, mark string) {
 	r, ok := ratios[f.Name]
 	if !ok {
 		return "", ""
 	}
-	return number(r.Median), v.mark(contrast{c, other, f.Name})
+	return number(r.Median), v.mark(comparisonKey{c, other, f.Name})
 }
 
 // mark is "*" for a clear difference, "~" for none, "" where the rounds are too
 // few for the test.
-func (v *view) mark(t contrast) string {
+func (v *view) mark(t comparisonKey) string {
 	p, ok := v.verdicts.p[t]
 	switch {
 	case !ok || !v.verdicts.power[t.mode]:

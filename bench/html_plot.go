@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// The plots are drawn row by row: each row is a picture of its own, as wide as
-// its column. Positions across are percentages, so that a narrow page squeezes
-// the distances and leaves the letters and markers as they are.
+// Each row of a plot is a picture of its own, as wide as its column. Horizontal positions are
+// percentages, so that a narrow page shrinks the distances but not the letters and markers.
 
 // interval is what one row of a dot plot shows.
 type interval struct {
-	name string // of the row, for those who hear the page
+	name string // of the row, for screen readers
 	text string // the numbers in words
 	mode int    // chooses colour and shape
 	dot  float64
@@ -20,7 +19,7 @@ type interval struct {
 	wideLow, wideHigh     float64
 	narrowLow, narrowHigh float64
 	samples               []float64
-	grid                  string // the id of the upright lines
+	grid                  string // the id of the vertical lines
 }
 
 func line(b *strings.Builder, class string, x1, x2 float64, y1, y2 float64) {
@@ -57,8 +56,8 @@ func (s scale) row(v interval) template.HTML {
 	return template.HTML(b.String())
 }
 
-// grid defines the upright lines that every row repeats. They reach beyond a
-// row, so that they meet the next row's.
+// grid defines the vertical lines that every row repeats. They extend beyond a row, so that
+// they meet those of the next row.
 func (s scale) grid(id string, one bool) template.HTML {
 	const above, below = -10, 32
 	var b strings.Builder
@@ -73,8 +72,7 @@ func (s scale) grid(id string, one bool) template.HTML {
 	return template.HTML(b.String())
 }
 
-// axis draws the ticks' labels, as many as have room; those who hear the page
-// have the numbers in every row.
+// axis draws as many labels of ticks as fit. Screen readers find the numbers in every row.
 func (s scale) axis() template.HTML {
 	var b strings.Builder
 	b.WriteString(`<svg class="plot" aria-hidden="true" width="100%" height="16">`)

@@ -61,14 +61,14 @@ func (v *view) plotRow(c CellResult, f Figure, s, rs scale, grid string, most fl
 		row.Bridge = fmt.Sprintf("%s [%s–%s]", number(r.Median), number(r.Low), number(r.High))
 	}
 	if headline {
-		row.HostMark, row.Mark = v.mark(contrast{c.Cell, Control, f.Name}), v.mark(contrast{c.Cell, Reference, f.Name})
+		row.HostMark, row.Mark = v.mark(comparisonKey{c.Cell, Control, f.Name}), v.mark(comparisonKey{c.Cell, Reference, f.Name})
 		v.cpuBar(&row, c, most)
 		row.Remarks = remarks(c)
 	}
 	return row
 }
 
-// remarks are said beside a cell.
+// remarks returns the remarks that are shown beside a cell.
 func remarks(c CellResult) []string {
 	var all []string
 	if c.Emulated {
@@ -98,8 +98,8 @@ func (v *view) cpuBar(row *plotRow, c CellResult, most float64) {
 	row.PerUnit = perUnit(c, v.figures(c.Cell))
 }
 
-// ticks are the single readings, unless the report is so large that they would
-// be most of the page.
+// ticks returns the single readings, or nothing if the report is large: they would be most of
+// the page.
 func (v *view) ticks(c Cell, f Figure) []float64 {
 	if len(v.Cells) > ticksAtMost {
 		return nil

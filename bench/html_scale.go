@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// scale maps values to percent of a plot's width; a little room is left at both
-// ends for the markers.
+// scale maps values to percent of a plot's width, with some room for the markers at both ends.
 type scale struct {
 	low, high float64
 	log       bool
@@ -14,8 +13,8 @@ type scale struct {
 
 const plotMargin = 3.0
 
-// newScale spans the values: from zero where that is near, and by powers
-// where they are very far apart.
+// newScale makes a scale that spans the values. It starts at zero if that is near, and is
+// logarithmic if the values are very far apart.
 func newScale(values []float64) scale {
 	s := scale{math.Inf(1), math.Inf(-1), false}
 	for _, v := range values {
@@ -100,5 +99,5 @@ func tickLabel(v float64) string {
 
 func digits4(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// coordinate writes a percentage with as many digits as a screen can show.
+// coordinate writes a percentage with as many digits as a screen needs.
 func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%" }

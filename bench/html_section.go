@@ -54,8 +54,8 @@ type plotRow struct {
 	Remarks               []string
 }
 
-// plotsAtMost is the number of figures and cells up to which the lesser figures
-// are drawn as well; a larger report gives them in numbers only.
+// plotsAtMost is the number of figures and cells up to which figures other than the headline are
+// plotted, too. A larger report has only numbers for them.
 const plotsAtMost = 800
 
 func (v *view) sections() []section {
@@ -65,7 +65,7 @@ func (v *view) sections() []section {
 	}
 	var all []section
 	for _, p := range v.Probes {
-		s := storyOf(p.Name)
+		s := descriptionOf(p.Name)
 		sec := section{Anchor: slug(p.Name), Title: s.title, Tells: s.tells, Tool: p.Name}
 		groups := v.groupsOf(p.Name)
 		for i, cells := range groups {
@@ -87,7 +87,7 @@ func (v *view) group(cells []CellResult, open, all bool) group {
 	for i, f := range v.figures(first) {
 		switch {
 		case !slices.ContainsFunc(cells, func(c CellResult) bool { _, ok := c.Figures[f.Name]; return ok || i == 0 }):
-			// a figure that nobody could read is no figure
+			// a figure without any reading is left out
 		case i == 0 || (all && f.Better != Informative && v.varies(cells, f)):
 			g.Plots = append(g.Plots, v.plotTable(cells, f, i == 0))
 		default:
@@ -101,7 +101,7 @@ func (v *view) group(cells []CellResult, open, all bool) group {
 	return g
 }
 
-// varies: a figure that is the same everywhere (nothing was lost) is no picture.
+// varies reports whether the figure differs anywhere. If not (nothing was lost), it is not plotted.
 func (v *view) varies(cells []CellResult, f Figure) bool {
 	seen := map[float64]bool{}
 	for _, c := range cells {
@@ -119,7 +119,7 @@ func (v *view) groupSummary(cells []CellResult) string {
 			if c.Span != span {
 				continue
 			}
-			if best, tied := v.best(without(c.Cell)); best != "" {
+			if best, tied := v.best(withoutMode(c.Cell)); best != "" {
 				word := spanText(span) + ": " + best
 				if len(tied) > 0 {
 					word += " (level with " + strings.Join(tied, ", ") + ")"

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// levelWith are the modes that are level with the winner in every situation.
+// levelWith returns the modes that do not differ clearly from the winner in any situation.
 func (v *view) levelWith(cells []Cell, winner string) []string {
 	var all []string
 	for _, m := range v.modes {
@@ -22,8 +22,7 @@ func (v *view) levelWith(cells []Cell, winner string) []string {
 	return all
 }
 
-// next is the second best of the modes, the control aside, as a part of the
-// best.
+// next names the second best of the modes, without the control, and its part of the best.
 func (v *view) next(cells []Cell, f Figure, top float64) string {
 	second, value := "", 0.0
 	for _, m := range v.modes {
@@ -34,10 +33,10 @@ func (v *view) next(cells []Cell, f Figure, top float64) string {
 	if second == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s follows with %s × bridge", second, number(turned(value/top, f)))
+	return fmt.Sprintf("%s follows with %s × bridge", second, number(figureRatio(value/top, f)))
 }
 
-// wins says how sure the first place is.
+// wins says how certain the first place is.
 func (v *view) wins(cells []Cell, mode string) string {
 	alone, level := 0, 0
 	for _, c := range cells {

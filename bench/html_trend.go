@@ -40,14 +40,14 @@ func (v *view) trends(p ProbeInfo) []trend {
 	return all
 }
 
-// trendPlot has the sizes at equal distances, and the figure's ratio to the
-// host's upwards, turned so that up is better.
+// trendPlot has the sizes at equal distances on the horizontal axis, and the figure's ratio to
+// the host's on the vertical one, where up is better.
 func (v *view) trendPlot(cells []Cell, title string) template.HTML {
 	const height, top, bottom = 170, 10, 140
 	var all []float64
 	for _, c := range cells {
 		for _, m := range v.modes {
-			if s, ok := v.standing(with(c, m)); ok {
+			if s, ok := v.standing(withMode(c, m)); ok {
 				all = append(all, s.Median)
 			}
 		}
@@ -75,18 +75,18 @@ func (v *view) trendPlot(cells []Cell, title string) template.HTML {
 func (v *view) trendLine(b *strings.Builder, cells []Cell, mode int, name string, x func(int) float64, y func(float64) float64) {
 	last := -1
 	for i, c := range cells {
-		s, ok := v.standing(with(c, name))
+		s, ok := v.standing(withMode(c, name))
 		if !ok {
 			continue
 		}
 		if last >= 0 {
-			before, _ := v.standing(with(cells[last], name))
+			before, _ := v.standing(withMode(cells[last], name))
 			line(b, fmt.Sprintf("t m%d", mode%shapes), x(last), x(i), y(before.Median), y(s.Median))
 		}
 		last = i
 	}
 	for i, c := range cells {
-		if s, ok := v.standing(with(c, name)); ok {
+		if s, ok := v.standing(withMode(c, name)); ok {
 			fmt.Fprintf(b, `<use href="#s%d" class="m%d" x="%s" y="%.1f"/>`, mode%shapes, mode%shapes, coordinate(x(i)), y(s.Median))
 		}
 	}
@@ -97,7 +97,7 @@ func (v *view) trendWords(cells []Cell) string {
 	for _, m := range v.modes {
 		var at []string
 		for _, c := range cells {
-			if s, ok := v.standing(with(c, m)); ok {
+			if s, ok := v.standing(withMode(c, m)); ok {
 				at = append(at, fmt.Sprintf("%s %s", sizeText(c.Size), number(s.Median)))
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// view is a report with what every part of the page asks again and again.
+// view is a report with values that all parts of the page need.
 type view struct {
 	*Report
 	verdicts verdicts
@@ -41,7 +41,7 @@ func (v *view) situations() []Cell {
 	seen := map[Cell]bool{}
 	for _, p := range v.Probes {
 		for _, c := range v.Cells {
-			if key := without(c.Cell); c.Probe == p.Name && !seen[key] {
+			if key := withoutMode(c.Cell); c.Probe == p.Name && !seen[key] {
 				seen[key] = true
 				all = append(all, key)
 			}
@@ -50,18 +50,18 @@ func (v *view) situations() []Cell {
 	return all
 }
 
-func without(c Cell) Cell {
+func withoutMode(c Cell) Cell {
 	c.Mode = ""
 	return c
 }
 
-func with(c Cell, mode string) Cell {
+func withMode(c Cell, mode string) Cell {
 	c.Mode = mode
 	return c
 }
 
-// goodness turns a ratio so that more is better.
-func goodness(r Ratio, f Figure) Ratio {
+// betterIsMore inverts a ratio if lower is better, so that more is better.
+func betterIsMore(r Ratio, f Figure) Ratio {
 	if f.Better != LowerIsBetter {
 		return r
 	}
@@ -71,7 +71,7 @@ func goodness(r Ratio, f Figure) Ratio {
 	return Ratio{r.N, 1 / r.Median, 1 / r.High, 1 / r.Low}
 }
 
-// standing is how a mode stands in a situation, beside the control.
+// standing returns a mode's ratio to the control in a situation, where more is better.
 func (v *view) standing(c Cell) (Ratio, bool) {
 	f := v.headline(c)
 	if c.Mode == Control {
@@ -79,21 +79,21 @@ func (v *view) standing(c Cell) (Ratio, bool) {
 		return Ratio{s.N, 1, 1, 1}, ok
 	}
 	r, ok := v.cells[c].RatioHost[f.Name]
-	g := goodness(r, f)
+	g := betterIsMore(r, f)
 	return g, ok && g.Median > 0
 }
 
-// best is the mode with the highest standing, the control aside, and those that
-// cannot be told from it because the intervals overlap.
+// best returns the mode with the highest standing, without the control, and the modes whose
+// intervals overlap with its interval.
 func (v *view) best(situation Cell) (mode string, tied []string) {
 	var top Ratio
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok && m != Control && s.Median > top.Median {
+		if s, ok := v.standing(withMode(situation, m)); ok && m != Control && s.Median > top.Median {
 			mode, top = m, s
 		}
 	}
 	for _, m := range v.modes {
-		if s, ok := v.standing(with(situation, m)); ok && m != Control && m != mode && s.High >= top.Low {
+		if s, ok := v.standing(withMode(situation, m)); ok && m != Control && m != mode && s.High >= top.Low {
 			tied = append(tied, m)
 		}
 	}

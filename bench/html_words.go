@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// story says in plain words what a probe measures, and what it does not.
-type story struct{ title, tells string }
+// description says in plain words what a probe measures, and what it does not.
+type description struct{ title, tells string }
 
-var stories = map[string]story{
+var descriptions = map[string]description{
 	"sockperf-throughput": {"UDP packets a second", "One-way UDP at the sender's full speed: what the receiver got. It is the cost of a packet, not of a byte."},
 	"sockperf-underload":  {"Latency under a fixed load", "Open loop: messages leave at a fixed rate far below what any mode can carry, whether or not answers come. Half the round trip."},
 	"sockperf-pingpong":   {"Latency, one message at a time", "No queue anywhere: the bare way there and back, halved."},
@@ -34,14 +34,14 @@ var stories = map[string]story{
 	"ping":                {"ICMP echo", "The kernel answers, no program does: the round trip without a wake-up at the far end."},
 }
 
-// partialLoad is of the probes that offer a part of what the slowest mode bears.
+// partialLoad describes the probes that offer a part of the slowest mode's capacity.
 const partialLoad = "Open loop at a part of what the slowest mode carries, the same for all; times count from when a message was due, so that a sender that was held up hides nothing. Half the round trip."
 
-func storyOf(probe string) story {
-	if s, ok := stories[probe]; ok {
+func descriptionOf(probe string) description {
+	if s, ok := descriptions[probe]; ok {
 		return s
 	}
-	return story{title: probe}
+	return description{title: probe}
 }
 
 // unitOf is the unit without its explanation.
@@ -100,7 +100,7 @@ func situationText(c Cell, wires bool) string {
 
 // cellWords name a cell in full.
 func cellWords(c Cell) string {
-	return fmt.Sprintf("%s, %s: %s, %s", c.Mode, spanText(c.Span), storyOf(c.Probe).title, situationText(c, c.Wire != ""))
+	return fmt.Sprintf("%s, %s: %s, %s", c.Mode, spanText(c.Span), descriptionOf(c.Probe).title, situationText(c, c.Wire != ""))
 }
 
 // betterWord says which way a figure is good, in a word.

@@ -10,7 +10,7 @@ import (
 // threads are the schedstat files of kernel threads.
 type threads []string
 
-// softirqThreads finds ksoftirqd/N, which take over what softirqs cannot finish.
+// softirqThreads finds the threads ksoftirqd/N, which take over when softirqs do not finish.
 func softirqThreads() (all threads) {
 	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is good
 	for _, name := range names {

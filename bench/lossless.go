@@ -9,15 +9,13 @@ import (
 	"time"
 )
 
-// Lossless is the highest UDP rate at which less than 0.1 % is lost, searched
-// after the manner of RFC 2544, section 26.1: a first trial at full speed,
-// quarters of it until one passes, and then halving of the interval between the
-// highest rate that passed and the lowest that failed. Its trials last seconds where the RFC asks for a minute,
-// and its tolerance is 0.1 % where the RFC has none: on a machine that others
-// share, not a packet lost in a minute is luck. iperf3 sends in bursts of a
-// millisecond.
+// Lossless finds the highest UDP rate at which less than 0.1 % is lost, in the manner of RFC
+// 2544, section 26.1. The first trial is at full speed. The rate is then divided by four until a
+// trial passes, and the interval between the highest rate that passed and the lowest that failed
+// is halved. The trials last seconds, not a minute as in the RFC. The RFC allows no loss; on a
+// shared machine, a minute without any loss is luck. iperf3 sends in bursts of a millisecond.
 type Lossless struct {
-	// Trials is the most that a search takes; 7 if zero.
+	// Trials is the largest number of trials in a search; 7 if zero.
 	Trials int
 }
 
@@ -66,7 +64,7 @@ func (l Lossless) Cost(m Matrix, _ Cell) time.Duration {
 // Prepare starts a server for each pair, which serves all trials.
 func (l Lossless) Prepare(ctx context.Context, s Setting) (Session, error) {
 	if s.Cell.Size < leastUDP {
-		return nil, fail("prepare", "udp-lossless", fmt.Errorf("iperf3 sends no less than %d bytes", leastUDP))
+		return nil, fail("prepare", "probe udp-lossless", fmt.Errorf("iperf3 sends no less than %d bytes", leastUDP))
 	}
 	r := &toolRun{set: s, read: readUDP, sums: []string{"sent", "lost", "seconds"}}
 	return &losslessRun{r, l.trials()}, r.serve(ctx, "tcp", func(p Pair) []string { return []string{"iperf3", "-s", "-p", s.port(p)} })
@@ -80,7 +78,7 @@ type losslessRun struct {
 // trial is the rate of one trial over all pairs, and the part that was lost.
 type trial struct{ rate, loss float64 }
 
-// Measure keeps the window of the trial that counts.
+// Measure returns the window of the best trial.
 func (r *losslessRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	var best trial
 	found, width, err := search(r.trials, lossTolerance, func(rate float64) (trial, error) {

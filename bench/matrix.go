@@ -19,14 +19,14 @@ const (
 	SeparateCores = "separate-cores"
 )
 
-// DefaultCongestionControl is one that all kernels have, and that never paces.
+// DefaultCongestionControl is available in all kernels, and never paces.
 const DefaultCongestionControl = "reno"
 
 // Matrix says what to measure, and how.
 type Matrix struct {
 	Columns []Column
 	Probes  []Probe
-	// Preset names the choice that the matrix was made by; it may be empty.
+	// Preset names the preset of the matrix; it may be empty.
 	Preset string
 	// Sizes are the UDP payload sizes in bytes, and Values the sizes of Redis's
 	// values, for the probes that have one.
@@ -50,18 +50,18 @@ type Matrix struct {
 	Duration, Warmup time.Duration
 	Placement        string
 	Seed             uint64
-	// CongestionControl is that of TCP, DefaultCongestionControl if empty. New
-	// namespaces may inherit a pacing one (BBR), which hides the path. Tools that
-	// have no option for it take that of their place, which the caller sets.
+	// CongestionControl is TCP's; DefaultCongestionControl if empty. New namespaces may
+	// inherit one that paces (BBR), which hides the path's speed. Tools without an option for
+	// it use that of their place, which the caller sets.
 	CongestionControl string
 	// Load is the offered load of the latency-under-load probe, in messages
 	// per second; 10,000 if zero.
 	Load int
 	// BridgeNF is the places' bridge-nf-call-iptables, if it is not the caller's.
 	BridgeNF string
-	// Machine says what kind of virtual machines the places are in, if they are:
-	// their kernel, and what runs them. Each has one CPU. Emulated is set where
-	// that is no real one: what works there works, but no figure is a speed.
+	// Machine says in what kind of virtual machines the places are, if they are: their kernel,
+	// and what runs them. Each has one CPU. Emulated is set if the CPU is emulated: then the
+	// figures say nothing about speed.
 	Machine  string
 	Emulated bool
 	// NoControl allows a matrix without a "host" column.
@@ -99,7 +99,12 @@ const maxUDP = 65507
 // Validate says what is wrong with a matrix before anything runs.
 func (m Matrix) Validate() error {
 	m = m.withDefaults()
-	bad := func(what, remedy string) error { return heddle.Errorf(heddle.BadArgument, "bench", what, "", remedy) }
+	bad := func(object, cause, remedy string) error {
+		return heddle.Errorf(heddle.BadArgument, "set", object, cause, remedy)
+	}
+	columnRefused := func(c Column, cause, remedy string) error {
+		return heddle.Errorf(heddle.BadArgument, "add column", c.name(), cause, remedy)
+	}
 	seen := map[string]bool{}
 	control := false
 	for _, c := range m.Columns {
@@ -107,39 +112,44 @@ func (m Matrix) Validate() error {
 			return err
 		}
 		if seen[c.name()] {
-			return bad("column "+c.name(), "name each column once")
+			return columnRefused(c, "the matrix has it already", "name each column once")
 		}
 		seen[c.name()] = true
 		control = control || c.Mode == Control
 		if most := slices.Max(m.PairCounts); most > len(c.Pairs) {
-			return bad("column "+c.name(), fmt.Sprintf("it has %d pairs, %d are asked for", len(c.Pairs), most))
+			return columnRefused(c, fmt.Sprintf("it has %d pairs, but %d are asked for", len(c.Pairs), most),
+				"ask for fewer pairs")
 		}
 	}
 	switch {
 	case len(m.Columns) == 0 || len(m.Probes) == 0:
-		return bad("matrix", "give columns and probes")
+		return bad("matrix", "it has no columns or no probes", "give columns and probes")
 	case !control && !m.NoControl:
-		return bad("matrix", "add the "+Control+" mode: without a control column figures of different machines cannot be compared")
+		return bad("matrix", "without a control column figures of different machines cannot be compared",
+			"add the mode "+Control)
 	case m.Rounds < 1 || m.WarmupRounds < 0:
-		return bad("rounds", "at least one")
+		return bad("rounds", fmt.Sprintf("%d rounds and %d for warm-up cannot be run", m.Rounds, m.WarmupRounds),
+			"give at least one round")
 	case m.Duration < 200*time.Millisecond || m.Duration > time.Hour:
-		return bad("duration", "from 0.2 s to 1 h")
+		return bad("duration", m.Duration.String()+" is too short or too long", "give 0.2 s to 1 h")
 	case m.Warmup < 0 || m.Warmup > time.Minute:
-		return bad("warm-up", "from 0 to 60 s")
+		return bad("warm-up", m.Warmup.String()+" is negative or too long", "give 0 to 60 s")
 	case m.Placement != SameCore && m.Placement != SeparateCores:
-		return bad("placement "+m.Placement, SameCore+" or "+SeparateCores)
+		return bad("placement "+m.Placement, "there is no such placement", "choose "+SameCore+" or "+SeparateCores)
 	case slices.Min(m.Sizes) < 14 || slices.Max(m.Sizes) > maxUDP:
-		return bad("size", fmt.Sprintf("a message has from 14 bytes, sockperf's least, to %d, which fit one datagram", maxUDP))
+		return bad("size", fmt.Sprintf("a message has 14 bytes (sockperf's least) to %d bytes (what fits one datagram)", maxUDP),
+			"choose sizes in that range")
 	case slices.Min(m.Values) < 1 || slices.Max(m.Values) > 64<<20:
-		return bad("value", "from 1 byte to 64 MiB")
+		return bad("value", "a value has 1 byte to 64 MiB", "choose sizes in that range")
 	case m.Clients < 1 || m.Clients > 512:
-		return bad("clients", "from 1 to 512 connections")
+		return bad("clients", fmt.Sprintf("%d is not in the range of 1 to 512 connections", m.Clients),
+			"choose a number in that range")
 	case slices.Min(m.PairCounts) < 1:
-		return bad("pairs", "at least one")
+		return bad("pairs", "a number of pairs is smaller than one", "give at least one pair")
 	case len(m.cells()) == 0:
-		return bad("matrix", "the probes take one pair only, or other sizes: add them")
+		return bad("matrix", "its probes take one pair only, or other sizes", "add that number of pairs, or such sizes")
 	case m.Load < 1:
-		return bad("load", "at least one message a second")
+		return bad("load", fmt.Sprintf("%d messages a second are no load", m.Load), "give at least one message a second")
 	}
 	return nil
 }
@@ -182,8 +192,8 @@ func (m Matrix) roundCells(round int) []Cell {
 	return m.order(round)
 }
 
-// fingerprint names what must be equal for samples of two runs to be mixed.
-// Rounds are left out: a run may be resumed with more of them.
+// fingerprint identifies the settings that must be equal if samples of two runs are mixed. The
+// number of rounds does not count: a run may be resumed with more of them.
 func (m Matrix) fingerprint() string {
 	all := []any{m.cells(), m.Duration, m.Warmup, m.Placement, m.Seed, m.CongestionControl, m.Load, m.WarmupRounds, m.Clients}
 	if m.Machine != "" {
@@ -206,7 +216,7 @@ func (m Matrix) column(c Cell) Column {
 	return m.Columns[i]
 }
 
-// probe of a cell; the capacity round has one that the matrix may be without.
+// probe returns a cell's probe. The capacity round uses one that the matrix may not have.
 func (m Matrix) probe(c Cell) Probe {
 	for _, p := range m.Probes {
 		if p.Name() == c.Probe {

@@ -70,7 +70,7 @@ func TestBatchesKeepOrderAndBounds(t *testing.T) {
 		memory, ports := 0, map[string]int{}
 		for _, c := range batch {
 			ports[c.Mode+c.Span] += int(slots(m.probe(c)))
-			if p, ok := m.probe(c).(parker); ok {
+			if p, ok := m.probe(c).(preparedAhead); ok {
 				memory += p.memory(m) * c.Pairs
 			}
 			if ports[c.Mode+c.Span] > PortsPerPair {

@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// Paced sends UDP over IPv4 at a fixed rate, the same in all modes, from many source
-// ports or from one, and reads what both programs cost: the kernel's accounts of
-// their CPU time, which are exact to the nanosecond and hold what the path does in
-// their name. Packets are made by one raw socket, so that the sender's own cost does
-// not depend on the number of flows.
+// Paced sends UDP over IPv4 at a fixed rate, the same in all modes, from one or many source
+// ports. It reads the CPU time of both programs, which the kernel counts in nanoseconds and which
+// includes the path's work in their context. The packets come from one raw socket, so that the
+// sender's own cost does not depend on the number of flows.
 type Paced struct {
 	// Flows is the number of source ports; 1 if zero.
 	Flows int
 }
 
-// manyFlows is what one flow is compared with.
+// manyFlows is the number of flows with which one flow is compared.
 const manyFlows = 10000
 
 // Name is udp-paced, or udp-paced-10000 with so many flows.
@@ -42,7 +41,7 @@ func (Paced) Figures() []Figure {
 	}
 }
 
-// workName is apart from costName, which is the whole machine's.
+// workName is the CPU time of both programs; costName is the whole machine's.
 const workName = "work"
 
 // pacedSize is the payload in bytes.
@@ -54,11 +53,11 @@ func (Paced) Cost(m Matrix, _ Cell) time.Duration { return m.Duration + 300*time
 func (p Paced) Prepare(ctx context.Context, s Setting) (Session, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fail("find", "this program", err)
+		return nil, fail("find", "own program", err)
 	}
 	for _, pair := range s.Pairs {
 		if !pair.Server.Addr.Is4() {
-			return nil, fail("prepare", p.Name(), errors.New("it takes IPv4"))
+			return nil, fail("prepare", "probe "+p.Name(), errors.New("it takes IPv4"))
 		}
 	}
 	r := &toolRun{set: s, read: readPaced, sums: []string{"rate"}}
@@ -68,7 +67,7 @@ func (p Paced) Prepare(ctx context.Context, s Setting) (Session, error) {
 	return pacedRun{r}, r.serve(ctx, "udp", func(pair Pair) []string { return []string{self, pacedReceive, s.port(pair)} })
 }
 
-// pacedRun adds what the kernel's own softirq threads took meanwhile.
+// pacedRun adds the CPU time of the kernel's softirq threads.
 type pacedRun struct{ *toolRun }
 
 func (r pacedRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {

@@ -21,9 +21,9 @@ const (
 	pacedReceive = "bench-paced-receive"
 )
 
-// Dispatch runs one of the programs that probes start, and ends the process then, if
-// the arguments, without the program's name, ask for it. Whoever calls Run must call
-// it first in main, since the program is the caller itself.
+// Dispatch runs one of the programs that probes start, if the arguments (without the program's
+// name) ask for it, and then ends the process. A program that calls Run must call Dispatch first
+// in main: probes start this same program.
 func Dispatch(args []string) {
 	var err error
 	switch {
@@ -41,14 +41,14 @@ func Dispatch(args []string) {
 	os.Exit(0)
 }
 
-// counted is what the receiver answers to a question: the packets it has received,
+// receiverReply is what the receiver answers to a question: the packets it has received,
 // and the nanoseconds of CPU that it has used.
-type counted struct{ Packets, CPU int64 }
+type receiverReply struct{ Packets, CPU int64 }
 
 // question is longer than a packet.
 var question = make([]byte, pacedSize+8)
 
-// receivePaced counts, and answers questions, until it is killed.
+// receivePaced counts packets and answers questions, until it is killed.
 func receivePaced(args []string) error {
 	port, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -66,7 +66,7 @@ func receivePaced(args []string) error {
 	for {
 		var from unix.RawSockaddrInet4
 		size := uint32(unsafe.Sizeof(from))
-		// A raw call: Go's scheduler would take the wait for its own, and cost more than the packet.
+		// A raw call: Go's scheduler would handle the wait, and cost more than the packet.
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0,
 			uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&size)))
 		switch {
@@ -77,27 +77,27 @@ func receivePaced(args []string) error {
 			seen++
 		case int(n) == len(question):
 			asker := &unix.SockaddrInet4{Addr: from.Addr, Port: int(from.Port<<8 | from.Port>>8)}
-			_ = unix.Sendto(fd, counted{seen, ownCPU()}.text(), 0, asker) // who gets no answer asks again
+			_ = unix.Sendto(fd, receiverReply{seen, ownCPU()}.text(), 0, asker) // without an answer the sender asks again
 		}
 	}
 }
 
-func (c counted) text() []byte {
+func (c receiverReply) text() []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(c.Packets)), uint64(c.CPU))
 }
 
-func ask(conn net.Conn) (counted, error) {
+func ask(conn net.Conn) (receiverReply, error) {
 	buf := make([]byte, len(question))
 	for range 5 {
 		if _, err := conn.Write(question); err != nil {
-			return counted{}, err
+			return receiverReply{}, err
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second)) // a UDP socket has deadlines
 		if n, err := conn.Read(buf); err == nil && n == 16 {
-			return counted{int64(binary.BigEndian.Uint64(buf)), int64(binary.BigEndian.Uint64(buf[8:]))}, nil
+			return receiverReply{int64(binary.BigEndian.Uint64(buf)), int64(binary.BigEndian.Uint64(buf[8:]))}, nil
 		}
 	}
-	return counted{}, errors.New("the receiver does not answer")
+	return receiverReply{}, errors.New("the receiver does not answer")
 }
 
 // ownCPU is this process's, in nanoseconds.
@@ -128,7 +128,7 @@ func sendPaced(args []string) error {
 	if err != nil {
 		return err
 	}
-	// The first packets find the way, and the kernel's caches.
+	// The first packets fill the kernel's caches.
 	if _, err := s.run(rate, length/10); err != nil {
 		return err
 	}

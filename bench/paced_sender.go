@@ -47,8 +47,8 @@ func newPacer(to netip.Addr, port, flows int) (*pacer, error) {
 	return &pacer{fd: fd, packet: p, flows: flows}, nil
 }
 
-// run sends at a rate, in bursts of what is due after each pause. What a sender that
-// was held up cannot send in one burst is left out.
+// run sends at a rate: after each pause a burst of the packets that are due. After a delay, what
+// does not fit into one burst is left out.
 func (p *pacer) run(rate int, length time.Duration) (sent int, err error) {
 	start := time.Now()
 	due := 0
@@ -69,7 +69,7 @@ func (p *pacer) run(rate int, length time.Duration) (sent int, err error) {
 	}
 }
 
-// send and rest are raw calls: Go's scheduler has nothing to do meanwhile.
+// send and rest use raw system calls, without Go's scheduler.
 func (p *pacer) send() error {
 	binary.BigEndian.PutUint16(p.packet[20:], uint16(firstFlow+p.next))
 	p.next = (p.next + 1) % p.flows
@@ -82,5 +82,5 @@ func (p *pacer) send() error {
 
 func (p *pacer) rest() {
 	wait := unix.NsecToTimespec(int64(burstPause))
-	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&wait)), 0, 0) // a shorter rest is none the worse
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&wait)), 0, 0) // a shorter rest does no harm
 }

@@ -33,7 +33,7 @@ func TestReadThroughput(t *testing.T) {
 	server := "sockperf: Total 277248 messages received and handled\n"
 	got, err := readThroughput(fixture(t, "sockperf-throughput.txt"), server)
 	figures(t, got, err, map[string]float64{"sent": 277789, "received": 277248, handled: 277248})
-	all := combined([]map[string]float64{got, got}, "sent", "received")
+	all := combineReadings([]map[string]float64{got, got}, "sent", "received")
 	addLoss(all)
 	near(t, "lost", all["lost"], 100*541.0/277789)
 	near(t, "sum", all["received"], 2*277248)
@@ -111,7 +111,7 @@ func TestBound(t *testing.T) {
 		listen bool
 		want   bool
 	}{{5001, false, true}, {5001, true, false}, {22, true, true}, {23, true, false}, {24, true, true}, {25, false, false}} {
-		if got := bound(table, x.port, x.listen); got != x.want {
+		if got := isBound(table, x.port, x.listen); got != x.want {
 			t.Errorf("port %d: %v", x.port, got)
 		}
 	}
@@ -120,12 +120,12 @@ func TestBound(t *testing.T) {
 func TestParseStat(t *testing.T) {
 	a := parseStat("cpu  100 0 200 1000 50 10 20 30 0 0\ncpu0 1\n", "cpu")
 	b := parseStat("cpu  150 10 300 1500 50 20 60 30 0 0\n", "cpu")
-	c := spent(a, b)
+	c := cpuBetween(a, b)
 	near(t, "user", c.User, 0.6)
 	near(t, "system", c.System, 1)
 	near(t, "softirq", c.SoftIRQ, 0.5)
 	near(t, "percent", c.Percent, 100*2.1/7.1)
-	if parseStat("cpu x", "cpu") != nil || (spent(nil, b) != CPU{}) {
+	if parseStat("cpu x", "cpu") != nil || (cpuBetween(nil, b) != CPU{}) {
 		t.Error("bad text was read")
 	}
 }
@@ -164,7 +164,7 @@ func FuzzReaders(f *testing.F) {
 				}
 			}
 		}
-		bound(text, 80, true)
+		isBound(text, 80, true)
 		parseStat(text, "cpu")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Path is the device that a column's client sends by.
+// Path is the device through which a column's client sends.
 type Path struct {
 	Device string `json:"device"`
 	// MTU in bytes.
@@ -19,8 +19,8 @@ type Path struct {
 	Offloads string `json:"offloads"`
 }
 
-// readPaths asks in the place of each column's first client. What cannot be
-// read is left out: the figures do not depend on it.
+// readPaths reads the path of each column's first client. What cannot be read is left out: the
+// figures do not depend on it.
 func readPaths(ctx context.Context, m Matrix) map[string]Path {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -123,7 +123,7 @@ func (v *view) columnWords(c ColumnInfo) string {
 	return text
 }
 
-// wireNotes say how each wire differs from a cable.
+// wireNotes returns how each wire differs from a cable.
 func (v *view) wireNotes() []fact {
 	var all []fact
 	for _, w := range v.Method.Wires {
@@ -132,7 +132,7 @@ func (v *view) wireNotes() []fact {
 	return all
 }
 
-// commandLine quotes what a shell would take apart.
+// commandLine quotes arguments as a shell needs it.
 func commandLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {

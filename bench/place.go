@@ -1,11 +1,11 @@
-// Package bench measures container networks side by side with the tools the
-// field trusts: sockperf, iperf3 and ping.
+// Package bench measures container networks side by side with well-known tools: sockperf,
+// iperf3 and ping.
 //
 // A Matrix has columns (a mode on one host, or across two) whose endpoints the
 // caller has made and that all exist at the same time, and rows (probe, message
 // size, number of pairs). Every cell runs once per round, in a random order, so
-// that a machine that slows down slows all modes down alike; what is published
-// first is the ratio of two columns within one round.
+// that a machine that becomes slower affects all modes alike. The most important
+// result is the ratio of two columns within one round.
 //
 //	columns  --\                      /--> samples.jsonl (every raw reading)
 //	probes   ---> Matrix --> Run ----+---> report.json   (medians, ratios)
@@ -16,6 +16,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"os/exec"
 	"time"
@@ -34,8 +35,8 @@ type Place struct {
 	// Addr is the IPv4 address at which others reach the place: of the
 	// container, or of its host where ports are published. Addr6 may be unset.
 	Addr, Addr6 netip.Addr
-	// Far is set where programs run on another machine. Here are their callers' ends
-	// only: they pass signals on, and SIGTSTP as SIGSTOP, which would stop them alone.
+	// Far is set if programs run on another machine. Then the processes here only forward
+	// signals. They take SIGTSTP and forward it as SIGSTOP, which they could not catch.
 	Far bool
 }
 
@@ -43,9 +44,9 @@ type Place struct {
 // both TCP and UDP: several programs wait for their turn at the same time.
 const PortsPerPair = 16
 
-// Pair is a client and a server of one mode. Publish the server's ports under
-// the same numbers where Server.Addr is its host's. Servers that share a network
-// namespace, as all of the "host" mode do, need port ranges apart.
+// Pair is a client and a server of one mode. If Server.Addr is its host's, the server's ports
+// must be published under the same numbers. Servers that share a network namespace, as in mode
+// host, need separate port ranges.
 type Pair struct {
 	Client, Server Place
 	PortBase       uint16
@@ -79,12 +80,11 @@ const (
 	Reference = "bridge"
 )
 
-// Native is the wire between two hosts that have no agent and no firewall: what host
-// is without ours.
+// Native is the wire between two hosts without agent and firewall: mode host without heddle.
 const Native = "native"
 
-// What spans hosts: our mode, and the layout of Docker's overlay driver, which
-// callers make by hand to have it beside ours.
+// The modes that span hosts: ours, and the layout of Docker's overlay driver, which callers make
+// by hand for comparison.
 const (
 	Overlay      = "overlay"
 	DockerLayout = "docker-overlay"
@@ -121,21 +121,23 @@ func columnName(mode, span, wire string) string {
 }
 
 func (c Column) check() error {
-	bad := func(why string) error { return heddle.Errorf(heddle.BadArgument, "bench column", c.name(), "", why) }
+	bad := func(cause, remedy string) error {
+		return heddle.Errorf(heddle.BadArgument, "add column", c.name(), cause, remedy)
+	}
 	if c.Mode == "" || (c.Span != SameHost && c.Span != Across) {
-		return bad("name a mode, and the span " + SameHost + " or " + Across)
+		return bad("it has no mode, or an unknown span", "name a mode, and the span "+SameHost+" or "+Across)
 	}
 	if len(c.Pairs) == 0 {
-		return bad("make at least one pair")
+		return bad("it has no pairs", "make at least one pair")
 	}
 	for _, p := range c.Pairs {
 		switch {
 		case p.Client.Command == nil || p.Server.Command == nil:
-			return bad("a place has no Command")
+			return bad("a place has no Command", "set Command in all places")
 		case !p.Server.Addr.IsValid() && !p.Server.Addr6.IsValid():
-			return bad("a server has no address")
+			return bad("a server has no address", "set Addr or Addr6 in all servers")
 		case p.PortBase == 0 || int(p.PortBase)+PortsPerPair*int(p.step()) > 65536:
-			return bad("a server has no ports")
+			return bad("a server has no ports", fmt.Sprintf("leave room for %d ports from PortBase", PortsPerPair))
 		}
 	}
 	return nil
@@ -149,8 +151,8 @@ func (p Pair) target() string {
 	return p.Server.Addr6.String()
 }
 
-// anyAddress is what the server listens on: its own address may be another
-// than the one published.
+// anyAddress is the address on which the server listens: its own address may differ from the
+// published one.
 func (p Pair) anyAddress() string {
 	if p.Server.Addr.IsValid() {
 		return "0.0.0.0"

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,11 +12,11 @@ import (
 // within three minutes with the making of its endpoints and some delay.
 const quickBudget = 150 * time.Second
 
-// Preset is a named choice of what to measure. The paper's and the articles'
-// own matrices are there to be held against what they published.
+// Preset is a named choice of what to measure. Some presets repeat the measurements of a paper
+// or an article, to compare the results with the published ones.
 type Preset struct {
 	Name, Summary string
-	// Modes are the columns it wants, as far as this agent has them.
+	// Modes are its columns, as far as the agent has these modes.
 	Modes []string
 	// Pairs is the most that run at the same time.
 	Pairs int
@@ -30,19 +31,19 @@ type Preset struct {
 	Hosts []int
 	// Matrix is the choice over columns that the caller has made.
 	Matrix func([]Column) Matrix
-	// Goals are what it has to show.
+	// Goals are the goals of the preset.
 	Goals []Goal
 }
 
-// allModes are those that a preset without a choice of its own compares.
+// allModes returns the modes that a preset compares by default.
 func allModes() []string {
 	return []string{Control, Reference, "routed", "macvlan", "direct", Overlay}
 }
 
-// everyMode is all modes and the layouts of others.
+// everyMode returns all modes and the layouts of others.
 func everyMode() []string { return append(allModes(), DockerLayout) }
 
-// Presets are all of them.
+// Presets returns all presets.
 func Presets() []Preset {
 	return []Preset{
 		{Name: "quick", Summary: "a first look in three minutes", Modes: allModes(), Pairs: 1, Matrix: Quick},
@@ -68,7 +69,8 @@ func PresetNamed(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, heddle.Errorf(heddle.BadArgument, "preset", name, "", "one of "+strings.Join(names, ", "))
+	return Preset{}, heddle.Errorf(heddle.BadArgument, "find preset", strconv.Quote(name),
+		"there is no such preset", "choose from "+strings.Join(names, ", "))
 }
 
 // Quick is for a first look: one pair, short runs. It takes the richest choice
@@ -141,10 +143,9 @@ func ladder(columns []Column) Matrix {
 	}
 }
 
-// terwayIPvlan is what a talk on a container network for clouds held ipvlan,
-// policy routes and whole NICs beside each other by: ping, normal and flood, and
-// netperf at several sizes. It printed the outcome in words only. Where there is no
-// netperf, other tools do what is nearest: those of TCP in one size.
+// terwayIPvlan repeats a talk on a container network for clouds, which compared ipvlan, policy
+// routes and whole NICs: ping, normal and flood, and netperf with several sizes. The talk gave
+// its results in words only. Without netperf, similar tools are used, with one size for TCP.
 func terwayIPvlan(columns []Column) Matrix {
 	netperf := func(test string, other Probe) Probe { return Netperf{Test: test, Sized: true, Else: other} }
 	return Matrix{
@@ -156,7 +157,7 @@ func terwayIPvlan(columns []Column) Matrix {
 	}
 }
 
-// oneAnd is one pair, and many where all columns have them.
+// oneAnd returns one pair, and also many pairs if all columns have them.
 func oneAnd(many int, columns []Column) []int {
 	for _, c := range columns {
 		if len(c.Pairs) < many {

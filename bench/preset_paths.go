@@ -11,7 +11,7 @@ const (
 
 func pathWires() []string { return []string{wholeWire, mergedWire, shapedWire} }
 
-// pathModes are the fast path's, the same without it, and the peers.
+// pathModes returns the modes with the fast path, the same without it, and their peers.
 func pathModes() []string {
 	return []string{Native, Control, Overlay, Overlay + Stack, DockerLayout, DockerLayoutNF, "routed", Reference, Reference + Stack, "macvlan"}
 }
@@ -20,8 +20,8 @@ func pathModes() []string {
 // on one core of a small machine.
 const pathLoad = 40000
 
-// paths is what the fast path has to show. Both ends are on one core: the rate is
-// then the CPU time of a packet's way, and no other core has to be woken.
+// paths measures the fast path. Both ends are on one core: then the rate shows the CPU time of a
+// packet's path, and no other core has to be woken.
 func paths(columns []Column) Matrix {
 	return Matrix{
 		Preset: "paths", Columns: columns, Choices: pathChoices(), Sizes: []int{28}, PairCounts: []int{1}, Load: pathLoad,

@@ -25,7 +25,7 @@ type Figure struct {
 	Better string `json:"better"`
 }
 
-// Probe drives one tool. With several pairs, throughputs are sums over the
+// Probe runs one tool. With several pairs, throughputs are sums over the
 // pairs and latencies the median over the pairs of each pair's percentile.
 type Probe interface {
 	Name() string
@@ -49,32 +49,32 @@ type Session interface {
 	Close()
 }
 
-// Setting is what one run is made with.
+// Setting holds the settings of one run.
 type Setting struct {
 	Matrix Matrix
 	Cell   Cell
 	Pairs  []Pair
-	// Slot is the cell's first one of the pairs' ports.
+	// Slot is the index of the cell's first port.
 	Slot uint16
 	// Load is what UnderLoad offers, in messages per second.
 	Load int
 
 	cores cores
 	spawn *spawner
-	// life is the run's context: programs outlive the time-out of Prepare.
-	life context.Context
+	// runContext is the run's context: programs outlive the time-out of Prepare.
+	runContext context.Context
 }
 
 func (s Setting) port(p Pair) string { return strconv.Itoa(int(p.port(s.Slot))) }
 
-// secondPort is for the probes that are twoPorted.
+// secondPort is for probes that use two ports.
 func (s Setting) secondPort(p Pair) string { return strconv.Itoa(int(p.port(s.Slot + 1))) }
 
-// twoPorted is a probe whose server has a port for the data besides its own.
-type twoPorted interface{ twoPorts() }
+// usesTwoPorts is a probe whose server has a port for the data besides its own.
+type usesTwoPorts interface{ twoPorts() }
 
 func slots(p Probe) uint16 {
-	if _, two := p.(twoPorted); two {
+	if _, two := p.(usesTwoPorts); two {
 		return 2
 	}
 	return 1
@@ -89,7 +89,7 @@ func (s Setting) server(p Pair, argv ...string) (*child, error) {
 }
 
 func (s Setting) pinned(at Place, cpu int, argv []string) (*child, error) {
-	c, err := s.spawn.start(s.life, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
+	c, err := s.spawn.start(s.runContext, at, append([]string{"taskset", "-c", strconv.Itoa(cpu)}, argv...)...)
 	if err == nil {
 		c.program = filepath.Base(argv[0])
 	}
@@ -108,7 +108,7 @@ func Probes() []Probe {
 	}
 }
 
-// quickProbes are those of a first look.
+// quickProbes returns the probes for a first look.
 func quickProbes() []Probe { return []Probe{Throughput{}, UnderLoad{}, PingPong{}, Iperf3{}, Ping{}} }
 
 func probeNames() string {
@@ -125,7 +125,8 @@ func ProbesNamed(names ...string) ([]Probe, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(Probes(), func(p Probe) bool { return p.Name() == name })
 		if i < 0 {
-			return nil, heddle.Errorf(heddle.BadArgument, "probe", name, "", "one of "+probeNames())
+			return nil, heddle.Errorf(heddle.BadArgument, "find probe",
+				strconv.Quote(name), "there is no such probe", "choose from "+probeNames())
 		}
 		all = append(all, Probes()[i])
 	}

@@ -66,7 +66,7 @@ type child struct {
 	cmd  *exec.Cmd
 	at   Place
 	what string
-	// program is its name, without those that it is started through.
+	// program is its name, without the programs that start it.
 	program string
 	out     *transcript
 	done    chan struct{}
@@ -108,7 +108,7 @@ func (c *child) wait(ctx context.Context) error {
 	}
 }
 
-// says returns when the program has printed the text.
+// says waits until the program has printed the text.
 func (c *child) says(ctx context.Context, text string) error {
 	for {
 		have, changed := c.out.next()
@@ -129,7 +129,7 @@ func (c *child) says(ctx context.Context, text string) error {
 	}
 }
 
-// failure is the exit status of an ended program, with its own words.
+// failure returns the exit status of an ended program, with its last output.
 func (c *child) failure() error {
 	if c.err == nil {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// progress shows how far a run is: a table that is drawn again in place on a
-// terminal, plain lines elsewhere, and never nothing for two seconds.
+// progress shows the progress of a run: a table on a terminal, plain lines elsewhere. It shows
+// something at least every two seconds.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
 	m        Matrix
-	board    *board
+	board    *liveTable
 
 	total, done int
 	estimate    time.Duration // of the whole, made before the start
@@ -31,7 +31,7 @@ type progress struct {
 	quit, gone  chan struct{}
 }
 
-// heartbeat is the longest silence.
+// heartbeat is the longest time without output.
 const heartbeat = 1800 * time.Millisecond
 
 func startProgress(w io.Writer, m Matrix, j *journal) *progress {
@@ -46,8 +46,8 @@ func startProgress(w io.Writer, m Matrix, j *journal) *progress {
 	}
 	p.left = p.estimate
 	p.terminal = isTerminal(p.w)
-	p.board = newBoard(m)
-	fmt.Fprintf(p.w, "bench: %d runs (%d columns, %d rounds), about %s\n", p.total, len(m.Columns), m.Rounds, short(p.left))
+	p.board = newLiveTable(m)
+	fmt.Fprintf(p.w, "bench: %d runs (%d columns, %d rounds), about %s\n", p.total, len(m.Columns), m.Rounds, shortDuration(p.left))
 	p.printed = time.Now()
 	go p.tick()
 	return p
@@ -80,7 +80,7 @@ func (p *progress) refresh() {
 
 func (p *progress) status() string {
 	left := max(0, p.left-time.Since(p.cellStarted))
-	return fmt.Sprintf("[%d/%d, about %s left] %s, %s so far", p.done, p.total, short(left), p.cell, short(time.Since(p.cellStarted)))
+	return fmt.Sprintf("[%d/%d, about %s left] %s, %s so far", p.done, p.total, shortDuration(left), p.cell, shortDuration(time.Since(p.cellStarted)))
 }
 
 func (p *progress) line(s string) {
@@ -101,7 +101,7 @@ func (p *progress) begin(c Cell, round int) {
 	p.say(fmt.Sprintf("%s: %s", roundName(round), c))
 }
 
-// end trusts the estimate at first, and the time it really takes more and more.
+// end adjusts the remaining time: at first by the estimate, later by the time that runs took.
 func (p *progress) end(s Sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,17 +109,17 @@ func (p *progress) end(s Sample) {
 	rest := float64(p.total-p.done) / float64(p.total)
 	p.left = time.Duration(rest * (rest*float64(p.estimate) + float64(time.Since(p.started))))
 	p.board.put(s)
-	p.line(fmt.Sprintf("[%d/%d, about %s left] %s: %s: %s", p.done, p.total, short(p.left), roundName(s.Round), s.Cell, headline(p.m, s)))
+	p.line(fmt.Sprintf("[%d/%d, about %s left] %s: %s: %s", p.done, p.total, shortDuration(p.left), roundName(s.Round), s.Cell, headline(p.m, s)))
 }
 
 func (p *progress) stop() {
 	close(p.quit)
 	<-p.gone
 	if p.terminal {
-		p.board.draw(p.w, fmt.Sprintf("%d runs in %s", p.done, short(time.Since(p.started))))
+		p.board.draw(p.w, fmt.Sprintf("%d runs in %s", p.done, shortDuration(time.Since(p.started))))
 		return
 	}
-	fmt.Fprintf(p.w, "bench: %d runs in %s\n", p.done, short(time.Since(p.started)))
+	fmt.Fprintf(p.w, "bench: %d runs in %s\n", p.done, shortDuration(time.Since(p.started)))
 }
 
 func headline(m Matrix, s Sample) string {
@@ -130,8 +130,8 @@ func headline(m Matrix, s Sample) string {
 	return fmt.Sprintf("%s %s %s", f.Name, number(s.Figures[f.Name]), f.Unit)
 }
 
-// short writes a duration with at most two units.
-func short(d time.Duration) string {
+// shortDuration writes a duration with at most two units.
+func shortDuration(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Published is what the source of a preset printed. Its absolute figures are
-// those of its hardware; what can be set beside ours are ratios.
+// Published holds the published results of a preset's source. Absolute figures depend on its
+// hardware; only ratios can be compared with ours.
 type Published struct {
 	Title  string
 	Source string
@@ -27,15 +27,15 @@ type PublishedTable struct {
 	Rows  [][]string
 }
 
-// PublishedRatio is one mode divided by another, and where both stand.
+// PublishedRatio is one mode divided by another, and where they were published.
 type PublishedRatio struct {
 	// Where is the figure or table of the source.
 	Where string
 	What  string
 	// Over is the divisor's mode.
 	Over string
-	// Cell is ours to set beside it: its Probe is the beginning of a name, its
-	// Mode the dividend's.
+	// Cell is our cell for comparison: its Probe is the prefix of a name, its Mode the
+	// dividend's.
 	Cell
 	// Figure is ours; "" is the probe's headline.
 	Figure string
@@ -93,7 +93,7 @@ func (r *Report) ours(p PublishedRatio, all map[Cell]readings) (Ratio, bool) {
 	if figure == "" {
 		figure = r.Probes[i].Figures[0].Name
 	}
-	return PairedRatio(all[c][figure], all[with(c, p.Over)][figure], r.Method.Seed)
+	return PairedRatio(all[c][figure], all[withMode(c, p.Over)][figure], r.Method.Seed)
 }
 
 // publishedLine is a published ratio with ours beside it.
@@ -105,7 +105,7 @@ type publishedLine struct {
 	Same string
 }
 
-// beside sets our ratios beside the published ones.
+// beside returns the published ratios, with ours.
 func (r *Report) beside(p Published) []publishedLine {
 	all := collect(r.Samples)
 	var lines []publishedLine

@@ -124,8 +124,8 @@ func TestPublishedCells(t *testing.T) {
 		m := p.Matrix(columns)
 		for _, r := range published.Ratios {
 			for _, mode := range []string{r.Mode, r.Over} {
-				if !slices.Contains(m.withDefaults().cells(), with(r.Cell, mode)) {
-					t.Errorf("%s: no cell %s", p.Name, with(r.Cell, mode))
+				if !slices.Contains(m.withDefaults().cells(), withMode(r.Cell, mode)) {
+					t.Errorf("%s: no cell %s", p.Name, withMode(r.Cell, mode))
 				}
 			}
 			i := slices.IndexFunc(m.Probes, func(x Probe) bool { return x.Name() == r.Probe })

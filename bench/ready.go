@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// listening returns when the server's port is bound, as the kernel's socket
-// table of the server's own network namespace tells.
-func listening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
+// awaitListening waits until the server's port is bound, according to the socket table of the
+// server's network namespace.
+func awaitListening(ctx context.Context, s Setting, p Pair, server *child, proto string) error {
 	port := int(p.port(s.Slot))
 	longest := 100 * time.Millisecond
 	if server.at.Far {
-		longest = time.Second // it takes a program to look
+		longest = time.Second // reading the table takes a program there
 	}
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, longest) {
 		if server.ended() {
 			return fail("start", server.what, fmt.Errorf("ended early; it said: %s", server.out.tail()))
 		}
-		if bound(server.sockets(ctx, proto), port, proto == "tcp") {
+		if isBound(server.sockets(ctx, proto), port, proto == "tcp") {
 			return nil
 		}
 		select {
@@ -36,7 +36,7 @@ func listening(ctx context.Context, s Setting, p Pair, server *child, proto stri
 // has become the program it may still be in another namespace.
 func (c *child) sockets(ctx context.Context, proto string) string {
 	if c.at.Far {
-		return farTable(ctx, c.at, proto)
+		return remoteSocketTable(ctx, c.at, proto)
 	}
 	if !c.became() {
 		return ""
@@ -44,8 +44,8 @@ func (c *child) sockets(ctx context.Context, proto string) string {
 	return socketTable(c.cmd.Process.Pid, proto)
 }
 
-// farTable is that of a place on another machine, of both families.
-func farTable(ctx context.Context, at Place, proto string) string {
+// remoteSocketTable is that of a place on another machine, of both families.
+func remoteSocketTable(ctx context.Context, at Place, proto string) string {
 	cmd, err := at.Command(ctx, "cat", "/proc/net/"+proto, "/proc/net/"+proto+"6")
 	if err != nil {
 		return ""
@@ -54,8 +54,8 @@ func farTable(ctx context.Context, at Place, proto string) string {
 	return string(out)
 }
 
-// became tells whether the process runs the program itself by now, and no longer
-// one of those that it is started through.
+// became reports whether the process has executed the program, and is no longer one of the
+// programs that start it.
 func (c *child) became() bool {
 	const commLength = 15 // TASK_COMM_LEN without the final zero
 	return firstLine(fmt.Sprintf("/proc/%d/comm", c.cmd.Process.Pid)) == c.program[:min(len(c.program), commLength)]
@@ -68,9 +68,9 @@ func socketTable(pid int, proto string) string {
 	return string(four) + string(six)
 }
 
-// bound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP
+// isBound looks for a local port in the text of /proc/net/{udp,tcp}; of TCP
 // sockets only listening ones (state 0A) count.
-func bound(table string, port int, listen bool) bool {
+func isBound(table string, port int, listen bool) bool {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
 		if len(f) < 4 || (listen && f[3] != "0A") {

@@ -35,7 +35,7 @@ func (Redis) Figures() []Figure {
 	}
 }
 
-// redisTrial is how many requests find out the speed, 32 MiB at most:
+// redisTrial returns how many requests are used to find the speed, 32 MiB at most:
 // redis-benchmark takes a number of requests, not a time.
 func redisTrial(size int) int { return min(400, max(50, 32<<20/max(1, size))) }
 

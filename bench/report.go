@@ -30,9 +30,9 @@ type Report struct {
 
 // Method says how the figures were taken.
 type Method struct {
-	// Preset names the choice that the run was made by.
+	// Preset names the run's preset.
 	Preset string `json:"preset,omitempty"`
-	// Wire reminds what a kernel alone cannot show.
+	// Wire says what a single kernel cannot show.
 	Wire              string  `json:"wire"`
 	Placement         string  `json:"placement"`
 	ClientCPU         int     `json:"clientCPU"`
@@ -95,14 +95,14 @@ type CellResult struct {
 	CPU CPU `json:"cpu"`
 	// Unstable is set if the headline's coefficient of variation exceeds 0.15.
 	Unstable bool `json:"unstable,omitempty"`
-	// Emulated is set where the processor was: that it works is shown, not how fast.
+	// Emulated is set if the processor was emulated: the figures say nothing about speed.
 	Emulated bool `json:"emulated,omitempty"`
 	// Failures of single rounds, in the tools' own words.
 	Failures []string `json:"failures,omitempty"`
 }
 
 func newReport(m Matrix, pins cores, env Environment, samples []Sample, known []Capacity) *Report {
-	env.Steal = stolen(samples, env.Cores)
+	env.Steal = meanSteal(samples, env.Cores)
 	r := &Report{APIVersion: apiVersion, Kind: reportKind, Environment: env, Samples: samples, Method: Method{
 		Wire: methodWire(m.Wires), Placement: m.Placement, ClientCPU: pins.client, ServerCPU: pins.server,
 		CongestionControl: m.CongestionControl, Rounds: m.Rounds, WarmupRounds: m.WarmupRounds, Load: m.Load,
@@ -189,7 +189,7 @@ func (r *Report) cpu(c Cell) CPU {
 	return CPU{Median(parts[0]), Median(parts[1]), Median(parts[2]), Median(parts[3]), Median(parts[4])}
 }
 
-// failures are of counted rounds and of the warm-up: both mean trouble.
+// failures come from counted rounds and from the warm-up: both are problems.
 func (r *Report) failures(c Cell) []string {
 	var all []string
 	for _, s := range r.Samples {
@@ -200,7 +200,7 @@ func (r *Report) failures(c Cell) []string {
 	return all
 }
 
-// failed is an error of kind Partial that names the cells with failures.
+// failed returns an error of kind Partial that names the cells with failures.
 func (r *Report) failed() error {
 	var names []string
 	for _, c := range r.Cells {
@@ -212,5 +212,5 @@ func (r *Report) failed() error {
 		return nil
 	}
 	cause := fmt.Sprintf("%d of %d cells have failures: %s", len(names), len(r.Cells), strings.Join(names, ", "))
-	return &heddle.Error{Code: heddle.BenchFailed, Kind: heddle.Partial, Op: "bench", Cause: cause, Remedy: "the report says why; --resume tries them again"}
+	return &heddle.Error{Code: heddle.BenchFailed, Kind: heddle.Partial, Op: "run bench", Cause: cause, Remedy: "see the report for the reasons; --resume tries them again"}
 }

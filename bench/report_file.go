@@ -21,14 +21,15 @@ func (r *Report) Write(path string) error {
 func ReadReport(path string) (*Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read", path, err, "")
+		return nil, heddle.Wrap(heddle.BadArgument, "read report", path, err, "name a report.json, or the folder of a run")
 	}
 	var r Report
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read", path, err, "")
+		return nil, heddle.Wrap(heddle.BadArgument, "read report", path, err, "name a report.json, or the folder of a run")
 	}
 	if r.APIVersion != apiVersion || r.Kind != reportKind {
-		return nil, heddle.Errorf(heddle.BadArgument, "read", path, "", "it is not a "+reportKind+" of "+apiVersion)
+		return nil, heddle.Errorf(heddle.BadArgument, "read report", path,
+			"it is not a "+reportKind+" of "+apiVersion, "name a report.json that this version of heddle made")
 	}
 	return &r, nil
 }

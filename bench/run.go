@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Out is the folder for samples.jsonl, report.json and its other forms.
 	Out string
-	// Resume takes up an interrupted run in Out.
+	// Resume continues an interrupted run in Out.
 	Resume bool
 	// Progress is where progress goes, usually stderr; nil for nowhere. A
 	// terminal shows a live table.
@@ -79,7 +79,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	return nil
 }
 
-// round runs those of its cells that are not done.
+// round runs the cells that are not done.
 func (r *runner) round(ctx context.Context, number int, cells []Cell) error {
 	for _, batch := range r.m.batches(r.journal.left(cells, number)) {
 		if err := r.batch(ctx, number, batch); err != nil {
@@ -89,7 +89,7 @@ func (r *runner) round(ctx context.Context, number int, cells []Cell) error {
 	return nil
 }
 
-// prepared is a cell with its programs waiting, or why they are not.
+// prepared is a cell whose programs wait, or the reason why they do not.
 type prepared struct {
 	session Session
 	err     error
@@ -108,12 +108,12 @@ func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
 	}()
 	for i, c := range cells {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return interrupted(ctx)
 		}
 		r.progress.begin(c, round)
 		s := r.measure(ctx, ready[i], Sample{Cell: c, Round: round, Warmup: round < r.m.WarmupRounds, Start: time.Now().UTC()})
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return interrupted(ctx)
 		}
 		r.all = append(r.all, s)
 		if err := r.journal.write(s); err != nil {
@@ -124,8 +124,8 @@ func (r *runner) batch(ctx context.Context, round int, cells []Cell) error {
 	return nil
 }
 
-func stopped(ctx context.Context) error {
-	return heddle.Wrap(heddle.BenchFailed, "bench", "run", context.Cause(ctx), "take it up again with --resume")
+func interrupted(ctx context.Context) error {
+	return heddle.Wrap(heddle.BenchFailed, "run bench", "", context.Cause(ctx), "go on with it by --resume")
 }
 
 func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
@@ -135,7 +135,7 @@ func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 	for i, c := range cells {
 		column := r.m.column(c)
 		s := Setting{Matrix: r.m, Cell: c, Pairs: column.Pairs[:c.Pairs], Slot: taken[column.name()], Load: r.m.load(c, r.capacities),
-			cores: r.cores, spawn: r.spawn, life: ctx}
+			cores: r.cores, spawn: r.spawn, runContext: ctx}
 		taken[column.name()] += slots(r.m.probe(c))
 		wait.Go(func() {
 			limit, cancel := context.WithTimeout(ctx, r.patience(cells))
@@ -147,8 +147,8 @@ func (r *runner) prepare(ctx context.Context, cells []Cell) []prepared {
 	return ready
 }
 
-// patience is how long preparing may take, or one run: generous, since a
-// program that hangs is rare and a busy machine is not.
+// patience limits the preparation. It is generous: a program seldom hangs, but a machine is
+// often busy.
 func (r *runner) patience(cells []Cell) time.Duration {
 	return r.m.slowness() * (3*r.m.prepareCost(cells) + 10*time.Second)
 }

@@ -34,7 +34,7 @@ type Sample struct {
 // cut loses is measured again.
 type journal struct {
 	file *os.File
-	done map[place]bool
+	done map[runKey]bool
 	old  []Sample
 	// capacities are nil until they are known.
 	capacities []Capacity
@@ -52,8 +52,8 @@ func (j *journal) writeCapacities(all []Capacity) error {
 	return j.write(journalCapacities{capacitiesKind, all})
 }
 
-// place in the sequence of a run.
-type place struct {
+// runKey identifies one run: a cell in a round.
+type runKey struct {
 	cell  Cell
 	round int
 }
@@ -64,12 +64,12 @@ type journalHead struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// openJournal starts a new file, or takes up the old one. A file that is not
-// resumed is kept as samples.old.jsonl.
+// openJournal starts a new file, or continues the old one. A file that is not continued is kept
+// as samples.old.jsonl.
 func openJournal(out string, m Matrix, resume bool) (*journal, error) {
 	path := filepath.Join(out, "samples.jsonl")
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fail("make the folder", out, err)
+		return nil, fail("make folder", out, err)
 	}
 	text, err := os.ReadFile(path)
 	switch {
@@ -79,7 +79,7 @@ func openJournal(out string, m Matrix, resume bool) (*journal, error) {
 		return nil, fail("read", path, err)
 	case !resume:
 		if err := os.Rename(path, filepath.Join(out, "samples.old.jsonl")); err != nil {
-			return nil, fail("keep the old", path, err)
+			return nil, fail("keep old", path, err)
 		}
 		return newJournal(path, m)
 	}
@@ -91,7 +91,7 @@ func newJournal(path string, m Matrix) (*journal, error) {
 	if err != nil {
 		return nil, fail("make", path, err)
 	}
-	j := &journal{file: f, done: map[place]bool{}}
+	j := &journal{file: f, done: map[runKey]bool{}}
 	return j, j.write(journalHead{apiVersion, "BenchSamples", m.fingerprint()})
 }
 
@@ -103,9 +103,10 @@ func resumeJournal(path string, text []byte, m Matrix) (*journal, error) {
 	lines.Buffer(nil, 1<<20)
 	var head journalHead
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Fingerprint != m.fingerprint() {
-		return nil, heddle.Errorf(heddle.BadArgument, "bench resume", path, "", "its samples are of another matrix; repeat that run's options, or choose another folder")
+		return nil, heddle.Errorf(heddle.BadArgument, "resume", path,
+			"its samples are of another matrix", "repeat that run's options, or choose another folder")
 	}
-	j := &journal{done: map[place]bool{}}
+	j := &journal{done: map[runKey]bool{}}
 	for lines.Scan() {
 		if err := j.take(lines.Bytes()); err != nil {
 			return nil, fail("read", path, err)
@@ -133,7 +134,7 @@ func (j *journal) take(line []byte) error {
 	}
 	if s.Error == "" {
 		j.old = append(j.old, s)
-		j.done[place{s.Cell, s.Round}] = true
+		j.done[runKey{s.Cell, s.Round}] = true
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (j *journal) close() { _ = j.file.Close() }
 func (j *journal) left(cells []Cell, round int) []Cell {
 	var all []Cell
 	for _, c := range cells {
-		if !j.done[place{c, round}] {
+		if !j.done[runKey{c, round}] {
 			all = append(all, c)
 		}
 	}

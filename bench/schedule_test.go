@@ -9,7 +9,7 @@ import (
 
 // schedule makes exchanges of a sender that is due every millisecond and was
 // stopped from message 400 for some messages; every message takes 20 µs.
-func schedule(n, stalled int, lost func(int) bool) (all []exchange) {
+func schedule(n, stalled int, lost func(int) bool) (all []roundTrip) {
 	free := 0.0
 	for i := range n {
 		due := 5 + float64(i)*0.001
@@ -19,7 +19,7 @@ func schedule(n, stalled int, lost func(int) bool) (all []exchange) {
 		}
 		free = sent + 1e-6
 		if !lost(i) {
-			all = append(all, exchange{sent, sent + 40e-6})
+			all = append(all, roundTrip{sent, sent + 40e-6})
 		}
 	}
 	return all

@@ -50,9 +50,9 @@ func leastP(n, m int) float64 {
 	return math.Min(1, 2/ways)
 }
 
-// contrast names one test of a report: a cell's figure against the same figure
+// comparisonKey names one test of a report: a cell's figure against the same figure
 // of another mode.
-type contrast struct {
+type comparisonKey struct {
 	cell   Cell
 	mode   string
 	figure string
@@ -61,7 +61,7 @@ type contrast struct {
 // verdicts are the adjusted p-values of a report. Power is false if not even
 // the largest difference could be called clear with so few rounds.
 type verdicts struct {
-	p     map[contrast]float64
+	p     map[comparisonKey]float64
 	power map[string]bool
 }
 
@@ -69,13 +69,13 @@ type verdicts struct {
 // the reference; each of the two is a family of its own.
 func (r *Report) verdicts() verdicts {
 	all := collectValues(r.Samples)
-	v := verdicts{map[contrast]float64{}, map[string]bool{}}
+	v := verdicts{map[comparisonKey]float64{}, map[string]bool{}}
 	for _, mode := range []string{Control, Reference} {
-		var tests []contrast
+		var tests []comparisonKey
 		var p []float64
 		least := 1.0
 		for _, c := range r.Cells {
-			t := contrast{c.Cell, mode, r.headline(c.Cell).Name}
+			t := comparisonKey{c.Cell, mode, r.headline(c.Cell).Name}
 			other := c.Cell
 			other.Mode = mode
 			a, b := all[c.Cell][t.figure], all[other][t.figure]

@@ -40,10 +40,10 @@ const (
 	drain = 50 * time.Millisecond
 )
 
-// sleeper is a sockperf client, which sleeps before it starts.
-type sleeper struct{}
+// sleepingClient is a sockperf client, which sleeps before it starts.
+type sleepingClient struct{}
 
-func (sleeper) sleep() time.Duration { return clientSleep }
+func (sleepingClient) sleep() time.Duration { return clientSleep }
 
 // sockperfRun is a session of one server and one stopped client per pair.
 type sockperfRun struct {
@@ -83,7 +83,7 @@ func (r *sockperfRun) preparePair(ctx context.Context, i int, p Pair, argv []str
 		return err
 	}
 	r.servers[i] = server
-	if err := listening(ctx, r.set, p, server, "udp"); err != nil {
+	if err := awaitListening(ctx, r.set, p, server, "udp"); err != nil {
 		return err
 	}
 	argv = append([]string{"sockperf"}, append(argv, "-i", p.target(), "-p", port, "-m", size, "-t", strconv.Itoa(clientLimit(r.duration)))...)
@@ -167,7 +167,7 @@ func (r *sockperfRun) readings() (map[string]float64, error) {
 		}
 		all = append(all, one)
 	}
-	sum := combined(all, r.sums...)
+	sum := combineReadings(all, r.sums...)
 	if r.finish != nil {
 		r.finish(sum)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // PingPong is latency with one message under way at a time: no queue anywhere.
-type PingPong struct{ sleeper }
+type PingPong struct{ sleepingClient }
 
 func (PingPong) Name() string         { return "sockperf-pingpong" }
 func (PingPong) Tools() []Tool        { return []Tool{toolSockperf} }

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// exchange is one answered message of a full log, in seconds.
-type exchange struct{ sent, received float64 }
+// roundTrip is one answered message of a full log, in seconds.
+type roundTrip struct{ sent, received float64 }
 
 // readFullLog reads the lines "number, txTime, rxTime, latency".
-func readFullLog(text string) ([]exchange, error) {
-	var all []exchange
+func readFullLog(text string) ([]roundTrip, error) {
+	var all []roundTrip
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), ", ")
 		if len(f) != 4 {
@@ -30,7 +30,7 @@ func readFullLog(text string) ([]exchange, error) {
 		case len(all) > 0 && !(sent >= all[len(all)-1].sent):
 			return nil, fmt.Errorf("the log goes back in time: %q", strings.TrimSpace(line))
 		}
-		all = append(all, exchange{sent, received})
+		all = append(all, roundTrip{sent, received})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the log holds no message")
@@ -48,7 +48,7 @@ const scheduleParts = 8
 // each message gets the latest slot that is free and not in its future: so a
 // burst after a stall fills the slots of the stall. The origin of each part is
 // that of its most punctual message.
-func delays(all []exchange, period float64) []float64 {
+func delays(all []roundTrip, period float64) []float64 {
 	slot := math.Inf(1)
 	late := make([]float64, len(all))
 	for i := len(all) - 1; i >= 0; i-- {

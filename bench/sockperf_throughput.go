@@ -8,7 +8,7 @@ import (
 
 // Throughput is one-way UDP at the sender's full speed: messages per second
 // that the server program received, and the part that was lost.
-type Throughput struct{ sleeper }
+type Throughput struct{ sleepingClient }
 
 func (Throughput) Name() string         { return "sockperf-throughput" }
 func (Throughput) Tools() []Tool        { return []Tool{toolSockperf} }

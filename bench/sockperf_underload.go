@@ -19,7 +19,7 @@ import (
 // sent: what it sends late, because its core was taken, would look fast. So the
 // times are read from its full log, and counted from when each message was due.
 type UnderLoad struct {
-	sleeper
+	sleepingClient
 	// Percent of the slowest mode's capacity; 0 for the matrix's fixed load.
 	Percent int
 }
@@ -61,11 +61,11 @@ const observationsPerSecond = 4000
 func (u UnderLoad) Prepare(ctx context.Context, s Setting) (Session, error) {
 	rate := s.Load
 	if rate < 1 {
-		return nil, fail("prepare", u.Name(), fmt.Errorf("the capacity of no mode is known: all runs of the capacity round failed"))
+		return nil, fail("prepare", "probe "+u.Name(), fmt.Errorf("the capacity of no mode is known: all runs of the capacity round failed"))
 	}
 	folder, err := os.MkdirTemp("", "heddle-bench")
 	if err != nil {
-		return nil, fail("make", "a folder for the log", err)
+		return nil, fail("make", "folder for the log", err)
 	}
 	log := func(i int) string { return filepath.Join(folder, strconv.Itoa(i)) }
 	every := max(2, rate/observationsPerSecond)

@@ -36,7 +36,8 @@ type Limit struct {
 var limitLabels = []string{"mode", "span", "probe", "size", "pairs", "wire", "figure"}
 
 func badLimit(text, why string) error {
-	return heddle.Errorf(heddle.BadArgument, "--fail-if", strconv.Quote(text), "", why+"; write METRIC{label=value,…} OP NUMBER, such as 'p99>200us' or 'ratio-host{mode=bridge,probe=iperf3} < 0.5'")
+	return heddle.Errorf(heddle.BadArgument, "read --fail-if", strconv.Quote(text), why,
+		"write METRIC{label=value,…} OP NUMBER, such as 'p99>200us' or 'ratio-host{mode=bridge,probe=iperf3} < 0.5'")
 }
 
 // ParseLimits reads an expression about a report.

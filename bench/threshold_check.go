@@ -7,8 +7,8 @@ import (
 )
 
 // Check returns an error with the code Threshold if any limit is crossed. A
-// limit that chooses no cell, or a cell without the figure, is an error too: a
-// gate that looks at nothing must not stay open.
+// limit that chooses no cell, or a cell without the figure, is an error, too: a
+// condition must not pass because it checks nothing.
 func (r *Report) Check(limits []Limit) error {
 	var crossed []string
 	for _, l := range limits {
@@ -34,10 +34,10 @@ func (r *Report) Check(limits []Limit) error {
 			return badLimit(l.String(), "it chooses no cell of this report, whose figures are "+r.metrics().String())
 		}
 	}
-	return thresholdError("bench --fail-if", crossed)
+	return thresholdError(crossed)
 }
 
-// chooses looks at the labels, and at whether the metric is one of the cell's.
+// chooses reports whether the labels match the cell and the cell has the metric.
 func (l Limit) chooses(r *Report, c CellResult) bool {
 	if !l.matches(c.Cell) {
 		return false
@@ -45,7 +45,7 @@ func (l Limit) chooses(r *Report, c CellResult) bool {
 	if l.Metric == "cpu" {
 		return true
 	}
-	if _, over, ok := ratioParts(l.Metric); ok && (over == c.Mode || !r.has(with(c.Cell, over))) {
+	if _, over, ok := ratioParts(l.Metric); ok && (over == c.Mode || !r.has(withMode(c.Cell, over))) {
 		return false
 	}
 	name := l.figure(r, c)
@@ -61,7 +61,7 @@ func (r *Report) has(c Cell) bool {
 	return slices.ContainsFunc(r.Cells, func(x CellResult) bool { return x.Cell == c })
 }
 
-// matches looks at the labels that name a cell.
+// matches reports whether the labels match the cell.
 func (l Limit) matches(c Cell) bool {
 	for key, has := range map[string]string{
 		"mode": c.Mode, "span": c.Span, "probe": c.Probe, "size": strconv.Itoa(c.Size), "pairs": strconv.Itoa(c.Pairs), "wire": wireName(c.Wire),
@@ -73,7 +73,7 @@ func (l Limit) matches(c Cell) bool {
 	return true
 }
 
-// unit is that of the values the limit looks at: of the figure, or of its ratio.
+// unit returns the unit of the values that the limit is about: of the figure, or of its ratio.
 func (l Limit) unit(f Figure) string {
 	if isRatio(l.Metric) {
 		return ratioUnit
@@ -81,7 +81,7 @@ func (l Limit) unit(f Figure) string {
 	return unitOf(f)
 }
 
-// bound is the limit in the unit of the cell's values.
+// bound returns the limit in the unit of the cell's values.
 func (l Limit) bound(r *Report, c CellResult) float64 {
 	unit := "%"
 	if l.Metric != "cpu" {
@@ -91,7 +91,7 @@ func (l Limit) bound(r *Report, c CellResult) float64 {
 	return v
 }
 
-// metrics are the report's own.
+// metrics returns the report's metrics.
 func (r *Report) metrics() grammar {
 	g := grammar{"cpu": {"%"}}
 	for _, c := range r.Columns {
@@ -107,7 +107,7 @@ func (r *Report) metrics() grammar {
 	return g
 }
 
-// figure is the one that the limit looks at in a cell.
+// figure names the figure of the cell that the limit is about.
 func (l Limit) figure(r *Report, c CellResult) string {
 	if !isRatio(l.Metric) {
 		return l.Metric

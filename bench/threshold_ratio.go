@@ -4,14 +4,14 @@ import "strings"
 
 // The metrics about ratios are ratio-MODE, the median of the ratios to that mode
 // within one round, and low-ratio-MODE and high-ratio-MODE, the ends of its 95 %
-// interval: what is asked of the low end holds although the runs vary.
+// interval. A condition on the low end allows for the variation of the runs.
 const (
 	ratioMetric = "ratio-"
 	lowEnd      = "low-"
 	highEnd     = "high-"
 )
 
-// ratioParts takes such a metric apart; ok is false for another one.
+// ratioParts splits such a metric; ok is false for other metrics.
 func ratioParts(metric string) (end, over string, ok bool) {
 	for _, e := range []string{lowEnd, highEnd} {
 		if rest, cut := strings.CutPrefix(metric, e); cut {
@@ -33,9 +33,9 @@ func (g grammar) addRatios(modes []string) {
 	}
 }
 
-// ratio is the cell's to the same one of another mode.
+// ratio returns the cell's ratio to the same cell of another mode.
 func (r *Report) ratio(c Cell, over, figure string) (Ratio, bool) {
-	return PairedRatio(r.readings(c, figure), r.readings(with(c, over), figure), r.Method.Seed)
+	return PairedRatio(r.readings(c, figure), r.readings(withMode(c, over), figure), r.Method.Seed)
 }
 
 // readings of a figure by round, of the rounds that count.

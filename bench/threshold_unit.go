@@ -17,8 +17,7 @@ var measures = map[string]measure{
 
 var multiples = map[string]float64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
-// measureOf reads a unit; false for one that nobody knows. Of "% of sent" only
-// the first word counts.
+// measureOf reads a unit; false if it is unknown. Of "% of sent" only the first word counts.
 func measureOf(unit string) (measure, bool) {
 	unit, _, _ = strings.Cut(unit, " ")
 	if m, ok := measures[unit]; ok {

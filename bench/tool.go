@@ -42,14 +42,14 @@ func CheckTools(probes []Probe) error {
 func missing(tools ...Tool) error {
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool.Name); err != nil {
-			return heddle.Wrap(heddle.NoTool, "find the tool", tool.Name, err, "install it (Debian: "+tool.Package+")")
+			return heddle.Wrap(heddle.NoTool, "find tool", tool.Name, err, "install it (Debian: "+tool.Package+")")
 		}
 	}
 	return nil
 }
 
-// Present keeps the probes whose tools are on this machine, or their stand-ins. For
-// each of the others there is a line that names the tool and its package.
+// Present returns the probes whose tools are on this machine, or their replacements. For each of
+// the others it returns a line that names the tool and its package.
 func Present(probes []Probe) (have []Probe, leftOut []string) {
 	for _, p := range probes {
 		absent := absentTool(p)

@@ -16,8 +16,8 @@ const costName = "cost"
 
 func cost(of string) Figure { return Figure{costName, "µs of CPU per " + of, LowerIsBetter} }
 
-// toolRun is a session of a server for each pair, and of clients that start
-// when it is their turn and end by themselves.
+// toolRun is a session with a server for each pair. The clients start when it is their turn, and
+// end by themselves.
 type toolRun struct {
 	set     Setting
 	all     []*child
@@ -34,7 +34,7 @@ func (r *toolRun) serve(ctx context.Context, proto string, argv func(Pair) []str
 		server, err := r.set.server(p, argv(p)...)
 		if err == nil {
 			r.all = append(r.all, server)
-			err = listening(ctx, r.set, p, server, proto)
+			err = awaitListening(ctx, r.set, p, server, proto)
 		}
 		if err != nil {
 			r.Close()
@@ -54,7 +54,7 @@ func (r *toolRun) Close() {
 	}
 }
 
-// Measure starts all clients, and combines what they say.
+// Measure starts all clients, and combines their results.
 func (r *toolRun) Measure(ctx context.Context, w *Window) (map[string]float64, error) {
 	w.Open()
 	clients, err := r.start(ctx, r.client)
@@ -66,7 +66,7 @@ func (r *toolRun) Measure(ctx context.Context, w *Window) (map[string]float64, e
 	if err != nil {
 		return nil, err
 	}
-	all := w.handledIn(combined(readings, r.sums...))
+	all := w.handledIn(combineReadings(readings, r.sums...))
 	if r.ends {
 		w.addEnds(all, r.set.cores)
 	}
@@ -103,9 +103,9 @@ func (r *toolRun) readAll(clients []*child) ([]map[string]float64, error) {
 	return all, nil
 }
 
-// combined takes the sum over the pairs of the named figures and of what was
+// combineReadings takes the sum over the pairs of the named figures and of what was
 // handled, and the median of all others.
-func combined(readings []map[string]float64, sums ...string) map[string]float64 {
+func combineReadings(readings []map[string]float64, sums ...string) map[string]float64 {
 	all := medianOver(readings)
 	for name := range all {
 		if name == handled || slices.Contains(sums, name) {

@@ -56,7 +56,7 @@ http {
 func (Wrk) Prepare(ctx context.Context, s Setting) (Session, error) {
 	folder, err := os.MkdirTemp("", "heddle-bench")
 	if err != nil {
-		return nil, fail("make", "a folder for nginx", err)
+		return nil, fail("make", "folder for nginx", err)
 	}
 	r := &toolRun{set: s, read: readWrk, sums: []string{"rate"}, cleanup: func() { _ = os.RemoveAll(folder) }}
 	r.client = func(p Pair) []string {

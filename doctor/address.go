@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// self is this host's record in the cluster.
+// self returns this host's record in the cluster, or a finding that says why it is not known.
 func (h *Host) self(ctx context.Context) (client.HostStatus, *Finding) {
 	if !h.clustered() {
-		return client.HostStatus{}, &alone
+		return client.HostStatus{}, &notInCluster
 	}
 	all, err := ask(ctx, h, (*client.Client).Hosts)
 	if err != nil {
@@ -28,8 +28,8 @@ func (h *Host) self(ctx context.Context) (client.HostStatus, *Finding) {
 	return client.HostStatus{}, &f
 }
 
-// underlay is the interface with this host's first underlay address that there
-// is, and the first one; the finding says why they are not known.
+// underlay returns the interface that has one of this host's underlay addresses, and the first
+// of these addresses. The finding says why they are not known.
 func (h *Host) underlay(ctx context.Context) (heddle.LinkFact, netip.Addr, *Finding) {
 	self, missing := h.self(ctx)
 	if missing != nil {

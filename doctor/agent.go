@@ -104,7 +104,7 @@ func lookAgentLate(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	texts := map[heddle.Finding]string{}
-	stuck, err := staying(func() (all []heddle.Finding, err error) {
+	stuck, err := persistent(func() (all []heddle.Finding, err error) {
 		st, err := ask(ctx, h, (*client.Client).Status)
 		for _, l := range st.Late {
 			f := heddle.Finding{Kind: l.What, Object: l.Network + " " + l.Endpoint, Detail: l.Since.String()}
@@ -131,11 +131,11 @@ func lookDrift(ctx context.Context, h *Host) Finding {
 			return c.Check(ctx, heddle.EndpointID{})
 		})
 	}
-	all, err := staying(check)
+	all, err := persistent(check)
 	if err != nil {
 		return unknown(err)
 	}
-	// a namespace that is gone is another check's matter
+	// check gone-containers reports namespaces that are gone
 	all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return f.Kind == "gone" })
 	evidence := findings(all)
 	for i := range evidence {
@@ -154,7 +154,7 @@ func lookAgentNamespace(_ context.Context, h *Host) Finding {
 		return skip(err.Error())
 	}
 	read := []string{}
-	// the agent's first thread may be on a visit to a container
+	// the agent's first thread may be in a container's namespace
 	for range 10 {
 		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 		if err != nil {
@@ -177,7 +177,7 @@ func lookAgentAlone(_ context.Context, h *Host) Finding {
 	return fine(lines(all)...)
 }
 
-// needed are the capabilities that the agent cannot do without
+// needed are the capabilities that the agent needs
 // (linux/capability.h).
 var needed = []struct {
 	name string
@@ -209,8 +209,8 @@ func lookAgentRights(_ context.Context, h *Host) Finding {
 	return fine(line)
 }
 
-// fewFiles is what some hundred attaches at the same time need.
-const fewFiles = 4096
+// minFiles is what some hundred attaches at the same time need.
+const minFiles = 4096
 
 func lookAgentFiles(_ context.Context, h *Host) Finding {
 	text, err := h.proc("limits")
@@ -229,7 +229,7 @@ func lookAgentFiles(_ context.Context, h *Host) Finding {
 	if err != nil {
 		return skip(line)
 	}
-	if limit < fewFiles || len(open)*5 >= limit*4 {
+	if limit < minFiles || len(open)*5 >= limit*4 {
 		return trouble(read)
 	}
 	return fine(read...)

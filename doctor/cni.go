@@ -42,7 +42,7 @@ type conflist struct {
 type cniPlugin struct {
 	Type    string `json:"type"`
 	Network string `json:"network"`
-	// Mode is there where the plugin creates the network by itself.
+	// Mode is set if the plugin creates the network itself.
 	Mode   string `json:"mode"`
 	Socket string `json:"socket"`
 	IPAM   struct {
@@ -54,7 +54,7 @@ type cniPlugin struct {
 	} `json:"ipam"`
 }
 
-// subnets are those that a plugin of somebody else gives out.
+// subnets returns the subnets from which another plugin gives out addresses.
 func (p cniPlugin) subnets() (all []string) {
 	if p.Type == plugin {
 		return nil
@@ -70,7 +70,7 @@ func (p cniPlugin) subnets() (all []string) {
 
 func (c conflist) ours() bool { return strings.Contains(c.text, `"`+plugin+`"`) }
 
-// Conflists reads all network configurations, by name.
+// Conflists reads all network configurations, in the order of their names.
 func (h *Host) Conflists() ([]conflist, error) {
 	return h.conflists.get(func() (all []conflist, err error) {
 		entries, err := os.ReadDir(h.CNIConf)
@@ -104,8 +104,8 @@ func readConflist(path string) conflist {
 	return c
 }
 
-// own are the configurations that name our plugin.
-func (h *Host) own() (some []conflist) {
+// ownConflists are the configurations that name our plugin.
+func (h *Host) ownConflists() (some []conflist) {
 	all, _ := h.Conflists()
 	for _, c := range all {
 		if c.ours() {
@@ -117,7 +117,7 @@ func (h *Host) own() (some []conflist) {
 
 func lookCNIConfig(_ context.Context, h *Host) Finding {
 	var read, evidence []string
-	for _, c := range h.own() {
+	for _, c := range h.ownConflists() {
 		read = append(read, fmt.Sprintf("%s: name %q, cniVersion %q", c.path, c.Name, c.Version))
 		switch {
 		case c.broken != nil:
@@ -138,7 +138,7 @@ var cniVersions = []string{"0.3.1", "0.4.0", "1.0.0", "1.1.0"}
 
 func lookCNIPlugins(_ context.Context, h *Host) Finding {
 	var evidence []string
-	for _, c := range h.own() {
+	for _, c := range h.ownConflists() {
 		for _, p := range c.Plugins {
 			types := []string{p.Type}
 			if p.IPAM.Type != "" {
@@ -160,7 +160,7 @@ func lookCNIPlugins(_ context.Context, h *Host) Finding {
 
 func lookCNIFirst(_ context.Context, h *Host) Finding {
 	all, _ := h.Conflists()
-	if own := h.own(); len(own) > 0 && !all[0].ours() {
+	if own := h.ownConflists(); len(own) > 0 && !all[0].ours() {
 		return trouble([]string{"first: " + all[0].path, "heddle's: " + own[0].path}, fmt.Sprintf("mv %s %s", own[0].path, filepath.Join(h.CNIConf, "00-heddle"+filepath.Ext(own[0].path))))
 	}
 	return fine()
@@ -179,7 +179,7 @@ func lookCNINetwork(ctx context.Context, h *Host) Finding {
 		known[n.Name] = true
 	}
 	var evidence []string
-	for _, c := range h.own() {
+	for _, c := range h.ownConflists() {
 		for _, p := range c.Plugins {
 			name := p.Network
 			if name == "" {
@@ -195,7 +195,7 @@ func lookCNINetwork(ctx context.Context, h *Host) Finding {
 
 func lookCNISocket(_ context.Context, h *Host) Finding {
 	var evidence []string
-	for _, c := range h.own() {
+	for _, c := range h.ownConflists() {
 		for _, p := range c.Plugins {
 			if p.Type == plugin && p.Socket != "" && p.Socket != h.Socket {
 				evidence = append(evidence, fmt.Sprintf("%s: socket %q; the agent's is %q", c.path, p.Socket, h.Socket))

@@ -22,7 +22,7 @@ func lookDiskRoom(_ context.Context, h *Host) Finding {
 		free := fs.Bavail * uint64(fs.Bsize)
 		line := fmt.Sprintf("statfs %s: %d KiB free, %d of %d inodes free", dir, free>>10, fs.Ffree, fs.Files)
 		read = append(read, line)
-		// a file system without a limit on inodes says 0 of 0
+		// a file system without a limit on inodes shows 0 of 0
 		if free < 16<<20 || fs.Files > 0 && fs.Ffree < 1000 {
 			evidence = append(evidence, line)
 		}
@@ -44,7 +44,7 @@ func lookDiskWritable(_ context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-func lookKind(volatile bool) func(context.Context, *Host) Finding {
+func lookFileSystem(volatile bool) func(context.Context, *Host) Finding {
 	return func(_ context.Context, h *Host) Finding {
 		dir := h.StateDir
 		if volatile {
@@ -67,10 +67,12 @@ func lookClock(_ context.Context, h *Host) Finding {
 	var evidence []string
 	for _, path := range append(h.folders(), h.ledgers()...) {
 		if st, err := os.Stat(path); err == nil && st.ModTime().After(now.Add(time.Minute)) {
-			evidence = append(evidence, fmt.Sprintf("%s was written at %s; it is %s", path, stamp(st.ModTime()), stamp(now)))
+			evidence = append(evidence, fmt.Sprintf("%s was written at %s; it is %s", path, formatTime(st.ModTime()), formatTime(now)))
 		}
 	}
 	return trouble(evidence)
 }
 
-func stamp(t time.Time) string { return strings.TrimSuffix(t.UTC().Format(time.RFC3339), "Z") + " UTC" }
+func formatTime(t time.Time) string {
+	return strings.TrimSuffix(t.UTC().Format(time.RFC3339), "Z") + " UTC"
+}

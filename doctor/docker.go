@@ -22,8 +22,7 @@ func dockerChecks() []Check {
 	}
 }
 
-// lookDockerDriver asks as dockerd does. A managed plugin has another socket, and
-// is asked by its own name.
+// lookDockerDriver calls the driver as dockerd does. A managed plugin has another socket.
 func lookDockerDriver(ctx context.Context, h *Host) Finding {
 	if len(h.running("dockerd")) == 0 {
 		return fine("dockerd does not run here")
@@ -31,7 +30,7 @@ func lookDockerDriver(ctx context.Context, h *Host) Finding {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", dockerSocket)
 	}
-	client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: answerTimeout}
 	r, err := client.Post("http://plugin/Plugin.Activate", "application/json", nil)
 	if err != nil {
 		return trouble([]string{dockerSocket + ": " + err.Error()})
@@ -44,7 +43,7 @@ func lookDockerDriver(ctx context.Context, h *Host) Finding {
 	return fine(dockerSocket + " answers " + strings.TrimSpace(string(text)))
 }
 
-// lookDockerNames gives a new network some seconds to get its name.
+// lookDockerNames leaves out networks of the last seconds, which may still get their names.
 func lookDockerNames(ctx context.Context, h *Host) Finding {
 	all, err := h.Networks(ctx)
 	if err != nil {

@@ -1,17 +1,17 @@
-// Package doctor looks at a host for what keeps container networks from working:
-// the kernel's features, settings, other firewalls and network managers,
-// overlapping subnets, leftovers, rights, the agent itself. It runs in the
-// caller's process, as root, with the agent up or down, and changes nothing
-// unless it is asked to.
+// Package doctor looks for what keeps a host's container networks from working: missing
+// kernel features, settings, other firewalls and network managers, overlapping subnets,
+// leftovers, permissions, the agent itself. It runs in the caller's process, as root, whether
+// the agent is up or not. It changes nothing unless it is asked to.
 //
-// A check reads the real thing, tells what it has read word for word, and names
-// a command that puts it right. Each file holds one family of checks.
+// A check reads the host's real state, quotes what it has read, and names a command that
+// solves the problem. Each file holds one family of checks.
 package doctor
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +22,8 @@ import (
 // State is the outcome of a check.
 type State string
 
-// The states, from good to bad. A note says what is worth knowing and is no
-// fault; a skipped check could not be made.
+// The states, from good to bad. A note is worth knowing but no fault. A skipped check could
+// not be made.
 const (
 	OK   State = "ok"
 	Skip State = "skip"
@@ -38,14 +38,14 @@ type Check struct {
 	ID     string `json:"id"`
 	Family string `json:"family"`
 	Title  string `json:"title"`
-	// Severity is the state of a finding of this check.
+	// Severity is the state of this check's finding if something is wrong.
 	Severity State `json:"severity"`
-	// Looks says what is read, Why what happens if it is wrong.
+	// Looks says what is read, Why what happens if something is wrong.
 	Looks string `json:"looks"`
 	Why   string `json:"why"`
 	// Remedy is a command to type; capitals stand for what the finding names.
 	Remedy string `json:"remedy"`
-	// Fixable says that --fix does it.
+	// Fixable reports whether --fix can repair it.
 	Fixable bool `json:"fixable"`
 
 	look func(context.Context, *Host) Finding
@@ -58,7 +58,7 @@ type Finding struct {
 	Title    string `json:"title"`
 	State    State  `json:"state"`
 	Severity State  `json:"severity"`
-	// Evidence is what was read, word for word, each line with its source.
+	// Evidence quotes what was read, each line with its source.
 	Evidence []string `json:"evidence,omitempty"`
 	// Remedy holds commands to type.
 	Remedy []string `json:"remedy,omitempty"`
@@ -74,7 +74,7 @@ func fine(evidence ...string) Finding { return Finding{State: OK, Evidence: evid
 
 func skip(reason string) Finding { return Finding{State: Skip, Evidence: []string{reason}} }
 
-// trouble is a finding of the check's severity; without evidence all is well.
+// trouble is a finding of the check's severity. Without evidence it is OK.
 func trouble(evidence []string, remedy ...string) Finding {
 	if len(evidence) == 0 {
 		return fine()
@@ -82,7 +82,7 @@ func trouble(evidence []string, remedy ...string) Finding {
 	return Finding{Evidence: evidence, Remedy: remedy}
 }
 
-// unknown is a finding for what could not be read.
+// unknown is the finding if something could not be read.
 func unknown(err error) Finding {
 	if heddle.KindOf(err) == heddle.Unreachable {
 		return skip("the agent does not answer, so the host's networks are not known")
@@ -127,7 +127,8 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	for _, w := range wanted {
 		matches := func(c Check) bool { return c.ID == w || c.Family == w }
 		if !slices.ContainsFunc(all, matches) {
-			return nil, heddle.Errorf(heddle.BadArgument, "check", fmt.Sprintf("%q", w), "", "'heddle doctor list' shows their ids and families")
+			return nil, heddle.Errorf(heddle.BadArgument, "find check", strconv.Quote(w),
+				"no check has that id or family", "choose from those that 'heddle doctor list' shows")
 		}
 	}
 	for _, c := range all {
@@ -138,13 +139,13 @@ func Choose(all []Check, wanted []string) ([]Check, error) {
 	return some, nil
 }
 
-// atOnce bounds the checks under way: most of them wait for another program.
-const atOnce = 8
+// maxParallel limits how many checks run at the same time. Most of them wait for another program.
+const maxParallel = 8
 
 // Run makes the checks, several at a time, and returns the findings in order.
 func Run(ctx context.Context, h *Host, checks []Check) []Finding {
 	found := make([]Finding, len(checks))
-	room := make(chan struct{}, atOnce)
+	room := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	for i, c := range checks {
 		all.Add(1)
@@ -173,21 +174,21 @@ func (c Check) run(ctx context.Context, h *Host) Finding {
 	return f
 }
 
-// mostLines are as many as a person reads.
-const mostLines = 8
+// maxLines is how many lines of evidence or remedy a person reads.
+const maxLines = 8
 
 func clip(lines []string) (some []string) {
-	for _, line := range lines[:min(len(lines), mostLines)] {
+	for _, line := range lines[:min(len(lines), maxLines)] {
 		some = append(some, strings.TrimSpace(line))
 	}
-	if more := len(lines) - mostLines; more > 0 {
+	if more := len(lines) - maxLines; more > 0 {
 		some = append(some, fmt.Sprintf("and %d more", more))
 	}
 	return some
 }
 
-// Mend puts right what findings tell and can be put right safely, one after the
-// other, and looks again.
+// Mend repairs what can be repaired safely, one check after the other, and makes each of these
+// checks again.
 func Mend(ctx context.Context, h *Host, checks []Check, found []Finding) []Finding {
 	for i, c := range checks {
 		if c.fix == nil || !found[i].Loud() {
@@ -197,7 +198,7 @@ func Mend(ctx context.Context, h *Host, checks []Check, found []Finding) []Findi
 		if err != nil {
 			done = append(done, "not done: "+err.Error())
 		}
-		found[i] = c.run(ctx, h.Again())
+		found[i] = c.run(ctx, h.Fresh())
 		found[i].Fixed = done
 	}
 	return found

@@ -108,10 +108,10 @@ func TestParseRuleset(t *testing.T) {
 		t.Fatalf("%+v", chains)
 	}
 	f := chains[0]
-	if f.title() != "ip filter FORWARD" || f.hook != "forward" || !f.drops || len(f.rules) != 5 || !f.admits() {
+	if f.title() != "ip filter FORWARD" || f.hook != "forward" || !f.drops || len(f.rules) != 5 || !f.hasAcceptRules() {
 		t.Errorf("%+v", f)
 	}
-	if d := chains[1]; d.hook != "" || d.drops || d.admits() || len(d.rules) != 1 {
+	if d := chains[1]; d.hook != "" || d.drops || d.hasAcceptRules() || len(d.rules) != 1 {
 		t.Errorf("%+v", d)
 	}
 	if in := chains[2]; in.title() != "inet strict in" || in.drops {
@@ -121,7 +121,7 @@ func TestParseRuleset(t *testing.T) {
 
 func TestParseLegacy(t *testing.T) {
 	chains := parseLegacy(legacyFamilies[0], "filter", "-P FORWARD DROP\n-N MINE\n-A FORWARD -i hb+ -m comment --comment heddle:admit -j ACCEPT\n-A FORWARD -j MINE\n-A MINE -s 10.0.0.0/8 -j DROP\n")
-	if len(chains) != 2 || !chains[0].drops || chains[0].hook != "forward" || len(chains[0].rules) != 2 || chains[0].admits() || len(chains[1].rules) != 1 {
+	if len(chains) != 2 || !chains[0].drops || chains[0].hook != "forward" || len(chains[0].rules) != 2 || chains[0].hasAcceptRules() || len(chains[1].rules) != 1 {
 		t.Errorf("%+v", chains)
 	}
 }

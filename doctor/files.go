@@ -25,9 +25,9 @@ func fileChecks() []Check {
 		{ID: "disk-writable", Title: "The agent's folders can be written", Severity: Fail, Looks: "statfs(2) of the state and run folders: the flag ro",
 			Why: "Nothing can be attached or detached.", Remedy: "mount -o remount,rw FOLDER", look: lookDiskWritable},
 		{ID: "run-volatile", Title: "The run folder does not survive a reboot", Severity: Warn, Looks: "the kind of file system of the run folder",
-			Why: "It is written at every attach; on a disk that is slow, and wears it.", Remedy: "use a folder below /run (--run-dir)", look: lookKind(true)},
+			Why: "It is written at every attach; on a disk that is slow, and wears it.", Remedy: "use a folder below /run (--run-dir)", look: lookFileSystem(true)},
 		{ID: "state-lasting", Title: "The state folder survives a reboot", Severity: Warn, Looks: "the kind of file system of the state folder",
-			Why: "The host's networks are forgotten at every boot.", Remedy: "use a folder on a disk (--state-dir)", look: lookKind(false)},
+			Why: "The host's networks are forgotten at every boot.", Remedy: "use a folder on a disk (--state-dir)", look: lookFileSystem(false)},
 		{ID: "clock", Title: "The clock has not gone back", Severity: Warn, Looks: "the time, and the times of the agent's files",
 			Why: "Addresses that were given back stay in quarantine until the clock has caught up.", Remedy: "timedatectl set-ntp true", look: lookClock},
 	}
@@ -35,8 +35,8 @@ func fileChecks() []Check {
 
 const wrongSocket, wrongFolder, wrongFile = 0o117, 0o022, 0o077
 
-// rights tells what is wrong with a file's owner and mode; nothing if it is not
-// there.
+// rights says what is wrong with a file's owner and mode. It is empty if nothing is wrong or
+// the file does not exist.
 func rights(path string, wrong os.FileMode) string {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -51,17 +51,17 @@ func rights(path string, wrong os.FileMode) string {
 func allRights(wrong os.FileMode, paths ...string) (evidence, remedy []string) {
 	for _, path := range paths {
 		if s := rights(path, wrong); s != "" {
-			evidence, remedy = append(evidence, s), append(remedy, fmt.Sprintf("chmod %s %s && chown root %s", clears(wrong), path, path))
+			evidence, remedy = append(evidence, s), append(remedy, fmt.Sprintf("chmod %s %s && chown root %s", chmodMode(wrong), path, path))
 		}
 	}
 	return evidence, remedy
 }
 
-func clears(wrong os.FileMode) string {
+func chmodMode(wrong os.FileMode) string {
 	return map[os.FileMode]string{wrongSocket: "0660", wrongFolder: "go-w", wrongFile: "0600"}[wrong]
 }
 
-// fixRights takes away the bits that are too many, and gives the file to root.
+// fixRights removes the wrong mode bits, and makes root the owner.
 func fixRights(wrong os.FileMode, paths ...string) (done []string, err error) {
 	for _, path := range paths {
 		if rights(path, wrong) == "" {
@@ -114,7 +114,7 @@ func fixLedgerRights(_ context.Context, h *Host) ([]string, error) {
 	return fixRights(wrongFile, h.ledgers()...)
 }
 
-// boltMagic stands after the header of each of the two first pages (bbolt).
+// boltMagic follows the header of each of the first two pages (bbolt).
 const boltMagic, boltHeader = 0xED0CDAED, 16
 
 func lookLedgerSound(_ context.Context, h *Host) Finding {

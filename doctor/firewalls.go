@@ -32,8 +32,8 @@ func firewallChecks() []Check {
 	}
 }
 
-// hooked are the foreign chains at a hook, if the host forwards for some network.
-func (h *Host) hooked(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
+// chainsAt returns the wanted foreign chains and our subnets, if the host forwards for some network.
+func (h *Host) chainsAt(ctx context.Context, want func(chain) bool) (some []chain, ours []subnet, err error) {
 	networks, err := h.forwarded(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -48,15 +48,14 @@ func (h *Host) hooked(ctx context.Context, want func(chain) bool) (some []chain,
 	return some, ours, err
 }
 
-func at(hooks ...string) func(chain) bool {
+func filterAt(hooks ...string) func(chain) bool {
 	return func(c chain) bool {
 		return slices.Contains(hooks, c.hook) && c.family != "bridge" && c.kind == "filter"
 	}
 }
 
-// shut reports whether a forward chain could drop our packets; evidence is the lines that
-// show it.
-func (c chain) shut(ours []subnet) (evidence []string) {
+// dropLines returns the lines by which the chain could drop our packets.
+func (c chain) dropLines(ours []subnet) (evidence []string) {
 	if c.drops {
 		evidence = append(evidence, c.quote(c.head))
 	}
@@ -69,14 +68,14 @@ func (c chain) shut(ours []subnet) (evidence []string) {
 }
 
 func lookForwardDrop(ctx context.Context, h *Host) Finding {
-	chains, ours, err := h.hooked(ctx, at("forward"))
+	chains, ours, err := h.chainsAt(ctx, filterAt("forward"))
 	if err != nil {
 		return unknown(err)
 	}
 	var evidence []string
 	for _, c := range chains {
-		if !c.admits() {
-			evidence = append(evidence, c.shut(ours)...)
+		if !c.hasAcceptRules() {
+			evidence = append(evidence, c.dropLines(ours)...)
 		}
 	}
 	return trouble(evidence)
@@ -92,20 +91,20 @@ func fixForwardDrop(context.Context, *Host) ([]string, error) {
 }
 
 func lookForwardBefore(ctx context.Context, h *Host) Finding {
-	chains, ours, err := h.hooked(ctx, at("forward"))
+	chains, ours, err := h.chainsAt(ctx, filterAt("forward"))
 	if err != nil {
 		return unknown(err)
 	}
 	var evidence []string
 	for _, c := range chains {
-		if !c.admits() {
+		if !c.hasAcceptRules() {
 			continue
 		}
 		for _, r := range c.rules {
 			if strings.Contains(r, heddle.PrefixBridge+"*") || strings.Contains(r, heddle.PrefixBridge+"+") {
-				break // our own rules have accepted everything from here on
+				break // here our own rules accept all our traffic
 			}
-			if endPattern.MatchString(r) && names(r) && concerns(r, ours) {
+			if endPattern.MatchString(r) && namesTarget(r) && concerns(r, ours) {
 				evidence = append(evidence, c.quote(r))
 			}
 		}
@@ -114,24 +113,24 @@ func lookForwardBefore(ctx context.Context, h *Host) Finding {
 }
 
 func lookPreroutingDrop(ctx context.Context, h *Host) Finding {
-	return lookShut(ctx, h, at("prerouting", "ingress"))
+	return lookDrops(ctx, h, filterAt("prerouting", "ingress"))
 }
 
-// lookShut finds chains that could drop our packets (see shut).
-func lookShut(ctx context.Context, h *Host, want func(chain) bool) Finding {
-	chains, ours, err := h.hooked(ctx, want)
+// lookDrops finds chains that could drop our packets.
+func lookDrops(ctx context.Context, h *Host, want func(chain) bool) Finding {
+	chains, ours, err := h.chainsAt(ctx, want)
 	if err != nil {
 		return unknown(err)
 	}
 	var evidence []string
 	for _, c := range chains {
-		evidence = append(evidence, c.shut(ours)...)
+		evidence = append(evidence, c.dropLines(ours)...)
 	}
 	return trouble(evidence)
 }
 
 func lookInputDrop(ctx context.Context, h *Host) Finding {
-	chains, ours, err := h.hooked(ctx, at("input"))
+	chains, ours, err := h.chainsAt(ctx, filterAt("input"))
 	if err != nil {
 		return unknown(err)
 	}

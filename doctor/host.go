@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle/kernel"
 )
 
-// Places are where the parts of an installation lie.
-type Places struct {
+// Paths are the paths of an installation.
+type Paths struct {
 	Socket, RunDir, StateDir string
 	// CNIConf holds the runtimes' network configurations, CNIBin the plugins.
 	CNIConf, CNIBin string
@@ -19,9 +19,9 @@ type Places struct {
 	Labs string
 }
 
-// Host is the host that is looked at. What several checks need is read once.
+// Host is the host that is checked. What several checks need is read once.
 type Host struct {
-	Places
+	Paths
 	Modes []heddle.Mode
 	// Version is the caller's own.
 	Version string
@@ -43,14 +43,14 @@ type Host struct {
 }
 
 // NewHost returns the host of the calling process.
-func NewHost(p Places, modes []heddle.Mode, version string) *Host {
-	return &Host{Places: p, Modes: modes, Version: version}
+func NewHost(p Paths, modes []heddle.Mode, version string) *Host {
+	return &Host{Paths: p, Modes: modes, Version: version}
 }
 
-// Again is the same host with nothing read yet.
-func (h *Host) Again() *Host { return NewHost(h.Places, h.Modes, h.Version) }
+// Fresh returns the same host with nothing read yet.
+func (h *Host) Fresh() *Host { return NewHost(h.Paths, h.Modes, h.Version) }
 
-// lazy is read once, by whoever needs it first.
+// lazy is a value that is read once, when it is first needed.
 type lazy[T any] struct {
 	once  sync.Once
 	value T
@@ -62,22 +62,22 @@ func (l *lazy[T]) get(read func() (T, error)) (T, error) {
 	return l.value, l.err
 }
 
-// patience is how long the agent may take for one answer.
-const patience = 5 * time.Second
+// answerTimeout limits one call of the agent.
+const answerTimeout = 5 * time.Second
 
 // ask calls the agent.
 func ask[T any](ctx context.Context, h *Host, call func(*client.Client, context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return call(client.New(h.Socket), ctx)
 }
 
-// Status is the agent's.
+// Status returns the agent's status.
 func (h *Host) Status(ctx context.Context) (heddle.Status, error) {
 	return h.status.get(func() (heddle.Status, error) { return ask(ctx, h, (*client.Client).Status) })
 }
 
-// Endpoints are those of the host, as the agent knows them.
+// Endpoints returns the host's endpoints from the agent.
 func (h *Host) Endpoints(ctx context.Context) ([]heddle.Endpoint, error) {
 	return h.endpoints.get(func() ([]heddle.Endpoint, error) {
 		if _, err := h.Status(ctx); err != nil {
@@ -87,7 +87,7 @@ func (h *Host) Endpoints(ctx context.Context) ([]heddle.Endpoint, error) {
 	})
 }
 
-// Facts are what plans are made from: the host's own interfaces, the uplink
+// Facts returns the facts that plans are made from: the host's own interfaces, the uplink
 // first.
 func (h *Host) Facts() (heddle.HostFacts, error) {
 	return h.facts.get(func() (f heddle.HostFacts, err error) {
@@ -95,7 +95,7 @@ func (h *Host) Facts() (heddle.HostFacts, error) {
 	})
 }
 
-// Owned is what the kernel has that bears our mark.
+// Owned returns the kernel's objects with our mark.
 func (h *Host) Owned() (kernel.Owned, error) {
 	return h.owned.get(func() (o kernel.Owned, err error) {
 		return o, withKernel(func(k *kernel.Kernel) error { o, err = k.Ours(); return err })

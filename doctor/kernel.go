@@ -41,9 +41,9 @@ func kernelChecks() []Check {
 			Remedy: "load bridge, veth, nf_tables and nft_chain_nat before modules are locked, with a file in /etc/modules-load.d",
 			look: func(context.Context, *Host) Finding {
 				if setting("kernel/modules_disabled") == "1" {
-					return trouble([]string{quoted("kernel/modules_disabled")})
+					return trouble([]string{settingLine("kernel/modules_disabled")})
 				}
-				return fine(quoted("kernel/modules_disabled"))
+				return fine(settingLine("kernel/modules_disabled"))
 			}},
 		{ID: "congestion", Title: "New containers do not inherit a pacing congestion control", Severity: Note, Looks: "/proc/sys/net/ipv4/tcp_congestion_control",
 			Why:    "A new namespace takes the host's congestion control. BBR paces its packets: throughput between containers is lower than with cubic and says little about the network. Measurements should name it.",
@@ -96,7 +96,7 @@ func lookLegacyProgram(_ context.Context, h *Host) Finding {
 
 func lookCongestion(context.Context, *Host) Finding {
 	if control := setting("net/ipv4/tcp_congestion_control"); strings.HasPrefix(control, "bbr") {
-		return trouble([]string{quoted("net/ipv4/tcp_congestion_control")})
+		return trouble([]string{settingLine("net/ipv4/tcp_congestion_control")})
 	}
-	return fine(quoted("net/ipv4/tcp_congestion_control"))
+	return fine(settingLine("net/ipv4/tcp_congestion_control"))
 }

@@ -49,20 +49,20 @@ func (h *Host) audit(ctx context.Context) ([]heddle.Finding, error) {
 		return nil, err
 	}
 	return h.audited.get(func() ([]heddle.Finding, error) {
-		return staying(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
+		return persistent(func() ([]heddle.Finding, error) { return ask(ctx, h, (*client.Client).Audit) })
 	})
 }
 
-// settle is how long an operation under way may take to end, or the agent to restore what
+// settleTime is how long a running operation may take to end, or the agent to restore what
 // somebody removed.
-const settle = 2 * time.Second
+const settleTime = 2 * time.Second
 
-// staying repeats the look while there are findings: only findings that are present every
-// time count.
-func staying(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
+// persistent looks again while there are findings. It returns the findings that were present
+// each time.
+func persistent(look func() ([]heddle.Finding, error)) ([]heddle.Finding, error) {
 	all, err := look()
-	for end := time.Now().Add(settle); err == nil && len(all) > 0 && time.Now().Before(end); {
-		time.Sleep(settle / 4)
+	for end := time.Now().Add(settleTime); err == nil && len(all) > 0 && time.Now().Before(end); {
+		time.Sleep(settleTime / 4)
 		var again []heddle.Finding
 		if again, err = look(); err == nil {
 			all = slices.DeleteFunc(all, func(f heddle.Finding) bool { return !slices.Contains(again, f) })

@@ -28,7 +28,7 @@ func lookEntropy(context.Context, *Host) Finding {
 	n, err := unix.Getrandom(b[:], unix.GRND_NONBLOCK)
 	switch {
 	case errors.Is(err, unix.EAGAIN):
-		return trouble([]string{"getrandom: " + err.Error(), quoted("kernel/random/entropy_avail")})
+		return trouble([]string{"getrandom: " + err.Error(), settingLine("kernel/random/entropy_avail")})
 	case err != nil:
 		return skip(err.Error())
 	}
@@ -38,9 +38,9 @@ func lookEntropy(context.Context, *Host) Finding {
 func lookNetnsLimit(context.Context, *Host) Finding {
 	const name = "user/max_net_namespaces"
 	if most, err := strconv.Atoi(setting(name)); err == nil && most < 100 {
-		return trouble([]string{quoted(name)})
+		return trouble([]string{settingLine(name)})
 	}
-	return fine(quoted(name))
+	return fine(settingLine(name))
 }
 
 func lookRouteProtocol(context.Context, *Host) Finding {

@@ -12,7 +12,7 @@ func lookIfupdown(context.Context, *Host) Finding {
 	for _, l := range append(configLines("/etc/network/interfaces"), configLines("/etc/network/interfaces.d/*")...) {
 		words := strings.Fields(l.text)
 		takes := words[0] == "auto" || words[0] == "iface" || strings.HasPrefix(words[0], "allow-")
-		pattern := func(w string) bool { return globsOurs(strings.TrimPrefix(w, "/")) || isOurName(w) }
+		pattern := func(w string) bool { return matchesSampleName(strings.TrimPrefix(w, "/")) || isOurName(w) }
 		if takes && slices.ContainsFunc(words[1:min(len(words), 2)], pattern) {
 			evidence, remedy = append(evidence, l.String()), append(remedy, "remove the line from "+l.path)
 		}
@@ -20,8 +20,8 @@ func lookIfupdown(context.Context, *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// isOurName reports whether a name has the form of our links' names: a prefix
-// and ten hexadecimal digits, for some more digits or a letter.
+// isOurName reports whether a name has the form of our links' names: a prefix and ten
+// hexadecimal digits, and perhaps more digits or a letter.
 func isOurName(name string) bool {
 	for _, p := range prefixes {
 		digits, found := strings.CutPrefix(name, p)

@@ -43,11 +43,11 @@ const (
 	nmConf            = "/etc/NetworkManager/conf.d/90-heddle.conf"
 )
 
-// prefixes are the beginnings of our links' names; samples are examples of such names.
+// prefixes are the prefixes of our links' names; sampleNames are examples of such names.
 var (
 	prefixes = []string{heddle.PrefixBridge, heddle.PrefixLeaf, heddle.PrefixPort, heddle.PrefixTrunk, heddle.PrefixShim, heddle.PrefixSlave,
 		heddle.PrefixTunnel, heddle.PrefixHand}
-	samples = withDigits(prefixes)
+	sampleNames = withDigits(prefixes)
 )
 
 func withDigits(starts []string) (names []string) {
@@ -57,7 +57,7 @@ func withDigits(starts []string) (names []string) {
 	return names
 }
 
-// fixFile writes a file of our own; the manager reads it at its next reload.
+// fixFile writes a configuration file of our own, which the manager reads at its next reload.
 func fixFile(file, text string) func(context.Context, *Host) ([]string, error) {
 	return func(context.Context, *Host) ([]string, error) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -95,13 +95,13 @@ func lookNetworkManager(_ context.Context, h *Host) Finding {
 		read = append(read, l.String())
 		_, value, _ := strings.Cut(l.text, "=")
 		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
-			for _, name := range samples {
+			for _, name := range sampleNames {
 				ok, _ := path.Match(strings.TrimPrefix(strings.TrimSpace(word), "interface-name:"), name)
 				kept[name] = kept[name] || ok
 			}
 		}
 	}
-	if !slices.ContainsFunc(samples, func(name string) bool { return !kept[name] }) {
+	if !slices.ContainsFunc(sampleNames, func(name string) bool { return !kept[name] }) {
 		return fine(read...)
 	}
 	return trouble(append(lines(daemon), append(read, "unmanaged-devices does not name hb*, hc*, hd*, hi*, hm*, hs* and hv*")...))
@@ -115,7 +115,7 @@ func lookDhcpcd(_ context.Context, h *Host) Finding {
 	all, _ := linesOf("/etc/dhcpcd.conf")
 	for _, l := range all {
 		words := strings.Fields(strings.ReplaceAll(l.text, ",", " "))
-		if words[0] == "allowinterfaces" && !slices.ContainsFunc(words[1:], globsOurs) || words[0] == "denyinterfaces" && slices.ContainsFunc(words[1:], globsOurs) {
+		if words[0] == "allowinterfaces" && !slices.ContainsFunc(words[1:], matchesSampleName) || words[0] == "denyinterfaces" && slices.ContainsFunc(words[1:], matchesSampleName) {
 			return fine(l.String())
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/heddle-network/heddle/firewall"
 )
 
-// masqueradeCheck looks whether the ports by which masqueraded connections leave are
-// theirs alone.
+// masqueradeCheck checks whether the kernel gives the ports of masqueraded connections to
+// programs, too.
 var masqueradeCheck = Check{ID: "masquerade-ports", Title: "Masquerading has ports of its own", Severity: Warn,
 	Looks: "/proc/sys/net/ipv4/{ip_local_port_range,ip_local_reserved_ports}, where a network forwards",
 	Why: fmt.Sprintf("Masqueraded connections leave by ports %d to %d. A program of the host that is given one of them, and waits there for whoever calls, may not hear of peers that a container has called from it, until the agent has looked again.",
 		firewall.FirstMasqueradePort, firewall.LastMasqueradePort),
 	Remedy: "sysctl -w net.ipv4.ip_local_reserved_ports=61000-65535", look: lookMasqueradePorts, fix: fixMasqueradePorts}
 
-// sharedPorts is the part of that range which the kernel may hand out.
+// sharedPorts returns the part of the masquerade ports that the kernel may give to programs.
 func sharedPorts(ctx context.Context, h *Host) (part string, err error) {
 	networks, err := h.forwarded(ctx)
 	var low, high int
@@ -39,12 +39,12 @@ func lookMasqueradePorts(ctx context.Context, h *Host) Finding {
 	case err != nil:
 		return unknown(err)
 	case part != "":
-		return trouble([]string{quoted(portRange), quoted(reservedPorts)}, "sysctl -w "+reservedPorts+"="+alsoReserved(part))
+		return trouble([]string{settingLine(portRange), settingLine(reservedPorts)}, "sysctl -w "+reservedPorts+"="+alsoReserved(part))
 	}
-	return fine(quoted(portRange), quoted(reservedPorts))
+	return fine(settingLine(portRange), settingLine(reservedPorts))
 }
 
-// alsoReserved is the setting with more ports.
+// alsoReserved returns the value of the setting with more ports.
 func alsoReserved(ports string) string {
 	return strings.TrimPrefix(setting(reservedPorts)+","+ports, ",")
 }

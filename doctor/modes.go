@@ -8,11 +8,11 @@ import (
 	"github.com/heddle-network/heddle/trial"
 )
 
-// baseline are the modes that should work on every host. If another one does not work,
-// that is a fault only if a network uses it.
+// baseline are the modes that should work on every host. Another mode that does not work is a
+// fault only if a network uses it.
 var baseline = []string{"bridge", "routed"}
 
-// modeChecks has a check for each mode, which tries the mode.
+// modeChecks returns a check for each mode, which tries the mode.
 func modeChecks(modes []heddle.Mode) (all []Check) {
 	for _, m := range modes {
 		all = append(all, Check{ID: "mode-" + m.Name(), Title: "Mode " + m.Name() + " works on this kernel", Severity: Fail,

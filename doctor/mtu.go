@@ -40,7 +40,7 @@ func lookParentMTU(ctx context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// unequal are ports of heddle's bridges with another MTU than their bridge.
+// unequal returns the ports of heddle's bridges whose MTU differs from their bridge's, and these bridges.
 func unequal(ctx context.Context, h *Host) (ports, bridges []link, err error) {
 	links, err := h.Links(ctx)
 	named := map[string]link{}
@@ -69,8 +69,8 @@ func lookBridgeMTU(ctx context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// fixBridgeMTU gives the ports their bridge's MTU, which is the network's: the
-// bridge's was set by hand and does not follow its ports.
+// fixBridgeMTU gives the ports their bridge's MTU, which is the network's. It was set
+// explicitly, so the kernel does not adapt it to the ports.
 func fixBridgeMTU(ctx context.Context, h *Host) (done []string, err error) {
 	ports, bridges, err := unequal(ctx, h)
 	for i, p := range ports {

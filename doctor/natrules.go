@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// rulesThat lists the foreign rules that match a word, anywhere in a table.
-func (h *Host) rulesThat(ctx context.Context, match func(rule string, ours []subnet) bool) Finding {
-	chains, ours, err := h.hooked(ctx, func(chain) bool { return true })
+// rulesMatching finds the foreign rules, of any chain, for which match is true.
+func (h *Host) rulesMatching(ctx context.Context, match func(rule string, ours []subnet) bool) Finding {
+	chains, ours, err := h.chainsAt(ctx, func(chain) bool { return true })
 	if err != nil {
 		return unknown(err)
 	}
@@ -31,7 +31,7 @@ func lookPortForward(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	return h.rulesThat(ctx, func(r string, _ []subnet) bool {
+	return h.rulesMatching(ctx, func(r string, _ []subnet) bool {
 		m := portPattern.FindStringSubmatch(r)
 		return m != nil && targetPattern.MatchString(r) && slices.ContainsFunc(ports, func(p published) bool {
 			return strconv.Itoa(int(p.HostPort)) == m[1] && strings.Contains(r, p.Protocol)
@@ -40,20 +40,20 @@ func lookPortForward(ctx context.Context, h *Host) Finding {
 }
 
 func lookMasqueradeAll(ctx context.Context, h *Host) Finding {
-	return h.rulesThat(ctx, func(r string, ours []subnet) bool {
-		rule, _, _ := strings.Cut(r, "snat to") // what it becomes is no match
+	return h.rulesMatching(ctx, func(r string, ours []subnet) bool {
+		rule, _, _ := strings.Cut(r, "snat to") // the new source address does not count
 		return sourcePattern.MatchString(r) && concerns(rule, ours)
 	})
 }
 
 func lookNotrack(ctx context.Context, h *Host) Finding {
-	return h.rulesThat(ctx, func(r string, ours []subnet) bool {
+	return h.rulesMatching(ctx, func(r string, ours []subnet) bool {
 		return (strings.Contains(r, "notrack") || strings.Contains(r, "NOTRACK")) && concerns(r, ours)
 	})
 }
 
 func lookBridgeDrop(ctx context.Context, h *Host) Finding {
-	return lookShut(ctx, h, func(c chain) bool { return c.family == "bridge" && c.hook != "" })
+	return lookDrops(ctx, h, func(c chain) bool { return c.family == "bridge" && c.hook != "" })
 }
 
 func lookTwoIptables(ctx context.Context, h *Host) Finding {

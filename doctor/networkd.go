@@ -28,7 +28,7 @@ func lookNetworkdRoutes(_ context.Context, h *Host) Finding {
 	return trouble(append(lines(daemon), append(read, "without a line the default is yes")...))
 }
 
-// section holds a part of a unit file's keys.
+// section holds the keys of a section of a unit file.
 type section map[string][]string
 
 // networkFile reads the [Match] and [Link] sections of a *.network file.
@@ -52,11 +52,11 @@ func networkFile(file string) (match, link section) {
 	return match, link
 }
 
-// matchesOurs reports whether the section matches links such as ours: by name,
-// or, without one, by nothing but a type or kind that ours have too.
+// matchesOurs reports whether the section matches links such as ours: by name, or, if it names
+// none, only by types or kinds that ours have.
 func (s section) matchesOurs() bool {
 	if names, given := s["Name"]; given {
-		return slices.ContainsFunc(names, globsOurs)
+		return slices.ContainsFunc(names, matchesSampleName)
 	}
 	for key, values := range s {
 		ours := func(v string) bool { return slices.Contains([]string{"ether", "veth", "bridge", "*"}, v) }
@@ -67,8 +67,8 @@ func (s section) matchesOurs() bool {
 	return len(s) > 0
 }
 
-func globsOurs(pattern string) bool {
-	for _, name := range samples {
+func matchesSampleName(pattern string) bool {
+	for _, name := range sampleNames {
 		if ok, err := path.Match(pattern, name); ok && err == nil {
 			return true
 		}
@@ -81,7 +81,7 @@ func lookNetworkdLinks(_ context.Context, h *Host) Finding {
 	if len(daemon) == 0 {
 		return fine("systemd-networkd does not run here")
 	}
-	// the first file by name that matches a link is the one that counts
+	// of the files that match a link, the first by name counts
 	byName := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/network", "/lib/systemd/network", "/run/systemd/network", "/etc/systemd/network"} {
 		files, _ := filepath.Glob(dir + "/*.network")

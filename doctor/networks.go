@@ -11,21 +11,21 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// Networks are those of the host: as the agent knows them, or, while it does not
-// answer, as far as the kernel shows them.
+// Networks returns the host's networks: from the agent, or, if it does not answer, as far as
+// the kernel shows them.
 func (h *Host) Networks(ctx context.Context) ([]heddle.Network, error) {
 	return h.networks.get(func() ([]heddle.Network, error) {
 		if _, err := h.Status(ctx); err != nil {
-			return h.networksSeen()
+			return h.networksInKernel()
 		}
 		return ask(ctx, h, (*client.Client).Networks)
 	})
 }
 
-// networksSeen finds networks by what they leave in the kernel: the bridges'
-// aliases and addresses, and for all modes the route that makes a subnet's
-// unused addresses unreachable (parts.Floor).
-func (h *Host) networksSeen() (all []heddle.Network, err error) {
+// networksInKernel finds networks by their objects in the kernel: the bridges' aliases and
+// addresses, and for all modes the route that makes a subnet's unused addresses unreachable
+// (parts.Floor).
+func (h *Host) networksInKernel() (all []heddle.Network, err error) {
 	owned, err := h.Owned()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func interfaceAddrs(name string) (all []netip.Addr, err error) {
 	return all, err
 }
 
-// ports are the published ports of all endpoints.
+// ports returns the published ports of all endpoints.
 func (h *Host) ports(ctx context.Context) (all []published, err error) {
 	endpoints, err := h.Endpoints(ctx)
 	for _, e := range endpoints {
@@ -87,9 +87,8 @@ type published struct {
 	heddle.PortMapping
 }
 
-// forwarded are the networks for which this host forwards, according to their modes'
-// plans. The traffic of others, such as macvlan networks, does not use the host's firewall
-// and settings.
+// forwarded returns the networks for which this host forwards, according to their modes' plans.
+// The traffic of others, such as macvlan networks, does not pass the host's firewall.
 func (h *Host) forwarded(ctx context.Context) (some []heddle.Network, err error) {
 	all, err := h.Networks(ctx)
 	if err != nil {
@@ -106,7 +105,7 @@ func (h *Host) forwarded(ctx context.Context) (some []heddle.Network, err error)
 		}
 		plan, err := mode.Network(facts, n)
 		forwards := func(c heddle.Sysctl) bool { return c.Name == forward4 || c.Name == forward6 }
-		// one that cannot be planned now has lost its parent
+		// a network that cannot be planned has lost its parent
 		if err != nil || slices.ContainsFunc(plan.Host.Sysctls, forwards) {
 			some = append(some, n)
 		}
@@ -124,12 +123,12 @@ func (h *Host) mode(name string) (heddle.Mode, bool) {
 	return h.Modes[i], true
 }
 
-// needs reports whether a network has a subnet of the family.
-func needs(all []heddle.Network, f heddle.Family) bool {
+// anyHasFamily reports whether a network has a subnet of the family.
+func anyHasFamily(all []heddle.Network, f heddle.Family) bool {
 	return slices.ContainsFunc(all, func(n heddle.Network) bool { return n.HasFamily(f) })
 }
 
-// subnet is one of a network's, with the network.
+// subnet is a subnet with its network.
 type subnet struct {
 	heddle.Network
 	prefix netip.Prefix

@@ -42,18 +42,18 @@ func overlayChecks() []Check {
 	}...)
 }
 
-// clustered says whether the host belongs to a cluster, by the agent's own files:
-// the agent may be down.
+// clustered reports whether the host belongs to a cluster. It looks at the agent's files: the
+// agent may be down.
 func (h *Host) clustered() bool {
 	_, err := os.Stat(filepath.Join(h.StateDir, "cluster"))
 	return err == nil
 }
 
-var alone = skip("the host is in no cluster")
+var notInCluster = skip("the host is in no cluster")
 
 func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	links, err := h.Links(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 		}
 	}
 	var evidence []string
-	kernels := false // the kernel's own sockets look as those of programs do
+	kernels := false // the kernel's own socket looks like a program's
 	for _, l := range links {
 		if l.Info.Kind != by.Kind() || l.Info.Data.Port != port {
 			continue
@@ -88,7 +88,7 @@ func lookTunnelPort(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// pathOf is how this host's packets get to other hosts, judged by its devices.
+// pathOf returns how this host's packets reach other hosts, judging by its devices.
 func pathOf(links []link) path.Path {
 	for _, p := range path.All() {
 		if slices.ContainsFunc(links, func(l link) bool { return l.Info.Kind == p.Kind() && l.ours() }) {
@@ -98,7 +98,7 @@ func pathOf(links []link) path.Path {
 	return path.Default()
 }
 
-// listens reads a line of /proc/net/udp (proc(5)).
+// listens reports whether a line of /proc/net/udp (proc(5)) has the port.
 func listens(line string, port int) bool {
 	f := strings.Fields(line)
 	if len(f) < 2 {
@@ -125,10 +125,10 @@ func lookUnderlayMTU(ctx context.Context, h *Host) Finding {
 	return fine(read)
 }
 
-// peers are the other hosts as the agent sees them.
+// peers returns the other hosts as the agent sees them.
 func (h *Host) peers(ctx context.Context) ([]heddle.PeerStatus, *Finding) {
 	if !h.clustered() {
-		return nil, &alone
+		return nil, &notInCluster
 	}
 	all, err := ask(ctx, h, (*client.Client).Peers)
 	if err != nil {

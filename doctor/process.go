@@ -27,11 +27,11 @@ func (p process) String() string {
 // ownNetns is the network namespace of the calling thread.
 const ownNetns = "/proc/thread-self/ns/net"
 
-// Processes lists what runs in this network namespace. A manager in a
-// container's namespace, or another machine's in a lab, is no concern of ours.
+// Processes lists the processes of this network namespace. Network managers in containers, or
+// in other hosts of a lab, do not matter.
 func (h *Host) Processes() ([]process, error) {
 	return h.processes.get(func() ([]process, error) {
-		// not /proc/self: the process's first thread may be on a visit elsewhere
+		// not /proc/self: the process's first thread may be in another namespace
 		own, err := os.Readlink(ownNetns)
 		if err != nil {
 			return nil, err
@@ -53,9 +53,9 @@ func (h *Host) Processes() ([]process, error) {
 	})
 }
 
-// running returns the processes of one program, by the file name of the started program or
-// the kernel's name for it. A child with the same command line as its parent is about to
-// start another program, and is left out.
+// running returns the processes of one program, by the name of its file or by the kernel's name.
+// It leaves out children with the command line of their parent: they are about to execute
+// another program.
 func (h *Host) running(program string) (some []process) {
 	all, _ := h.Processes()
 	for _, p := range all {
@@ -69,7 +69,7 @@ func (h *Host) running(program string) (some []process) {
 	})
 }
 
-// Agent is the process that listens on the agent's socket.
+// Agent returns the PID of the process that listens on the agent's socket.
 func (h *Host) Agent() (int, error) {
 	return h.agent.get(func() (int, error) {
 		c, err := net.DialTimeout("unix", h.Socket, time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// queued lists the plugin's DELs that no agent has carried out for a minute.
+// queued lists the plugin's DELs that have waited for an agent for more than a minute.
 func (h *Host) queued() (paths []string) {
 	all, _ := filepath.Glob(filepath.Join(h.StateDir, "cni-queue", "*@*"))
 	for _, path := range all {
@@ -36,8 +36,8 @@ func lookCNIQueue(_ context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// fixCNIQueue does what the agent would at its next CNI call. Without an agent
-// the entries stay: they are the only record.
+// fixCNIQueue does what the agent does at its next CNI call. Without an agent the entries stay:
+// they are the only record.
 func fixCNIQueue(ctx context.Context, h *Host) (done []string, err error) {
 	for _, path := range h.queued() {
 		id := endpointOf(path)

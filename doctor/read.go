@@ -16,12 +16,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// runs is how long a program that only shows something may take.
-const runs = 10 * time.Second
+// programTimeout limits a program that only shows something.
+const programTimeout = 10 * time.Second
 
 // show runs a program that changes nothing and returns what it prints.
 func show(ctx context.Context, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, runs)
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -37,7 +37,7 @@ type link struct {
 	Name  string `json:"ifname"`
 	MTU   int    `json:"mtu"`
 	Alias string `json:"ifalias"`
-	// Master is the bridge that it is a port of.
+	// Master is the bridge of which it is a port.
 	Master string `json:"master"`
 	Info   struct {
 		Kind string `json:"info_kind"`
@@ -50,7 +50,7 @@ type link struct {
 
 func (l link) ours() bool { return heddle.IsOurs(l.Alias) }
 
-// Links are the host's interfaces.
+// Links returns the host's interfaces.
 func (h *Host) Links(ctx context.Context) ([]link, error) {
 	return h.links.get(func() (all []link, err error) { return all, showJSON(ctx, &all, "ip", "-j", "-d", "link", "show") })
 }
@@ -67,7 +67,7 @@ type route struct {
 
 func (r route) ours() bool { return r.Protocol == fmt.Sprint(heddle.RouteProtocol) }
 
-// String is the line that ip(8) prints, as far as it matters.
+// String returns the line that ip(8) prints, as far as it matters.
 func (r route) String() string {
 	s := strings.TrimSpace(r.Type + " " + r.Dst)
 	if r.Gateway != "" {
@@ -79,7 +79,7 @@ func (r route) String() string {
 	return s + " proto " + r.Protocol
 }
 
-// Routes are those of the main table, of both families.
+// Routes returns the routes of the main table, of both families.
 func (h *Host) Routes(ctx context.Context) ([]route, error) {
 	return h.routes.get(func() (all []route, err error) {
 		for _, family := range []string{"-4", "-6"} {
@@ -96,8 +96,8 @@ func (h *Host) Routes(ctx context.Context) ([]route, error) {
 	})
 }
 
-// parsePrefix reads what ip(8) writes: an address alone is a prefix of full
-// length; "default" is none.
+// parsePrefix reads a prefix as ip(8) writes it. An address alone is a prefix of full length.
+// "default" is no prefix.
 func parsePrefix(s string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked(), true
@@ -126,7 +126,7 @@ func (r rule) String() string {
 	return s + " lookup " + r.Table + " proto " + r.Protocol
 }
 
-// Rules are the policy rules of both families.
+// Rules returns the policy rules of both families.
 func (h *Host) Rules(ctx context.Context) ([]rule, error) {
 	return h.rules.get(func() (all []rule, err error) {
 		for _, family := range []string{"-4", "-6"} {
@@ -151,16 +151,16 @@ func showJSON(ctx context.Context, into any, argv ...string) error {
 	return nil
 }
 
-// setting reads /proc/sys/NAME of this namespace; a missing one is "".
+// setting reads /proc/sys/NAME of this namespace. It is "" if it does not exist.
 func setting(name string) string {
 	b, _ := os.ReadFile(filepath.Join("/proc/sys", name))
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-// quoted is a setting's evidence, as sysctl(8) prints it.
-func quoted(name string) string { return name + " = " + setting(name) }
+// settingLine returns a setting and its value, as sysctl(8) prints them.
+func settingLine(name string) string { return name + " = " + setting(name) }
 
-// writeSetting sets a setting and says so.
+// writeSetting sets a setting, and returns the equivalent command.
 func writeSetting(name, value string) ([]string, error) {
 	if err := os.WriteFile(filepath.Join("/proc/sys", name), []byte(value), 0o644); err != nil {
 		return nil, err
@@ -168,8 +168,8 @@ func writeSetting(name, value string) ([]string, error) {
 	return []string{"sysctl -w " + name + "=" + value}, nil
 }
 
-// linesOf reads a file's lines without comments (# and ;) and blanks, with the
-// file's name before each; a missing file has none.
+// linesOf reads a file's lines without comments (# and ;) and empty lines. A missing file has
+// none.
 func linesOf(path string) ([]fileLine, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -188,8 +188,8 @@ type fileLine struct{ path, text string }
 
 func (l fileLine) String() string { return l.path + ": " + l.text }
 
-// configLines reads the files that match the patterns. Of two files with the
-// same name only the one whose pattern comes first counts, as systemd has it.
+// configLines reads the files that match the patterns. Of files with the same name only the one
+// of the first pattern counts, as with systemd.
 func configLines(patterns ...string) (all []fileLine) {
 	seen := map[string]bool{}
 	for _, pattern := range patterns {

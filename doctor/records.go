@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// recordChecks are about what other hosts have written into the cluster's store.
+// recordChecks are about records that other hosts have written to the cluster's store.
 func recordChecks() []Check {
 	return []Check{
 		{ID: "cluster-records", Title: "This host takes on all records of the cluster", Severity: Warn, Looks: "the part records in 'heddle status', and the refusals in 'heddle host list'",
@@ -18,7 +18,7 @@ func recordChecks() []Check {
 
 func lookClusterRecords(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	st, err := h.Status(ctx)
 	if err != nil {
@@ -34,12 +34,12 @@ func lookClusterRecords(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	for _, x := range hosts {
-		for _, why := range x.Refused[:min(len(x.Refused), fewRefusals)] {
+		for _, why := range x.Refused[:min(len(x.Refused), maxRefusals)] {
 			evidence = append(evidence, "heddle host list: "+x.Name+": "+why)
 		}
 	}
 	return trouble(slices.Compact(evidence))
 }
 
-// fewRefusals is how many of a host's are evidence enough.
-const fewRefusals = 4
+// maxRefusals is how many refusals of one host are shown.
+const maxRefusals = 4

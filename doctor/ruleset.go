@@ -11,14 +11,13 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// chain is a chain of nftables as nft(8) lists it, or of a legacy table as
-// iptables-legacy does.
+// chain is a chain of nftables or of legacy iptables.
 type chain struct {
 	family, table, name string
-	// kind and hook are "" for a chain that is only jumped to.
+	// kind and hook are "" for a chain without a hook.
 	kind, hook string
 	drops      bool // by policy
-	// head is the line with hook and policy, rules the lines of the rules.
+	// head is the line with hook and policy; rules are the other lines.
 	head  string
 	rules []string
 }
@@ -56,7 +55,7 @@ func parseRuleset(text string) (all []chain) {
 	return all
 }
 
-// Chains are those of others, of all tables that nft sees.
+// Chains returns the chains of all tables that nft sees, without ours.
 func (h *Host) Chains(ctx context.Context) ([]chain, error) {
 	return h.chains.get(func() ([]chain, error) {
 		text, err := show(ctx, "nft", "-s", "-t", "list", "ruleset")
@@ -65,7 +64,7 @@ func (h *Host) Chains(ctx context.Context) ([]chain, error) {
 	})
 }
 
-// legacyFamily is how the legacy tables of one family are reached.
+// legacyFamily says how to read the legacy tables of one family.
 type legacyFamily struct{ family, names, program string }
 
 var legacyFamilies = []legacyFamily{
@@ -73,19 +72,19 @@ var legacyFamilies = []legacyFamily{
 	{"ip6", "/proc/thread-self/net/ip6_tables_names", "ip6tables-legacy"},
 }
 
-// tables names the legacy tables in use; asking for another would load it.
+// tables names the legacy tables in use. Listing another one would load it.
 func (f legacyFamily) tables() []string {
 	b, _ := os.ReadFile(f.names)
 	return strings.Fields(string(b))
 }
 
-// legacyTable is a legacy table's chains.
+// legacyTable holds the chains of a legacy table.
 type legacyTable struct {
 	family, name string
 	chains       []chain
 }
 
-// Legacy are the tables of legacy iptables that are in use.
+// Legacy returns the tables of legacy iptables that are in use.
 func (h *Host) Legacy(ctx context.Context) ([]legacyTable, error) {
 	return h.legacy.get(func() (all []legacyTable, err error) {
 		for _, f := range legacyFamilies {
@@ -126,7 +125,7 @@ func parseLegacy(f legacyFamily, table, text string) (all []chain) {
 	return all
 }
 
-// foreign are all chains of others, nftables' and legacy ones.
+// foreign returns all chains of others, of nftables and of legacy iptables.
 func (h *Host) foreign(ctx context.Context) ([]chain, error) {
 	all, err := h.Chains(ctx)
 	if err != nil {
@@ -149,8 +148,8 @@ var (
 	portPattern      = regexp.MustCompile(`dports? (?:\{ )?([0-9]+)`)
 )
 
-// concerns reports whether a rule could match our traffic: where it names
-// addresses or interfaces, some are ours.
+// concerns reports whether a rule could match our traffic: if it names addresses or interfaces,
+// some of them are ours.
 func concerns(rule string, ours []subnet) bool {
 	if m := interfacePattern.FindAllStringSubmatch(rule, -1); len(m) > 0 {
 		mine := func(m []string) bool { return matchesOurName(strings.ReplaceAll(m[1], "+", "*")) }
@@ -171,13 +170,13 @@ func concerns(rule string, ours []subnet) bool {
 	return false
 }
 
-// names reports whether a rule is about some addresses or interfaces.
-func names(rule string) bool {
+// namesTarget reports whether a rule names addresses or interfaces.
+func namesTarget(rule string) bool {
 	return interfacePattern.MatchString(rule) || addressPattern.MatchString(rule)
 }
 
 func matchesOurName(pattern string) bool {
-	if isOurName(pattern) || globsOurs(pattern) {
+	if isOurName(pattern) || matchesSampleName(pattern) {
 		return true
 	}
 	for _, p := range prefixes {
@@ -188,9 +187,9 @@ func matchesOurName(pattern string) bool {
 	return false
 }
 
-// admits reports whether our accept rules are in the chain. All four must be, since not
-// every version of nft shows the mark.
-func (c chain) admits() bool {
+// hasAcceptRules reports whether all four of our accept rules are in the chain. It does not look
+// for our mark, which not every version of nft shows.
+func (c chain) hasAcceptRules() bool {
 	for _, want := range [][2]string{{"iifname", "-i "}, {"oifname", "-o "}} {
 		for _, prefix := range []string{heddle.PrefixBridge, heddle.PrefixPort} {
 			is := func(r string) bool {

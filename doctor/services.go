@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// serviceChecks are about services that containers reach by the host's own rules.
+// serviceChecks are about services that containers reach through NAT rules of the host.
 func serviceChecks() []Check {
 	return []Check{{ID: "service-masquerade", Title: "Rules for services masquerade what they send on", Severity: Warn,
 		Looks:  "the networks with the option services (mode ipvlan), and the NAT rules of others: whether any masquerades the services' families, and whether those that do leave out sources of such a network",
@@ -36,10 +36,10 @@ func lookServiceMasquerade(ctx context.Context, h *Host) Finding {
 	if err != nil {
 		return unknown(err)
 	}
-	return trouble(unmasked(chains, asking))
+	return trouble(unmasqueraded(chains, asking))
 }
 
-// servedSubnets are the subnets that may use the services, if they are of the same family.
+// servedSubnets returns the subnets of the families that the services have.
 func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Prefix) {
 	for _, f := range heddle.Families() {
 		has := slices.ContainsFunc(strings.Split(services, ","), func(text string) bool {
@@ -53,24 +53,24 @@ func servedSubnets(services string, subnets []netip.Prefix) (asking []netip.Pref
 	return asking
 }
 
-// aboutAlone matches rules, in a chain for both families, that are about one family only.
-var aboutAlone = map[heddle.Family]*regexp.Regexp{
+// singleFamily matches rules about one family only, in chains for both families.
+var singleFamily = map[heddle.Family]*regexp.Regexp{
 	heddle.IPv4: regexp.MustCompile(`\b(ip [sd]addr|nfproto ipv4)\b`),
 	heddle.IPv6: regexp.MustCompile(`\b(ip6 [sd]addr|nfproto ipv6)\b`),
 }
 
-// ofFamily are the prefixes of a family.
+// ofFamily returns the prefixes of a family.
 func ofFamily(all []netip.Prefix, f heddle.Family) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(all), func(p netip.Prefix) bool { return !f.Has(p.Addr()) })
 }
 
-// sees reports whether a rule of the chain is about packets of the family. A legacy
-// chain has its tool's name before the family's.
-func (c chain) sees(f heddle.Family, rule string) bool {
+// appliesTo reports whether a rule of the chain is about packets of the family. A legacy chain's
+// family has the tool's name before it.
+func (c chain) appliesTo(f heddle.Family, rule string) bool {
 	if c.family != "inet" {
 		return c.family == f.Word() || strings.HasSuffix(c.family, " "+f.Word())
 	}
-	for other, alone := range aboutAlone {
+	for other, alone := range singleFamily {
 		if other != f && alone.MatchString(rule) {
 			return false
 		}
@@ -78,30 +78,30 @@ func (c chain) sees(f heddle.Family, rule string) bool {
 	return true
 }
 
-// Rules that masquerade, or mark for it, in the words of nft and iptables; a source
-// that a rule leaves out; and one that it is about.
+// The patterns match, in the syntax of nft and iptables: rules that masquerade or mark for it,
+// a source that a rule excludes, and a source that it requires.
 var (
 	maskPattern   = regexp.MustCompile(`(?i)\b(masquerade|mark-masq|mark-for-masquerade)\b`)
 	exceptPattern = regexp.MustCompile(`(?:! -s|saddr !=) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 	onlyPattern   = regexp.MustCompile(`(?:^|[^!] )(?:-s|saddr) ([0-9a-fA-F.:]+(?:/[0-9]+)?)`)
 )
 
-// unmasked returns evidence that packets from the subnets are not masqueraded.
-func unmasked(chains []chain, subnets []netip.Prefix) (evidence []string) {
+// unmasqueraded returns evidence that packets from the subnets are not masqueraded.
+func unmasqueraded(chains []chain, subnets []netip.Prefix) (evidence []string) {
 	for _, f := range heddle.Families() {
 		if some := ofFamily(subnets, f); len(some) > 0 {
-			evidence = append(evidence, unmaskedOf(f, chains, some)...)
+			evidence = append(evidence, unmasqueradedFamily(f, chains, some)...)
 		}
 	}
 	return evidence
 }
 
-func unmaskedOf(f heddle.Family, chains []chain, subnets []netip.Prefix) []string {
+func unmasqueradedFamily(f heddle.Family, chains []chain, subnets []netip.Prefix) []string {
 	var evidence []string
 	masks := false
 	for _, c := range chains {
 		for _, r := range c.rules {
-			if !c.sees(f, r) || !maskPattern.MatchString(r) || c.obeysMarks() || aboutOthers(r, subnets) {
+			if !c.appliesTo(f, r) || !maskPattern.MatchString(r) || c.masqueradesMarked() || onlyOtherSources(r, subnets) {
 				continue
 			}
 			masks = true
@@ -111,20 +111,20 @@ func unmaskedOf(f heddle.Family, chains []chain, subnets []netip.Prefix) []strin
 		}
 	}
 	if !masks {
-		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f, list(subnets))}
+		return []string{fmt.Sprintf("no rule of others masquerades %s, and services are asked from %s", f, joinPrefixes(subnets))}
 	}
 	return evidence
 }
 
-// obeysMarks reports whether the chain masquerades what other rules of kube-proxy
-// have marked, and nothing else.
-func (c chain) obeysMarks() bool {
+// masqueradesMarked reports whether the chain masquerades only packets that other rules of
+// kube-proxy have marked.
+func (c chain) masqueradesMarked() bool {
 	return c.name == "KUBE-POSTROUTING" || c.table == "kube-proxy" && c.hook == "postrouting"
 }
 
-// aboutOthers reports whether a rule is about a source outside the subnets: another
+// onlyOtherSources reports whether a rule requires a source other than the subnets: another
 // network, or a single container that calls itself.
-func aboutOthers(rule string, subnets []netip.Prefix) bool {
+func onlyOtherSources(rule string, subnets []netip.Prefix) bool {
 	m := onlyPattern.FindStringSubmatch(rule)
 	return m != nil && !slices.ContainsFunc(subnets, func(s netip.Prefix) bool {
 		p, ok := parsePrefix(m[1])
@@ -132,7 +132,7 @@ func aboutOthers(rule string, subnets []netip.Prefix) bool {
 	})
 }
 
-func list(all []netip.Prefix) string {
+func joinPrefixes(all []netip.Prefix) string {
 	var texts []string
 	for _, p := range all {
 		texts = append(texts, p.String())

@@ -26,7 +26,7 @@ func TestUnmasked(t *testing.T) {
 		"nftables, one of us": {[]string{"ip saddr != 10.0.1.7 jump mark-for-masquerade"}, "10.0.1.7"},
 		"nftables, all":       {[]string{"meta mark & 0x00004000 == 0x00004000 masquerade"}, ""},
 	} {
-		got := strings.Join(unmasked([]chain{{family: "inet", rules: c.rules}}, pods), "\n")
+		got := strings.Join(unmasqueraded([]chain{{family: "inet", rules: c.rules}}, pods), "\n")
 		if (got == "") != (c.words == "") || !strings.Contains(got, c.words) {
 			t.Errorf("%s: %q, want %q", name, got, c.words)
 		}
@@ -53,7 +53,7 @@ func TestUnmaskedByFamily(t *testing.T) {
 		"iptables-legacy":    {parseLegacy(legacy4, "nat", masks), []string{none6}},
 		"both legacy":        {append(parseLegacy(legacy4, "nat", masks), parseLegacy(legacy6, "nat", masks)...), nil},
 	} {
-		got := unmasked(c.chains, pods)
+		got := unmasqueraded(c.chains, pods)
 		wrong := len(got) != len(c.words)
 		for i := 0; i < len(got) && !wrong; i++ {
 			wrong = !strings.Contains(got[i], c.words[i])
@@ -68,7 +68,7 @@ func TestUnmaskedByFamily(t *testing.T) {
 func TestServedSubnets(t *testing.T) {
 	pods := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd00:a::/64")}
 	for services, want := range map[string]string{"": "", "172.16.0.0/16": "10.0.0.0/16", "fd00:96::/112": "fd00:a::/64", "172.16.0.0/16,fd00:96::/112": "10.0.0.0/16, fd00:a::/64"} {
-		if got := list(servedSubnets(services, pods)); got != want {
+		if got := joinPrefixes(servedSubnets(services, pods)); got != want {
 			t.Errorf("services=%s: %s, want %s", services, got, want)
 		}
 	}

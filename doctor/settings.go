@@ -20,13 +20,13 @@ func settingChecks() []Check {
 		{ID: "disable-ipv6", Title: "IPv6 is on where networks need it", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/{all,BRIDGE}/disable_ipv6, where a network has IPv6",
 			Why: "The bridges have no IPv6 gateway address.", Remedy: "sysctl -w net.ipv6.conf.all.disable_ipv6=0", look: lookEach(disabledIPv6, "0"), fix: fixEach(disabledIPv6, "0")},
 		{ID: "rp-filter", Title: "Replies may leave by another interface", Severity: Warn, Looks: "/proc/sys/net/ipv4/conf/{all,IF}/rp_filter of the parents of networks with a routing table of their own, and of a second uplink",
-			Why: "A strict filter (1) drops packets whose way back leads through another interface: a second NIC's traffic arrives and is lost.", Remedy: "sysctl -w net.ipv4.conf.IF.rp_filter=2", look: lookEach(strict, "2"), fix: fixEach(strict, "2")},
+			Why: "A strict filter (1) drops packets whose way back leads through another interface: a second NIC's traffic arrives and is lost.", Remedy: "sysctl -w net.ipv4.conf.IF.rp_filter=2", look: lookEach(strictFilters, "2"), fix: fixEach(strictFilters, "2")},
 		{ID: "route-localnet", Title: "127.0.0.0/8 is not routed from the wire", Severity: Warn, Looks: "/proc/sys/net/ipv4/conf/{all,UPLINK}/route_localnet",
-			Why: "A neighbour on the wire could reach what listens on the host's loopback only. heddle sets it on its own devices, behind a guard.", Remedy: "sysctl -w net.ipv4.conf.all.route_localnet=0", look: lookEach(openLoopback, "0"), fix: fixEach(openLoopback, "0")},
+			Why: "A neighbour on the wire could reach what listens on the host's loopback only. heddle sets it on its own devices, behind a guard.", Remedy: "sysctl -w net.ipv4.conf.all.route_localnet=0", look: lookEach(routedLoopback, "0"), fix: fixEach(routedLoopback, "0")},
 		{ID: "accept-ra", Title: "An uplink keeps its default route from router advertisements", Severity: Fail, Looks: "/proc/sys/net/ipv6/conf/UPLINK/{accept_ra,forwarding} of interfaces with a route of protocol ra",
 			Why: "A forwarding host with accept_ra 1 does not listen, and its IPv6 default route expires.", Remedy: "sysctl -w net.ipv6.conf.UPLINK.accept_ra=2", look: lookAcceptRA},
 		{ID: "arp-ignore", Title: "Bridges answer ARP", Severity: Fail, Looks: "/proc/sys/net/ipv4/conf/{all,BRIDGE}/arp_ignore",
-			Why: "With 8 the host answers no request at all: containers do not find their gateway.", Remedy: "sysctl -w net.ipv4.conf.all.arp_ignore=0", look: lookEach(deaf, "0"), fix: fixEach(deaf, "0")},
+			Why: "With 8 the host answers no request at all: containers do not find their gateway.", Remedy: "sysctl -w net.ipv4.conf.all.arp_ignore=0", look: lookEach(silentARP, "0"), fix: fixEach(silentARP, "0")},
 		{ID: "bridge-nf", Title: "Bridged frames do not pass the IP firewall too", Severity: Note, Looks: "/proc/sys/net/bridge/bridge-nf-call-{iptables,ip6tables,arptables}",
 			Why: "Each packet between two containers of a bridge passes all IP chains of the host as well, which costs a fifth of the throughput, and foreign rules apply to it. Docker and Kubernetes want it on.", Remedy: "sysctl -w net.bridge.bridge-nf-call-iptables=0", look: lookBridgeNF},
 	}, tableChecks()...)
@@ -42,10 +42,10 @@ func lookForwarding(name string, f heddle.Family) func(context.Context, *Host) F
 		switch {
 		case err != nil:
 			return unknown(err)
-		case needs(networks, f) && setting(name) != "1":
-			return trouble([]string{quoted(name)})
+		case anyHasFamily(networks, f) && setting(name) != "1":
+			return trouble([]string{settingLine(name)})
 		}
-		return fine(quoted(name))
+		return fine(settingLine(name))
 	}
 }
 
@@ -55,10 +55,10 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 		return unknown(err)
 	}
 	off := map[string]bool{}
-	if needs(networks, heddle.IPv4) {
+	if anyHasFamily(networks, heddle.IPv4) {
 		off["net.ipv4.ip_forward=0"], off["net.ipv4.conf.all.forwarding=0"] = true, true
 	}
-	if needs(networks, heddle.IPv6) {
+	if anyHasFamily(networks, heddle.IPv6) {
 		off["net.ipv6.conf.all.forwarding=0"], off["net.ipv6.conf.all.disable_ipv6=1"] = true, true
 	}
 	var evidence []string
@@ -71,7 +71,7 @@ func lookSettingFiles(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// lookEach tells of settings that have a wrong value; names lists them.
+// lookEach reports settings with a wrong value. names lists them.
 func lookEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) Finding {
 	return func(ctx context.Context, h *Host) Finding {
 		all, err := names(ctx, h)
@@ -80,13 +80,13 @@ func lookEach(names func(context.Context, *Host) ([]string, error), right string
 		}
 		var evidence, remedy []string
 		for _, name := range all {
-			evidence, remedy = append(evidence, quoted(name)), append(remedy, "sysctl -w "+name+"="+right)
+			evidence, remedy = append(evidence, settingLine(name)), append(remedy, "sysctl -w "+name+"="+right)
 		}
 		return trouble(evidence, remedy...)
 	}
 }
 
-// fixEach puts them right.
+// fixEach gives these settings the right value.
 func fixEach(names func(context.Context, *Host) ([]string, error), right string) func(context.Context, *Host) ([]string, error) {
 	return func(ctx context.Context, h *Host) (done []string, err error) {
 		all, err := names(ctx, h)
@@ -100,7 +100,7 @@ func fixEach(names func(context.Context, *Host) ([]string, error), right string)
 	}
 }
 
-// withValue keeps the settings that have the value.
+// withValue returns the settings that have the value.
 func withValue(value string, names ...string) (some []string) {
 	for _, name := range names {
 		if setting(name) == value {
@@ -112,7 +112,7 @@ func withValue(value string, names ...string) (some []string) {
 
 func disabledIPv6(ctx context.Context, h *Host) (names []string, err error) {
 	networks, err := h.forwarded(ctx)
-	if !needs(networks, heddle.IPv6) {
+	if !anyHasFamily(networks, heddle.IPv6) {
 		return nil, err
 	}
 	names = []string{"net/ipv6/conf/all/disable_ipv6"}
@@ -124,8 +124,8 @@ func disabledIPv6(ctx context.Context, h *Host) (names []string, err error) {
 	return withValue("1", names...), err
 }
 
-// strict lists the settings of interfaces that must not filter strictly and do.
-func strict(ctx context.Context, h *Host) (names []string, err error) {
+// strictFilters lists the rp_filter settings that are strict and must not be.
+func strictFilters(ctx context.Context, h *Host) (names []string, err error) {
 	networks, err := h.Networks(ctx)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func strict(ctx context.Context, h *Host) (names []string, err error) {
 		}
 	}
 	for _, l := range facts.Links {
-		// the larger of the two counts: loose (2) wins over strict (1)
+		// the larger value counts: loose (2) wins over strict (1)
 		name := "net/ipv4/conf/" + l.Name + "/rp_filter"
 		if watched[l.Name] && max(setting("net/ipv4/conf/all/rp_filter"), setting(name)) == "1" {
 			names = append(names, name)
@@ -155,7 +155,7 @@ func strict(ctx context.Context, h *Host) (names []string, err error) {
 	return names, nil
 }
 
-func openLoopback(_ context.Context, h *Host) ([]string, error) {
+func routedLoopback(_ context.Context, h *Host) ([]string, error) {
 	facts, err := h.Facts()
 	names := []string{"net/ipv4/conf/all/route_localnet"}
 	for _, l := range facts.Links {
@@ -166,9 +166,9 @@ func openLoopback(_ context.Context, h *Host) ([]string, error) {
 	return withValue("1", names...), err
 }
 
-func deaf(ctx context.Context, h *Host) ([]string, error) {
+func silentARP(ctx context.Context, h *Host) ([]string, error) {
 	networks, err := h.forwarded(ctx)
-	if !needs(networks, heddle.IPv4) {
+	if !anyHasFamily(networks, heddle.IPv4) {
 		return nil, err
 	}
 	names := []string{"net/ipv4/conf/all/arp_ignore"}
@@ -187,7 +187,7 @@ func lookAcceptRA(_ context.Context, h *Host) Finding {
 	for _, l := range facts.Links {
 		conf := "net/ipv6/conf/" + l.Name + "/"
 		if l.Advertised && setting(conf+"forwarding") == "1" && setting(conf+"accept_ra") != "2" {
-			evidence = append(evidence, quoted(conf+"accept_ra"), quoted(conf+"forwarding"))
+			evidence = append(evidence, settingLine(conf+"accept_ra"), settingLine(conf+"forwarding"))
 			remedy = append(remedy, "sysctl -w "+conf+"accept_ra=2")
 		}
 	}
@@ -197,7 +197,7 @@ func lookAcceptRA(_ context.Context, h *Host) Finding {
 func lookBridgeNF(context.Context, *Host) Finding {
 	var evidence []string
 	for _, name := range withValue("1", "net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables", "net/bridge/bridge-nf-call-arptables") {
-		evidence = append(evidence, quoted(name))
+		evidence = append(evidence, settingLine(name))
 	}
 	return trouble(evidence)
 }

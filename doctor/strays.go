@@ -28,8 +28,8 @@ func lookLinkNames(ctx context.Context, h *Host) Finding {
 	return trouble(evidence, remedy...)
 }
 
-// staleNetns lists plain files among the named namespaces. A young one may be
-// on its way to become one.
+// staleNetns lists plain files among the named namespaces. It leaves out new files: a namespace
+// may be about to be mounted there.
 func staleNetns() (paths []string) {
 	all, _ := filepath.Glob("/run/netns/*")
 	for _, path := range all {
@@ -55,7 +55,7 @@ func lookNetnsFiles(context.Context, *Host) Finding {
 
 func fixNetnsFiles(context.Context, *Host) (done []string, err error) {
 	for _, path := range staleNetns() {
-		// what was mounted in between is busy, and stays
+		// if a namespace was mounted there meanwhile, the file is busy and stays
 		if one := os.Remove(path); one != nil {
 			err = errors.Join(err, one)
 			continue
@@ -72,7 +72,7 @@ func lookLabs(_ context.Context, h *Host) Finding {
 	}
 	var evidence, remedy []string
 	for _, l := range all {
-		// one that is being made now is young
+		// a new lab may still be in the making
 		if !l.Alive() && time.Since(l.Created) > time.Minute {
 			evidence = append(evidence, fmt.Sprintf("%s: not all of its hosts live", filepath.Join(h.Labs, l.Name)))
 			remedy = append(remedy, "heddle lab down "+l.Name)

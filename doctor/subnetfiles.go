@@ -9,22 +9,22 @@ import (
 )
 
 func lookSubnetDNS(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
+	return h.overlaps(ctx, func() (all []foreignPrefix, err error) {
 		found, err := linesOf("/etc/resolv.conf")
 		for _, l := range found {
 			if f := strings.Fields(l.text); len(f) > 1 && f[0] == "nameserver" {
 				p, _ := parsePrefix(f[1])
-				all = append(all, other{prefix: p, said: l.String()})
+				all = append(all, foreignPrefix{prefix: p, source: l.String()})
 			}
 		}
 		return all, err
-	}, func(s subnet, o other) bool { return overlap(s, o) && !h.onLAN(s) })
+	}, func(s subnet, o foreignPrefix) bool { return overlap(s, o) && !h.onLAN(s) })
 }
 
 const dockerConf = "/etc/docker/daemon.json"
 
 func lookSubnetDocker(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
+	return h.overlaps(ctx, func() (all []foreignPrefix, err error) {
 		b, err := os.ReadFile(dockerConf)
 		if os.IsNotExist(err) {
 			return nil, nil
@@ -41,7 +41,7 @@ func lookSubnetDocker(ctx context.Context, h *Host) Finding {
 		}
 		add := func(key, text string) {
 			p, _ := parsePrefix(text)
-			all = append(all, other{prefix: p, said: fmt.Sprintf("%s: %s: %s", dockerConf, key, text)})
+			all = append(all, foreignPrefix{prefix: p, source: fmt.Sprintf("%s: %s: %s", dockerConf, key, text)})
 		}
 		add("bip", conf.BIP)
 		add("fixed-cidr", conf.Fixed)
@@ -53,13 +53,13 @@ func lookSubnetDocker(ctx context.Context, h *Host) Finding {
 }
 
 func lookSubnetCNI(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
+	return h.overlaps(ctx, func() (all []foreignPrefix, err error) {
 		files, err := h.Conflists()
 		for _, f := range files {
 			for _, p := range f.Plugins {
 				for _, text := range p.subnets() {
 					prefix, _ := parsePrefix(text)
-					all = append(all, other{prefix: prefix, said: fmt.Sprintf("%s: plugin %s: subnet %s", f.path, p.Type, text), remedy: "change the subnet in " + f.path})
+					all = append(all, foreignPrefix{prefix: prefix, source: fmt.Sprintf("%s: plugin %s: subnet %s", f.path, p.Type, text), remedy: "change the subnet in " + f.path})
 				}
 			}
 		}

@@ -29,8 +29,8 @@ func subnetChecks() []Check {
 	}
 }
 
-// overlaps builds evidence from pairs of ours and something else.
-func (h *Host) overlaps(ctx context.Context, others func() ([]other, error), clash func(subnet, other) bool) Finding {
+// overlaps collects evidence: pairs of our subnets and foreign prefixes that clash.
+func (h *Host) overlaps(ctx context.Context, others func() ([]foreignPrefix, error), clash func(subnet, foreignPrefix) bool) Finding {
 	networks, err := h.Networks(ctx)
 	if err != nil {
 		return unknown(err)
@@ -43,7 +43,7 @@ func (h *Host) overlaps(ctx context.Context, others func() ([]other, error), cla
 	for _, s := range subnets(networks) {
 		for _, o := range all {
 			if o.prefix.IsValid() && clash(s, o) {
-				evidence = append(evidence, fmt.Sprintf("network %s: %s; %s", s.Name, s.prefix, o.said))
+				evidence = append(evidence, fmt.Sprintf("network %s: %s; %s", s.Name, s.prefix, o.source))
 				if o.remedy != "" {
 					remedy = append(remedy, o.remedy)
 				}
@@ -53,32 +53,32 @@ func (h *Host) overlaps(ctx context.Context, others func() ([]other, error), cla
 	return trouble(evidence, remedy...)
 }
 
-// other is a prefix that somebody else has; said is where it was read.
-type other struct {
-	prefix       netip.Prefix
-	said, remedy string
-	link         string
+// foreignPrefix is a prefix that somebody else uses; source is where it was read.
+type foreignPrefix struct {
+	prefix         netip.Prefix
+	source, remedy string
+	link           string
 }
 
-func overlap(s subnet, o other) bool { return s.prefix.Overlaps(o.prefix) }
+func overlap(s subnet, o foreignPrefix) bool { return s.prefix.Overlaps(o.prefix) }
 
 func lookSubnetAddress(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() (all []other, err error) {
+	return h.overlaps(ctx, func() (all []foreignPrefix, err error) {
 		facts, err := h.Facts()
 		for _, l := range facts.Links {
 			for _, a := range l.Addrs {
 				if !a.Addr().IsLinkLocalUnicast() {
-					all = append(all, other{a.Masked(), fmt.Sprintf("ip address show %s: %s", l.Name, a), fmt.Sprintf("ip address del %s dev %s", a, l.Name), l.Name})
+					all = append(all, foreignPrefix{a.Masked(), fmt.Sprintf("ip address show %s: %s", l.Name, a), fmt.Sprintf("ip address del %s dev %s", a, l.Name), l.Name})
 				}
 			}
 		}
 		return all, err
-	}, func(s subnet, o other) bool { return overlap(s, o) && !h.onParent(s, o) })
+	}, func(s subnet, o foreignPrefix) bool { return overlap(s, o) && !h.onParent(s, o) })
 }
 
-// onParent reports whether the network takes its addresses from its parent's
-// subnet on purpose. A direct network's parents are all its NICs.
-func (h *Host) onParent(s subnet, o other) bool {
+// onParent reports whether the network uses its parent's subnet on purpose. A direct network's
+// parents are all its NICs.
+func (h *Host) onParent(s subnet, o foreignPrefix) bool {
 	mode, _ := h.mode(s.Mode)
 	sharer, may := mode.(heddle.ParentSubnet)
 	facts, err := h.Facts()
@@ -89,12 +89,12 @@ func (h *Host) onParent(s subnet, o other) bool {
 	return up.Name == o.link || s.Mode == "direct"
 }
 
-// onLAN reports whether the subnet is that of a wire that the host is on.
+// onLAN reports whether the subnet is that of a LAN to which the host is connected.
 func (h *Host) onLAN(s subnet) bool {
 	facts, _ := h.Facts()
 	for _, l := range facts.Links {
 		for _, a := range l.Addrs {
-			if h.onParent(s, other{prefix: a.Masked(), link: l.Name}) && a.Masked().Overlaps(s.prefix) {
+			if h.onParent(s, foreignPrefix{prefix: a.Masked(), link: l.Name}) && a.Masked().Overlaps(s.prefix) {
 				return true
 			}
 		}
@@ -102,32 +102,32 @@ func (h *Host) onLAN(s subnet) bool {
 	return false
 }
 
-// foreignRoutes are the routes that heddle did not make, other than default
-// ones (a VPN writes one as two halves).
-func (h *Host) foreignRoutes(ctx context.Context) (all []other, err error) {
+// foreignRoutes returns the routes that heddle did not make, without default routes (which a
+// VPN may write as two halves).
+func (h *Host) foreignRoutes(ctx context.Context) (all []foreignPrefix, err error) {
 	routes, err := h.Routes(ctx)
 	for _, r := range routes {
 		if !r.ours() && r.prefix.IsValid() && r.prefix.Bits() > 1 && !isOurName(r.Dev) && !r.prefix.Addr().IsMulticast() {
-			all = append(all, other{r.prefix, "ip route: " + r.String(), "ip route del " + r.Dst + " dev " + r.Dev, r.Dev})
+			all = append(all, foreignPrefix{r.prefix, "ip route: " + r.String(), "ip route del " + r.Dst + " dev " + r.Dev, r.Dev})
 		}
 	}
 	return all, err
 }
 
 func lookSubnetRoute(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() ([]other, error) { return h.foreignRoutes(ctx) }, func(s subnet, o other) bool {
+	return h.overlaps(ctx, func() ([]foreignPrefix, error) { return h.foreignRoutes(ctx) }, func(s subnet, o foreignPrefix) bool {
 		return overlap(s, o) && o.prefix.Bits() >= s.prefix.Bits() && !h.onParent(s, o)
 	})
 }
 
 func lookSubnetBehind(ctx context.Context, h *Host) Finding {
-	return h.overlaps(ctx, func() ([]other, error) {
+	return h.overlaps(ctx, func() ([]foreignPrefix, error) {
 		all, err := h.foreignRoutes(ctx)
 		for i := range all {
 			all[i].remedy = ""
 		}
 		return all, err
-	}, func(s subnet, o other) bool {
+	}, func(s subnet, o foreignPrefix) bool {
 		return overlap(s, o) && o.prefix.Bits() < s.prefix.Bits() && !h.onParent(s, o)
 	})
 }

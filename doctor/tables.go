@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// tableChecks look at what fills up, and at ports that collide.
+// tableChecks are about tables that may be full, and ports that may collide.
 func tableChecks() []Check {
 	return []Check{
 		{ID: "conntrack-fill", Title: "The connection table has room", Severity: Warn, Looks: "/proc/sys/net/netfilter/nf_conntrack_{count,max}",
@@ -35,9 +35,9 @@ func lookFill(count, most string) func(context.Context, *Host) Finding {
 		case err1 != nil || err2 != nil:
 			return skip("/proc/sys/" + most + " is not there: the kernel tracks no connections")
 		case used*5 >= limit*4:
-			return trouble([]string{quoted(count), quoted(most)}, "sysctl -w "+most+"="+strconv.Itoa(limit*2))
+			return trouble([]string{settingLine(count), settingLine(most)}, "sysctl -w "+most+"="+strconv.Itoa(limit*2))
 		}
-		return fine(quoted(count), quoted(most))
+		return fine(settingLine(count), settingLine(most))
 	}
 }
 
@@ -53,14 +53,14 @@ func lookNeighbours(ctx context.Context, _ *Host) Finding {
 		if err != nil {
 			return skip(err.Error())
 		}
-		// permanent entries, which heddle's are, do not count (neigh_alloc)
+		// permanent entries, such as heddle's, do not count (neigh_alloc)
 		used := 0
 		for line := range strings.Lines(text) {
 			if !strings.Contains(line, "PERMANENT") && !strings.Contains(line, "NOARP") {
 				used++
 			}
 		}
-		read = append(read, fmt.Sprintf("ip %s neigh: %d entries that count; %s", flag, used, quoted(name)))
+		read = append(read, fmt.Sprintf("ip %s neigh: %d entries that count; %s", flag, used, settingLine(name)))
 		if used*5 >= limit*4 {
 			evidence = append(evidence, read[len(read)-1])
 			remedy = append(remedy, "sysctl -w "+name+"="+strconv.Itoa(limit*4))
@@ -83,9 +83,9 @@ func lookFileTable(context.Context, *Host) Finding {
 	used, _ := strconv.ParseUint(f[0], 10, 64)
 	most, _ := strconv.ParseUint(f[2], 10, 64)
 	if used/9 >= most/10 {
-		return trouble([]string{quoted("fs/file-nr")})
+		return trouble([]string{settingLine("fs/file-nr")})
 	}
-	return fine(quoted("fs/file-nr"))
+	return fine(settingLine("fs/file-nr"))
 }
 
 const (
@@ -93,7 +93,7 @@ const (
 	reservedPorts = "net/ipv4/ip_local_reserved_ports"
 )
 
-// unreserved lists the published ports that the kernel may hand out.
+// unreserved lists the published ports that the kernel may give to programs.
 func unreserved(ctx context.Context, h *Host) (some []published, err error) {
 	all, err := h.ports(ctx)
 	var low, high int
@@ -108,7 +108,7 @@ func unreserved(ctx context.Context, h *Host) (some []published, err error) {
 	return some, nil
 }
 
-// inRanges reads a list such as "8080,9148-9150".
+// inRanges reports whether the port is in a list such as "8080,9148-9150".
 func inRanges(port int, list string) bool {
 	for r := range strings.SplitSeq(list, ",") {
 		from, to, pair := strings.Cut(r, "-")
@@ -134,10 +134,10 @@ func lookPortRange(ctx context.Context, h *Host) Finding {
 		evidence = append(evidence, fmt.Sprintf("endpoint %s publishes %s", p.endpoint, p.PortMapping))
 	}
 	if len(evidence) > 0 {
-		evidence = append(evidence, quoted(portRange), quoted(reservedPorts))
+		evidence = append(evidence, settingLine(portRange), settingLine(reservedPorts))
 		return trouble(evidence, "sysctl -w "+reservedPorts+"="+reservedWith(some))
 	}
-	return fine(quoted(portRange), quoted(reservedPorts))
+	return fine(settingLine(portRange), settingLine(reservedPorts))
 }
 
 func reservedWith(some []published) string {
@@ -173,9 +173,8 @@ func lookPortTaken(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// listener finds the line of a socket that is bound to the port and waits for
-// whoever comes: TCP_LISTEN is 0A, an unconnected UDP socket has 07
-// (include/net/tcp_states.h).
+// listener finds the line of a socket that listens on the port: TCP_LISTEN is 0A, an
+// unconnected UDP socket has 07 (include/net/tcp_states.h).
 func listener(path string, port uint16, protocol string) string {
 	state := map[string]string{"tcp": "0A", "udp": "07"}[protocol]
 	b, _ := os.ReadFile(path)

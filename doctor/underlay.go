@@ -17,21 +17,21 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// storePorts are those of joining, clients and members of the store.
+// storePorts are the ports for joining, and for clients and members of the store.
 var storePorts = regexp.MustCompile(`\b94(78|79|80)\b`)
 
-// portOf finds a path's port in rules, by number or name.
+// portOf returns a pattern that finds a path's port in rules, by number or name.
 func portOf(p path.Path) *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`\b(%d|%s)\b`, p.Port(), p.Name()))
 }
 
-// open reports whether a rule lets in whole interfaces, addresses or protocols:
-// what the underlay's packets may be among.
-var open = regexp.MustCompile(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
+// openPattern matches rules that accept all packets of an interface or a source, which may
+// include the underlay's.
+var openPattern = regexp.MustCompile(`(iifname|iif|saddr|-i |-s ).*(accept|ACCEPT)`)
 
 func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	all, err := h.foreign(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	tunnelPorts := portOf(pathOf(links))
 	var evidence []string
 	for _, c := range all {
-		if !at("input")(c) {
+		if !filterAt("input")(c) {
 			continue
 		}
 		for _, r := range c.rules {
@@ -55,7 +55,7 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 		lets := func(ports *regexp.Regexp) bool {
 			return slices.ContainsFunc(all, func(o chain) bool {
 				return o.family == c.family && o.table == c.table && o.hook != "forward" && slices.ContainsFunc(o.rules, func(r string) bool {
-					return !endPattern.MatchString(r) && (ports.MatchString(r) || open.MatchString(r) && !strings.Contains(r, "lo"))
+					return !endPattern.MatchString(r) && (ports.MatchString(r) || openPattern.MatchString(r) && !strings.Contains(r, "lo"))
 				})
 			})
 		}
@@ -66,10 +66,10 @@ func lookUnderlayInput(ctx context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// certificates are those of this host in its cluster, by file.
+// certificates returns this host's certificates in its cluster, by file.
 func (h *Host) certificates() (all map[string]*x509.Certificate, missing *Finding) {
 	if !h.clustered() {
-		return nil, &alone
+		return nil, &notInCluster
 	}
 	files, _ := filepath.Glob(filepath.Join(h.StateDir, "cluster", "*.crt"))
 	all = map[string]*x509.Certificate{}
@@ -93,17 +93,17 @@ func (h *Host) certificates() (all map[string]*x509.Certificate, missing *Findin
 }
 
 func lookClusterClock(_ context.Context, h *Host) Finding {
-	return h.dates(func(c *x509.Certificate, now time.Time) bool { return now.Before(c.NotBefore) })
+	return h.lookDates(func(c *x509.Certificate, now time.Time) bool { return now.Before(c.NotBefore) })
 }
 
-// soon is when somebody must look: agents renew certificates much earlier.
-const soon = 7 * 24 * time.Hour
+// expiryWarning is how long before the expiry the check warns. Agents renew much earlier.
+const expiryWarning = 7 * 24 * time.Hour
 
 func lookCertificate(_ context.Context, h *Host) Finding {
-	return h.dates(func(c *x509.Certificate, now time.Time) bool { return now.Add(soon).After(c.NotAfter) })
+	return h.lookDates(func(c *x509.Certificate, now time.Time) bool { return now.Add(expiryWarning).After(c.NotAfter) })
 }
 
-func (h *Host) dates(bad func(*x509.Certificate, time.Time) bool) Finding {
+func (h *Host) lookDates(bad func(*x509.Certificate, time.Time) bool) Finding {
 	all, missing := h.certificates()
 	if missing != nil {
 		return *missing
@@ -125,12 +125,12 @@ func (h *Host) dates(bad func(*x509.Certificate, time.Time) bool) Finding {
 	return trouble(evidence)
 }
 
-// answers is how long a member of the store may take to take a connection.
-const answers = 3 * time.Second
+// dialTimeout limits connecting to a member of the store.
+const dialTimeout = 3 * time.Second
 
 func lookStoreReach(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	file := filepath.Join(h.StateDir, "cluster", "endpoints")
 	lines, err := linesOf(file)
@@ -144,7 +144,7 @@ func lookStoreReach(ctx context.Context, h *Host) Finding {
 			return skip(line.String())
 		}
 		read = append(read, line.String())
-		dialer := net.Dialer{Timeout: answers}
+		dialer := net.Dialer{Timeout: dialTimeout}
 		conn, err := dialer.DialContext(ctx, "tcp", at.Host)
 		if err != nil {
 			evidence = append(evidence, line.String()+": "+err.Error())
@@ -160,7 +160,7 @@ func lookStoreReach(ctx context.Context, h *Host) Finding {
 
 func lookTunnelChecksums(ctx context.Context, h *Host) Finding {
 	if !h.clustered() {
-		return alone
+		return notInCluster
 	}
 	st, err := h.Status(ctx)
 	if err != nil {

@@ -34,9 +34,9 @@ func address(p netip.Prefix, number int) netip.Addr {
 	return a
 }
 
-// addresses are the numbered ones of the switch's subnets. Without a router, the switch's
-// own addresses are the hosts' next hops to everywhere. Nothing is behind them, but a host
-// without a default route would be unusual.
+// addresses returns the address with that number in each of the switch's subnets. Without a
+// router, the switch's own addresses are the hosts' default gateways. They lead nowhere, but
+// a host without a default route would be unusual.
 func (sw *Switch) addresses(number int) (all []netip.Prefix) {
 	for _, p := range sw.Subnets {
 		all = append(all, netip.PrefixFrom(address(p, number), p.Bits()))
@@ -44,7 +44,7 @@ func (sw *Switch) addresses(number int) (all []netip.Prefix) {
 	return all
 }
 
-// ofFamily returns the first address of the family; none is the zero value.
+// ofFamily returns the first address of the family, or the zero value.
 func ofFamily(all []netip.Prefix, f heddle.Family) netip.Addr {
 	for _, p := range all {
 		if f.Has(p.Addr()) {
@@ -54,8 +54,8 @@ func ofFamily(all []netip.Prefix, f heddle.Family) netip.Addr {
 	return netip.Addr{}
 }
 
-// hardware is the MAC of a host's eth0 (side 0) or of its port (side 1), and so
-// on for the further NICs. It is derived, so that two runs of a test see the same addresses.
-func hardware(number, side int) net.HardwareAddr {
+// macOf returns the MAC of a host's eth0 (side 0) or of the switch's port (side 1), and so
+// on for further NICs. Two runs of a test see the same addresses.
+func macOf(number, side int) net.HardwareAddr {
 	return net.HardwareAddr{0x02, 0x68, 0x6c, byte(side), byte(number >> 8), byte(number)}
 }

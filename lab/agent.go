@@ -12,9 +12,9 @@ import (
 const agentTime = 2 * time.Minute
 
 // StartAgent starts the host's agent, for the first time or after it ended or
-// was killed, and waits until it answers. Arguments replace those it was given
-// before, by Options or by an earlier call; without any, they stay. A running
-// agent is left alone, and takes no other arguments.
+// was killed, and waits until it answers. The arguments replace those given by
+// Options or by an earlier call; without any, these stay. A running agent is left
+// alone: it cannot take other arguments.
 func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	s, err := h.agentSpec()
 	if err != nil {
@@ -22,7 +22,8 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 	}
 	if h.answers() {
 		if len(args) > 0 {
-			return heddle.Errorf(heddle.LabFailed, "give other arguments to the agent of", h.Name, "", "it runs; kill it first")
+			return heddle.Errorf(heddle.LabFailed, "start agent of", h.Name,
+				"it runs already, and takes no other arguments", "kill it first")
 		}
 		return nil
 	}
@@ -37,7 +38,7 @@ func (h *Host) StartAgent(ctx context.Context, args ...string) error {
 }
 
 func (h *Host) startAgent(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(agentTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(agentTime))
 	defer cancel()
 	if err := h.launch(ctx, p); err != nil {
 		return err
@@ -45,19 +46,20 @@ func (h *Host) startAgent(ctx context.Context, p program) error {
 	return h.await(ctx, agentProgram, h.answers)
 }
 
-// agentSpec is the host's record, if it has an agent in it.
+// agentSpec returns the host's record, or an error if the host has no agent.
 func (h *Host) agentSpec() (spec, error) {
 	if h.Socket == "" {
-		return spec{}, heddle.Errorf(heddle.NoLab, "start the agent of", h.Name, "", "the lab was made without agents")
+		return spec{}, heddle.Errorf(heddle.NoLab, "find agent of", h.Name,
+			"the lab was made without agents", "make the lab anew with agents")
 	}
 	s, err := readSpec(h.folder)
 	if err != nil {
-		return s, heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
+		return s, heddle.Wrap(heddle.LabFailed, "read record of", h.Name, err, "")
 	}
 	return s, nil
 }
 
-// answers reports whether the agent takes a connection.
+// answers reports whether the agent accepts a connection.
 func (h *Host) answers() bool {
 	return h.connects(socket)
 }

@@ -33,7 +33,7 @@ func groupName(folder string) string {
 	return heddle.Mark + "-lab-" + filepath.Base(folder) + "-" + hex.EncodeToString(h[:3])
 }
 
-// hierarchies lists the mounted cgroup hierarchies; none is fine.
+// hierarchies lists the mounted cgroup hierarchies, if any.
 func hierarchies() []mounted {
 	mounts, _ := readMounts()
 	seen := map[string]bool{}
@@ -59,18 +59,18 @@ func makeGroups(lab string, hosts []string) error {
 			if err != nil && !os.IsExist(err) {
 				return err
 			}
-			inherit(dir)
+			copyCpuset(dir)
 			if group == "" {
-				passOn(dir)
+				delegateControllers(dir)
 			}
 		}
 	}
 	return nil
 }
 
-// inherit copies the processors and memory nodes of the group above: a new
-// cpuset of cgroup v1 has none, and takes no process until it has.
-func inherit(dir string) {
+// copyCpuset copies the processors and memory nodes of the parent group: a new
+// cpuset of cgroup v1 has none, and until then takes no process.
+func copyCpuset(dir string) {
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
 		above, err := os.ReadFile(filepath.Join(filepath.Dir(dir), name))
 		if err == nil && strings.TrimSpace(string(above)) != "" {
@@ -79,9 +79,9 @@ func inherit(dir string) {
 	}
 }
 
-// passOn gives the groups below all controllers that this one has (v2). A controller that
-// the machine does not pass on is missing in the hosts.
-func passOn(dir string) {
+// delegateControllers gives the child groups all controllers that this group has (v2). A
+// controller that the machine does not delegate is missing in the hosts.
+func delegateControllers(dir string) {
 	have, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	for _, c := range strings.Fields(string(have)) {
 		os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c), 0o644)
@@ -107,8 +107,8 @@ func join(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0o644)
 }
 
-// coverGroups makes the host's group the root of each hierarchy it sees.
-func coverGroups(group string) error {
+// bindGroups makes the host's group the root of each hierarchy it sees.
+func bindGroups(group string) error {
 	for _, h := range hierarchies() {
 		dir := filepath.Join(h.point, group)
 		if _, err := os.Stat(dir); os.IsNotExist(err) {
@@ -126,7 +126,7 @@ func coverGroups(group string) error {
 
 func makeLeaf(dir string) {
 	if os.Mkdir(filepath.Join(dir, leaf), 0o755) == nil && join(filepath.Join(dir, leaf)) == nil {
-		passOn(dir)
+		delegateControllers(dir)
 	}
 }
 
@@ -140,7 +140,7 @@ func joinRoot() {
 	}
 }
 
-// removeGroups removes the lab's groups with all that daemons made below them.
+// removeGroups removes the lab's groups, with all groups that daemons made below them.
 func removeGroups(ctx context.Context, lab string) error {
 	ctx, cancel := context.WithTimeout(ctx, groupTime)
 	defer cancel()
@@ -150,7 +150,7 @@ func removeGroups(ctx context.Context, lab string) error {
 			if err == nil {
 				break
 			}
-			// The last process leaves its group a little after it is gone.
+			// The last process leaves its group a little after its end.
 			if pause(ctx, 10*time.Millisecond) != nil {
 				return err
 			}
@@ -159,8 +159,8 @@ func removeGroups(ctx context.Context, lab string) error {
 	return nil
 }
 
-// removeTree removes a group and those below it, deepest first. The files in
-// them are the kernel's and go along.
+// removeTree removes a group and those below it, deepest first. The kernel removes
+// the files in them.
 func removeTree(dir string) error {
 	var groups []string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -14,9 +14,9 @@ const (
 	maxMTU      = 65535 // what a veth carries
 	minMTU      = 1280  // what IPv6 needs
 	minRate     = 8000  // a thousand bytes a second
-	maxNICs     = 99    // two sides each of a MAC's byte
+	maxNICs     = 99    // each takes two values of one byte of the MAC
 	maxSwitches = 15
-	maxPort     = 14 // bytes of a port's name, with one left for its relay
+	maxPort     = 14 // bytes of a port's name; its relay's name has one more
 )
 
 var (
@@ -26,21 +26,31 @@ var (
 
 func checkName(s string) error {
 	if !labName.MatchString(s) {
-		return bad("lab name", s, "a name starts with a letter or digit, goes on with letters, digits, '_', '-', and has at most 32 bytes")
+		return refuse("check name of lab", s, "it has other characters or is too long",
+			"use 1 to 32 letters, digits, '_', '-', the first a letter or digit")
 	}
 	return nil
 }
 
-// checkFrame checks what is said of the whole lab.
+func checkHostCount(n int) error {
+	if n < 1 || n > maxHosts {
+		return refuse("check number of hosts", n,
+			fmt.Sprintf("a lab has 1 to %d hosts", maxHosts), "choose a number in that range")
+	}
+	return nil
+}
+
+// checkFrame checks the settings of the whole lab.
 func (t Topology) checkFrame() error {
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
-	if len(t.Hosts) < 1 || len(t.Hosts) > maxHosts {
-		return bad("number of hosts", len(t.Hosts), fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
+	if err := checkHostCount(len(t.Hosts)); err != nil {
+		return err
 	}
 	if len(t.Switches) > maxSwitches {
-		return bad("number of switches", len(t.Switches), fmt.Sprintf("a lab has up to %d", maxSwitches))
+		return refuse("check number of switches", len(t.Switches),
+			fmt.Sprintf("a lab has up to %d", maxSwitches), "leave some out")
 	}
 	if err := checkMTU(t.MTU); err != nil {
 		return err
@@ -51,7 +61,7 @@ func (t Topology) checkFrame() error {
 	return t.checkUnique()
 }
 
-// checkUnique refuses two hosts, or switches, of one name.
+// checkUnique refuses two hosts or switches with the same name.
 func (t Topology) checkUnique() error {
 	var names []string
 	for _, sw := range t.Switches {
@@ -63,10 +73,11 @@ func (t Topology) checkUnique() error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if !nodeName.MatchString(name) {
-			return bad("name of a host or switch", name, "a name starts with a small letter, goes on with small letters, digits, '-', and has at most 14 bytes")
+			return refuse("check name of host or switch", name, "it has other characters or is too long",
+				"use 1 to 14 small letters, digits, '-', the first a letter")
 		}
 		if seen[name] {
-			return bad("name of two hosts or switches", name, "give each its own")
+			return refuse("check name of host or switch", name, "two hosts or switches have it", "give each its own name")
 		}
 		seen[name] = true
 	}
@@ -77,7 +88,8 @@ func (sw *Switch) check() error {
 	seen := map[bool]bool{}
 	for i, p := range sw.Subnets {
 		if !p.IsValid() || p.Addr().Is4In6() || seen[p.Addr().Is4()] {
-			return heddle.Errorf(heddle.BadSubnet, "switch "+sw.Name, fmt.Sprint(sw.Subnets), "", "give one IPv4 subnet, one IPv6 subnet, or both")
+			return heddle.Errorf(heddle.BadSubnet, "check subnets of switch", sw.Name,
+				fmt.Sprintf("%v are not one of each IP version", sw.Subnets), "give one IPv4 subnet, one IPv6 subnet, or both")
 		}
 		seen[p.Addr().Is4()] = true
 		sw.Subnets[i] = p.Masked()
@@ -87,10 +99,12 @@ func (sw *Switch) check() error {
 
 func (n *Node) check() error {
 	if n.Spare < 0 || len(n.NICs)+n.Spare > maxNICs+1 {
-		return bad("number of spare NICs", n.Spare, fmt.Sprintf("a host has up to %d", maxNICs))
+		return refuse("check number of spare NICs", n.Spare,
+			fmt.Sprintf("a host has 0 to %d", maxNICs), "choose a number in that range")
 	}
 	if last := portName(n.Name, len(n.NICs)+n.Spare-1); len(last) > maxPort {
-		return bad("name of a host", n.Name, fmt.Sprintf("it is too long for the port %s: %d bytes are the most", last, maxPort))
+		return refuse("check name of host", n.Name,
+			fmt.Sprintf("it is too long: the name of its port %s has more than %d bytes", last, maxPort), "choose a shorter name")
 	}
 	for _, nic := range n.NICs {
 		if err := checkMTU(nic.MTU); err != nil {
@@ -108,8 +122,8 @@ func (n *Node) check() error {
 	return checkSysctls(n.Sysctls)
 }
 
-// checkNumbers refuses addresses outside of their switch's subnets, and those
-// that are there twice.
+// checkNumbers refuses addresses outside of their switch's subnets, and addresses
+// that are given twice.
 func (t Topology) checkNumbers() error {
 	owner := map[netip.Addr]string{}
 	for _, sw := range t.Switches {
@@ -122,10 +136,11 @@ func (t Topology) checkNumbers() error {
 			sw := t.findSwitch(nic.Switch)
 			for _, p := range nic.Addresses {
 				if !sw.holds(p) {
-					return heddle.Errorf(heddle.BadSubnet, "address of "+n.Name, p.String(), "", fmt.Sprintf("switch %s has room for addresses of %v only", sw.Name, sw.Subnets))
+					return heddle.Errorf(heddle.BadSubnet, "check address of "+n.Name, p.String(),
+						fmt.Sprintf("it is no host's address in the subnets of switch %s: %v", sw.Name, sw.Subnets), "choose an address in one of these subnets, with its prefix length")
 				}
 				if other, taken := owner[p.Addr()]; taken {
-					return bad("address of "+n.Name, p.Addr(), other+" has it")
+					return refuse("check address of "+n.Name, p.Addr(), other+" has it", "choose another address")
 				}
 				owner[p.Addr()] = n.Name
 			}
@@ -134,7 +149,7 @@ func (t Topology) checkNumbers() error {
 	return nil
 }
 
-// holds reports whether a host may have the address: the last one of an IPv4
+// holds reports whether a host may have the address. The last address of an IPv4
 // subnet is its broadcast address.
 func (sw *Switch) holds(a netip.Prefix) bool {
 	for _, p := range sw.Subnets {
@@ -147,14 +162,16 @@ func (sw *Switch) holds(a netip.Prefix) bool {
 
 func checkMTU(mtu int) error {
 	if mtu < minMTU || mtu > maxMTU {
-		return heddle.Errorf(heddle.BadMTU, "wire", fmt.Sprint(mtu), "", fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU))
+		return heddle.Errorf(heddle.BadMTU, "check MTU", fmt.Sprint(mtu),
+			fmt.Sprintf("a lab's wire takes %d to %d bytes", minMTU, maxMTU), "choose an MTU in that range")
 	}
 	return nil
 }
 
 func checkRate(rate Rate) error {
 	if rate != 0 && rate < minRate {
-		return bad("rate", rate, fmt.Sprintf("a wire carries at least %d bit/s; 0 is unlimited", minRate))
+		return refuse("check rate", rate, fmt.Sprintf("a wire carries at least %d bit/s", minRate),
+			"choose a higher rate, or "+unlimited)
 	}
 	return nil
 }
@@ -162,7 +179,7 @@ func checkRate(rate Rate) error {
 func checkSysctls(set map[string]string) error {
 	for key := range set {
 		if p := sysctlPath(key); p != path.Clean(p) || !strings.HasPrefix(p, "/proc/sys/net/") {
-			return bad("sysctl", key, "only net.… belongs to a host; others are the whole machine's")
+			return refuse("set sysctl", key, "it is the whole machine's, not one host's", "set only net.… in a lab")
 		}
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 
 const tokenTime = 30 * time.Second
 
-// startAgents starts all agents, side by side; with an embedded store the first
-// makes the cluster, and the others join it.
+// startAgents starts all agents at the same time. With an embedded store the first
+// makes the cluster, and the others join it one after the other.
 func (l *Lab) startAgents(ctx context.Context) error {
 	all := slices.DeleteFunc(l.agents(), func(h *Host) bool { return l.Topology.findNode(h.Name).Agent.Later })
 	if len(all) == 0 {
@@ -39,7 +39,7 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	}
 	token, err := first.heddle(ctx, "host", "token", "--uses", strconv.Itoa(len(others)))
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "take a token from", first.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "get token from", first.Name, err, "")
 	}
 	for _, h := range others {
 		l.Topology.Progress("joining " + h.Name)
@@ -54,14 +54,14 @@ func (l *Lab) startCluster(ctx context.Context, first *Host, others []*Host) err
 	}
 	if names := Keepers(others); len(names) > 0 {
 		if _, err := first.heddle(ctx, append([]string{"host", "promote"}, names...)...); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "have the store kept by", strings.Join(names, ", "), err, "")
+			return heddle.Wrap(heddle.LabFailed, "promote hosts", strings.Join(names, ", "), err, "")
 		}
 	}
 	return nil
 }
 
-// Keepers are those of the hosts that join a first one that are to keep the store
-// beside it: of three hosts and more three keep it, of five and more five.
+// Keepers names the hosts that shall be members of the store besides the first host. With
+// three or more hosts in total the store has three members, with five or more it has five.
 func Keepers(joined []*Host) []string {
 	var names []string
 	for _, h := range joined {
@@ -76,11 +76,11 @@ func Keepers(joined []*Host) []string {
 	return nil
 }
 
-// tokenFile is where a host has the token that it joins by.
+// tokenFile holds the token with which a host joins.
 const tokenFile = "/run/heddle-join.token"
 
-// PutToken writes a token to a file in the host that its agent alone can read, and
-// returns the path there.
+// PutToken writes a token to a file in the host that only root can read, and returns its
+// path in the host.
 func (h *Host) PutToken(ctx context.Context, token string) (string, error) {
 	cmd, err := h.Command(ctx, "sh", "-c", "umask 077; rm -f "+tokenFile+"; cat >"+tokenFile)
 	if err != nil {
@@ -88,26 +88,25 @@ func (h *Host) PutToken(ctx context.Context, token string) (string, error) {
 	}
 	cmd.Stdin = strings.NewReader(token)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", heddle.Wrap(heddle.LabFailed, "write a token in", h.Name, fmt.Errorf("%w: %s", err, out), "")
+		return "", heddle.Wrap(heddle.LabFailed, "write token in", h.Name, fmt.Errorf("%w: %s", err, out), "")
 	}
 	return tokenFile, nil
 }
 
-// startMember starts an agent with its own arguments after the cluster's.
+// startMember starts an agent with the cluster's arguments, followed by its own.
 func (l *Lab) startMember(ctx context.Context, h *Host, args ...string) error {
 	args = append(args, "--underlay", uplink)
 	return h.StartAgent(ctx, slices.Concat(args, l.Topology.findNode(h.Name).Agent.Args)...)
 }
 
-// heddle runs the heddle beside the host's agent about that, and returns what it
-// prints. An agent that answers may still have to find its store's leader, hence the
-// patience.
+// heddle runs the heddle command in the host, and returns what it prints. It tries again
+// for some time: an agent that answers may still have to find its store's leader.
 func (h *Host) heddle(ctx context.Context, args ...string) (string, error) {
 	s, err := h.agentSpec()
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.patience(tokenTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(tokenTime))
 	defer cancel()
 	for {
 		cmd, err := h.Command(ctx, append([]string{filepath.Join(filepath.Dir(s.Agent[0]), heddle.Mark), "--socket", socket}, args...)...)
@@ -127,7 +126,7 @@ func (h *Host) heddle(ctx context.Context, args ...string) (string, error) {
 	}
 }
 
-// eachHost does something for all hosts at once, and returns the first error.
+// eachHost calls do for all hosts at the same time, and returns the first error.
 func eachHost(hosts []*Host, do func(*Host) error) error {
 	errs := make(chan error, len(hosts))
 	for _, h := range hosts {

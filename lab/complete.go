@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -16,8 +17,8 @@ var (
 	defaultSubnet6 = netip.MustParsePrefix("fd99:172:31:240::/64")
 )
 
-// complete fills in the defaults and refuses what cannot be made. What comes
-// back says everything outright: each wire's addresses, MTU and rate.
+// complete fills in the defaults and refuses what cannot be made. Nothing in the result is
+// left to a default: each wire has its addresses, MTU and rate.
 func (t Topology) complete() (Topology, error) {
 	t = t.clone()
 	setDefault(&t.Name, "lab")
@@ -29,7 +30,7 @@ func (t Topology) complete() (Topology, error) {
 	}
 	dir, err := filepath.Abs(t.Dir)
 	if err != nil {
-		return t, heddle.Wrap(heddle.BadArgument, "use the folder", t.Dir, err, "")
+		return t, heddle.Wrap(heddle.BadArgument, "find folder", t.Dir, err, "give an absolute path")
 	}
 	t.Dir = dir
 	for _, step := range []func() error{t.checkFrame, t.completeSwitches, t.completeNodes, t.checkNumbers, t.addEtcd, t.checkDaemons, t.findAgents, t.checkMachines} {
@@ -40,7 +41,7 @@ func (t Topology) complete() (Topology, error) {
 	return t, nil
 }
 
-// clone lets complete change the lists without the caller noticing.
+// clone copies the lists, so that complete does not change the caller's.
 func (t Topology) clone() Topology {
 	t.Switches = append([]Switch(nil), t.Switches...)
 	t.Hosts = append([]Node(nil), t.Hosts...)
@@ -62,7 +63,7 @@ func (t Topology) completeSwitches() error {
 		sw := &t.Switches[i]
 		setDefault(&sw.MTU, t.MTU)
 		if len(sw.Subnets) == 0 {
-			sw.Subnets = []netip.Prefix{nth(defaultSubnet4, 2, i), nth(defaultSubnet6, 7, i)}
+			sw.Subnets = []netip.Prefix{nthSubnet(defaultSubnet4, 2, i), nthSubnet(defaultSubnet6, 7, i)}
 		}
 		if err := sw.check(); err != nil {
 			return err
@@ -71,11 +72,11 @@ func (t Topology) completeSwitches() error {
 	return nil
 }
 
-// nth is the subnet that lies i further on, counted in the given byte.
-func nth(p netip.Prefix, at, i int) netip.Prefix {
+// nthSubnet returns the subnet whose byte at that index is larger by i.
+func nthSubnet(p netip.Prefix, at, i int) netip.Prefix {
 	b := p.Addr().AsSlice()
 	b[at] += byte(i)
-	if p.Addr().Is6() { // the digits show: …:240::, …:241::
+	if p.Addr().Is6() { // in decimal digits: …:240::, …:241::
 		b[at] = 0x40 + byte(i/10)<<4 + byte(i%10)
 	}
 	a, _ := netip.AddrFromSlice(b)
@@ -97,7 +98,8 @@ func (t Topology) completeNodes() error {
 			setDefault(&nic.Switch, t.Switches[0].Name)
 			sw := t.findSwitch(nic.Switch)
 			if sw == nil {
-				return bad("switch of "+n.Name, nic.Switch, "the lab has no such switch")
+				return refuse("connect "+n.Name+" to switch", nic.Switch,
+					"the lab has no such switch", "name one of its switches")
 			}
 			setDefault(&nic.MTU, sw.MTU)
 			setDefault(&nic.Rate, t.Rate)
@@ -121,12 +123,12 @@ func (t Topology) findSwitch(name string) *Switch {
 	return nil
 }
 
-// findAgents makes the agents' paths absolute, since hosts work in another
-// folder, and writes out for each host what its agent is started with.
+// findAgents makes the agents' paths absolute, since hosts run in another folder, and
+// merges the settings for all agents into each host's.
 func (t Topology) findAgents() error {
 	for i := range t.Hosts {
 		n := &t.Hosts[i]
-		a := n.Agent.after(t.Agent)
+		a := n.Agent.mergedInto(t.Agent)
 		a.Off = a.Off || n.Router
 		if a.Off {
 			n.Agent = Agent{Off: true}
@@ -141,8 +143,8 @@ func (t Topology) findAgents() error {
 	return nil
 }
 
-// after puts a host's wishes after those for all.
-func (a Agent) after(all Agent) Agent {
+// mergedInto adds a host's settings to those for all agents.
+func (a Agent) mergedInto(all Agent) Agent {
 	b := Agent{Command: all.Command, Off: a.Off || all.Off, Later: a.Later || all.Later, Environment: map[string]string{}}
 	if len(a.Command) > 0 {
 		b.Command = a.Command
@@ -160,7 +162,7 @@ func findAgent(command []string) ([]string, error) {
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, heddle.Wrap(heddle.LabFailed, "find the agent beside", "the program", err, "")
+			return nil, heddle.Wrap(heddle.LabFailed, "find agent", agentProgram, err, "name its file with --agent")
 		}
 		command = []string{filepath.Join(filepath.Dir(self), agentProgram)}
 	}
@@ -169,19 +171,25 @@ func findAgent(command []string) ([]string, error) {
 		_, err = os.Stat(file)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "find the agent", command[0], err, "name its file with --agent, or leave agents out with --no-agent")
+		return nil, heddle.Wrap(heddle.BadArgument, "find agent", command[0], err,
+			"name its file with --agent, or leave agents out with --no-agent")
 	}
 	return append([]string{file}, command[1:]...), nil
 }
 
-// same reports whether two labs would look alike. Compared is what is recorded:
-// an empty list read back is no list.
-func (t Topology) same(other Topology) bool {
+// equals reports whether two topologies make the same lab. It compares their JSON, where
+// an empty list and none are the same.
+func (t Topology) equals(other Topology) bool {
 	a, err1 := json.Marshal(t)
 	b, err2 := json.Marshal(other)
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-func bad(what string, value any, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, what, fmt.Sprintf("%q", fmt.Sprint(value)), "", remedy)
+// refuse refuses a value of the caller's or the topology's. It quotes a string.
+func refuse(op string, object any, cause, remedy string) error {
+	text := fmt.Sprint(object)
+	if s, isString := object.(string); isString {
+		text = strconv.Quote(s)
+	}
+	return heddle.Errorf(heddle.BadArgument, op, text, cause, remedy)
 }

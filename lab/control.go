@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// The control channel of a machine is a NIC of its own: a TAP beside the
-// emulator, and in the guest a network namespace that nobody else is in. What
-// is asked there is a line of JSON on a connection of its own, so that TCP keeps
-// streams apart and slows each down as it needs.
+// The control channel of a machine is a NIC of its own: a TAP at the emulator, and in the
+// guest a network namespace without other users. Each request is a line of JSON on its own
+// connection, so that TCP separates the streams and controls the flow of each.
 const (
 	controlLink = "control"
 	outerAddr   = "169.254.104.1/30"
@@ -35,11 +34,11 @@ const (
 	verbMTU     = "mtu"
 )
 
-// request is what is asked of a machine.
+// request is a request to a machine.
 type request struct {
 	Verb string `json:"verb"`
 	// Name is a program, a NIC or a socket's path; Number a signal, a port or an
-	// MTU; All whether everything is meant.
+	// MTU. All means all processes, not the agent alone.
 	Name    string   `json:"name,omitempty"`
 	Number  int      `json:"number,omitempty"`
 	All     bool     `json:"all,omitempty"`
@@ -47,19 +46,19 @@ type request struct {
 	Command *command `json:"command,omitempty"`
 }
 
-// command is one that somebody runs in a machine.
+// command is a command to run in a machine.
 type command struct {
 	Argv []string `json:"argv"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
-	// Input names the connection that brings its input; none is no input.
+	// Input names the connection that carries its input; without a name it has none.
 	Input string `json:"input,omitempty"`
 	// Rows and Columns are those of the caller's terminal, if it has one.
 	Rows    uint16 `json:"rows,omitempty"`
 	Columns uint16 `json:"columns,omitempty"`
 }
 
-// reply answers all verbs but run.
+// reply answers all verbs except run.
 type reply struct {
 	Yes   bool   `json:"yes,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -72,13 +71,13 @@ func (r reply) err() error {
 	return errors.New(r.Error)
 }
 
-// The frames of a command, each with a length before its data: those to the
-// caller, and those from it.
+// The frames of a command. Each has its length before its data. The first four go to the
+// caller, the others come from it.
 const (
 	frameOutput = 'o'
 	frameErrors = 'e'
 	frameEnd    = 'x' // the wait status (wait(2)), four bytes
-	frameFailed = 'f' // why it could not be started, behind the exit code's byte
+	frameFailed = 'f' // an exit code in one byte, then why it could not be started
 
 	frameSignal = 's'
 	frameSize   = 'w' // rows and columns, two bytes each
@@ -88,7 +87,7 @@ const (
 type channel struct {
 	net.Conn
 	in *bufio.Reader
-	mu sync.Mutex // of who writes a frame
+	mu sync.Mutex // one frame is written at a time
 }
 
 func newChannel(c net.Conn) *channel { return &channel{Conn: c, in: bufio.NewReader(c)} }
@@ -130,14 +129,14 @@ func (c *channel) receiveFrame() (kind byte, data []byte, err error) {
 	return head[0], data, err
 }
 
-// closeWrite says that no more comes this way.
+// closeWrite ends this direction of the connection.
 func (c *channel) closeWrite() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
 }
 
-// splice carries bytes between two connections until both are done.
+// splice copies bytes between two connections, in both directions, until both end.
 func splice(a, b *channel) {
 	var both sync.WaitGroup
 	for _, way := range [][2]*channel{{a, b}, {b, a}} {

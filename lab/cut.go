@@ -18,7 +18,7 @@ func (l *Lab) Cut(ctx context.Context, a, b string, oneWay bool) error {
 	if err := l.checkPair(a, b); err != nil {
 		return err
 	}
-	return l.change(ctx, "cut", a+" "+b, func(f *Faults) error {
+	return l.change(ctx, "cut", pairName(a, b), func(f *Faults) error {
 		all := []Cut{{a, b}}
 		if !oneWay {
 			all = append(all, Cut{b, a})
@@ -37,7 +37,7 @@ func (l *Lab) Heal(ctx context.Context, a, b string) error {
 	if err := l.checkPair(a, b); err != nil {
 		return err
 	}
-	return l.change(ctx, "heal", a+" "+b, func(f *Faults) error {
+	return l.change(ctx, "heal", pairName(a, b), func(f *Faults) error {
 		f.Cuts = slices.DeleteFunc(f.Cuts, func(c Cut) bool {
 			if b == "" {
 				return c.From == a || c.To == a
@@ -51,17 +51,26 @@ func (l *Lab) Heal(ctx context.Context, a, b string) error {
 func (l *Lab) checkPair(a, b string) error {
 	for _, name := range []string{a, b} {
 		if name != "" && l.Topology.findNode(name) == nil {
-			return heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
+			return l.noHost(name)
 		}
 	}
 	if a == "" || a == b {
-		return bad("hosts to cut", a+" "+b, "name one host, or two")
+		return refuse("find hosts", pairName(a, b),
+			"they are not two different hosts", "name one host, or two different ones")
 	}
 	return nil
 }
 
-// applyCuts writes the cuts into the switches' own firewalls (bridge family),
-// each in one step.
+// pairName names the hosts of a cut in a message.
+func pairName(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " and " + b
+}
+
+// applyCuts writes the cuts as nftables rules (bridge family) in the switches. Each
+// switch takes its rules in one transaction.
 func (l *Lab) applyCuts(ctx context.Context, f *Faults) error {
 	for i, sw := range l.Switches {
 		rules := l.cutRules(&l.Topology.Switches[i], f.Cuts)
@@ -74,7 +83,7 @@ func (l *Lab) applyCuts(ctx context.Context, f *Faults) error {
 
 const cutTable = "heddle-lab"
 
-// cutRules is the whole table, as text: it replaces what was there.
+// cutRules returns the text for nft that replaces the whole table.
 func (l *Lab) cutRules(sw *Switch, cuts []Cut) string {
 	var forward, input, output []string
 	for _, c := range cuts {
@@ -106,9 +115,9 @@ func (l *Lab) cutRules(sw *Switch, cuts []Cut) string {
 	return text + "}\n"
 }
 
-// pairRules drop by ports what goes from one host to another on the same
-// switch. Two on different switches meet by a router: there it is dropped by
-// address where the first sends it.
+// pairRules returns the rules that drop the frames from one host to another. On the same
+// switch they match the ports. Between two switches there is a router, so the first host's
+// switch drops by destination address.
 func pairRules(from, to *Node, sw string) (rules []string) {
 	direct := false
 	for _, nic := range from.NICs {
@@ -130,8 +139,8 @@ func pairRules(from, to *Node, sw string) (rules []string) {
 	return rules
 }
 
-// patterns are the names of a node's ports on a switch, with those of relays
-// and spare NICs.
+// patterns returns the names of a node's ports on a switch, including those of relays and
+// spare NICs.
 func (n *Node) patterns(sw string) (all []string) {
 	for i := range len(n.NICs) + n.Spare {
 		if n.nic(i).Switch == sw {
@@ -142,7 +151,7 @@ func (n *Node) patterns(sw string) (all []string) {
 	return all
 }
 
-// nft runs the text in the host.
+// nft runs nft(8) with the text in the host.
 func (h *Host) nft(ctx context.Context, text string) error {
 	cmd, err := h.Command(ctx, "nft", "-f", "-")
 	if err != nil {

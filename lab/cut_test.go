@@ -176,7 +176,7 @@ func TestAgentFaults(t *testing.T) {
 	}
 }
 
-// TestPauseFails: a host that cannot be stopped as a whole goes on as a whole.
+// TestPauseFails: if not all processes of a host can be stopped, all continue.
 func TestPauseFails(t *testing.T) {
 	l := up(t, lab.Options{Name: "moving", Hosts: 1, NoAgent: true})
 	self, err := os.Executable()
@@ -214,8 +214,8 @@ func answersSoon(h *lab.Host) bool {
 	return n > 0
 }
 
-// A relay that dies cuts its host off, which shows; setting the fault anew or
-// clearing it mends the wire. Down leaves nothing of either.
+// A relay that dies cuts its host off, and Crashed shows it. Setting the fault again or clearing it
+// repairs the wire. Down leaves nothing of either.
 func TestRelayCrash(t *testing.T) {
 	l := up(t, lab.Options{Name: "crash", Hosts: 2, NoAgent: true})
 	for _, mend := range []func() error{

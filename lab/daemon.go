@@ -16,8 +16,8 @@ const daemonTime = 30 * time.Second
 
 var daemonName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
 
-// startPrograms starts the daemons that come before the agents, the agents, and
-// the daemons that come after.
+// startPrograms starts the daemons that come before the agents, then the agents, then the
+// other daemons.
 func (l *Lab) startPrograms(ctx context.Context) error {
 	if err := l.startDaemons(ctx, false); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (l *Lab) startPrograms(ctx context.Context) error {
 }
 
 func (l *Lab) startDaemons(ctx context.Context, after bool) error {
-	return eachHost(l.everyone(), func(h *Host) error {
+	return eachHost(l.allHosts(), func(h *Host) error {
 		n := l.Topology.findNode(h.Name)
 		if n == nil {
 			return nil
@@ -49,7 +49,7 @@ func (l *Lab) startDaemons(ctx context.Context, after bool) error {
 // startDaemon starts a daemon and waits until it is ready.
 func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
 	within := d.Ready.Within
-	setDefault(&within, h.patience(daemonTime))
+	setDefault(&within, h.timeLimit(daemonTime))
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	p := program{Name: d.Name, Argv: d.Command, Env: environment(d.Environment)}
@@ -62,20 +62,20 @@ func (h *Host) startDaemon(ctx context.Context, d Daemon) error {
 	return h.await(ctx, d.Name, func() bool { return h.ready(ctx, d.Ready) })
 }
 
-// awaitExit waits until the command has ended well.
+// awaitExit waits until the command has ended with status 0.
 func (h *Host) awaitExit(ctx context.Context, name string) error {
 	for {
-		at := h.standing(name)
+		at := h.programState(name)
 		switch {
 		case !h.runs():
-			return h.failed(name, errors.New("the host ended"))
+			return h.programError(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending == endedWell:
 			return nil
 		case at.Pid == 0 && at.Ending != "":
-			return h.failed(name, errors.New("it "+at.Ending))
+			return h.programError(name, errors.New("it "+at.Ending))
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return h.failed(name, fmt.Errorf("it does not end: %w", err))
+			return h.programError(name, fmt.Errorf("it does not end: %w", err))
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (h *Host) ready(ctx context.Context, r Ready) bool {
 // connects reports whether a unix socket in the host takes a connection.
 func (h *Host) connects(path string) bool {
 	if h.Machine != "" {
-		return h.tell(context.Background(), request{Verb: verbDial, Name: path}) == nil
+		return h.send(context.Background(), request{Verb: verbDial, Name: path}) == nil
 	}
 	c, err := net.Dial("unix", fmt.Sprintf("/proc/%d/root%s", h.Pid, path))
 	if err != nil {
@@ -138,7 +138,8 @@ func (t Topology) checkDaemons() error {
 		seen := map[string]bool{}
 		for _, d := range n.Daemons {
 			if seen[d.Name] {
-				return bad("daemon of "+n.Name, d.Name, "give each its own name")
+				return refuse("check daemon of "+n.Name, d.Name,
+					"another daemon of the host has that name", "give each its own name")
 			}
 			seen[d.Name] = true
 		}
@@ -147,18 +148,22 @@ func (t Topology) checkDaemons() error {
 }
 
 func (d Daemon) check(host string) error {
-	what := "daemon of " + host
+	op := "check daemon of " + host
 	switch {
 	case !daemonName.MatchString(d.Name) || d.Name == agentProgram:
-		return bad(what, d.Name, "name it with small letters, digits, '.', '_', '-'; the agent's name is taken")
+		return refuse(op, d.Name, "the name is the agent's, too long, or has other characters",
+			"use 1 to 32 small letters, digits, '.', '_', '-'")
 	case len(d.Command) == 0:
-		return bad(what, d.Name, "give its command, as a list")
+		return refuse(op, d.Name, "it has no command", "give its command, as a list")
 	case d.Ready.Exit && (d.Ready.TCP != 0 || d.Ready.Unix != "" || len(d.Ready.Command) > 0):
-		return bad("readiness of "+d.Name, "exit", "what has ended serves nobody: leave the others out")
+		return refuse("check readiness of", d.Name, "a command that shall end cannot be ready in another way too",
+			"leave out tcp, unix and command, or exit")
 	case d.Ready.Unix != "" && !strings.HasPrefix(d.Ready.Unix, "/"):
-		return bad("readiness of "+d.Name, d.Ready.Unix, "give the socket's whole path")
+		return refuse("check readiness of", d.Name,
+			"the path of its socket is not absolute: "+d.Ready.Unix, "give the socket's whole path")
 	case d.Ready.Within < 0:
-		return bad("readiness of "+d.Name, d.Ready.Within, "give a time to come, such as 30s")
+		return refuse("check readiness of", d.Name,
+			fmt.Sprintf("the time %v is negative", d.Ready.Within), "give a time such as 30s")
 	}
 	return nil
 }

@@ -13,42 +13,41 @@ import (
 
 const (
 	deathTime = time.Minute      // a host full of containers takes a while
-	strayTime = 3 * time.Second  // for what ends with the last process, but later
+	strayTime = 3 * time.Second  // for processes that end a little after the init
 	groupTime = 10 * time.Second // a killed process leaves its group when it has ended
 )
 
-// Down removes the lab, whatever state it is in. A lab that is gone already is
-// no error.
+// Down removes the lab in any state. It is no error if the lab is gone already.
 func (l *Lab) Down(ctx context.Context) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", l.folder, err, "wait until no other 'heddle lab' works on it")
 	}
 	defer lock.Close()
 	*l = *read(l.folder)
 	return l.remove(ctx)
 }
 
-// remove takes everything away; the caller holds the lock.
+// remove removes everything; the caller holds the lock.
 func (l *Lab) remove(ctx context.Context) error {
-	stacks := l.hold()
+	stacks := l.openNetns()
 	err := l.kill(ctx)
 	strays := stacks.awaitEmpty(ctx)
 	if err != nil {
 		return err
 	}
 	if err := removeGroups(ctx, groupName(l.folder)); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove the cgroups of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "remove cgroups of", l.Name, err, "")
 	}
 	if err := l.removeFolders(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove the folder of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "remove folder of", l.Name, err, "")
 	}
 	if len(strays) > 0 {
 		return heddle.Wrap(heddle.LabFailed, "remove lab", l.Name,
-			errors.New("processes of the machine keep network namespaces of its hosts: "+strings.Join(strays, ", ")), "end them")
+			errors.New("processes of the machine keep network namespaces of its hosts: "+strings.Join(strays, ", ")), "end these processes")
 	}
 	return nil
 }
@@ -56,23 +55,23 @@ func (l *Lab) remove(ctx context.Context) error {
 // kill ends the inits. The kernel kills all other processes in a PID namespace before its
 // init is gone, so it is enough to wait for the inits.
 func (l *Lab) kill(ctx context.Context) error {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if err := h.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) && h.Alive() {
-			return heddle.Wrap(heddle.LabFailed, "end the host", h.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "end host", h.Name, err, "")
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deathTime)
 	defer cancel()
 	for l.anyAlive() || unrecorded(l.folder) {
 		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "wait for the end of", l.Name, err, "call again")
+			return heddle.Wrap(heddle.LabFailed, "wait for end of", l.Name, err, "run 'heddle lab down' again")
 		}
 	}
 	return nil
 }
 
 func (l *Lab) anyAlive() bool {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if h.Alive() {
 			return true
 		}

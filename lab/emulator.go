@@ -23,16 +23,16 @@ const (
 	filesProgram   = emulatorPrefix + "files"
 )
 
-// Where a machine's init has what belongs to the emulator.
+// The emulator's files, in the namespaces of the machine's init.
 const (
 	emulatorDir  = "/run/.machine"
-	sharedRoot   = emulatorDir + "/root"   // what the guest sees, without a way to write
-	sharedFolder = emulatorDir + "/folder" // the host's folder, where it may
+	sharedRoot   = emulatorDir + "/root"   // what the guest sees, read-only
+	sharedFolder = emulatorDir + "/folder" // the host's folder, which the guest may write
 	filesSocket  = emulatorDir + "/files.sock"
 	filesTag     = "machine"
 )
 
-// memory of a machine in MiB; what it does not touch takes none.
+// memory of a machine in MiB. Pages that it does not touch take none of the host's.
 const memory = 768
 
 // shareTree collects in one place what a machine shall see of the file system: everything
@@ -62,8 +62,8 @@ func (s spec) shareTree() error {
 	return placeTree(folder, sharedRoot+sharedFolder)
 }
 
-// virtiofsd is the program that serves files to a machine: no distribution has it
-// in the PATH.
+// virtiofsd finds the program that serves files to a machine. No distribution has it in
+// the PATH.
 func virtiofsd() string {
 	for _, file := range []string{"/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd"} {
 		if _, err := os.Stat(file); err == nil {
@@ -73,7 +73,7 @@ func virtiofsd() string {
 	return ""
 }
 
-// emulated is the accelerator of machines without one.
+// emulated is QEMU's name for an emulated processor.
 const emulated = "tcg"
 
 // accelerator is what runs a machine: the real processor if it can and the kernel permits
@@ -105,16 +105,16 @@ func kvmIfOpen() string {
 	return "kvm"
 }
 
-// emulator is the programs that make a machine, in the order of their start.
+// emulator returns the programs that make a machine, in the order in which they start.
 func emulator(k boot.Kernel, m *machineSpec) []program {
 	files := []string{virtiofsd(), "--socket-path=" + filesSocket, "-o", "source=" + sharedRoot, "-o", "cache=auto", "-o", "sandbox=chroot"}
 	return []program{{Name: filesProgram, Argv: files, Starts: 1},
 		{Name: qemuProgram, Argv: append([]string{"/proc/self/exe", argEmulate, filesSocket}, qemu(k, m)...), Starts: 1}}
 }
 
-// kernelParameters of a machine. Programs that always lie at the same addresses
-// are translated once by the emulator, at random ones anew at each start. A busy
-// processor's guest sees its timer stand still: that is no reason to panic.
+// kernelParameters of a machine. norandmaps: the emulator translates a program once if it
+// always has the same addresses. no_timer_check: on a busy processor the guest's timer may
+// seem to stand still, and the kernel must not panic.
 const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
 func qemu(k boot.Kernel, m *machineSpec) []string {
@@ -144,9 +144,9 @@ func qemuNIC(tap, mac string) []string {
 		"-device", fmt.Sprintf("virtio-net-pci,netdev=%s,mac=%s,romfile=", tap, mac)}
 }
 
-const filesTime = 30 * time.Second // until files are served
+const filesTime = 30 * time.Second // limit for the start of virtiofsd
 
-// emulate becomes the emulator, once its files are served.
+// emulate waits until virtiofsd serves the files, and then executes the emulator.
 func emulate(files string, argv []string) error {
 	for end := time.Now().Add(filesTime); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(files); err == nil {

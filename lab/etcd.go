@@ -14,16 +14,16 @@ const (
 	etcdPeers   = 2380
 )
 
-// addEtcd gives the hosts that shall run a member of the lab's etcd the daemon,
-// as their first one, and the agents its addresses.
+// addEtcd adds etcd as the first daemon of the hosts that shall run a member, and gives the
+// agents the members' addresses.
 func (t Topology) addEtcd() error {
 	var members, endpoints []string
 	for _, name := range t.Etcd {
 		n := t.findNode(name)
 		if n == nil || n.Router {
-			return bad("etcd on host", name, "the lab has no such host")
+			return refuse("start etcd on host", name, "the lab has no such host", "name one of its hosts")
 		}
-		members = append(members, name+"="+url(n.address(), etcdPeers))
+		members = append(members, name+"="+httpURL(n.address(), etcdPeers))
 		endpoints = append(endpoints, netip.AddrPortFrom(n.address(), etcdClients).String())
 	}
 	for _, name := range t.Etcd {
@@ -37,36 +37,36 @@ func (t Topology) checkStore(endpoints []string) error {
 	switch {
 	case t.Store == "" || t.Store == "none":
 	case t.Agent.Off:
-		return bad("store", t.Store, "the lab has no agents")
+		return refuse("set store", t.Store, "the lab has no agents", "leave the store out")
 	case t.Store == StoreEtcd && len(endpoints) == 0:
-		return bad("store", t.Store, "name the hosts that run it under 'etcd'")
+		return refuse("set store", t.Store, "no host runs it", "name the hosts that run it under 'etcd'")
 	case t.Store == StoreEtcd:
 		for i := range t.Hosts {
 			a := &t.Hosts[i].Agent
 			a.Args = append([]string{"--store", "etcd+insecure://" + strings.Join(endpoints, ","), "--underlay", uplink}, a.Args...)
 		}
 	case t.Store != StoreEmbedded:
-		return bad("store", t.Store, "none, embedded or etcd")
+		return refuse("set store", t.Store, "there is no such store", "choose none, embedded or etcd")
 	}
 	return nil
 }
 
-// etcd is one member. Its data lies in memory, and it talks in clear: a lab's
-// wire has no strangers.
+// etcd returns the daemon of one member. Its data is in memory, and its traffic is not
+// encrypted: a lab's wires have no other users.
 func (n *Node) etcd(members string) Daemon {
-	clients, peers := url(n.address(), etcdClients), url(n.address(), etcdPeers)
+	clients, peers := httpURL(n.address(), etcdClients), httpURL(n.address(), etcdPeers)
 	return Daemon{Name: "etcd", Ready: Ready{TCP: etcdClients},
 		Command: []string{"etcd", "--name", n.Name, "--data-dir", "/run/etcd",
-			"--listen-client-urls", clients + "," + url(netip.AddrFrom4([4]byte{127, 0, 0, 1}), etcdClients), "--advertise-client-urls", clients,
+			"--listen-client-urls", clients + "," + httpURL(netip.AddrFrom4([4]byte{127, 0, 0, 1}), etcdClients), "--advertise-client-urls", clients,
 			"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 			"--initial-cluster", members, "--initial-cluster-state", "new"}}
 }
 
-func url(a netip.Addr, port uint16) string {
+func httpURL(a netip.Addr, port uint16) string {
 	return fmt.Sprintf("http://%v", netip.AddrPortFrom(a, port))
 }
 
-// address is the node's first one, of IPv4 if it has one.
+// address returns the node's first IPv4 address, or else its first address.
 func (n *Node) address() netip.Addr {
 	if a := ofFamily(n.NICs[0].Addresses, heddle.IPv4); a.IsValid() {
 		return a

@@ -12,30 +12,30 @@ import (
 
 const faultsName = "faults.json"
 
-// Faults is all that is wrong in a lab on purpose.
+// Faults are the faults that were made in a lab on purpose.
 type Faults struct {
 	Cuts []Cut `json:"cuts,omitempty"`
 	// Wires by name: HOST for its eth0, or HOST:ethN.
 	Wires map[string]*WireFault `json:"wires,omitempty"`
-	// Paused is what of a host stands still: "agent" or "all".
+	// Paused says what is stopped in a host: "agent" or "all".
 	Paused map[string]string `json:"paused,omitempty"`
-	// Clocks are how far the clocks of hosts' agents are ahead.
+	// Clocks say how far the clocks of hosts' agents are ahead.
 	Clocks map[string]time.Duration `json:"clocks,omitempty"`
 }
 
-// Cut is a way that frames do not go. An empty name is everybody.
+// Cut drops the frames from one host to another. An empty name means all hosts.
 type Cut struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// WireFault is what is wrong with a wire. Out is what its host sends, In what
-// comes to it.
+// WireFault holds the faults of a wire. Out is about frames that its host sends, In about
+// frames that it receives.
 type WireFault struct {
 	Out Impairment `json:"out"`
 	In  Impairment `json:"in"`
-	// Rate and MTU are those of now, if they were changed. A hidden MTU is the
-	// switch's only: the host does not see it.
+	// Rate and MTU are the current ones, if they were changed. A hidden MTU is set only at
+	// the switch: the host does not see it.
 	Rate   Rate `json:"rate,omitempty"`
 	MTU    int  `json:"mtu,omitempty"`
 	Hidden bool `json:"hidden,omitempty"`
@@ -43,7 +43,7 @@ type WireFault struct {
 
 func (f *WireFault) relayed() bool { return f.Out != Impairment{} || f.In != Impairment{} }
 
-// Faults reads what is wrong in the lab.
+// Faults reads the lab's faults.
 func (l *Lab) Faults() Faults {
 	var f Faults
 	b, _ := os.ReadFile(filepath.Join(l.folder, faultsName))
@@ -60,14 +60,20 @@ func (l *Lab) Faults() Faults {
 	return f
 }
 
-// change changes what is wrong, one caller at a time.
+// The cause and the remedy of what needs a lab that is up.
+const (
+	notUp   = "the lab is not up"
+	makeLab = "make it with 'heddle lab up'"
+)
+
+// change changes the lab's faults and records them. It takes the lab's lock.
 func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) error) error {
 	lock, err := takeLock(ctx, l.folder)
 	if os.IsNotExist(err) {
-		return heddle.Errorf(heddle.NoLab, what, object, "", "the lab is not up")
+		return heddle.Errorf(heddle.NoLab, what, object, notUp, makeLab)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", l.folder, err, "another 'heddle lab' is at work on it")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", l.folder, err, "wait until no other 'heddle lab' works on it")
 	}
 	defer lock.Close()
 	f := l.Faults()
@@ -82,12 +88,12 @@ func (l *Lab) change(ctx context.Context, what, object string, do func(*Faults) 
 
 func (l *Lab) recordFaults(f Faults) error {
 	if err := writeJSON(filepath.Join(l.folder, faultsName), f); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the faults of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record faults of", l.Name, err, "")
 	}
 	return nil
 }
 
-// wire returns the entry of a wire.
+// wire returns the entry of a wire, and makes it if there is none.
 func (f *Faults) wire(name string) *WireFault {
 	if f.Wires[name] == nil {
 		f.Wires[name] = &WireFault{}
@@ -95,8 +101,8 @@ func (f *Faults) wire(name string) *WireFault {
 	return f.Wires[name]
 }
 
-// tidy drops entries that say nothing.
-func (f *Faults) tidy() {
+// dropEmpty drops the entries of wires without faults.
+func (f *Faults) dropEmpty() {
 	for name, w := range f.Wires {
 		if *w == (WireFault{}) {
 			delete(f.Wires, name)
@@ -104,8 +110,8 @@ func (f *Faults) tidy() {
 	}
 }
 
-// Crashed names the wires whose relay died: their hosts are cut off until the
-// fault is set anew or cleared.
+// Crashed names the wires whose relay has died. Their hosts are cut off until the fault is
+// set again or cleared.
 func (l *Lab) Crashed() (all []string) {
 	f := l.Faults()
 	for _, name := range keys(f.Wires) {
@@ -117,23 +123,24 @@ func (l *Lab) Crashed() (all []string) {
 	return all
 }
 
-// Counts are what the wire's relay has done since its settings were made.
+// Counts returns what the wire's relay has done since it was set.
 func (l *Lab) Counts(name string) (out, in Count, err error) {
 	w, err := l.findWire(name)
 	if err != nil {
 		return out, in, err
 	}
-	r, err := w.tell(nil)
+	r, err := w.callRelay(nil)
 	if err != nil {
-		return out, in, heddle.Wrap(heddle.LabFailed, "ask the relay of", name, err, "'heddle lab fault list' shows the wires that have one")
+		return out, in, heddle.Wrap(heddle.LabFailed, "ask relay of", name, err,
+			"choose a wire that 'heddle lab fault list' shows with a fault")
 	}
 	return r.Out, r.In, nil
 }
 
-// ClearFaults puts everything right again. An agent whose clock was wrong is
-// started again with the right one.
+// ClearFaults removes all faults. An agent with a wrong clock is started again with the
+// right one.
 func (l *Lab) ClearFaults(ctx context.Context) error {
-	return l.change(ctx, "clear the faults of", l.Name, func(f *Faults) error {
+	return l.change(ctx, "clear faults of", l.Name, func(f *Faults) error {
 		f.Cuts = nil
 		if err := l.applyCuts(ctx, f); err != nil {
 			return err
@@ -149,7 +156,7 @@ func (l *Lab) ClearFaults(ctx context.Context) error {
 		}
 		f.Paused = nil
 		for name := range f.Wires {
-			if err := l.mend(ctx, name); err != nil {
+			if err := l.restoreWire(ctx, name); err != nil {
 				return err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// still is a lab whose wires carry nothing but what the test sends.
+// still makes a lab whose wires carry only what the test sends.
 func still(t *testing.T, hosts int) *lab.Lab {
 	l := up(t, lab.Options{Name: "fault", Hosts: hosts, NoAgent: true})
 	for i := range hosts {
@@ -41,7 +41,7 @@ func answered(t *testing.T, l *lab.Lab, count int) (seen []int, out string) {
 
 var sequence = regexp.MustCompile(`bytes from .* icmp_seq=(\d+)`)
 
-// allAnswered is answered where each packet must be.
+// allAnswered pings, and fails the test if a packet is not answered.
 func allAnswered(t *testing.T, l *lab.Lab, count int) (seen []int) {
 	t.Helper()
 	var out string
@@ -51,7 +51,7 @@ func allAnswered(t *testing.T, l *lab.Lab, count int) (seen []int) {
 	return seen
 }
 
-// thrice is for measurements that a busy machine spoils now and then.
+// thrice repeats a measurement that may fail on a busy machine.
 func thrice(measure func() bool) (right bool) {
 	for try := 0; try < 3 && !right; try++ {
 		right = measure()
@@ -130,8 +130,7 @@ func TestImpairments(t *testing.T) {
 	})
 }
 
-// A relay finishes the checksums of what passes it, unless it plays the NIC
-// that does not.
+// A relay completes the checksums of frames, except if it simulates a NIC that does not.
 func TestSpoiltChecksums(t *testing.T) {
 	l := still(t, 2)
 	for _, spoil := range []bool{false, true} {
@@ -216,7 +215,7 @@ func TestRelayPasses(t *testing.T) {
 	}
 }
 
-// A stream outlives a cut, whatever else the wire does to it.
+// A TCP stream survives a cut, whatever the other faults of the wire are.
 func TestStreamOutlivesCut(t *testing.T) {
 	if _, err := exec.LookPath("iperf3"); err != nil {
 		t.Skip("iperf3 is not installed")

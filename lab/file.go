@@ -13,16 +13,17 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Read reads a topology file: YAML, one document, without keys that are not in
-// Topology. What it says is checked by Raise.
+// Read reads a topology file: one YAML document, without unknown keys. Raise checks the
+// values.
 func Read(file string) (Topology, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return Topology{}, heddle.Wrap(heddle.BadArgument, "read the topology", file, err, "name a readable file")
+		return Topology{}, heddle.Wrap(heddle.BadArgument, "read topology", file, err, "name a readable file")
 	}
 	t, err := parse(b)
 	if err != nil {
-		return t, heddle.Wrap(heddle.BadArgument, "read the topology", file, err, "docs/guides/lab.md has all keys")
+		return t, heddle.Wrap(heddle.BadArgument, "read topology", file,
+			err, "correct the file; docs/guides/lab.md has all keys")
 	}
 	return t, nil
 }
@@ -31,7 +32,7 @@ func parse(b []byte) (t Topology, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(&t); err != nil {
-		return t, plain(err)
+		return t, plainError(err)
 	}
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return t, errors.New("it holds more than one document")
@@ -41,8 +42,8 @@ func parse(b []byte) (t Topology, err error) {
 
 var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
-// plain puts the parser's words, which are about Go, in those of the file.
-func plain(err error) error {
+// plainError rewrites the parser's messages, which name Go types, in terms of the file.
+func plainError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty")
 	}

@@ -11,16 +11,16 @@ import (
 
 const specName = "spec.json"
 
-// ownFolders are the folders that every host has for itself, on the disk that
-// holds the lab's folder.
+// ownFolders are the folders of which every host has its own, on the disk that holds the
+// lab's folder.
 var ownFolders = []string{stateDir, "/etc/heddle", "/var/lib/docker", "/var/lib/containerd"}
 
-// below is where a host's own folder lies in the lab's: host1/var-lib-docker.
-func below(hostFolder, own string) string {
+// ownFolder returns the path of a host's own folder in the lab's: host1/var-lib-docker.
+func ownFolder(hostFolder, own string) string {
 	return filepath.Join(hostFolder, strings.ReplaceAll(strings.Trim(own, "/"), "/", "-"))
 }
 
-// makeFolders makes all that the lab has on the file system.
+// makeFolders makes the lab's folders and cgroups.
 func (l *Lab) makeFolders(ctx context.Context) error {
 	var names []string
 	for _, sw := range l.Topology.Switches {
@@ -31,8 +31,8 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	}
 	for _, name := range names {
 		for _, own := range ownFolders {
-			if err := os.MkdirAll(below(filepath.Join(l.folder, name), own), 0o711); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "make a folder of", name, err, "")
+			if err := os.MkdirAll(ownFolder(filepath.Join(l.folder, name), own), 0o711); err != nil {
+				return heddle.Wrap(heddle.LabFailed, "make folders of", name, err, "")
 			}
 		}
 	}
@@ -40,10 +40,10 @@ func (l *Lab) makeFolders(ctx context.Context) error {
 	// A folder in memory can be gone while its groups still exist. These accept no process,
 	// since they have controllers for their children.
 	if err := removeGroups(ctx, group); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end what is in "+group)
+		return heddle.Wrap(heddle.LabFailed, "remove old cgroups of", l.Name, err, "end the processes in "+group)
 	}
 	if err := makeGroups(group, names); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "make the cgroups of", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "make cgroups of", l.Name, err, "")
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// forward lets programs outside reach a socket of the guest by the path that it
-// has in a host of namespaces. A connection that the guest refuses is closed.
+// forward lets programs outside reach a socket of the guest. It listens at the same path in
+// the namespaces of the emulator, and closes a connection that the guest refuses.
 func forward(path string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return
@@ -23,13 +23,13 @@ func forward(path string) {
 		if err != nil {
 			return
 		}
-		go carry(newChannel(c), path)
+		go forwardConnection(newChannel(c), path)
 	}
 }
 
 const dialTime = 10 * time.Second
 
-func carry(near *channel, path string) {
+func forwardConnection(near *channel, path string) {
 	defer near.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
 	defer cancel()

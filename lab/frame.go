@@ -7,12 +7,12 @@ import "encoding/binary"
 // kind of segmentation, header length, segment size, where the checksummed part
 // begins, and where in it the checksum lies.
 const (
-	virtioHeader = 10
-	needsSum     = 1 // VIRTIO_NET_HDR_F_NEEDS_CSUM
-	atFlags      = 0
-	atGSO        = 1
-	atSumStart   = 6
-	atSumOffset  = 8
+	virtioHeader      = 10
+	needsChecksumFlag = 1 // VIRTIO_NET_HDR_F_NEEDS_CSUM
+	atFlags           = 0
+	atGSO             = 1
+	atSumStart        = 6
+	atSumOffset       = 8
 )
 
 const (
@@ -21,15 +21,15 @@ const (
 	vlanTag     = 4
 )
 
-// unfinished reports whether the transport checksum of a frame is left to the
-// NIC. One that the NIC is to cut up as well passes with its header: each
-// segment has a checksum of its own.
-func unfinished(b []byte) bool { return b[atFlags]&needsSum != 0 && b[atGSO] == 0 }
+// needsChecksum reports whether the sender left the frame's transport checksum to the NIC.
+// It is false if the NIC shall also segment the frame: then each segment has a checksum of
+// its own, and the frame passes with its header.
+func needsChecksum(b []byte) bool { return b[atFlags]&needsChecksumFlag != 0 && b[atGSO] == 0 }
 
-// finish computes the checksum that the sender left to its NIC, or leaves it as
-// it is, and says in the header that nothing is to be done (RFC 1071: the sum of
-// the pseudo header is in its place already).
-func finish(b []byte, spoil bool) {
+// completeChecksum computes the checksum that the sender left to its NIC, or leaves it
+// wrong if spoil is set. It then clears the header: nothing is left to do. (The checksum
+// field holds the sum of the pseudo header already, RFC 1071.)
+func completeChecksum(b []byte, spoil bool) {
 	header, data := b[:virtioHeader], b[virtioHeader:]
 	start := int(binary.NativeEndian.Uint16(header[atSumStart:]))
 	at := start + int(binary.NativeEndian.Uint16(header[atSumOffset:]))
@@ -58,9 +58,9 @@ func checksum(b []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// flip changes one bit behind the Ethernet header: a frame with a wrong address would be a
-// different fault.
-func flip(b []byte, bit uint64) {
+// flipBit changes one bit after the Ethernet header. A wrong MAC address would be another
+// fault.
+func flipBit(b []byte, bit uint64) {
 	data := b[virtioHeader:]
 	if len(data) <= etherHeader {
 		return
@@ -70,9 +70,9 @@ func flip(b []byte, bit uint64) {
 	data[bit/8] ^= 1 << (bit % 8)
 }
 
-// tag puts a VLAN tag back that the kernel took out of the frame on the way to
-// a packet socket (packet(7), PACKET_AUXDATA).
-func tag(b []byte, protocol, tci uint16) []byte {
+// restoreVLAN inserts the VLAN tag that the kernel removed from the frame before it reached
+// the packet socket (packet(7), PACKET_AUXDATA).
+func restoreVLAN(b []byte, protocol, tci uint16) []byte {
 	at := virtioHeader + macs
 	if len(b) < at {
 		return b
@@ -82,7 +82,7 @@ func tag(b []byte, protocol, tci uint16) []byte {
 	out = binary.BigEndian.AppendUint16(out, protocol)
 	out = binary.BigEndian.AppendUint16(out, tci)
 	out = append(out, b[at:]...)
-	if out[atFlags]&needsSum != 0 {
+	if out[atFlags]&needsChecksumFlag != 0 {
 		start := binary.NativeEndian.Uint16(out[atSumStart:])
 		binary.NativeEndian.PutUint16(out[atSumStart:], start+vlanTag)
 	}

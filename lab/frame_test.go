@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// The fate of a frame hangs on seed, direction and place in the order alone,
-// not on what else is asked for.
+// The decision about a frame depends on the seed, the direction and its number alone, not on the
+// other impairments.
 func TestDice(t *testing.T) {
 	lost := func(i Impairment, stream uint64) (all []int) {
-		d := newDice(i, stream)
+		d := newDecider(i, stream)
 		for n := range 1000 {
-			if d.throw().lose {
+			if d.decide().lose {
 				all = append(all, n)
 			}
 		}
@@ -58,21 +58,21 @@ func TestChecksum(t *testing.T) {
 		t.Errorf("%#x", got)
 	}
 	frame := make([]byte, virtioHeader+etherHeader+20+8+5)
-	frame[atFlags] = needsSum
+	frame[atFlags] = needsChecksumFlag
 	binary.NativeEndian.PutUint16(frame[atSumStart:], etherHeader+20)
 	binary.NativeEndian.PutUint16(frame[atSumOffset:], 6)
 	udp := frame[virtioHeader+etherHeader+20:]
 	copy(udp, []byte{0x10, 0x00, 0x20, 0x00, 0x00, 0x0d, 0x12, 0x34, 'h', 'e', 'l', 'l', 'o'})
-	tagged := tag(slices.Clone(frame), 0x8100, 7)
+	tagged := restoreVLAN(slices.Clone(frame), 0x8100, 7)
 	for name, b := range map[string][]byte{"plain": frame, "tagged": tagged} {
-		if !unfinished(b) {
+		if !needsChecksum(b) {
 			t.Error(name, "passes for finished")
 		}
-		finish(b, false)
+		completeChecksum(b, false)
 		part := b[len(b)-13:]
 		sum := binary.BigEndian.Uint16(part[6:])
 		binary.BigEndian.PutUint16(part[6:], 0x1234)
-		if unfinished(b) || sum != checksum(part) {
+		if needsChecksum(b) || sum != checksum(part) {
 			t.Errorf("%s: checksum %#x", name, sum)
 		}
 	}
@@ -84,10 +84,10 @@ func TestChecksum(t *testing.T) {
 func TestFlip(t *testing.T) {
 	for bit := range uint64(64) {
 		a, b := make([]byte, virtioHeader+etherHeader+4), make([]byte, virtioHeader+etherHeader+4)
-		flip(b, bit)
+		flipBit(b, bit)
 		if slices.Equal(a, b) || !slices.Equal(a[:virtioHeader+etherHeader], b[:virtioHeader+etherHeader]) {
 			t.Errorf("bit %d: % x", bit, b)
 		}
 	}
-	flip(make([]byte, virtioHeader+etherHeader), 1) // nothing behind the header
+	flipBit(make([]byte, virtioHeader+etherHeader), 1) // nothing behind the header
 }

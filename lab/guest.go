@@ -23,7 +23,7 @@ var guestModules = strings.Fields(`
 	nft_reject_inet nft_limit nft_log nft_objref nft_compat nft_meta_bridge nf_conntrack nf_conntrack_bridge nf_conntrack_netlink
 	sch_ingress cls_bpf act_mirred sch_tbf`)
 
-// Where the guest has its root, before it is the root.
+// Where the guest prepares its root file system.
 const (
 	lowerDir = "/lower"
 	upperDir = "/upper"
@@ -39,18 +39,18 @@ func guest() {
 	fmt.Println("the machine cannot be furnished:", err)
 	unix.Sync()
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
-	time.Sleep(time.Minute) // a first process must not end
+	time.Sleep(time.Minute) // the first process must not end
 }
 
-// place is a file system of the guest. What a kernel lacks is left out.
-type place struct{ kind, dir, options string }
+// fileSystem is a file system of the guest. One that the kernel lacks is left out.
+type fileSystem struct{ kind, dir, options string }
 
-// bootGuest makes a root from the machine's files, with a layer in memory for
-// whatever is written, and enters it.
+// bootGuest makes a root from the machine's files, with a layer in memory for all writes,
+// and makes it the guest's root.
 func bootGuest() (*guestInit, error) {
-	first := []place{{"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"devtmpfs", "/dev", ""}}
+	first := []fileSystem{{"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"devtmpfs", "/dev", ""}}
 	for _, step := range []func() error{
-		func() error { return mountPlaces(first) },
+		func() error { return mountFileSystems(first) },
 		loadGuestModules, mountRoot,
 	} {
 		if err := step(); err != nil {
@@ -68,16 +68,16 @@ func bootGuest() (*guestInit, error) {
 	if err := enterRoot(first); err != nil {
 		return nil, fmt.Errorf("enter the root: %w", err)
 	}
-	more := []place{
+	more := []fileSystem{
 		{"devpts", "/dev/pts", "ptmxmode=666"}, {"tmpfs", "/dev/shm", ""}, {"tmpfs", "/run", "mode=755"},
 		{"cgroup2", "/sys/fs/cgroup", ""}, {"bpf", "/sys/fs/bpf", ""}, {"tracefs", "/sys/kernel/tracing", ""}}
 	for _, own := range ownFolders {
-		more = append(more, place{"tmpfs", own, "mode=711"})
+		more = append(more, fileSystem{"tmpfs", own, "mode=711"})
 	}
-	return newGuestInit(folder, s), mountPlaces(more)
+	return newGuestInit(folder, s), mountFileSystems(more)
 }
 
-func mountPlaces(all []place) error {
+func mountFileSystems(all []fileSystem) error {
 	for _, p := range all {
 		os.MkdirAll(p.dir, 0o755)
 		err := unix.Mount(p.kind, p.dir, p.kind, 0, p.options)
@@ -117,7 +117,7 @@ func loadModule(file string) error {
 
 func mountRoot() error {
 	upper, work := filepath.Join(upperDir, "upper"), filepath.Join(upperDir, "work")
-	for _, m := range []place{
+	for _, m := range []fileSystem{
 		{"virtiofs", lowerDir, ""},
 		{"tmpfs", upperDir, ""},
 		{"overlay", rootDir, "lowerdir=" + lowerDir + ",upperdir=" + upper + ",workdir=" + work},
@@ -138,8 +138,8 @@ func mountRoot() error {
 	return nil
 }
 
-// enterRoot makes the new root the root, and moves the first file systems there.
-func enterRoot(along []place) error {
+// enterRoot moves the first file systems to the new root, and makes it the root.
+func enterRoot(along []fileSystem) error {
 	for _, p := range along {
 		if err := unix.Mount(p.dir, rootDir+p.dir, "", unix.MS_MOVE, ""); err != nil {
 			return err
@@ -157,8 +157,7 @@ func enterRoot(along []place) error {
 	return os.Chdir("/")
 }
 
-// useModules lets the kernel and everybody find its modules where they are
-// looked for.
+// useModules makes the kernel's modules visible in /lib/modules.
 func useModules(folder string) error {
 	if err := os.MkdirAll("/lib/modules", 0o755); err != nil {
 		return err
@@ -169,7 +168,7 @@ func useModules(folder string) error {
 	return nil
 }
 
-// setEnvironment gives all programs of the guest the lab's environment.
+// setEnvironment sets the environment of all programs of the guest.
 func setEnvironment(all []string) {
 	os.Clearenv()
 	for _, v := range all {

@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guestInit is the first process of a machine: it starts and reaps what runs
-// there, as a host's init does, and answers on the control channel.
+// guestInit is the first process of a machine. Like a host's init it starts and reaps
+// programs, and it also answers requests on the control channel.
 type guestInit struct {
-	*keeper
+	*supervisor
 	spec   spec
 	mu     sync.Mutex
 	asked  []program
-	inputs map[string]chan *channel // of commands that wait for theirs
+	inputs map[string]chan *channel // of commands that wait for their input
 }
 
 func newGuestInit(folder *os.Root, s spec) *guestInit {
 	g := &guestInit{spec: s, inputs: map[string]chan *channel{}}
-	g.keeper = newKeeper(folder, guestStateName, func() []program {
+	g.supervisor = newSupervisor(folder, guestStateName, func() []program {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.asked
@@ -32,7 +32,7 @@ func newGuestInit(folder *os.Root, s spec) *guestInit {
 	return g
 }
 
-// serve furnishes the guest and answers what is asked.
+// serve sets up the guest and answers requests.
 func (g *guestInit) serve() error {
 	m := g.spec.Machine
 	setEnvironment(m.Env)
@@ -58,11 +58,11 @@ func (g *guestInit) serve() error {
 		}
 	}
 	go g.answerAll(l)
-	g.keep(nil)
+	g.loop(nil)
 	return nil
 }
 
-// sysctlModules are the modules for sysctls that do not exist from the start.
+// sysctlModules are the modules that some sysctls need, by folder.
 var sysctlModules = map[string]string{"/proc/sys/net/bridge/": "br_netfilter", "/proc/sys/net/netfilter/": "nf_conntrack"}
 
 func setSysctl(key, value string) error {
@@ -77,7 +77,7 @@ func setSysctl(key, value string) error {
 	return os.WriteFile(file, []byte(value), 0o644)
 }
 
-// linkDescriptors makes the names under which a process finds its open files.
+// linkDescriptors makes /dev/fd, /dev/stdin, /dev/stdout and /dev/stderr.
 func linkDescriptors() error {
 	for name, number := range map[string]string{"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"} {
 		if err := os.Symlink("/proc/self/fd"+number, "/dev/"+name); err != nil {
@@ -100,8 +100,8 @@ func (g *guestInit) answerAll(l net.Listener) {
 func (g *guestInit) answer(c *channel) {
 	var r request
 	err := c.receive(&r)
-	if err == nil && r.Verb == verbInput && g.bring(r.Name, c) {
-		return // it is the command's
+	if err == nil && r.Verb == verbInput && g.deliverInput(r.Name, c) {
+		return // the command has the connection now
 	}
 	defer c.Close()
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *guestInit) answer(c *channel) {
 	case verbDial:
 		dialInside(c, r.Name)
 	default:
-		yes, err := g.do(r)
+		yes, err := g.answerSimple(r)
 		answer := reply{Yes: yes}
 		if err != nil {
 			answer.Error = err.Error()
@@ -122,9 +122,9 @@ func (g *guestInit) answer(c *channel) {
 	}
 }
 
-// do handles the requests with a single answer.
-func (g *guestInit) do(r request) (yes bool, err error) {
-	self := &Host{Pid: 1} // its own processes, by the same means as outside
+// answerSimple handles the requests that have a single reply.
+func (g *guestInit) answerSimple(r request) (yes bool, err error) {
+	self := &Host{Pid: 1} // this machine, so that the same functions work inside
 	switch r.Verb {
 	case verbReady:
 		return true, nil
@@ -164,25 +164,25 @@ func (g *guestInit) startProgram(p program) error {
 	}
 	g.mu.Unlock()
 	g.startWanted()
-	g.tell()
+	g.writeState()
 	return nil
 }
 
 func (g *guestInit) pid(program string) int {
-	g.keeper.mu.Lock()
-	defer g.keeper.mu.Unlock()
+	g.supervisor.mu.Lock()
+	defer g.supervisor.mu.Unlock()
 	if at := g.all[program]; at != nil {
 		return at.Pid
 	}
 	return 0
 }
 
-// signalProgram signals a program; one that does not run is no error.
+// signalProgram signals a program. It is no error if the program does not run.
 func (g *guestInit) signalProgram(name string, s unix.Signal) error {
 	return signalProcess(g.pid(name), s)
 }
 
-// dialInside makes the connection one to a unix socket.
+// dialInside connects the channel to a unix socket.
 func dialInside(c *channel, path string) {
 	to, err := net.Dial("unix", path)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const nicTime = 10 * time.Second // until the kernel shows all NICs
+const nicTime = 10 * time.Second // limit for the kernel to show all NICs
 
-// wire names the guest's NICs and sets them up as a host's of namespaces are,
-// and returns the control channel's listener, on a NIC that is out of sight.
+// wire names the guest's NICs and sets them up like those of a host made of namespaces. It
+// returns the control channel's listener, on a NIC in a hidden network namespace.
 func (m *machineSpec) wire() (net.Listener, error) {
-	s, err := ownStack()
+	s, err := ownNamespace()
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (m *machineSpec) wire() (net.Listener, error) {
 	return l, s.addRoutes(m.Routes)
 }
 
-func ownStack() (*stack, error) { return stackOf(netns.Get()) }
+func ownNamespace() (*namespace, error) { return openNamespace(netns.Get()) }
 
-func (s *stack) byMAC(mac string) (netlink.Link, error) {
+func (s *namespace) byMAC(mac string) (netlink.Link, error) {
 	for end := time.Now().Add(nicTime); ; time.Sleep(10 * time.Millisecond) {
 		all, err := s.LinkList()
 		if err != nil {
@@ -75,7 +75,7 @@ func (s *stack) byMAC(mac string) (netlink.Link, error) {
 	}
 }
 
-func (s *stack) rename(mac, name string) error {
+func (s *namespace) rename(mac, name string) error {
 	link, err := s.byMAC(mac)
 	if err != nil {
 		return err
@@ -83,9 +83,9 @@ func (s *stack) rename(mac, name string) error {
 	return s.LinkSetName(link, name)
 }
 
-// listenOutOfSight listens on the control channel's NIC in a network namespace of
-// its own, which lives as long as the listener.
-func (s *stack) listenOutOfSight(mac string) (l net.Listener, err error) {
+// listenOutOfSight listens on the control channel's NIC in a network namespace of its own.
+// The namespace exists as long as the listener.
+func (s *namespace) listenOutOfSight(mac string) (l net.Listener, err error) {
 	link, err := s.byMAC(mac)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *stack) listenOutOfSight(mac string) (l net.Listener, err error) {
 		if err != nil {
 			return err
 		}
-		in := &stack{handle, apart}
+		in := &namespace{handle, apart}
 		defer in.Handle.Close()
 		if err := in.raise(link.Attrs().Name, []netip.Prefix{netip.MustParsePrefix(guestAddr)}); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *stack) listenOutOfSight(mac string) (l net.Listener, err error) {
 
 // setOwnMTU changes the MTU of one of the guest's NICs.
 func setOwnMTU(nic string, mtu int) error {
-	s, err := ownStack()
+	s, err := ownNamespace()
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const inputTime = 10 * time.Second // until a command's input arrives
+const inputTime = 10 * time.Second // limit for a command's input to connect
 
-// run runs a command and carries its frames, until it ended or its caller is gone.
+// run runs a command and exchanges its frames, until it has ended or its caller is gone.
 func (g *guestInit) run(c *channel, cmd *command) {
-	files, err := openErrands(cmd)
+	files, err := openCommandIO(cmd)
 	if err != nil {
 		c.sendFrame(frameFailed, append([]byte{notExecutable}, err.Error()...))
 		return
@@ -37,13 +37,13 @@ func (g *guestInit) run(c *channel, cmd *command) {
 	}
 	files.closeChild()
 	if from != nil {
-		go files.feed(from)
+		go files.copyInput(from)
 	}
 	carried := make(chan bool, len(files.output))
 	for kind, f := range files.output {
-		go func() { files.carry(c, kind, f); carried <- true }()
+		go func() { files.sendOutput(c, kind, f); carried <- true }()
 	}
-	go g.obeyCaller(c, pid, files)
+	go g.followCaller(c, pid, files)
 	status := <-ended
 	files.finish()
 	for range files.output {
@@ -52,7 +52,7 @@ func (g *guestInit) run(c *channel, cmd *command) {
 	c.sendFrame(frameEnd, binary.BigEndian.AppendUint32(nil, uint32(status)))
 }
 
-// exitCodeOf is the code by which shells say that a command could not be started.
+// exitCodeOf returns the exit code with which shells report that a command did not start.
 func exitCodeOf(err error) byte {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return notFound
@@ -60,8 +60,8 @@ func exitCodeOf(err error) byte {
 	return notExecutable
 }
 
-// spawn starts the command; the keeper sends its status when it ends.
-func (g *guestInit) spawn(cmd *command, files *errands) (pid int, ended chan unix.WaitStatus, err error) {
+// spawn starts the command; the supervisor sends its status when it ends.
+func (g *guestInit) spawn(cmd *command, files *commandIO) (pid int, ended chan unix.WaitStatus, err error) {
 	file, err := lookPath(cmd)
 	if err != nil {
 		return 0, nil, err
@@ -74,27 +74,26 @@ func (g *guestInit) spawn(cmd *command, files *errands) (pid int, ended chan uni
 		attr.Files = append(attr.Files, f.Fd())
 	}
 	ended = make(chan unix.WaitStatus, 1)
-	g.keeper.mu.Lock()
-	defer g.keeper.mu.Unlock()
+	g.supervisor.mu.Lock()
+	defer g.supervisor.mu.Unlock()
 	if pid, err = syscall.ForkExec(file, cmd.Argv, attr); err == nil {
 		g.others[pid] = ended
 	}
 	return pid, ended, err
 }
 
-// signalChild signals a child that has not been reaped yet: after that, its number may
-// belong to another process.
+// signalChild signals a child that has not been reaped. A reaped child's PID may belong to
+// another process.
 func (g *guestInit) signalChild(pid int, s unix.Signal) {
-	g.keeper.mu.Lock()
-	defer g.keeper.mu.Unlock()
+	g.supervisor.mu.Lock()
+	defer g.supervisor.mu.Unlock()
 	if g.others[pid] != nil {
 		unix.Kill(pid, s)
 	}
 }
 
-// obeyCaller executes the caller's frames. When the caller disconnects, the command is
-// killed.
-func (g *guestInit) obeyCaller(c *channel, pid int, files *errands) {
+// followCaller handles the caller's frames. It kills the command when the caller disconnects.
+func (g *guestInit) followCaller(c *channel, pid int, files *commandIO) {
 	for {
 		kind, data, err := c.receiveFrame()
 		switch {
@@ -109,8 +108,8 @@ func (g *guestInit) obeyCaller(c *channel, pid int, files *errands) {
 	}
 }
 
-// bring hands a connection to the command that waits for it.
-func (g *guestInit) bring(name string, c *channel) (taken bool) {
+// deliverInput gives a connection to the command that waits for it.
+func (g *guestInit) deliverInput(name string, c *channel) (taken bool) {
 	select {
 	case g.input(name) <- c:
 		taken = true

@@ -15,28 +15,28 @@ import (
 const (
 	argInit = "lab-init" // FOLDER HOST: the init, waiting to be recorded
 	argHost = "lab-host" // FOLDER HOST: the init, in its cgroup
-	argRun  = "lab-run"  // COMMAND…: a command, just arrived in the host
+	argRun  = "lab-run"  // COMMAND…: a command that nsenter has brought into the host
 
 	argGuest   = "lab-guest"   // the first process of a machine
-	argEnter   = "lab-enter"   // COMMAND…: the caller's end of a command in a machine
-	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, once its files are served
+	argEnter   = "lab-enter"   // COMMAND…: runs a command in a machine, for its caller
+	argEmulate = "lab-emulate" // SOCKET COMMAND…: an emulator, started when its files are served
 
 	argRelay = "lab-relay" // PORT: a relay in a wire, started by the switch's init
 )
 
 // The init's two pipes.
 const (
-	hearFD   = 3
+	wordFD   = 3
 	reportFD = 4
 )
 
-// Dispatch must be called first in main, with the arguments after the
-// program's name: a lab's hosts are run by the program that made them. It does
-// not return when the arguments are the lab's own, and false for all others.
+// Dispatch must be called first in main, with the arguments after the program's name: the
+// program that makes a lab also runs as its hosts' inits. It does not return if the
+// arguments are the lab's own; otherwise it returns false.
 func Dispatch(args []string) bool {
 	switch {
 	case len(args) == 3 && args[0] == argInit:
-		exit(joinGroupAndGoOn(args[1], args[2]))
+		exit(joinGroupAndExec(args[1], args[2]))
 	case len(args) == 3 && args[0] == argHost:
 		exit(serve(args[1], args[2]))
 	case len(args) == 2 && args[0] == argRelay:
@@ -63,11 +63,11 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// joinGroupAndGoOn is the init's first half. A cgroup namespace shows its creator's cgroup
-// as the root, so the init joins its cgroup first. The cgroup namespace is that of one
-// thread, so the program is executed again from that thread to have it in all threads.
-func joinGroupAndGoOn(lab, host string) error {
-	if hear() != wordGo {
+// joinGroupAndExec is the init's first part. A cgroup namespace shows its creator's cgroup
+// as the root, so the init joins its cgroup first. Only the calling thread enters the cgroup
+// namespace, so this thread executes the program again to have it in all threads.
+func joinGroupAndExec(lab, host string) error {
+	if readWord() != wordGo {
 		return nil
 	}
 	s, err := readSpec(filepath.Join(lab, host))
@@ -84,9 +84,9 @@ func joinGroupAndGoOn(lab, host string) error {
 	return syscall.Exec("/proc/self/exe", []string{os.Args[0], argHost, lab, host}, os.Environ())
 }
 
-// serve is the init's second half: it furnishes the host and keeps it.
+// serve is the init's second part: it sets up the host and supervises its programs.
 func serve(lab, host string) error {
-	unix.CloseOnExec(hearFD)
+	unix.CloseOnExec(wordFD)
 	unix.CloseOnExec(reportFD)
 	s, err := readSpec(filepath.Join(lab, host))
 	if err != nil {
@@ -96,32 +96,32 @@ func serve(lab, host string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.furnish(filepath.Join(lab, host)); err != nil {
+	if err := s.setUp(filepath.Join(lab, host)); err != nil {
 		return err
 	}
 	if s.Machine != nil {
 		go forward(socket)
 	}
-	k := newKeeper(folder, stateName, func() []program {
+	k := newSupervisor(folder, stateName, func() []program {
 		s, _ := readRoot(folder)
-		return s.own()
+		return s.initPrograms()
 	})
 	if k.startWanted() { // an emulator
-		k.tell()
+		k.writeState()
 	}
 	report := os.NewFile(reportFD, "report")
 	fmt.Fprintln(report, reportReady)
 	stay := make(chan bool, 1)
 	go func() {
-		ours := hear() == wordStay
+		ours := readWord() == wordStay
 		report.Close()
 		stay <- ours
 	}()
-	k.keep(stay)
+	k.loop(stay)
 	return nil
 }
 
-func (s spec) furnish(folder string) error {
+func (s spec) setUp(folder string) error {
 	if err := unix.Sethostname([]byte(s.Name)); err != nil {
 		return fmt.Errorf("set the host name: %w", err)
 	}
@@ -129,7 +129,7 @@ func (s spec) furnish(folder string) error {
 		return err
 	}
 	sysctls := s.Sysctls
-	if s.Machine != nil { // those are the guest's; out here the wires end in bridges
+	if s.Machine != nil { // the guest sets its own; here the wires end in bridges
 		sysctls = switchSysctls()
 	}
 	for key, value := range sysctls {
@@ -140,12 +140,12 @@ func (s spec) furnish(folder string) error {
 	return nil
 }
 
-// hear returns the next word, 0 when the maker is gone. It reads byte by byte, because the
-// second half must get what it does not read.
-func hear() byte {
+// readWord returns the next word, or 0 when the maker is gone. It reads a single byte: what
+// follows is for the init's second part.
+func readWord() byte {
 	var word [1]byte
 	for {
-		n, err := unix.Read(hearFD, word[:])
+		n, err := unix.Read(wordFD, word[:])
 		if err == unix.EINTR {
 			continue
 		}

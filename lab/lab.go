@@ -12,13 +12,12 @@
 // and daemons in the hosts; Options are its short form. Faults are made while
 // it runs: see Lab.Cut, Lab.Impair and their like.
 //
-// A host may be a virtual machine, with a stock kernel under the same
-// namespaces: they hold its emulator, its wires end there, and what is below is
-// true of both kinds.
+// A host may be a virtual machine with a stock kernel. Its namespaces hold the emulator,
+// and its wires end there. The following is true of both kinds.
 //
-// Nothing is made in the machine's own network or mount namespace: all that a
-// host has dies with its init, and the rest is one folder for each lab and one
-// cgroup folder. So taking a lab down is killing its inits and removing these.
+// Nothing is made in the machine's own network or mount namespace: everything of a
+// host ends with its init. Besides, each lab has one folder and one cgroup folder. So
+// taking a lab down means killing its inits and removing these.
 package lab
 
 import (
@@ -35,19 +34,19 @@ import (
 // DefaultDir holds one folder for each lab that is up.
 const DefaultDir = "/run/heddle-lab"
 
-// SwitchName names the switch where there is one only: the host that holds it,
-// and the bridge in it.
+// SwitchName is the name of the only switch: of the host that holds it, and of the bridge
+// in it.
 const SwitchName = "switch"
 
 // Lab is a set of hosts and their switches.
 type Lab struct {
 	Name string `json:"name"`
-	// Boot is the machine's boot id; process numbers of another boot are void.
+	// Boot is the machine's boot id; PIDs of another boot are void.
 	Boot string `json:"boot"`
 	// Ready is set when the last step of Up was done.
 	Ready   bool      `json:"ready"`
 	Created time.Time `json:"created"`
-	// Topology is complete: nothing in it is left to a default.
+	// Topology is complete, without defaults.
 	Topology Topology `json:"topology"`
 	Switches []*Host  `json:"switches,omitempty"`
 	Hosts    []*Host  `json:"hosts,omitempty"`
@@ -59,38 +58,39 @@ type Lab struct {
 // Host is one host of a lab.
 type Host struct {
 	Name string `json:"name"`
-	// Pid is the host's init as the machine sees it, Started its start time in
-	// clock ticks since boot: together they name a process for good.
+	// Pid is the PID of the host's init in the machine, Started its start time in clock
+	// ticks since boot. Together they identify a process even if PIDs are reused.
 	Pid     int    `json:"pid"`
 	Started uint64 `json:"started"`
 	// Addr4 and Addr6 are the addresses of eth0.
 	Addr4 netip.Addr `json:"addr4"`
 	Addr6 netip.Addr `json:"addr6"`
-	// Socket is the agent's socket and Netns the network namespace, as paths
-	// that hold outside of the host.
+	// Socket is the agent's socket and Netns the network namespace, as paths outside of the
+	// host.
 	Socket string `json:"socket,omitempty"`
 	Netns  string `json:"netns"`
 	// Log is where the agent writes.
 	Log string `json:"log,omitempty"`
 
-	// Machine is the kernel of a virtual machine, Accelerator what runs it: "kvm",
-	// or "tcg" for an emulated processor. Both are empty for namespaces. Netns is
-	// the machine's outer end then, where its wires and its control channel arrive.
+	// Machine is the kernel of a virtual machine, Accelerator what runs it: "kvm", or "tcg"
+	// for an emulated processor. Both are empty for a host made of namespaces. Netns of a
+	// virtual machine is the emulator's, where its wires and its control channel end.
 	Machine     string `json:"machine,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"`
 
 	folder string
 }
 
-// Load reads the lab of that name. A lab that was never finished is returned
-// too, so that Down can remove it; Alive tells.
+// Load reads the lab of that name. It also returns a lab that was never finished, so that
+// Down can remove it; see Alive.
 func Load(dir, name string) (*Lab, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	folder := labFolder(dir, name)
 	if _, err := os.Stat(folder); err != nil {
-		return nil, heddle.Errorf(heddle.NoLab, "find the lab", name, "", "'heddle lab up' makes one")
+		return nil, heddle.Errorf(heddle.NoLab, "find lab", name, "no lab of that name is up",
+			"make it with 'heddle lab up', or choose one of 'heddle lab list'")
 	}
 	return read(folder), nil
 }
@@ -118,12 +118,17 @@ func List(dir string) ([]*Lab, error) {
 
 // Host returns the host, router or switch of that name.
 func (l *Lab) Host(name string) (*Host, error) {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if h.Name == name {
 			return h, nil
 		}
 	}
-	return nil, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", name, "", "it has "+strings.Join(l.names(), ", "))
+	return nil, l.noHost(name)
+}
+
+func (l *Lab) noHost(name string) error {
+	return heddle.Errorf(heddle.NoLab, "find host", name,
+		"lab "+l.Name+" has no such host", "choose one of "+strings.Join(l.names(), ", "))
 }
 
 // Alive reports whether the lab was made to the end and all its hosts live.
@@ -131,7 +136,7 @@ func (l *Lab) Alive() bool {
 	if !l.Ready || l.Boot != bootID() {
 		return false
 	}
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		if !h.runs() {
 			return false
 		}
@@ -142,12 +147,12 @@ func (l *Lab) Alive() bool {
 // Folder is where the lab keeps its record, logs and the hosts' folders.
 func (l *Lab) Folder() string { return l.folder }
 
-func (l *Lab) everyone() []*Host {
+func (l *Lab) allHosts() []*Host {
 	return slices.Concat(l.Switches, l.Routers, l.Hosts)
 }
 
 func (l *Lab) names() (all []string) {
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		all = append(all, h.Name)
 	}
 	return all

@@ -155,8 +155,7 @@ func carries8(t *testing.T, l *lab.Lab, reverse bool) {
 	}
 }
 
-// TestCutWire counts frames: of the MTU at most on a wire that is cut, and fewer
-// and larger ones on one that is not.
+// TestCutWire counts frames: with Cut they have at most the MTU; without it they are fewer and larger.
 func TestCutWire(t *testing.T) {
 	for name, merge := range map[string]bool{"whole": false, "cut": false, "merged": true} {
 		t.Run(name, func(t *testing.T) {
@@ -312,8 +311,7 @@ func ask(t *testing.T, h *lab.Host) string {
 	return string(b)
 }
 
-// An agent that does not start fails the lab at once, with its own words, and
-// nothing stays.
+// If an agent does not start, Up fails at once with the agent's message, and nothing stays.
 func TestAgentFails(t *testing.T) {
 	needRoot(t)
 	before, dir := survey(t), t.TempDir()

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/lab"
 	"github.com/heddle-network/heddle/test/poll"
 )
@@ -132,7 +134,7 @@ func TestHalfMade(t *testing.T) {
 	noTrace(t, before, dir)
 }
 
-// A lab comes up where one was whose folder is gone and whose groups are not.
+// A lab can be made if the folder of an earlier one is gone but its cgroups are not.
 func TestGroupsLeft(t *testing.T) {
 	needRoot(t)
 	before, dir := survey(t), t.TempDir()
@@ -158,7 +160,7 @@ func TestGroupsLeft(t *testing.T) {
 	noTrace(t, before, dir)
 }
 
-// A process that has the number of a dead host is left alone.
+// A process with the PID of a dead host is left alone.
 func TestRecycledPid(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -192,7 +194,7 @@ func TestRecycledPid(t *testing.T) {
 	}
 }
 
-// The maker is killed at a random moment; down then leaves nothing.
+// The maker is killed at a random moment. Then Down leaves nothing.
 func TestKilledMaker(t *testing.T) {
 	needRoot(t)
 	before, dir := survey(t), t.TempDir()
@@ -217,7 +219,7 @@ func TestKilledMaker(t *testing.T) {
 			}
 			err = l.Down(t.Context())
 		}
-		if err != nil && !strings.Contains(err.Error(), "no such lab") {
+		if err != nil && !errors.Is(err, heddle.NoLab.Sentinel()) {
 			t.Errorf("killed after %v: %v", wait, err)
 		}
 		noTrace(t, before, dir)

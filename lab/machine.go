@@ -17,28 +17,28 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
-// bootTime bounds how long machines take until they answer: an emulated one
-// takes four seconds on an idle processor, and many times that on a busy one.
+// bootTime limits how long machines may take to answer. An emulated one takes four seconds on
+// an idle processor, and many times that on a busy one.
 const bootTime = 5 * time.Minute
 
 const (
 	initramfsName  = "initramfs"
 	consoleName    = "console.log"
-	guestStateName = "guest.json" // what the guest tells of its programs
+	guestStateName = "guest.json" // the states of the guest's programs
 )
 
 // machineSpec is what the init and the guest of a virtual machine need to know.
 type machineSpec struct {
-	Emulator []program  `json:"emulator"`
-	NICs     []guestNIC `json:"nics"`
-	Routes   []hop      `json:"routes"`
-	Control  string     `json:"control"` // the MAC of the control channel's NIC
-	Modules  string     `json:"modules"` // the kernel's folder below /lib/modules, as the machine has it
-	Env      []string   `json:"env"`     // of all programs in the guest
+	Emulator []program   `json:"emulator"`
+	NICs     []guestNIC  `json:"nics"`
+	Routes   []routeSpec `json:"routes"`
+	Control  string      `json:"control"` // the MAC of the control channel's NIC
+	Modules  string      `json:"modules"` // the folder of the kernel's modules, outside of the guest
+	Env      []string    `json:"env"`     // of all programs in the guest
 }
 
-// guestNIC is a NIC as the guest shall have it: eth0, eth1, and so on. A spare
-// one has no address, and stays down.
+// guestNIC is a NIC of the guest: eth0, eth1, and so on. A spare one has no address, and
+// stays down.
 type guestNIC struct {
 	MAC       string         `json:"mac"`
 	MTU       int            `json:"mtu"`
@@ -46,13 +46,13 @@ type guestNIC struct {
 	Router    bool           `json:"router,omitempty"`
 }
 
-// machine says what a virtual machine needs to know.
+// machine returns what a virtual machine needs to know.
 func (t Topology) machine(n *Node, number int) *machineSpec {
 	kernel, _ := findKernel(n.Machine)
 	m := &machineSpec{Routes: t.routes(n), Control: controlMAC(number).String(), Modules: filepath.Join(kernel.Dir, "lib/modules"), Env: insideEnvironment()}
 	for i := range len(n.NICs) + n.Spare {
 		nic := n.nic(i)
-		g := guestNIC{MAC: hardware(number, 2*i).String(), MTU: nic.MTU, Router: n.Router}
+		g := guestNIC{MAC: macOf(number, 2*i).String(), MTU: nic.MTU, Router: n.Router}
 		if i < len(n.NICs) {
 			g.Addresses = nic.Addresses
 		}
@@ -62,8 +62,8 @@ func (t Topology) machine(n *Node, number int) *machineSpec {
 	return m
 }
 
-// controlMAC is that of the control channel's NIC: a side that no other has.
-func controlMAC(number int) net.HardwareAddr { return hardware(number, 255) }
+// controlMAC returns the MAC of the control channel's NIC. No other NIC has its side.
+func controlMAC(number int) net.HardwareAddr { return macOf(number, 255) }
 
 func findKernel(version string) (boot.Kernel, bool) {
 	all := boot.Kernels()
@@ -81,17 +81,28 @@ func (t Topology) checkMachines() error {
 			continue
 		}
 		if !slices.Contains(boot.Versions(), n.Machine) {
-			return bad("kernel of "+n.Name, n.Machine, "choose "+strings.Join(boot.Versions(), " or "))
+			return refuse("choose kernel of "+n.Name, n.Machine,
+				"labs have no such kernel", "choose "+strings.Join(boot.Versions(), " or "))
 		}
 		if reason := MissingForMachines(n.Machine); reason != "" {
-			return heddle.Errorf(heddle.NoTool, "run a virtual machine", n.Name, "", reason)
+			cause, remedy := splitReason(reason)
+			return heddle.Errorf(heddle.NoTool, "run virtual machine", n.Name, cause, remedy)
 		}
 	}
 	return nil
 }
 
-// MissingForMachines says what keeps virtual machines with that kernel from running
-// here, and what to do about it; it is empty when nothing does.
+// splitReason splits a text of MissingForMachines: what to do about it comes last.
+func splitReason(text string) (cause, remedy string) {
+	i := strings.LastIndex(text, ": ")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i+2:]
+}
+
+// MissingForMachines says why virtual machines with that kernel cannot run here, and what to
+// do about it. It is empty if they can.
 func MissingForMachines(version string) string {
 	if reason := boot.MissingHere(); reason != "" {
 		return reason
@@ -110,7 +121,7 @@ func MissingForMachines(version string) string {
 	return ""
 }
 
-// prepareMachines makes what machines boot from: one initramfs for each kernel.
+// prepareMachines makes one initramfs for each kernel, which the machines boot.
 func (l *Lab) prepareMachines() error {
 	made := map[string]string{}
 	for _, n := range l.Topology.Hosts {
@@ -120,7 +131,7 @@ func (l *Lab) prepareMachines() error {
 		file := filepath.Join(l.folder, n.Name, initramfsName)
 		if same := made[n.Machine]; same != "" {
 			if err := os.Link(same, file); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+				return heddle.Wrap(heddle.LabFailed, "make initramfs of", n.Name, err, "")
 			}
 			continue
 		}
@@ -130,7 +141,7 @@ func (l *Lab) prepareMachines() error {
 			err = kernel.WriteInitramfs(file, guestModules)
 		}
 		if err != nil {
-			return heddle.Wrap(heddle.LabFailed, "make the initramfs of", n.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "make initramfs of", n.Name, err, "")
 		}
 		made[n.Machine] = file
 	}
@@ -149,51 +160,50 @@ func (l *Lab) awaitMachines(ctx context.Context) error {
 	return eachHost(all, func(h *Host) error { return h.awaitMachine(ctx) })
 }
 
-// awaitMachine asks repeatedly. The first waits are short, since a request before the
-// guest is up is lost; later ones are longer, for a guest that answers slowly.
+// awaitMachine sends requests until one is answered. The first time limits are short, since a
+// request before the guest is up is lost. Later ones are longer, for a slow guest.
 func (h *Host) awaitMachine(ctx context.Context) error {
 	for wait := 200 * time.Millisecond; ; wait += wait / 8 {
 		try, cancel := context.WithTimeout(ctx, wait)
-		err := h.tell(try, request{Verb: verbReady})
+		err := h.send(try, request{Verb: verbReady})
 		cancel()
 		switch {
 		case err == nil:
 			return nil
 		case !h.Alive():
-			return h.failed(qemuProgram, errors.New("the host's init ended"))
+			return h.programError(qemuProgram, errors.New("the host's init ended"))
 		case !h.runs():
-			return h.failed(qemuProgram, errors.New("the emulator "+h.standing(qemuProgram).Ending+h.console()))
+			return h.programError(qemuProgram, errors.New("the emulator "+h.programState(qemuProgram).Ending+h.console()))
 		}
 		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return h.failed(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
+			return h.programError(qemuProgram, fmt.Errorf("the machine does not answer: %w%s", err, h.console()))
 		}
 	}
 }
 
-// runs reports whether the host lives, and its emulator, if it has one.
+// runs reports whether the host's init runs, and its emulator, if it has one.
 func (h *Host) runs() bool {
 	if !h.Alive() {
 		return false
 	}
-	at := h.standing(qemuProgram)
+	at := h.programState(qemuProgram)
 	return h.Machine == "" || at.Pid != 0 || at.Ending == ""
 }
 
-// console is the end of what the machine's kernel said.
+// console returns the last lines of the machine's console.
 func (h *Host) console() string {
-	if text := tail(filepath.Join(h.folder, consoleName)); text != "" {
+	if text := lastLines(filepath.Join(h.folder, consoleName)); text != "" {
 		return "; its console ends:\n" + strings.ReplaceAll(text, "\r", "")
 	}
 	return ""
 }
 
-// Emulated is true of a virtual machine without a real processor: what works there
-// works, but its speed says nothing.
+// Emulated reports whether the host is a virtual machine with an emulated processor. Its
+// speed says nothing.
 func (h *Host) Emulated() bool { return h.Accelerator == emulated }
 
-// patience is how long something may take in the host: an emulated processor is
-// slow, and more so beside others.
-func (h *Host) patience(d time.Duration) time.Duration {
+// timeLimit stretches a time limit for a host whose processor is emulated.
+func (h *Host) timeLimit(d time.Duration) time.Duration {
 	if h.Emulated() {
 		return 10 * d
 	}

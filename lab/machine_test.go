@@ -20,7 +20,7 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-// needMachines skips where there is no emulator, or fails if there shall be one.
+// needMachines skips the test if there is no emulator, or fails if one is required.
 func needMachines(t *testing.T, kernel string) {
 	t.Helper()
 	needRoot(t)
@@ -83,7 +83,7 @@ func machineWires(t *testing.T, l *lab.Lab) {
 	if got := in(t, l, "host2", "cat", "/sys/class/net/eth0/mtu"); got != "1400" {
 		t.Errorf("MTU %s", got)
 	}
-	// The control channel is out of sight.
+	// The control channel is hidden.
 	if got := in(t, l, "host1", "ls", "/sys/class/net"); got != "eth0\nlo" {
 		t.Errorf("NICs %q", got)
 	}
@@ -124,7 +124,7 @@ func machineCommands(t *testing.T, l *lab.Lab) {
 	if status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v, want SIGTERM", err)
 	}
-	// A caller that goes takes the command along.
+	// If the caller ends, the command ends.
 	ctx, cancel := context.WithCancel(t.Context())
 	if cmd, err = h.Command(ctx, "sleep", "987"); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func machineFaults(t *testing.T, l *lab.Lab) {
 	soon(t, "they go on", func() bool { return !stopped() })
 }
 
-// A maker that is killed while its machines boot leaves none of them running.
+// If the maker is killed while its machines boot, none of them keeps running.
 func TestKilledMakerOfMachines(t *testing.T) {
 	kernel := boot.Versions()[0]
 	needMachines(t, kernel)

@@ -22,8 +22,8 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-// The test binary plays three more parts: the lab's own, a program that holds a
-// socket as the agent does, and one that makes a lab and can be killed.
+// The test binary also runs as the lab's init, as a program with a socket like the agent's, and as a
+// program that makes a lab and can be killed.
 func TestMain(m *testing.M) {
 	args := os.Args[1:]
 	lab.Dispatch(args)
@@ -65,9 +65,9 @@ func TestInGuests(t *testing.T) {
 // quiet is set in the environment of tests that have a machine to themselves.
 const quiet = "HEDDLE_LAB_QUIET"
 
-// onQuietMachine runs the tests again in network and mount namespaces of their
-// own. The tests compare surveys of the whole machine, which nobody else may
-// change meanwhile; and they change nothing of the real one.
+// onQuietMachine runs the tests again in their own network and mount namespaces. The tests compare
+// surveys of the whole machine, which nothing else may change meanwhile. They do not change the real
+// machine.
 func onQuietMachine() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -163,8 +163,8 @@ func sendDatagrams(to, count string) {
 	}
 }
 
-// waitForChild waits as after vfork(2): only a child that ends or becomes another
-// program lets it heed SIGSTOP, and this one does neither.
+// waitForChild waits as after vfork(2): it stops on SIGSTOP only after its child has ended or executed
+// another program, and this child does neither.
 func waitForChild() {
 	runtime.LockOSThread()
 	if child, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_VFORK|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0); child == 0 {

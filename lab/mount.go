@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratch holds the layers of the folders a host may write to without the
-// machine noticing. It lies in the host's own /run, in memory.
+// scratch holds the layers of the folders that a host may change without changing the
+// machine's. It is in the host's own /run, in memory.
 const scratch = "/run/.lab"
 
-// covered are the machine's folders that a host sees through a layer of its
-// own, so that mount points and settings can be made in them.
-var covered = []string{"/etc", "/var/lib"}
+// overlaid are the machine's folders over which each host has a layer of its own, so that
+// it can make mount points and change settings there.
+var overlaid = []string{"/etc", "/var/lib"}
 
 // mount gives the host its own view of the file system:
 //
@@ -25,11 +25,11 @@ var covered = []string{"/etc", "/var/lib"}
 //	/sys/fs/cgroup/*       its own cgroup as the root
 //	/proc                  that of its PID namespace
 //
-// /sys stays as it is: a fresh sysfs would hide the cgroups mounted below it,
-// without which no container daemon starts.
+// /sys stays as it is: a new sysfs would hide the cgroups mounted below it, which every
+// container daemon needs.
 func (s spec) mount(folder string) error {
-	// In a slave, the machine's later unmounts take effect, too, so it keeps no disk of the
-	// machine busy. Its own mounts do not appear outside.
+	// A slave mount follows the machine's later unmounts, so the lab keeps no disk of the
+	// machine busy. The host's own mounts do not appear outside.
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("part from the machine's mounts: %w", err)
 	}
@@ -43,9 +43,9 @@ func (s spec) mount(folder string) error {
 		}
 	}
 	for _, step := range []func() error{
-		func() error { return coverGroups(s.Group) },
-		func() error { return detachBelow(append(covered, "/run")) },
-		mountRun, coverFolders,
+		func() error { return bindGroups(s.Group) },
+		func() error { return detachBelow(append(overlaid, "/run")) },
+		mountRun, overlayFolders,
 		func() error { return placeFolders(own) },
 		mountProc, s.writeNames, s.shareTree,
 	} {
@@ -56,12 +56,12 @@ func (s spec) mount(folder string) error {
 	return nil
 }
 
-// cloneFolders opens the host's folders, which usually are below /run: that is about to be
-// covered.
+// cloneFolders clones the mounts of the host's folders. They are usually below /run, which
+// a new tmpfs hides soon.
 func cloneFolders(folder string) (map[string]int, error) {
 	own := map[string]int{}
 	for _, target := range ownFolders {
-		fd, err := cloneTree(below(folder, target))
+		fd, err := cloneTree(ownFolder(folder, target))
 		if err != nil {
 			return nil, err
 		}
@@ -98,9 +98,8 @@ func placeTree(fd int, target string) error {
 	return nil
 }
 
-// detachBelow unmounts the machine's mounts inside folders that are about to be covered.
-// Hidden mounts would keep the machine's containers and namespaces alive as long as the
-// lab is up.
+// detachBelow unmounts the machine's mounts in folders that other mounts will hide. Hidden
+// mounts would keep the machine's containers and namespaces alive as long as the lab is up.
 func detachBelow(folders []string) error {
 	mounts, err := readMounts()
 	if err != nil {
@@ -126,8 +125,8 @@ func mountRun() error {
 	return os.Chmod("/run/lock", 0o777|os.ModeSticky)
 }
 
-func coverFolders() error {
-	for _, lower := range covered {
+func overlayFolders() error {
+	for _, lower := range overlaid {
 		layer := filepath.Join(scratch, strings.ReplaceAll(lower[1:], "/", "-"))
 		upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
 		for _, d := range []string{upper, work} {
@@ -150,7 +149,7 @@ func mountProc() error {
 	return nil
 }
 
-// writeNames lets hosts call each other by name.
+// writeNames writes the hosts' names to /etc/hosts.
 func (s spec) writeNames() error {
 	names, _ := os.ReadFile("/etc/hosts")
 	names = append(names, "\n"+strings.Join(s.Names, "\n")+"\n"...)

@@ -11,8 +11,7 @@ import (
 // mounted is one line of /proc/self/mountinfo.
 type mounted struct{ point, kind string }
 
-// readMounts lists the mounts in the order in which they were made, as far as
-// they lie on one another.
+// readMounts lists the mounts. A mount comes after those below it.
 func readMounts() ([]mounted, error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -31,8 +30,8 @@ func readMounts() ([]mounted, error) {
 
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// unmountBelow unmounts what the machine has mounted inside the folder, so
-// that removing the folder cannot remove what lies behind a mount.
+// unmountBelow unmounts what the machine has mounted in the folder, so that removing the
+// folder cannot remove the files of a mount.
 func unmountBelow(folder string) error {
 	mounts, err := readMounts()
 	if err != nil {
@@ -49,8 +48,8 @@ func unmountBelow(folder string) error {
 	return nil
 }
 
-// sysctlPath takes a sysctl's name as sysctl(8) does: where it holds a slash,
-// dots are part of the names.
+// sysctlPath returns the file of a sysctl. Like sysctl(8), it takes dots for separators
+// unless the name holds a slash.
 func sysctlPath(key string) string {
 	if !strings.Contains(key, "/") {
 		key = strings.ReplaceAll(key, ".", "/")

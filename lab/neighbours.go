@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// tellNeighbours reports if the machine's neighbour tables are too small for the lab. The
-// kernel has one table for all network namespaces, and drops packets to neighbours for
-// which there is no room (gc_thresh3, arp(7)). If all hosts talk to each other, each has
-// an entry for every other one; the same number is reserved for containers and the
-// machine.
-func (t Topology) tellNeighbours() {
+// warnNeighbours warns if the machine's neighbour tables may be too small for the lab. All
+// network namespaces share one table per family, and the kernel drops packets to neighbours
+// that do not fit (gc_thresh3, arp(7)). If all hosts talk to each other, each needs an entry
+// for every other one; as many are reserved for containers and the machine.
+func (t Topology) warnNeighbours() {
 	need := 2 * len(t.Hosts) * (len(t.Hosts) - 1)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		file := filepath.Join("/proc/sys/net", family, "neigh/default/gc_thresh3")

@@ -2,28 +2,27 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 )
 
-// Options say what a lab of like hosts on one switch shall be: the short form
-// of a Topology. The zero value of each means its default.
+// Options describe a lab of equal hosts on one switch. They are the short form of a Topology.
+// The zero value of each means its default, which its comment names.
 type Options struct {
-	// Name tells several labs apart; "lab".
+	// Name identifies the lab; "lab".
 	Name string `json:"name"`
 	// Hosts is the number of hosts; 2.
 	Hosts int `json:"hosts"`
-	// MTU of every host's wire; 1500. HostMTU has other ones by host name.
+	// MTU of every host's wire; 1500. HostMTU has exceptions by host name.
 	MTU     int            `json:"mtu"`
 	HostMTU map[string]int `json:"hostMTU,omitempty"`
 	// Rate in bits a second of every wire, each way; 0 leaves it unlimited.
 	Rate     uint64            `json:"rate,omitempty"`
 	HostRate map[string]uint64 `json:"hostRate,omitempty"`
-	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every
-	// wire, so that each frame crosses by itself, as on a cable.
+	// Cut turns segmentation offload (TSO, GSO, GRO) off at both ends of every wire, so that
+	// no frame is larger than the MTU, as on a cable.
 	Cut bool `json:"cut,omitempty"`
-	// Merge makes hosts merge what arrives by such wires (GRO).
+	// Merge turns GRO on in the hosts.
 	Merge bool `json:"merge,omitempty"`
 	// NICs is the number of spare NICs of each host, with wires of their own.
 	NICs int `json:"nics,omitempty"`
@@ -37,8 +36,8 @@ type Options struct {
 	AgentArgs    []string `json:"agentArgs,omitempty"`
 	// HostAgentArgs are appended for single hosts, by host name.
 	HostAgentArgs map[string][]string `json:"hostAgentArgs,omitempty"`
-	// NoAgent leaves the hosts bare. AgentsLater leaves the agents to be started
-	// one by one, with Host.StartAgent.
+	// NoAgent makes hosts without agents. AgentsLater does not start the agents: the caller
+	// does, with Host.StartAgent.
 	NoAgent     bool `json:"noAgent,omitempty"`
 	AgentsLater bool `json:"agentsLater,omitempty"`
 	// Machine makes the hosts virtual machines with that stock kernel: 6.1, 6.12.
@@ -50,11 +49,11 @@ type Options struct {
 	// Sysctls are set in each host's network namespace ("net.…" only, others
 	// would change the machine).
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	// Progress is told each step.
+	// Progress is called at each step.
 	Progress func(string) `json:"-"`
 }
 
-// Up makes a lab, all of it or nothing, as Raise does.
+// Up makes a lab or nothing, as Raise does.
 func Up(ctx context.Context, o Options) (*Lab, error) {
 	o = o.defaults()
 	t, err := o.topology()
@@ -78,11 +77,11 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// topology makes a Topology from the options. The topology is checked like any other; here
-// only what it cannot express is checked.
+// topology makes a Topology from the options. It checks only what a Topology cannot express;
+// Raise checks the rest.
 func (o Options) topology() (Topology, error) {
-	if o.Hosts < 1 || o.Hosts > maxHosts {
-		return Topology{}, bad("number of hosts", o.Hosts, fmt.Sprintf("a lab has 1 to %d hosts", maxHosts))
+	if err := checkHostCount(o.Hosts); err != nil {
+		return Topology{}, err
 	}
 	t := Topology{Name: o.Name, MTU: o.MTU, Rate: Rate(o.Rate), Cut: o.Cut, Merge: o.Merge, Sysctls: o.Sysctls, Machine: o.Machine, Store: o.Store, Dir: o.Dir, Progress: o.Progress,
 		Agent:    Agent{Command: o.AgentCommand, Args: o.AgentArgs, Off: o.NoAgent, Later: o.AgentsLater},
@@ -104,7 +103,7 @@ func (o Options) checkNames(t Topology) error {
 	for what, names := range map[string][]string{"MTU": keys(o.HostMTU), "rate": keys(o.HostRate), "agent arguments": keys(o.HostAgentArgs)} {
 		for _, name := range names {
 			if !slices.ContainsFunc(t.Hosts, func(n Node) bool { return n.Name == name }) {
-				return bad(what+" for host", name, "the lab has no such host")
+				return refuse("set "+what+" of host", name, "the lab has no such host", "name one of its hosts")
 			}
 		}
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// wire is one wire of a host, seen from its ends: the host's NIC and the port
-// of the switch.
+// wire is one wire of a host, with both its ends: the host's NIC and the switch's port.
 type wire struct {
 	host   *Host
 	sw     *Host
@@ -17,7 +16,7 @@ type wire struct {
 	port   string
 	spec   *NIC
 	number int  // of the NIC
-	cut    bool // segments are cut on all wires of the lab
+	cut    bool // segmentation offload is off on all wires of the lab
 }
 
 // findWire returns the wire of that name: HOST for its eth0, or HOST:ethN.
@@ -28,16 +27,18 @@ func (l *Lab) findWire(name string) (wire, error) {
 		digits, found := strings.CutPrefix(nic, "eth")
 		i, err := strconv.Atoi(digits)
 		if !found || err != nil {
-			return wire{}, bad("wire", name, "name a host, or one of its NICs, such as host1:eth0")
+			return wire{}, refuse("find wire", name, "that is not HOST or HOST:ethN",
+				"name a host, or one of its NICs, such as host1:eth0")
 		}
 		number = i
 	}
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return wire{}, heddle.Errorf(heddle.NoLab, "find in lab "+l.Name+" the host", host, "", "it has "+strings.Join(l.names(), ", "))
+		return wire{}, l.noHost(host)
 	}
 	if number < 0 || number >= len(n.NICs) {
-		return wire{}, bad("wire", name, "the host has no such NIC with a fixed place")
+		return wire{}, refuse("find wire", name,
+			"the host has no such NIC, or it is a spare one", "choose another NIC of the host")
 	}
 	h, err := l.Host(host)
 	if err != nil {
@@ -48,12 +49,12 @@ func (l *Lab) findWire(name string) (wire, error) {
 		return wire{}, err
 	}
 	if !sw.Alive() || !h.Alive() {
-		return wire{}, heddle.Errorf(heddle.NoLab, "reach a wire of", l.Name, "", "the lab is not up")
+		return wire{}, heddle.Errorf(heddle.NoLab, "reach wires of lab", l.Name, notUp, makeLab)
 	}
 	return wire{h, sw, NICName(number), portName(host, number), &n.NICs[number], number, l.Topology.Cut}, nil
 }
 
-// wires returns the wires of a name: those of a switch, or one.
+// wires returns the wires of that name: all of a switch, or a single one.
 func (l *Lab) wires(name string) (all []wire, err error) {
 	if l.Topology.findSwitch(name) == nil {
 		w, err := l.findWire(name)
@@ -74,7 +75,7 @@ func (l *Lab) wires(name string) (all []wire, err error) {
 	return all, nil
 }
 
-// String names the wire as findWire takes it.
+// String returns the name that findWire takes.
 func (w wire) String() string {
 	if w.number == 0 {
 		return w.host.Name
@@ -82,11 +83,11 @@ func (w wire) String() string {
 	return w.host.Name + ":" + w.nic
 }
 
-// relayPort is the bridge's port while a relay stands in the wire.
+// relayPort returns the name of the bridge's port while a relay is in the wire.
 func relayPort(port string) string { return port + "~" }
 
-// ends enters both ends of the wire, does something, and leaves them.
-func (w wire) ends(do func(sw, host *stack) error) error {
+// ends calls do with the namespaces of both ends of the wire.
+func (w wire) ends(do func(sw, host *namespace) error) error {
 	sw, err := w.sw.enter()
 	if err != nil {
 		return err
@@ -100,26 +101,26 @@ func (w wire) ends(do func(sw, host *stack) error) error {
 	return do(sw, host)
 }
 
-// SetPort disconnects a host from its switches, or connects it again: its NICs lose the
-// carrier, as if the cables were pulled, and keep their addresses.
+// SetPort disconnects a host from its switches, or connects it again. A disconnected host's
+// NICs lose their carrier, as if the cables were pulled, but keep their addresses.
 func (l *Lab) SetPort(host string, up bool) error {
 	n := l.Topology.findNode(host)
 	if n == nil {
-		return bad("port", host, "name one of the hosts")
+		return refuse("switch port of host", host, "the lab has no such host", "name one of its hosts")
 	}
 	for i := range n.NICs {
 		w, err := l.findWire(host + ":" + NICName(i))
 		if err != nil {
 			return err
 		}
-		if err := w.ends(func(sw, _ *stack) error { return sw.setPort(w.port, up) }); err != nil {
-			return heddle.Wrap(heddle.LabFailed, "switch the port of", host, err, "")
+		if err := w.ends(func(sw, _ *namespace) error { return sw.setPort(w.port, up) }); err != nil {
+			return heddle.Wrap(heddle.LabFailed, "switch port of host", host, err, "")
 		}
 	}
 	return nil
 }
 
-func (s *stack) setPort(name string, up bool) error {
+func (s *namespace) setPort(name string, up bool) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (s *stack) setPort(name string, up bool) error {
 	return s.LinkSetDown(link)
 }
 
-// agents are the hosts that shall have an agent, in order.
+// agents returns the hosts with an agent, in order.
 func (l *Lab) agents() []*Host {
 	return slices.DeleteFunc(slices.Clone(l.Hosts), func(h *Host) bool { return h.Socket == "" })
 }

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// stat reads a process' state letter and its start time in clock ticks since
-// boot. The command's name in between may hold anything, so fields are counted
-// from its closing parenthesis.
+// stat reads the state letter of a process and its start time in clock ticks since boot. The
+// command's name may hold any character, so fields are counted after its closing parenthesis.
 func stat(pid int) (state string, started uint64, err error) {
 	return readStat(fmt.Sprintf("/proc/%d/stat", pid))
 }
@@ -27,7 +26,7 @@ func readStat(file string) (state string, started uint64, err error) {
 	return fields[0], started, err
 }
 
-// statFields are those from the third on, the state.
+// statFields returns the fields from the third on, which is the state.
 func statFields(file string) ([]string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -54,15 +53,15 @@ func ofKernel(pid int) bool {
 	return flags&kernelThread != 0
 }
 
-// Alive reports whether the host's init is alive. A later process with the same number has
-// another start time. A zombie is not alive, since it has released everything.
+// Alive reports whether the host's init is alive. A later process with the same PID has
+// another start time. A zombie is not alive: it has released everything.
 func (h *Host) Alive() bool {
 	state, started, err := stat(h.Pid)
 	return err == nil && started == h.Started && state != "Z" && state != "X"
 }
 
-// signal signals the host's init and no other process: it opens a handle of the process
-// before it compares the start time.
+// signal signals the host's init and no other process: it opens a pidfd of the process before
+// it compares the start time.
 func (h *Host) signal(s syscall.Signal) error {
 	p, err := os.FindProcess(h.Pid)
 	if err != nil {
@@ -75,7 +74,7 @@ func (h *Host) signal(s syscall.Signal) error {
 	return p.Signal(s)
 }
 
-// processes lists all process numbers of the machine.
+// processes lists the PIDs of all processes of the machine.
 func processes() []int {
 	var all []int
 	entries, _ := filepath.Glob("/proc/[0-9]*")
@@ -87,8 +86,8 @@ func processes() []int {
 	return all
 }
 
-// unrecorded reports whether an init of the lab's folder is still ending: an init whose
-// maker died before it recorded the number ends by itself.
+// unrecorded reports whether an init of the lab's folder still runs. An init whose maker died
+// before it recorded the PID ends by itself.
 func unrecorded(folder string) bool {
 	for _, pid := range processes() {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -100,12 +99,12 @@ func unrecorded(folder string) bool {
 	return false
 }
 
-// standstillTime is how long processes may take to heed SIGSTOP.
-const standstillTime = 5 * time.Second
+// stopTime is how long processes may take to stop after SIGSTOP.
+const stopTime = 5 * time.Second
 
-// awaitStandstill waits until every thread of processes that were sent SIGSTOP has
-// stopped, or is gone: when kill(2) returns, the signal may not have taken effect yet.
-func awaitStandstill(pids []int, limit time.Duration) error {
+// awaitStopped waits until every thread of the processes has stopped or is gone: SIGSTOP takes
+// effect some time after kill(2) has returned.
+func awaitStopped(pids []int, limit time.Duration) error {
 	for end := time.Now().Add(limit); slices.ContainsFunc(pids, runs); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("processes go on %v after SIGSTOP", limit)

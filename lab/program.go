@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	stateName    = "state.json" // what the init tells of its programs
+	stateName    = "state.json" // the states of the init's programs
 	agentProgram = "heddled"
 	tailLines    = 12
-	startTime    = 30 * time.Second // until an init has started what it was asked to
+	startTime    = 30 * time.Second // limit for an init to start a program
 )
 
-// program is what a host's init starts and takes in when it ends.
+// program is a program that a host's init starts and reaps.
 type program struct {
 	Name string   `json:"name"`
 	Argv []string `json:"argv"`
-	Env  []string `json:"env,omitempty"` // beside the init's own
-	// Starts counts how often it was asked to be started: the init starts it
-	// when the number is larger than at its last start, and it does not run.
+	Env  []string `json:"env,omitempty"` // in addition to the init's own
+	// Starts counts the requests to start it. The init starts it if the number is larger
+	// than at its last start, and it does not run.
 	Starts int `json:"starts"`
 }
 
-// standing is the state of a program, as its init sees it.
-type standing struct {
+// programState is the state of a program, as its init records it.
+type programState struct {
 	Pid    int    `json:"pid,omitempty"` // in the host; 0 while it does not run
 	Starts int    `json:"starts"`        // the program's number when it was started last
 	Ending string `json:"ending,omitempty"`
@@ -40,40 +40,41 @@ type standing struct {
 
 func logName(program string) string { return program + ".log" }
 
-// launch has the host's init start a program, for the first time or again, and
-// returns when it has.
+// launch asks the host's init to start a program, for the first time or again, and waits
+// until it has.
 func (h *Host) launch(ctx context.Context, p program) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(startTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(startTime))
 	defer cancel()
 	lock, err := takeLock(ctx, h.folder)
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "lock", h.folder, err, "")
+		return heddle.Wrap(heddle.LabFailed, "lock folder", h.folder, err, "")
 	}
 	defer lock.Close()
 	s, err := readSpec(h.folder)
 	if err != nil {
-		return heddle.Wrap(heddle.LabFailed, "read what runs in", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "read record of", h.Name, err, "")
 	}
 	s = s.with(&p)
 	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "write what runs in", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "write record of", h.Name, err, "")
 	}
 	if err := h.startInside(ctx, p); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "reach the host", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "reach host", h.Name, err, "")
 	}
-	for h.standing(p.Name).Starts < p.Starts {
+	for h.programState(p.Name).Starts < p.Starts {
 		if err := pause(ctx, 2*time.Millisecond); err != nil || !h.Alive() {
-			return heddle.Errorf(heddle.LabFailed, "start in "+h.Name, p.Name, "", "its init does not take it up")
+			return heddle.Errorf(heddle.LabFailed, "start program",
+				p.Name+" in "+h.Name, "the host's init has not started it in time", "")
 		}
 	}
 	return nil
 }
 
-// startInside starts the program: through the host's init, from its record, or through the
-// guest's.
+// startInside starts the program. The host's init reads it from its record; a guest's init
+// gets it in the request.
 func (h *Host) startInside(ctx context.Context, p program) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbStart, Program: &p})
+		return h.send(ctx, request{Verb: verbStart, Program: &p})
 	}
 	return h.signal(syscall.SIGHUP)
 }
@@ -92,52 +93,52 @@ func (s spec) with(p *program) spec {
 	return s
 }
 
-// standing returns the state of a program of the host; it is empty for one that was never
-// started.
-func (h *Host) standing(name string) standing {
-	var all map[string]standing
-	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateOf(name)))
+// programState returns the state of a program of the host. It is empty if the program was
+// never started.
+func (h *Host) programState(name string) programState {
+	var all map[string]programState
+	b, _ := os.ReadFile(filepath.Join(h.folder, h.stateFile(name)))
 	json.Unmarshal(b, &all)
 	return all[name]
 }
 
-// stateOf is the file that tells of a program.
-func (h *Host) stateOf(name string) string {
+// stateFile returns the name of the file with the program's state.
+func (h *Host) stateFile(name string) string {
 	if h.Machine != "" && !strings.HasPrefix(name, emulatorPrefix) {
 		return guestStateName
 	}
 	return stateName
 }
 
-// await waits until the program is ready. One that ended will never be.
+// await waits until the program is ready, and fails if it has ended.
 func (h *Host) await(ctx context.Context, name string, ready func() bool) error {
 	for {
 		if ready() {
 			return nil
 		}
-		at := h.standing(name)
+		at := h.programState(name)
 		switch {
 		case !h.runs():
-			return h.failed(name, errors.New("the host ended"))
+			return h.programError(name, errors.New("the host ended"))
 		case at.Pid == 0 && at.Ending != "":
-			return h.failed(name, errors.New("it "+at.Ending))
+			return h.programError(name, errors.New("it "+at.Ending))
 		}
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return h.failed(name, fmt.Errorf("it does not answer: %w", err))
+			return h.programError(name, fmt.Errorf("it does not answer: %w", err))
 		}
 	}
 }
 
-// failed adds the end of the program's log to the error, since the folder is deleted
-// before the caller could read it.
-func (h *Host) failed(name string, cause error) error {
-	if tail := tail(filepath.Join(h.folder, logName(name))); tail != "" {
+// programError adds the end of the program's log to the error: the log is deleted before the
+// caller could read it.
+func (h *Host) programError(name string, cause error) error {
+	if tail := lastLines(filepath.Join(h.folder, logName(name))); tail != "" {
 		cause = errors.New(cause.Error() + "; its log ends:\n" + tail)
 	}
-	return heddle.Wrap(heddle.LabFailed, "start in "+h.Name, name, cause, "")
+	return heddle.Wrap(heddle.LabFailed, "start program", name+" in "+h.Name, cause, "")
 }
 
-func tail(file string) string {
+func lastLines(file string) string {
 	b, _ := os.ReadFile(file)
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxQueue bounds the frames that wait in a relay, in each direction.
+// maxQueue limits the number of frames that wait in a relay, in each direction.
 const maxQueue = 8192
 
 // queue holds frames until they are due.
@@ -15,19 +15,19 @@ type queue struct {
 	due   frames
 	count uint64
 	last  time.Time     // when the last frame in order is due
-	wake  chan struct{} // the next frame is another
+	wake  chan struct{} // the next frame may be another one
 }
 
 type frame struct {
 	data   []byte
 	due    time.Time
-	number uint64 // among frames due at once, the first comes first
+	number uint64 // orders frames that are due at the same time
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// put queues a frame; false says that the queue is full. Frames behind a late one overtake
-// it; all others keep their order.
+// put queues a frame, or returns false if the queue is full. Later frames overtake a late one;
+// all others keep their order.
 func (q *queue) put(data []byte, delay time.Duration, late bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +75,7 @@ func (q *queue) take() []byte {
 	}
 }
 
-// frames are a heap (container/heap), the next one due on top.
+// frames are a heap (container/heap). The frame that is due next is on top.
 type frames []frame
 
 func (f frames) Len() int      { return len(f) }

@@ -1,56 +1,75 @@
 package lab
 
 import (
+	"fmt"
 	"math"
-
-	"github.com/vishvananda/netlink"
+	"strconv"
+	"strings"
 )
 
-const (
-	burstTime = 0.010 // seconds of traffic that may pass at once
-	queueTime = 0.050 // seconds of traffic that may wait
-)
+// Rate is in bits a second. Its text is a number and a unit of tc(8), such as 10gbit.
+// The text of 0, which means the default, is empty; Unlimited has a text of its own.
+type Rate uint64
 
-// limit paces what is sent through a device; 0 is unlimited, and takes an
-// earlier limit away.
-func (s *stack) limit(name string, rate uint64, mtu int) error {
-	link, err := s.LinkByName(name)
-	if err != nil {
-		return err
+// Unlimited is the rate of a wire without a limit.
+const Unlimited Rate = math.MaxUint64
+
+const unlimited = "unlimited"
+
+// units of rates; the longest names first.
+var units = []struct {
+	name string
+	bits Rate
+}{{"tbit", 1e12}, {"gbit", 1e9}, {"mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
+
+// ParseRate reads a rate.
+func ParseRate(s string) (Rate, error) {
+	if s == unlimited {
+		return Unlimited, nil
 	}
-	root := netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
-	if rate == 0 {
-		return s.unlimit(link)
+	for _, u := range units {
+		number, found := strings.CutSuffix(strings.ToLower(s), u.name)
+		if !found {
+			continue
+		}
+		v, err := strconv.ParseFloat(number, 64)
+		if bits := v * float64(u.bits); err == nil && v > 0 && bits <= 1e15 {
+			return Rate(bits), nil
+		}
+		break
 	}
-	bytes := rate / 8
-	burst := bucket(bytes, mtu)
-	return s.QdiscReplace(&netlink.Tbf{
-		QdiscAttrs: root,
-		Rate:       bytes,
-		Buffer:     netlink.Xmittime(bytes, burst),
-		Limit:      burst + clamp(float64(bytes)*queueTime),
-	})
+	return 0, refuse("read rate", s, "it is not a number with a unit",
+		"give a number and a unit: bit, kbit, mbit, gbit or tbit, such as 10gbit; or "+unlimited)
 }
 
-// unlimit takes away the limit, if there is one.
-func (s *stack) unlimit(link netlink.Link) error {
-	all, err := s.QdiscList(link)
-	if err != nil {
-		return err
+func (r Rate) String() string {
+	if r == Unlimited {
+		return unlimited
 	}
-	for _, q := range all {
-		if q.Type() == "tbf" && q.Attrs().Parent == netlink.HANDLE_ROOT {
-			return s.QdiscDel(q)
+	for _, u := range units {
+		if r >= u.bits && r%u.bits == 0 {
+			return fmt.Sprint(uint64(r/u.bits), u.name)
 		}
 	}
-	return nil
+	return ""
 }
 
-// bucket is the bytes that may pass at once: enough for two full frames and
-// for the coarse clock. What is larger (TCP's big segments) is cut up by tbf.
-func bucket(bytes uint64, mtu int) uint32 {
-	return max(clamp(float64(bytes)*burstTime), uint32(2*(mtu+18)))
+// MarshalText writes the rate as String does.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (r *Rate) UnmarshalText(b []byte) (err error) {
+	*r = 0
+	if len(b) > 0 {
+		*r, err = ParseRate(string(b))
+	}
+	return err
 }
 
-// clamp keeps a size inside what the kernel's 32-bit fields take.
-func clamp(v float64) uint32 { return uint32(min(v, math.MaxInt32/2)) }
+// bits returns the number for the kernel, where 0 is unlimited.
+func (r Rate) bits() uint64 {
+	if r == Unlimited {
+		return 0
+	}
+	return uint64(r)
+}

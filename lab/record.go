@@ -13,8 +13,8 @@ import (
 
 const recordName = "lab.json"
 
-// read returns what is known of the lab in the folder: only its name if making it was
-// interrupted before the first record. Process numbers of another boot are left out.
+// read returns the recorded lab in the folder. Only its name is known if making it was
+// interrupted before the first record. PIDs of another boot are left out.
 func read(folder string) *Lab {
 	l := &Lab{folder: folder}
 	if b, err := os.ReadFile(filepath.Join(folder, recordName)); err == nil {
@@ -23,7 +23,7 @@ func read(folder string) *Lab {
 		}
 	}
 	l.Name = filepath.Base(folder)
-	for _, h := range l.everyone() {
+	for _, h := range l.allHosts() {
 		h.folder = filepath.Join(folder, h.Name)
 		if l.Boot != bootID() {
 			h.Pid = 0
@@ -32,8 +32,8 @@ func read(folder string) *Lab {
 	return l
 }
 
-// write replaces the record in one step. It need not outlive the machine's
-// boot, no process does, so nothing is synced.
+// write replaces the record in one step. No lab survives a reboot of the machine, so nothing
+// is synced.
 func (l *Lab) write() error {
 	return writeJSON(filepath.Join(l.folder, recordName), l)
 }
@@ -49,12 +49,12 @@ func writeJSON(file string, v any) error {
 	return os.Rename(file+".new", file)
 }
 
-// lock is held by whoever makes or removes the lab. It is a lock on the lab's
-// folder itself, so it leaves no file behind and ends with its holder.
+// lock is held while a lab is made, changed or removed. It is a lock on the lab's folder
+// itself: it leaves no file behind, and ends with the process that holds it.
 type lock struct{ *os.File }
 
-// takeLock waits for the folder's lock. The error is os.ErrNotExist where the
-// folder is not there, or no longer.
+// takeLock waits for the folder's lock. The error is os.ErrNotExist if the folder does not
+// exist, or was removed meanwhile.
 func takeLock(ctx context.Context, folder string) (lock, error) {
 	f, err := os.Open(folder)
 	if err != nil {
@@ -77,15 +77,14 @@ func takeLock(ctx context.Context, folder string) (lock, error) {
 	return lock{f}, nil
 }
 
-// sameFile is false when the folder was removed, or made anew, while its lock
-// was waited for.
+// sameFile reports whether the path still leads to the open folder.
 func sameFile(f *os.File, path string) bool {
 	a, err1 := f.Stat()
 	b, err2 := os.Stat(path)
 	return err1 == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// makeFolder makes the lab's folder, if need be, and locks it.
+// makeFolder makes the lab's folder, if there is none, and locks it.
 func makeFolder(ctx context.Context, folder string) (lock, error) {
 	for {
 		if err := os.MkdirAll(folder, 0o755); err != nil && !os.IsNotExist(err) {

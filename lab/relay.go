@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// A relay stands between a host's port and the bridge of its switch, in user
-// space, and impairs the frames that pass. It is a process of its own in the
-// switch, so it dies with it; when it dies alone, the host is cut off.
+// A relay is a process between a host's port and the bridge of its switch. It impairs the
+// frames that pass. It runs in the switch's namespaces and ends with the switch. If it dies
+// alone, the host is cut off.
 //
 //	host1: eth0 ══ host1 ── packet socket ── relay ── TAP host1~ ══ bridge
 
-// settings are what a relay is told, and report is its answer.
+// settings are a relay's settings, and report is its answer.
 type settings struct {
 	Out Impairment `json:"out"`
 	In  Impairment `json:"in"`
@@ -29,10 +29,10 @@ type report struct {
 
 func relayProgram(port string) string { return "relay-" + port }
 
-// relaySocket is where a relay listens, seen from inside the switch.
+// relaySocket returns the path of a relay's socket in the switch.
 func relaySocket(port string) string { return "/run/" + relayProgram(port) + ".sock" }
 
-// relay is the life of a relay: it fails, or ends with its switch.
+// relay runs a relay. It returns only when it has failed.
 func relay(port string) error {
 	wire, err := openPort(port)
 	if err != nil {
@@ -47,19 +47,19 @@ func relay(port string) error {
 	if err != nil {
 		return err
 	}
-	out, in := newLane(1), newLane(2)
+	out, in := newRelayDirection(1), newRelayDirection(2)
 	broken := make(chan error, 1)
 	run := func(f func() error) { go func() { broken <- f() }() }
 	run(func() error { return out.read(wire.next) })
 	run(func() error { return out.write(tap) })
 	run(func() error { return in.read(fromTAP(tap)) })
 	run(func() error { return in.write(wire) })
-	run(func() error { return obey(l, out, in) })
+	run(func() error { return serveSettings(l, out, in) })
 	return <-broken
 }
 
-// obey takes settings, one connection after the other.
-func obey(l net.Listener, out, in *lane) error {
+// serveSettings takes settings, one connection at a time.
+func serveSettings(l net.Listener, out, in *relayDirection) error {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -77,28 +77,28 @@ func obey(l net.Listener, out, in *lane) error {
 	}
 }
 
-// lane is one direction of a relay.
-type lane struct {
-	stream uint64
-	mu     sync.Mutex
-	dice   *dice
-	count  Count
-	queue  *queue
-	full   atomic.Uint64 // frames the kernel refused
+// relayDirection is one direction of a relay.
+type relayDirection struct {
+	stream  uint64
+	mu      sync.Mutex
+	decider *decider
+	count   Count
+	queue   *queue
+	full    atomic.Uint64 // frames the kernel refused
 }
 
-func newLane(stream uint64) *lane {
-	return &lane{stream: stream, dice: newDice(Impairment{}, stream), queue: newQueue()}
+func newRelayDirection(stream uint64) *relayDirection {
+	return &relayDirection{stream: stream, decider: newDecider(Impairment{}, stream), queue: newQueue()}
 }
 
-// set starts the seed over, with new settings.
-func (l *lane) set(i Impairment) {
+// set takes new settings, and starts again from their seed.
+func (l *relayDirection) set(i Impairment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dice = newDice(i, l.stream)
+	l.decider = newDecider(i, l.stream)
 }
 
-func (l *lane) counted() Count {
+func (l *relayDirection) counted() Count {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.count
@@ -106,8 +106,8 @@ func (l *lane) counted() Count {
 	return c
 }
 
-// read takes frames in, each behind its header, until there are no more.
-func (l *lane) read(next func() ([]byte, error)) error {
+// read receives frames, each with its virtio header, until there is an error.
+func (l *relayDirection) read(next func() ([]byte, error)) error {
 	for {
 		b, err := next()
 		if err != nil {
@@ -119,24 +119,24 @@ func (l *lane) read(next func() ([]byte, error)) error {
 	}
 }
 
-// pass decides about one frame.
-func (l *lane) pass(b []byte) {
+// pass decides what happens to one frame, and queues it.
+func (l *relayDirection) pass(b []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f, c := l.dice.throw(), &l.count
+	f, c := l.decider.decide(), &l.count
 	c.Frames++
 	if f.lose {
 		c.Lost++
 		return
 	}
-	if unfinished(b) {
-		finish(b, l.dice.SpoilChecksums)
-		if l.dice.SpoilChecksums {
+	if needsChecksum(b) {
+		completeChecksum(b, l.decider.SpoilChecksums)
+		if l.decider.SpoilChecksums {
 			c.Spoiled++
 		}
 	}
 	if f.corrupt {
-		flip(b, f.bit)
+		flipBit(b, f.bit)
 		c.Corrupted++
 	}
 	if f.late {
@@ -154,9 +154,9 @@ func (l *lane) pass(b []byte) {
 	}
 }
 
-// write hands frames on when they are due. A frame that the kernel refuses
-// (the link is down, it is too large, its queue is full) is lost as on a wire.
-func (l *lane) write(to interface{ Write([]byte) (int, error) }) error {
+// write sends frames when they are due. A frame that the kernel refuses (the link is down, the
+// frame is too large, the queue is full) is lost, as on a wire.
+func (l *relayDirection) write(to interface{ Write([]byte) (int, error) }) error {
 	for {
 		if _, err := to.Write(l.queue.take()); err != nil {
 			if errors.Is(err, os.ErrClosed) {

@@ -6,17 +6,17 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// hop is a way to a subnet: out of a NIC, by a router.
-type hop struct {
+// routeSpec is a route to a subnet: through a NIC, by way of a router.
+type routeSpec struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via"`
 	NIC int          `json:"nic"`
 }
 
-// routes are a node's: to each subnet of a switch that it has no wire to, by
-// the fewest routers, and a host's default routes: by the first router on its
-// first switch, or by the switch itself.
-func (t Topology) routes(n *Node) (all []hop) {
+// routes returns a node's routes: to each subnet of switches that it is not wired to, through
+// as few routers as possible. A host also has default routes: through the first router on its
+// first switch, or else the switch itself.
+func (t Topology) routes(n *Node) (all []routeSpec) {
 	first := t.firstHops(n)
 	for i := range t.Switches {
 		sw := &t.Switches[i]
@@ -26,7 +26,7 @@ func (t Topology) routes(n *Node) (all []hop) {
 		}
 		for _, p := range sw.Subnets {
 			if via := ofFamily(h.router.Addresses, heddle.FamilyOf(p.Addr())); via.IsValid() {
-				all = append(all, hop{p, via, h.nic})
+				all = append(all, routeSpec{p, via, h.nic})
 			}
 		}
 	}
@@ -40,20 +40,20 @@ func (t Topology) routes(n *Node) (all []hop) {
 	}
 	for _, f := range heddle.Families() {
 		if via := ofFamily(gateways, f); via.IsValid() {
-			all = append(all, hop{f.Any(), via, 0})
+			all = append(all, routeSpec{f.Any(), via, 0})
 		}
 	}
 	return all
 }
 
-// firstHop is the NIC to leave by and the router's NIC there; no router where
-// the switch is the node's own.
+// firstHop is the node's NIC and the first router's NIC on the way to a switch. There is no
+// router if the node is wired to the switch.
 type firstHop struct {
 	nic    int
 	router *NIC
 }
 
-// firstHops walks the switches outwards from the node (breadth first).
+// firstHops finds the way to each switch, by breadth-first search from the node.
 func (t Topology) firstHops(n *Node) map[string]firstHop {
 	reached := map[string]firstHop{}
 	var queue []string

@@ -14,19 +14,20 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Command returns a command that runs in all the host's namespaces, in the
-// caller's folder (which the host shares, unless it lies below /run, /etc or
-// /var/lib). Exit codes, terminals and signals pass through; when the context
-// ends, the command is killed, but what it left behind as a daemon stays.
+// Command returns a command that runs in all the host's namespaces, in the caller's folder
+// (which the host shares, unless it is below /run, /etc or /var/lib). Exit codes, terminals
+// and signals pass through. When the context ends, the command is killed; daemons that it
+// started stay.
 //
-// nsenter brings it in, since a program of several threads cannot change its
-// mount namespace, and the host's init, run once more, does the rest.
+// nsenter enters the namespaces, since a program of several threads cannot change its mount
+// namespace. It then runs the program of the host's init again, as argRun.
 func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if len(argv) == 0 {
-		return nil, heddle.Errorf(heddle.BadArgument, "run in "+h.Name, "nothing", "", "name a command")
+		return nil, heddle.Errorf(heddle.BadArgument, "run command in", h.Name, "no command is given", "name a command")
 	}
 	if !h.runs() {
-		return nil, heddle.Errorf(heddle.NoLab, "enter", h.Name, "", "it is gone; 'heddle lab down' and 'up' make the lab anew")
+		return nil, heddle.Errorf(heddle.NoLab, "enter host", h.Name, "the host is gone",
+			"make the lab anew with 'heddle lab down' and 'heddle lab up'")
 	}
 	if h.Machine != "" {
 		return h.commandInMachine(ctx, argv)
@@ -37,29 +38,29 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	}
 	tool, err := exec.LookPath("nsenter")
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "install util-linux")
 	}
 	args = append(args, "--", "/proc/1/exe", argRun)
 	return exec.CommandContext(ctx, tool, append(args, argv...)...), nil
 }
 
-// The exit codes by which shells say that a command could not be started.
+// The exit codes with which shells report that a command did not start.
 const (
 	notExecutable = 126
 	notFound      = 127
 )
 
-// run becomes the command, once it is in the right folder and cgroup.
+// run executes the command in the right folder and cgroup.
 func run(argv []string) int {
 	joinRoot()
-	os.Chdir(os.Getenv("PWD")) // nsenter left us in /, which is where we stay if there is no such folder here
+	os.Chdir(os.Getenv("PWD")) // nsenter changed to /; stay there if the host has no such folder
 	file, err := exec.LookPath(argv[0])
 	if err == nil {
-		// Killing nsenter, all that the caller has a hold of, kills the command.
+		// The caller can kill nsenter only, and this kills the command, too.
 		runtime.LockOSThread()
 		err = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
 	}
-	if err == nil && os.Getppid() != 0 { // nsenter, from outside, is 0; it died meanwhile
+	if err == nil && os.Getppid() != 0 { // nsenter, which is outside, has PID 0 here; otherwise it has died
 		return notExecutable
 	}
 	if err == nil {

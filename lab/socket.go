@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFrame is the largest that passes: a segment of 64 KiB, with headers.
+// maxFrame is the size of the largest frame: a segment of 64 KiB, with headers.
 const maxFrame = virtioHeader + 65536 + 64
 
-// packetSocket is a packet socket on a port: frames in and out, each behind a
-// virtio header (packet(7), PACKET_VNET_HDR).
+// packetSocket is a packet socket on a port. Each frame has a virtio header before it
+// (packet(7), PACKET_VNET_HDR).
 type packetSocket struct {
 	*os.File
 	buffer []byte
@@ -35,9 +35,9 @@ func openPort(name string) (*packetSocket, error) {
 			return nil, os.NewSyscallError("setsockopt", err)
 		}
 	}
-	// A burst must not be lost before it is counted; the force needs CAP_NET_ADMIN.
+	// A burst must not be lost before it is counted. SO_RCVBUFFORCE needs CAP_NET_ADMIN.
 	unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 8<<20)
-	// Bound last: from here on frames of this port come, and of no other.
+	// The bind comes last: from here on the socket receives frames of this port only.
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: bigEndian(unix.ETH_P_ALL), Ifindex: dev.Index}); err != nil {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("bind", err)
@@ -49,8 +49,8 @@ func bigEndian(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
 
-// next returns the next frame. While the port is down there is none, which the
-// kernel tells once.
+// next returns the next frame. While the port is down there are none: the kernel reports this
+// once, and next returns nil.
 func (p *packetSocket) next() ([]byte, error) {
 	raw, err := p.SyscallConn()
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *packetSocket) next() ([]byte, error) {
 	}
 	b := append([]byte(nil), p.buffer[:n]...)
 	if aux := auxiliary(p.oob[:oob]); aux != nil && aux.Status&unix.TP_STATUS_VLAN_VALID != 0 {
-		b = tag(b, aux.Vlan_tpid, aux.Vlan_tci)
+		b = restoreVLAN(b, aux.Vlan_tpid, aux.Vlan_tci)
 	}
 	return b, nil
 }
@@ -107,8 +107,7 @@ func openTAP(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// fromTAP returns the frames that come out of a TAP. What its header says of
-// checksums has been done.
+// fromTAP returns a function that reads frames from a TAP. Their checksums are complete.
 func fromTAP(tap *os.File) func() ([]byte, error) {
 	buffer := make([]byte, maxFrame)
 	return func() ([]byte, error) {

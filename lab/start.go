@@ -16,73 +16,74 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// The words told to an init, one byte each.
+// The commands for an init, one byte each.
 const (
-	wordGo   = 'g' // you are recorded and wired: furnish the host
-	wordStay = 's' // all went well: outlive your maker
+	wordGo   = 'g' // the init is recorded and wired: set up the host
+	wordStay = 's' // the lab is complete: stay when the maker ends
 )
 
 const (
 	namespaces = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID
 
-	// Where a host's agent runs, seen from inside.
+	// The agent's folders and socket, in the host.
 	runDir   = "/run/heddle"
 	stateDir = "/var/lib/heddle"
 	socket   = runDir + "/heddle.sock"
 )
 
-// spec is what an init needs to know, passed as a file.
+// spec is the record that an init reads, from a file.
 type spec struct {
 	Name    string            `json:"name"`
 	Group   string            `json:"group"` // the cgroup, relative to each hierarchy
 	Names   []string          `json:"names"` // lines for /etc/hosts
 	Sysctls map[string]string `json:"sysctls,omitempty"`
-	// Agent is the agent's command with the flags that every agent has,
-	// AgentArgs what this one is given besides at its first start.
+	// Agent is the agent's command with the flags that every agent has, AgentArgs the
+	// further arguments for the first start of this one.
 	Agent     []string  `json:"agent,omitempty"`
 	AgentArgs []string  `json:"agentArgs,omitempty"`
 	AgentEnv  []string  `json:"agentEnv,omitempty"`
 	Programs  []program `json:"programs,omitempty"`
-	// Machine is what a virtual machine is told. Programs are the guest's then,
-	// and the init runs those of the emulator.
+	// Machine is the record of a virtual machine. Then Programs run in the guest, and the
+	// init runs those of the emulator.
 	Machine *machineSpec `json:"machine,omitempty"`
 }
 
-// own are the programs that the init runs itself.
-func (s spec) own() []program {
+// initPrograms returns the programs that the init runs itself.
+func (s spec) initPrograms() []program {
 	if s.Machine != nil {
 		return s.Machine.Emulator
 	}
 	return s.Programs
 }
 
-// beginning is an init that Up has started and talks with.
-type beginning struct {
-	host *Host
-	say  *os.File
-	// reports are the init's own lines; closed when it ends.
+// initProcess is an init that was started and that still takes commands.
+type initProcess struct {
+	host     *Host
+	commands *os.File
+	// reports are the init's lines; the channel is closed when the init ends.
 	reports chan string
 }
 
 // start starts the init of a host or switch.
-func (l *Lab) start(h *Host, s spec) (*beginning, error) {
+func (l *Lab) start(h *Host, s spec) (*initProcess, error) {
 	h.folder = filepath.Join(l.folder, h.Name)
 	s.Name, s.Group = h.Name, filepath.Join(groupName(l.folder), h.Name)
 	s.Names = l.Topology.names()
 	if err := writeJSON(filepath.Join(h.folder, specName), s); err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "describe the host", h.Name, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "write record of host", h.Name, err, "")
 	}
 	if len(s.Agent) > 0 {
 		h.Log = filepath.Join(h.folder, logName(agentProgram))
 	}
 	in, err := h.fork(l.folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "start the host", h.Name, err, "namespaces need root (CAP_SYS_ADMIN)")
+		return nil, heddle.Wrap(heddle.LabFailed, "start host", h.Name,
+			err, "run it as root: namespaces need CAP_SYS_ADMIN")
 	}
 	return in, nil
 }
 
-// describe says what the init of a host needs to know.
+// describe returns a host and the record for its init.
 func (t Topology) describe(n *Node) (*Host, spec) {
 	h := &Host{Name: n.Name, Addr4: ofFamily(n.NICs[0].Addresses, heddle.IPv4), Addr6: ofFamily(n.NICs[0].Addresses, heddle.IPv6)}
 	s := spec{Sysctls: map[string]string{}}
@@ -111,7 +112,7 @@ func environment(set map[string]string) (all []string) {
 	return all
 }
 
-// program returns the program of that name, nil where there is none.
+// program returns the program of that name, or nil.
 func (s spec) program(name string) *program {
 	for i := range s.Programs {
 		if s.Programs[i].Name == name {
@@ -121,7 +122,7 @@ func (s spec) program(name string) *program {
 	return nil
 }
 
-// names are the lines of /etc/hosts.
+// names returns the hosts' lines of /etc/hosts.
 func (t Topology) names() (lines []string) {
 	for _, n := range t.Hosts {
 		for _, nic := range n.NICs {
@@ -133,10 +134,10 @@ func (t Topology) names() (lines []string) {
 	return lines
 }
 
-// fork starts this program again as the host's init, in new namespaces. The
-// init waits for wordGo, and ends if it reads the end of the pipe before
-// wordStay: so it never survives a maker that could not record it.
-func (h *Host) fork(lab string) (*beginning, error) {
+// fork starts this program again as the host's init, in new namespaces. The init waits for
+// wordGo, and ends if the pipe ends before wordStay. So it never survives a maker that could
+// not record it.
+func (h *Host) fork(lab string) (*initProcess, error) {
 	hear, say, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -159,17 +160,17 @@ func (h *Host) fork(lab string) (*beginning, error) {
 		read.Close()
 		return nil, err
 	}
-	go cmd.Wait() // or the dead init stays a zombie as long as we live
-	return h.born(cmd.Process.Pid, say, read)
+	go cmd.Wait() // otherwise a dead init stays a zombie
+	return h.newInitProcess(cmd.Process.Pid, say, read)
 }
 
-// insideEnvironment is the caller's, but for its agent's socket: a host has its own.
+// insideEnvironment returns the caller's environment without its agent's socket: a host has its own.
 func insideEnvironment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
 }
 
-func (h *Host) born(pid int, say, read *os.File) (*beginning, error) {
-	in := &beginning{host: h, say: say, reports: make(chan string, 4)}
+func (h *Host) newInitProcess(pid int, say, read *os.File) (*initProcess, error) {
+	in := &initProcess{host: h, commands: say, reports: make(chan string, 4)}
 	go func() {
 		defer close(in.reports)
 		defer read.Close()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// held are the network namespaces of a lab that is being removed, by the names of their
-// hosts. They are kept open while they are watched. Otherwise the kernel could give a
-// namespace's number to a new one, and a foreign process would seem to be in a host.
-type held map[string]*os.File
+// netnsSet holds the network namespaces of a lab that is being removed, by the names of their
+// hosts. They stay open meanwhile: otherwise the kernel could give a namespace's inode number
+// to a new one, and a foreign process would seem to be in a host.
+type netnsSet map[string]*os.File
 
-func (l *Lab) hold() held {
-	all := held{}
-	for _, h := range l.everyone() {
+func (l *Lab) openNetns() netnsSet {
+	all := netnsSet{}
+	for _, h := range l.allHosts() {
 		if !h.Alive() {
 			continue
 		}
@@ -26,29 +26,29 @@ func (l *Lab) hold() held {
 	return all
 }
 
-// awaitEmpty waits until no process is in one of the namespaces, closes them, and returns
-// the processes that stay. A process that only entered the network namespace (nsenter
-// --net) does not die with the host, and we must not kill it.
-func (s held) awaitEmpty(ctx context.Context) []string {
+// awaitEmpty waits until no process is in one of the namespaces, closes them, and returns the
+// processes that stay. A process that only entered the network namespace (nsenter --net) does
+// not end with the host, and we must not kill it.
+func (s netnsSet) awaitEmpty(ctx context.Context) []string {
 	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, strayTime)
 	defer cancel()
 	for {
-		strays := s.standing()
+		strays := s.processes()
 		if len(strays) == 0 || pause(ctx, 20*time.Millisecond) != nil {
 			return strays
 		}
 	}
 }
 
-func (s held) close() {
+func (s netnsSet) close() {
 	for _, f := range s {
 		f.Close()
 	}
 }
 
 // standing lists, as text, the processes that are in one of the namespaces.
-func (s held) standing() []string {
+func (s netnsSet) processes() []string {
 	hosts := map[string]string{}
 	for name, f := range s {
 		if inode, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())); err == nil {

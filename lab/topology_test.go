@@ -177,7 +177,7 @@ func TestBadTopologies(t *testing.T) {
 		"wrong kind":      {"hosts: 3", "line 1"},
 		"two documents":   {"hosts: [{name: a}]\n---\n{}", "more than one document"},
 		"no hosts":        {"name: x", "number of hosts"},
-		"host's name":     {"hosts: [{name: A b}]", "name of a host"},
+		"host's name":     {"hosts: [{name: A b}]", "name of host"},
 		"two of a name":   {"hosts: [{name: a}, {name: a}]", "two hosts"},
 		"host and switch": {"hosts: [{name: switch}]", "two hosts"},
 		"long port":       {"hosts: [{name: averylonghost, spare: 1}]", "too long"},

@@ -58,8 +58,8 @@ func prefixed(p string, lines []string) []string {
 	return out
 }
 
-// cgroups lists those of labs in the folder. Others' are other tests' affair: the
-// hierarchies are the machine's.
+// cgroups lists the cgroups of labs in the folder. Those of other tests do not matter: the hierarchies are the
+// machine's.
 func cgroups(dir string) (all []string) {
 	var on unix.Stat_t
 	unix.Stat(dir, &on)

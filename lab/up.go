@@ -8,12 +8,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// undoTime bounds the removal of what a failed Up had made.
+// undoTime limits the removal of what a failed Raise has made.
 const undoTime = 20 * time.Second
 
-// Raise makes a lab, all of it or nothing. If the lab is up already and has the
-// same topology, it is returned as it is. When the calling process dies in the
-// middle, the hosts made so far die with it; Down removes the folders.
+// Raise makes a lab or nothing. If the lab is up already with the same topology, Raise returns
+// it. If the calling process dies in the middle, the hosts made so far end with it; Down
+// removes the folders.
 func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	t, err := t.complete()
 	if err != nil {
@@ -22,7 +22,7 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	folder := labFolder(t.Dir, t.Name)
 	lock, err := makeFolder(ctx, folder)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "make the folder", folder, err, "")
+		return nil, heddle.Wrap(heddle.LabFailed, "make folder", folder, err, "")
 	}
 	defer lock.Close()
 	if !isEmpty(folder) {
@@ -38,22 +38,24 @@ func Raise(ctx context.Context, t Topology) (*Lab, error) {
 	return l, nil
 }
 
-// existing answers for a lab that is there already.
+// existing returns the lab that is in the folder if it is up and has that topology.
 func existing(folder string, t Topology) (*Lab, error) {
 	l := read(folder)
 	switch {
-	case l.Alive() && l.Topology.same(t):
+	case l.Alive() && l.Topology.equals(t):
 		return l, nil
 	case l.Alive():
-		return nil, heddle.Errorf(heddle.LabFailed, "another one is up by the name", t.Name, "", "remove it first ('heddle lab down'), or use another name")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
+			"another lab of that name is up", "remove it with 'heddle lab down', or use another name")
 	default:
-		return nil, heddle.Errorf(heddle.LabFailed, "remains are left by the name", t.Name, "", "remove them first ('heddle lab down')")
+		return nil, heddle.Errorf(heddle.LabFailed, "make lab", t.Name,
+			"a lab of that name has left its folder", "remove it with 'heddle lab down'")
 	}
 }
 
-// raise makes the lab in an empty folder. The steps are ordered so that everything that
-// exists is either recorded or ends with this process: the inits wait until they are
-// recorded, and stay only if they are told to at the end.
+// raise makes the lab in an empty folder. At each step, everything that exists is recorded or
+// ends with this process: the inits wait until they are recorded, and stay only if they are
+// told to at the end.
 func (l *Lab) raise(ctx context.Context) error {
 	if err := l.makeFolders(ctx); err != nil {
 		return err
@@ -61,7 +63,7 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.prepareMachines(); err != nil {
 		return err
 	}
-	l.Topology.tellNeighbours()
+	l.Topology.warnNeighbours()
 	l.Topology.Progress(fmt.Sprintf("starting %d hosts", len(l.Topology.Hosts)))
 	inits, err := l.startAll()
 	defer inits.close()
@@ -69,13 +71,13 @@ func (l *Lab) raise(ctx context.Context) error {
 		return err
 	}
 	if err := l.write(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record lab", l.Name, err, "")
 	}
 	l.Topology.Progress("wiring")
 	if err := l.wire(); err != nil {
 		return err
 	}
-	if err := inits.furnish(ctx); err != nil {
+	if err := inits.setUp(ctx); err != nil {
 		return err
 	}
 	if err := l.awaitMachines(ctx); err != nil {
@@ -84,30 +86,30 @@ func (l *Lab) raise(ctx context.Context) error {
 	if err := l.startPrograms(ctx); err != nil {
 		return err
 	}
-	return l.settle(inits)
+	return l.finish(inits)
 }
 
-// settle tells the inits to outlive this process. The lab is marked ready only after that:
-// a record with this mark must not describe dead hosts.
-func (l *Lab) settle(inits crew) error {
-	if err := inits.tell(wordStay); err != nil {
+// finish tells the inits to stay when this process ends. Only then it marks the lab ready: a
+// record with this mark must not describe dead hosts.
+func (l *Lab) finish(inits initSet) error {
+	if err := inits.send(wordStay); err != nil {
 		return err
 	}
 	l.Ready = true
 	if err := l.write(); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "record the lab", l.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "record lab", l.Name, err, "")
 	}
 	l.Topology.Progress(fmt.Sprintf("lab %s is up", l.Name))
 	return nil
 }
 
 // startAll starts the inits of the switches and the hosts.
-func (l *Lab) startAll() (all crew, err error) {
+func (l *Lab) startAll() (all initSet, err error) {
 	add := func(list *[]*Host, h *Host, s spec) {
 		if err != nil {
 			return
 		}
-		var in *beginning
+		var in *initProcess
 		if in, err = l.start(h, s); err == nil {
 			all = append(all, in)
 			*list = append(*list, h)

@@ -13,14 +13,14 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// wire makes the switches and plugs every host into them. All of it lives in
-// the hosts' namespaces, so all of it dies with them.
+// wire makes the switches and connects every host to them. Everything is in the hosts'
+// namespaces, and so ends with them.
 func (l *Lab) wire() error {
-	switches := map[string]*fabric{}
+	switches := map[string]*switchNamespace{}
 	for i, h := range l.Switches {
 		f, err := l.Topology.Switches[i].make(h)
 		if err != nil {
-			return heddle.Wrap(heddle.LabFailed, "make the switch", h.Name, err, "")
+			return heddle.Wrap(heddle.LabFailed, "make switch", h.Name, err, "")
 		}
 		defer f.Close()
 		switches[h.Name] = f
@@ -38,13 +38,13 @@ func (l *Lab) wire() error {
 	return nil
 }
 
-// fabric is a switch, entered.
-type fabric struct {
-	*stack
+// switchNamespace is the network namespace of a switch, with its bridge.
+type switchNamespace struct {
+	*namespace
 	bridge netlink.Link
 }
 
-func (sw *Switch) make(h *Host) (*fabric, error) {
+func (sw *Switch) make(h *Host) (*switchNamespace, error) {
 	s, err := h.enter()
 	if err != nil {
 		return nil, err
@@ -54,18 +54,18 @@ func (sw *Switch) make(h *Host) (*fabric, error) {
 		s.Close()
 		return nil, err
 	}
-	return &fabric{s, bridge}, nil
+	return &switchNamespace{s, bridge}, nil
 }
 
-// stack is a network namespace, entered: its sockets stay in it even if the thread leaves.
-type stack struct {
+// namespace is an open network namespace with netlink sockets in it, which any thread may use.
+type namespace struct {
 	*netlink.Handle
 	ns netns.NsHandle
 }
 
-func (h *Host) enter() (*stack, error) { return stackOf(netns.GetFromPath(h.Netns)) }
+func (h *Host) enter() (*namespace, error) { return openNamespace(netns.GetFromPath(h.Netns)) }
 
-func stackOf(ns netns.NsHandle, err error) (*stack, error) {
+func openNamespace(ns netns.NsHandle, err error) (*namespace, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -74,19 +74,19 @@ func stackOf(ns netns.NsHandle, err error) (*stack, error) {
 		ns.Close()
 		return nil, err
 	}
-	return &stack{handle, ns}, nil
+	return &namespace{handle, ns}, nil
 }
 
-func (s *stack) Close() {
+func (s *namespace) Close() {
 	s.Handle.Close()
 	s.ns.Close()
 }
 
-func (s *stack) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, error) {
-	noSnooping := false // with nobody who queries, snooping would lose neighbour discovery
+func (s *namespace) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, error) {
+	noSnooping := false // without a querier, snooping would lose neighbour discovery
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = name
-	attrs.HardwareAddr = hardware(0, 1)
+	attrs.HardwareAddr = macOf(0, 1)
 	if err := s.LinkAdd(&netlink.Bridge{LinkAttrs: attrs, MulticastSnooping: &noSnooping}); err != nil {
 		return nil, err
 	}
@@ -99,12 +99,12 @@ func (s *stack) makeBridge(name string, addrs []netip.Prefix) (netlink.Link, err
 	return s.LinkByName(name)
 }
 
-func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu, number, nic int) error {
+func (s *namespace) makePair(bridge netlink.Link, far *namespace, port, name string, mtu, number, nic int) error {
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.HardwareAddr = port, mtu, hardware(number, 2*nic+1)
+	attrs.Name, attrs.MTU, attrs.HardwareAddr = port, mtu, macOf(number, 2*nic+1)
 	attrs.MasterIndex = bridge.Attrs().Index
 	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: name, PeerMTU: uint32(mtu),
-		PeerHardwareAddr: hardware(number, 2*nic), PeerNamespace: netlink.NsFd(far.ns)}
+		PeerHardwareAddr: macOf(number, 2*nic), PeerNamespace: netlink.NsFd(far.ns)}
 	if err := s.LinkAdd(pair); err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (s *stack) makePair(bridge netlink.Link, far *stack, port, name string, mtu
 // nl6None is IN6_ADDR_GEN_MODE_NONE.
 const nl6None = 1
 
-// raise sets a link up and gives it its addresses, usable at once.
-func (s *stack) raise(name string, addrs []netip.Prefix) error {
+// raise adds the addresses to a link, usable at once, and sets the link up.
+func (s *namespace) raise(name string, addrs []netip.Prefix) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *stack) raise(name string, addrs []netip.Prefix) error {
 	return s.LinkSetUp(link)
 }
 
-func (s *stack) addRoutes(all []hop) error {
+func (s *namespace) addRoutes(all []routeSpec) error {
 	for _, h := range all {
 		link, err := s.LinkByName(NICName(h.NIC))
 		if err != nil {
@@ -150,8 +150,7 @@ func (s *stack) addRoutes(all []hop) error {
 	return nil
 }
 
-// switchSysctls keep a switch a switch: its frames are not the business of
-// iptables, which costs a fifth of the rate.
+// switchSysctls keep bridged frames away from iptables, which would cost a fifth of the rate.
 func switchSysctls() map[string]string {
 	set := map[string]string{}
 	for _, family := range []string{"ip", "ip6", "arp"} {

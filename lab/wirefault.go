@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a
-// switch for all its wires) in one direction or both, and starts its seed over.
-// The zero Impairment is a sound wire.
+// Impair sets what happens to the frames of a wire (HOST, HOST:ethN, or a switch for all its
+// wires) in one direction or both, and starts again from the seed. The zero Impairment is a
+// wire without faults.
 func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment) error {
 	if err := i.check(); err != nil {
 		return err
@@ -29,41 +29,41 @@ func (l *Lab) Impair(ctx context.Context, name string, d Direction, i Impairment
 		if err := w.putRelay(ctx, w.mtu(f)); err != nil {
 			return err
 		}
-		_, err := w.tell(&settings{f.Out, f.In})
+		_, err := w.callRelay(&settings{f.Out, f.In})
 		return err
 	})
 }
 
-// SetRate paces a wire, or all of a switch, both ways; 0 is the rate it was
-// made with.
+// SetRate sets the rate of a wire, or of all wires of a switch, in both directions. 0 means
+// the rate that it was made with.
 func (l *Lab) SetRate(ctx context.Context, name string, r Rate) error {
 	if err := checkRate(r); err != nil {
 		return err
 	}
-	return l.eachWire(ctx, "set the rate of", name, func(w wire, f *WireFault) error {
+	return l.eachWire(ctx, "set rate of", name, func(w wire, f *WireFault) error {
 		f.Rate = r
 		setDefault(&r, w.spec.Rate)
-		return w.ends(func(sw, host *stack) error {
-			if err := sw.limit(w.port, r.bits(), w.mtu(f)); err != nil {
+		return w.ends(func(sw, host *namespace) error {
+			if err := sw.setLimit(w.port, r.bits(), w.mtu(f)); err != nil {
 				return err
 			}
-			return host.limit(w.nic, r.bits(), w.mtu(f))
+			return host.setLimit(w.nic, r.bits(), w.mtu(f))
 		})
 	})
 }
 
-// SetMTU changes the MTU of a wire, or of all of a switch, at both ends; 0 is
-// the one it was made with. A hidden one is changed at the switch's end only:
-// what is larger vanishes, and no host is told.
+// SetMTU changes the MTU of a wire, or of all wires of a switch, at both ends. 0 means the MTU
+// that it was made with. A hidden MTU is changed at the switch's end only: larger frames
+// vanish, and the host is not told.
 func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) error {
 	if mtu != 0 && (!hidden || mtu > maxMTU || mtu < 576) {
 		if err := checkMTU(mtu); err != nil {
 			return err
 		}
 	}
-	return l.eachWire(ctx, "set the MTU of", name, func(w wire, f *WireFault) error {
+	return l.eachWire(ctx, "set MTU of", name, func(w wire, f *WireFault) error {
 		f.MTU, f.Hidden = mtu, hidden && mtu != 0
-		return w.ends(func(sw, host *stack) error {
+		return w.ends(func(sw, host *namespace) error {
 			near := w.mtu(f)
 			far := near
 			if f.Hidden {
@@ -82,15 +82,15 @@ func (l *Lab) SetMTU(ctx context.Context, name string, mtu int, hidden bool) err
 	})
 }
 
-// setHostMTU changes the wire's end at its host, and what the host knows of it.
-func (w wire) setHostMTU(ctx context.Context, host *stack, mtu int) error {
+// setHostMTU changes the MTU of the wire's end at its host, and of the guest's NIC.
+func (w wire) setHostMTU(ctx context.Context, host *namespace, mtu int) error {
 	if err := host.setMTU(w.nic, mtu); err != nil || w.host.Machine == "" {
 		return err
 	}
-	return w.host.tell(ctx, request{Verb: verbMTU, Name: w.nic, Number: mtu})
+	return w.host.send(ctx, request{Verb: verbMTU, Name: w.nic, Number: mtu})
 }
 
-func (s *stack) setMTU(name string, mtu int) error {
+func (s *namespace) setMTU(name string, mtu int) error {
 	link, err := s.LinkByName(name)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *stack) setMTU(name string, mtu int) error {
 	return s.Handle.LinkSetMTU(link, mtu)
 }
 
-// mtu is the one that the switch's end of the wire has now.
+// mtu returns the current MTU of the switch's end of the wire.
 func (w wire) mtu(f *WireFault) int {
 	if f.MTU != 0 {
 		return f.MTU
@@ -106,7 +106,7 @@ func (w wire) mtu(f *WireFault) int {
 	return w.spec.MTU
 }
 
-// eachWire does something for the wires of a name.
+// eachWire calls do for all wires of that name.
 func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *WireFault) error) error {
 	return l.change(ctx, what, name, func(f *Faults) error {
 		all, err := l.wires(name)
@@ -118,13 +118,13 @@ func (l *Lab) eachWire(ctx context.Context, what, name string, do func(wire, *Wi
 				return heddle.Wrap(heddle.LabFailed, what, w.String(), err, "")
 			}
 		}
-		f.tidy()
+		f.dropEmpty()
 		return nil
 	})
 }
 
-// mend gives a wire back what it was made with.
-func (l *Lab) mend(ctx context.Context, name string) error {
+// restoreWire gives a wire its original rate and MTU, without a relay.
+func (l *Lab) restoreWire(ctx context.Context, name string) error {
 	w, err := l.findWire(name)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (l *Lab) mend(ctx context.Context, name string) error {
 	if err := w.takeRelay(ctx); err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
+	return w.ends(func(sw, host *namespace) error {
 		if err := w.setHostMTU(ctx, host, w.spec.MTU); err != nil {
 			return err
 		}
@@ -140,10 +140,10 @@ func (l *Lab) mend(ctx context.Context, name string) error {
 			return err
 		}
 		for _, end := range []struct {
-			*stack
+			*namespace
 			name string
 		}{{sw, w.port}, {host, w.nic}} {
-			if err := end.limit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
+			if err := end.setLimit(end.name, w.spec.Rate.bits(), w.spec.MTU); err != nil {
 				return err
 			}
 		}

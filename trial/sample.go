@@ -14,13 +14,12 @@ const uplink = "up0"
 type sample struct {
 	network  heddle.Network
 	endpoint heddle.Endpoint
-	// nic is a second interface of the throw-away host, if the mode wants one.
+	// nic is a second interface of the throw-away host, if the mode needs one.
 	nic string
 }
 
-// sampleFor is the one place that knows what a mode wants to be tried with. A
-// mode that is not named gets a network with addresses and published ports of
-// its own.
+// sampleFor returns the sample for a mode. Only this function knows what a mode needs. A mode
+// that is not named here gets a network with its own addresses and a published port.
 func sampleFor(c Case) sample {
 	switch c.Mode {
 	case "host":
@@ -44,7 +43,7 @@ func sampleFor(c Case) sample {
 
 const sampleID = "00000000000000aa"
 
-// newSample is a network whose subnets start with the prefixes.
+// newSample makes a sample whose subnets start with the prefixes.
 func newSample(c Case, four, six string) sample {
 	n := heddle.Network{ID: sampleID, Name: "trial", Mode: c.Mode}
 	id := heddle.EndpointID{Container: "trial", IfName: "eth0"}
@@ -64,7 +63,7 @@ func newSample(c Case, four, six string) sample {
 	return sample{network: n, endpoint: e}
 }
 
-// services are prefixes of services, one of each family.
+// services returns prefixes of services, one for each family.
 func services(c Case) string {
 	var all []string
 	if c.IPv4 {

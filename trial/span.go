@@ -10,24 +10,24 @@ import (
 	"github.com/heddle-network/heddle/path"
 )
 
-// span tries a mode whose networks span hosts: two throw-away hosts on a wire form
-// a cluster, and their containers talk through it, once over each IP version that
-// the kernel has for the wire.
-func span(m heddle.Mode, r heddle.Reacher, c Case) error {
+// trySpanning tries a mode whose networks span hosts. Two throw-away hosts on a wire form a
+// cluster, and their containers send packets to each other, once over each IP version that the
+// kernel has.
+func trySpanning(m heddle.Mode, r heddle.Reacher, c Case) error {
 	for _, f := range heddle.Families() {
-		if tried, err := crossing(m, r, c, f); err != nil || !tried {
+		if tried, err := tryFamily(m, r, c, f); err != nil || !tried {
 			return err
 		}
 	}
 	return nil
 }
 
-// wires are the addresses of the two hosts on their wire.
+// wires holds the addresses of the two hosts on their wire.
 var wires = [2][]string{{"198.51.100.2/24", "2001:db8:1::2/64"}, {"198.51.100.3/24", "2001:db8:1::3/64"}}
 
-// crossing tries it over one version; false without an error says that the kernel
-// has not got it.
-func crossing(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried bool, err error) {
+// tryFamily tries the mode over one IP version. It returns false without an error if the kernel
+// does not have that version.
+func tryFamily(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried bool, err error) {
 	var stages [2]*kernel.Stage
 	for i := range stages {
 		if stages[i], err = kernel.NewStage(); err != nil {
@@ -47,19 +47,19 @@ func crossing(m heddle.Mode, r heddle.Reacher, c Case, f heddle.Family) (tried b
 		if f == heddle.IPv6 && !hasIPv6(facts) {
 			return false, nil
 		}
-		if plans[i], err = spanning(m, r, c, facts, i, f); err != nil {
+		if plans[i], err = spanningPlans(m, r, c, facts, i, f); err != nil {
 			return false, err
 		}
 		if err := stage.Make(plans[i]...); err != nil {
 			return false, fmt.Errorf("over %s: %w", f, err)
 		}
 	}
-	for _, to := range residents(c, 1) {
+	for _, to := range containerAddrs(c, 1) {
 		if err := stages[0].Reaches(stages[1], to.Addr()); err != nil {
 			return false, fmt.Errorf("over %s: %w", f, err)
 		}
 	}
-	// the other is made of the same, and goes with its stage
+	// the other host has the same objects, and ends with its stage
 	return true, stages[0].Strike(plans[0]...)
 }
 
@@ -73,13 +73,13 @@ func hasIPv6(h heddle.HostFacts) bool {
 	return false
 }
 
-// spanning plans what one of the two hosts wants.
-func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, f heddle.Family) ([]heddle.Plan, error) {
+// spanningPlans returns the plans of one of the two hosts.
+func spanningPlans(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i int, f heddle.Family) ([]heddle.Plan, error) {
 	s := sampleFor(c)
 	facts.Fabric = fabric(c, s.network, i, f)
 	n, e := s.network, s.endpoint
 	e.ID.Container = fmt.Sprintf("trial%d", i)
-	e.Addrs = residents(c, i)
+	e.Addrs = containerAddrs(c, i)
 	if err := m.Check(facts, n); err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func spanning(m heddle.Mode, r heddle.Reacher, c Case, facts heddle.HostFacts, i
 	return []heddle.Plan{r.Reach(facts), network, endpoint}, err
 }
 
-// residents are the addresses of the container on one of the hosts.
-func residents(c Case, i int) []netip.Prefix {
+// containerAddrs returns the addresses of the container on one of the hosts.
+func containerAddrs(c Case, i int) []netip.Prefix {
 	all := newSample(c, "10.20.0", "fd20:").endpoint.Addrs
 	for k, a := range all {
 		all[k] = netip.PrefixFrom(inBlock(a.Masked(), i, 1), a.Bits())
@@ -105,7 +105,7 @@ func residents(c Case, i int) []netip.Prefix {
 	return all
 }
 
-// inBlock is the nth address of the block that one of the hosts has of a subnet.
+// inBlock returns the nth address of a host's block of the subnet.
 func inBlock(subnet netip.Prefix, i, n int) netip.Addr {
 	a := blockOf(subnet, i).Addr()
 	for range n {
@@ -114,7 +114,7 @@ func inBlock(subnet netip.Prefix, i, n int) netip.Addr {
 	return a
 }
 
-// blockOf is the host's block: the second, or the third of the subnet.
+// blockOf returns a host's block: the second or the third of the subnet.
 func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 	b := heddle.BlockOf(subnet, subnet.Addr())
 	for range i + 1 {
@@ -123,7 +123,7 @@ func blockOf(subnet netip.Prefix, i int) netip.Prefix {
 	return b
 }
 
-// fabric is the cluster of the two hosts as one of them sees it.
+// fabric returns the cluster of the two hosts as one of them sees it.
 func fabric(c Case, n heddle.Network, self int, over heddle.Family) *heddle.Fabric {
 	f := &heddle.Fabric{Cluster: "trial", VNI: heddle.VNIOf("trial"), Port: path.Default().Port(), Networks: []heddle.Network{n}}
 	for i := range wires {

@@ -1,8 +1,8 @@
-// Package trial finds out whether a mode works on this kernel by using it: the
-// plans of a sample network and endpoint are made on a throw-away host, compared
-// and removed. What a version number, a module list or a configuration file say
-// does not matter. It takes some tens of milliseconds; a mode that spans hosts is
-// tried between two of them, with packets, which takes some tenths of a second.
+// Package trial finds out whether a mode works on this kernel by using it. It makes the plans
+// of a sample network and endpoint on a throw-away host, compares and removes them. It does not
+// trust version numbers, module lists or configuration files. A trial takes some tens of
+// milliseconds. A mode that spans hosts is tried between two hosts, with packets, which takes
+// some tenths of a second.
 package trial
 
 import (
@@ -13,20 +13,20 @@ import (
 	"github.com/heddle-network/heddle/mode/parts"
 )
 
-// Case is what is tried: a mode with one or both address families. A mode
-// without addresses has neither.
+// Case is what is tried: a mode with one or both address families, or with none if the mode has
+// no addresses.
 type Case struct {
 	Mode string
 	IPv4 bool
 	IPv6 bool
 }
 
-// CaseOf is the case that a network belongs to.
+// CaseOf returns the case of a network.
 func CaseOf(n heddle.Network) Case {
 	return Case{n.Mode, n.HasFamily(heddle.IPv4), n.HasFamily(heddle.IPv6)}
 }
 
-// Families says it as a person would.
+// Families names the families: "IPv4 and IPv6".
 func (c Case) Families() string {
 	switch {
 	case c.IPv4 && c.IPv6:
@@ -39,14 +39,14 @@ func (c Case) Families() string {
 	return ""
 }
 
-// Run tries a mode; the error is the kernel's.
+// Run tries a mode, and returns the kernel's error.
 func Run(m heddle.Mode, c Case) error {
 	s := sampleFor(c)
 	if s.network.Mode == "host" {
 		return nil // nothing is made
 	}
 	if r, ok := m.(heddle.Reacher); ok {
-		return span(m, r, c)
+		return trySpanning(m, r, c)
 	}
 	stage, err := kernel.NewStage()
 	if err != nil {
@@ -99,8 +99,8 @@ func (s sample) plans(stage *kernel.Stage, m heddle.Mode) ([]heddle.Plan, error)
 	return []heddle.Plan{network, endpoint}, err
 }
 
-// nearest lists, for a mode that does not work, the others by likeness. Mode
-// host comes last for all of them: it works everywhere and isolates nothing.
+// nearest lists, for a mode that does not work, the most similar modes, best first. Mode host
+// is the last resort for all of them: it works everywhere and isolates nothing.
 var nearest = map[string][]string{
 	"overlay": {"routed", "bridge", "macvlan"},
 	"bridge":  {"routed", "macvlan"},
@@ -110,8 +110,8 @@ var nearest = map[string][]string{
 	"direct":  {"macvlan", "routed", "bridge"},
 }
 
-// Best names what comes closest to a case that does not work and does: another
-// mode, else a single family, else mode host. Modes are those there are.
+// Best finds a case that works and is most similar to the refused one: another of the modes, or
+// else a single family, or else mode host.
 func Best(refused Case, modes []string, works func(Case) bool) (Case, bool) {
 	var others []string
 	for _, m := range nearest[refused.Mode] {
@@ -145,7 +145,7 @@ func Best(refused Case, modes []string, works func(Case) bool) (Case, bool) {
 	return Case{}, false
 }
 
-// Advice says in words what Best has found.
+// Advice describes what Best has found.
 func Advice(refused, best Case, found bool) string {
 	switch {
 	case !found:

@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cell.Main(m)) }
 
-// TestRun tries all modes with all families: a sample that its mode does not
-// take would be told here.
+// TestRun tries all modes with all families. It fails if a mode refuses its sample.
 func TestRun(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")
@@ -73,7 +72,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// blind is the overlay on hosts that do not know where their peers are.
+// blind is mode overlay without knowledge of the peers' addresses.
 type blind struct{ overlay.Mode }
 
 func (b blind) Reach(h heddle.HostFacts) heddle.Plan {
@@ -82,8 +81,7 @@ func (b blind) Reach(h heddle.HostFacts) heddle.Plan {
 	return p
 }
 
-// TestSpanSends: what the kernel takes and compares well does not pass if no
-// packet gets through.
+// TestSpanSends: a trial fails if no packet gets through, even if all objects are as planned.
 func TestSpanSends(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for network namespaces")

@@ -21,11 +21,11 @@ import (
 type doctorFlags struct {
 	fix, all bool
 	only     []string
-	places   doctor.Places
+	places   doctor.Paths
 }
 
 func newDoctor(s *session) *cobra.Command {
-	f := doctorFlags{places: doctor.Places{Labs: lab.DefaultDir}}
+	f := doctorFlags{places: doctor.Paths{Labs: lab.DefaultDir}}
 	cmd := &cobra.Command{
 		Use: "doctor", GroupID: groupHealth, Args: knownCommand,
 		Short: "Look at the host for what keeps networks from working",

@@ -47,7 +47,7 @@ func (a *Archive) Close() error {
 	return a.err
 }
 
-// add puts an entry, its parents first. Names are absolute or relative to the root, which is the same.
+// add writes an entry, after its parent folders. Absolute names and names relative to the root are the same.
 func (a *Archive) add(name string, mode uint32, data []byte) {
 	name = strings.TrimPrefix(path.Clean(name), "/")
 	if a.names[name] {
@@ -67,7 +67,7 @@ func (a *Archive) put(name string, mode uint32, data []byte) {
 	a.write(data)
 }
 
-// write puts b, filled up to a multiple of four bytes.
+// write writes b, padded to a multiple of four bytes.
 func (a *Archive) write(b []byte) {
 	for _, part := range [][]byte{b, make([]byte, -len(b)&3)} {
 		if a.err == nil {

@@ -13,8 +13,8 @@ import (
 // order, one a line.
 const ModulesList = "/modules.list"
 
-// WriteInitramfs writes one with this program as /init, and modules with what
-// they depend on.
+// WriteInitramfs writes an initramfs with this program as /init, and with modules and their
+// dependencies.
 func (k Kernel) WriteInitramfs(path string, modules []string) (err error) {
 	self, err := os.ReadFile(Self)
 	if err != nil {
@@ -44,7 +44,7 @@ func (k Kernel) WriteInitramfs(path string, modules []string) (err error) {
 	return nil
 }
 
-// IndexModules makes what modprobe(8) needs to find the kernel's modules, once.
+// IndexModules runs depmod once, so that modprobe(8) finds the kernel's modules.
 func (k Kernel) IndexModules() error {
 	releases, err := filepath.Glob(filepath.Join(k.Dir, "lib/modules/*"))
 	if err != nil || len(releases) != 1 {

@@ -15,7 +15,7 @@ const QEMU = "qemu-system-x86_64"
 // Self is the running program, which boots as the guest's first process.
 const Self = "/proc/self/exe"
 
-// FetchCommand puts the kernels into the cache.
+// FetchCommand is the command that puts the kernels into the cache.
 const FetchCommand = "make vm-kernels"
 
 // Kernel is an unpacked Debian kernel package in the cache.
@@ -44,7 +44,7 @@ func Kernels() []Kernel {
 	return found
 }
 
-// Missing says what keeps guests from running here on every version, and what to do about it; it is empty when nothing does.
+// Missing says why guests of some version cannot run here, and what to do about it. It is empty if all can.
 func Missing() string {
 	if reason := MissingHere(); reason != "" {
 		return reason
@@ -58,7 +58,7 @@ func Missing() string {
 	return ""
 }
 
-// MissingHere is the part of Missing that holds for every kernel.
+// MissingHere is the part of Missing that is true for every kernel.
 func MissingHere() string {
 	if runtime.GOARCH != "amd64" {
 		return fmt.Sprintf("the guests are amd64 and boot this program, which is %s", runtime.GOARCH)

@@ -19,7 +19,7 @@ type Module struct {
 }
 
 // Modules reads the named modules and everything they depend on from an unpacked kernel package, in the order to load them.
-// A name that is no module of this kernel (built in, or unknown) is left out.
+// A name that is not a module of this kernel (built in, or unknown) is left out.
 func (k Kernel) Modules(names []string) ([]Module, error) {
 	paths, err := modulePaths(filepath.Join(k.Dir, "lib/modules"))
 	if err != nil {
@@ -59,8 +59,8 @@ func modulePaths(root string) (map[string]string, error) {
 	return paths, nil
 }
 
-// loadOrder returns the names with what they depend on, each after its own dependencies. The function info returns a module's
-// .modinfo section, or fs.ErrNotExist for what is no module.
+// loadOrder returns the names and their dependencies, each after its own dependencies. The function info returns a
+// module's .modinfo section, or fs.ErrNotExist if there is no such module.
 func loadOrder(names []string, info func(name string) ([]byte, error)) ([]string, error) {
 	var order []string
 	seen := map[string]bool{}
@@ -94,7 +94,7 @@ func loadOrder(names []string, info func(name string) ([]byte, error)) ([]string
 	return order, nil
 }
 
-// dependencies reads the modules to load first out of a .modinfo section: "depends=a,b" and "softdep=pre: c d post: e".
+// dependencies reads the modules to load first from a .modinfo section: "depends=a,b" and "softdep=pre: c d post: e".
 func dependencies(modinfo []byte) []string {
 	var names []string
 	for entry := range strings.SplitSeq(string(modinfo), "\x00") {
@@ -128,8 +128,8 @@ func readModule(path string) (data, info []byte, err error) {
 	return data, info, err
 }
 
-// cutSignature removes the signature appended to a module, whose check costs an emulated processor more than the loading does.
-// The end is: the signature, a struct module_signature (12 bytes, the last four the signature's length), a marker.
+// cutSignature removes the signature at the end of a module: on an emulated processor its check takes longer than
+// loading. The end is: the signature, a struct module_signature (12 bytes, the last four the signature's length), a marker.
 func cutSignature(b []byte) []byte {
 	const header = 12
 	signed, ok := bytes.CutSuffix(b, []byte("~Module signature appended~\n"))

@@ -25,8 +25,8 @@ var builds sync.Map // name -> path, so that a binary is built once a process
 // linked once a run. Without it each process has a folder of its own.
 const programsEnv = "HEDDLE_TEST_PROGRAMS"
 
-// Build builds one of the commands and returns the binary's path. A guest has those
-// that were built for it (vm.Guest.Own).
+// Build builds one of the commands and returns the binary's path. A guest has the commands that
+// were built for it (vm.Guest.Own).
 func Build(t testing.TB, name string) string {
 	t.Helper()
 	if path, ok := builds.Load(name); ok {
@@ -107,8 +107,8 @@ func TryStart(t testing.TB, dir string, env ...string) (*Agent, error) {
 	return a, a.wait()
 }
 
-// patience is how long an agent may take to start or to end: much longer than
-// it does, for a machine on which everything is tested at once.
+// patience is how long an agent may take to start or to end. It is long, for a machine that runs
+// all tests at the same time.
 const patience = time.Minute
 
 func (a *Agent) wait() error {
@@ -142,11 +142,11 @@ func (a *Agent) Dead() bool {
 	}
 }
 
-// Kill ends the agent as a crash does, and waits.
+// Kill kills the agent (SIGKILL), and waits for its end.
 func (a *Agent) Kill() { a.end(syscall.SIGKILL) }
 
-// Stop ends the agent in order, and waits. One that does not end fails the test,
-// and leaves its stacks in the log.
+// Stop ends the agent (SIGTERM), and waits. If it does not end, the test fails, and the log shows
+// the agent's stacks.
 func (a *Agent) Stop() {
 	a.t.Helper()
 	if !a.Dead() {

@@ -1,8 +1,8 @@
-// Package cell runs a test binary in namespaces of its own, of network, mounts, host name
-// and processes: the machine's links, firewall and /run are out of reach, and whatever a
-// test leaves behind goes with the process. Agents look for network namespaces in all
-// processes that they see, and keep what they find open meanwhile: those of one cell see
-// none of another. Inside a guest of package vm the whole machine is the cell.
+// Package cell runs a test binary in its own namespaces of network, mounts, host name and
+// processes. It cannot reach the machine's links, firewall and /run, and what a test leaves behind
+// ends with the process. Agents look for network namespaces in all processes that they see: those
+// of one cell do not see processes of another. In a guest of package vm the whole machine is the
+// cell.
 package cell
 
 import (
@@ -22,8 +22,8 @@ import (
 
 const marker = "HEDDLE_TEST_CELL"
 
-// Main is called from TestMain. As root it runs the tests again in a cell of
-// their own; otherwise, or in a guest, it runs them here.
+// Main is called from TestMain. As root it runs the tests again in a new cell. Otherwise, or in a
+// guest, it runs them here.
 func Main(m *testing.M) int {
 	if os.Getenv(initMarker) != "" {
 		return serveAsInit()
@@ -35,7 +35,7 @@ func Main(m *testing.M) int {
 		return reexec()
 	}
 	if os.Getenv(marker) != "" {
-		if err := furnish(); err != nil {
+		if err := setUp(); err != nil {
 			fmt.Fprintln(os.Stderr, "cell:", err)
 			return 1
 		}
@@ -43,8 +43,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Need skips the test where there is no cell: without root there are no
-// namespaces.
+// Need skips the test if there is no cell: namespaces need root.
 func Need(t testing.TB) {
 	t.Helper()
 	if os.Getenv(marker) == "" && !vm.InGuest() {
@@ -55,7 +54,7 @@ func Need(t testing.TB) {
 func reexec() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	bin, err := os.MkdirTemp("", "heddle-bin-") // of Build; goes with the tests
+	bin, err := os.MkdirTemp("", "heddle-bin-") // for Build; removed after the tests
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cell:", err)
 		return 1
@@ -76,9 +75,8 @@ func reexec() int {
 	return 0
 }
 
-// furnish makes mounts private, gives the cell a /run of its own, and brings the
-// loopback up.
-func furnish() error {
+// setUp makes mounts private, gives the cell its own /run, and sets the loopback up.
+func setUp() error {
 	if err := keepMounts(); err != nil {
 		return err
 	}
@@ -88,7 +86,7 @@ func furnish() error {
 	return exec.Command("ip", "link", "set", "lo", "up").Run()
 }
 
-// keepMounts has what is mounted here be seen here alone.
+// keepMounts keeps the cell's mounts from the machine.
 func keepMounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)

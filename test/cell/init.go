@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initMarker has the test binary be the first process of a cell.
+// initMarker makes the test binary run as the first process of a cell.
 const initMarker = "HEDDLE_TEST_INIT"
 
-// serveAsInit runs the tests as a child, and takes in whoever has lost his parent until
-// they have ended: then the kernel ends all the others (pid_namespaces(7)).
+// serveAsInit runs the tests as a child, and reaps orphans until the tests have ended. Then the
+// kernel kills all other processes (pid_namespaces(7)).
 func serveAsInit() int {
 	signal.Ignore(syscall.SIGINT) // the child decides
 	tests, err := startTests()

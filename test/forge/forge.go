@@ -1,5 +1,5 @@
-// Package forge writes into the store of a cluster whatever it is told to, with the keys
-// of one of its hosts: what somebody can do who has taken that host over.
+// Package forge writes any records to the store of a cluster, with the keys of one of its hosts, as
+// an attacker can who has taken over that host.
 package forge
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// word has a test's program be the forger.
+// word is the argument that makes a test's program the forger.
 const word = "forge-records"
 
 // Record is a key and what is to be its value.
@@ -43,8 +43,8 @@ type order struct {
 	Get string `json:"get,omitempty"`
 }
 
-// Dispatch is called first in TestMain: where the program was started as a forger, it is
-// one, and does not return.
+// Dispatch is called first in TestMain. If the program was started as a forger, it runs the forger
+// and does not return.
 func Dispatch(args []string) {
 	if len(args) != 2 || args[0] != word {
 		return
@@ -135,7 +135,7 @@ func dial(dir string) (*clientv3.Client, error) {
 		DialTimeout: 30 * time.Second, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, Certificates: []tls.Certificate{pair}}})
 }
 
-// Forger writes in the name of a host.
+// Forger writes records with the keys of a host.
 type Forger struct {
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -194,7 +194,7 @@ func (f *Forger) Write(all ...Record) error { return f.tell(order{Put: all}) }
 // Delete deletes keys in one change.
 func (f *Forger) Delete(keys ...string) error { return f.tell(order{Delete: keys}) }
 
-// Below reads the records whose keys begin so.
+// Below reads the records whose keys have the prefix.
 func (f *Forger) Below(prefix string) (all []Record, err error) {
 	line, err := f.ask(order{Get: prefix})
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package guide types what a guide says: its blocks of shell, one after the other.
+// Package guide runs the shell blocks of a guide, one after the other.
 package guide
 
 import (
@@ -14,19 +14,19 @@ import (
 
 // Typist types guides.
 type Typist struct {
-	// Fewest is the least number of blocks: a guide that is read wrongly has none.
+	// Fewest is the least number of blocks: if a guide is read wrongly, there are none.
 	Fewest int
-	// Limit bounds one block.
+	// Limit is the time limit for one block.
 	Limit time.Duration
-	// Path has programs that are found before the system's.
+	// Path is a folder that comes first in PATH.
 	Path string
-	// Unset are variables of the caller's that a reader does not have.
+	// Unset names environment variables that a reader does not have.
 	Unset []string
 }
 
 // Type runs the blocks of docs/guides/NAME, in a folder of their own, each until its
-// first command that fails. Lines that begin with "#> " are what must be seen in their
-// block's output.
+// first command that fails. The text of lines that begin with "#> " must be in their block's
+// output.
 func (y Typist) Type(t testing.TB, name string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/guides/" + name)

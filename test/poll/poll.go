@@ -1,5 +1,5 @@
-// Package poll waits for what comes to be so a little later. Tests that have a world use
-// its Soon and Within, but where a try is costly and wants a longer pause.
+// Package poll waits for conditions. Tests that have a world use its Soon and Within, except if a
+// try is costly and needs a longer pause.
 package poll
 
 import (

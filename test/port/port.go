@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Free is a TCP port of 127.0.0.1 that nobody listens on. It is below the range that
-// the kernel gives clients their ports from: while a server is away, no client of
-// another takes its port.
+// Free returns a TCP port of 127.0.0.1 on which nobody listens. It is below the range of client
+// ports: while a server restarts, the kernel does not give its port to a client.
 func Free(t testing.TB) netip.AddrPort {
 	t.Helper()
 	for range 1000 {

@@ -1,5 +1,5 @@
-// Package soak tells the full form of a test, which takes minutes or hours and wants a
-// quiet machine, from the small one that make test has.
+// Package soak says whether tests run in their full form, which takes minutes or hours and needs an
+// idle machine, or in the small form of make test.
 package soak
 
 import (

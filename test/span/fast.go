@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-network/heddle/mode/overlay"
 )
 
-// FastPath takes the programs of the host's fast path off their interfaces, or puts
-// them back; what they know stays.
+// FastPath detaches the programs of the host's fast path from their interfaces, or attaches them
+// again. Their maps stay.
 func (h *Host) FastPath(t testing.TB, on bool) {
 	t.Helper()
 	p := heddle.Plan{}
@@ -25,7 +25,7 @@ func (h *Host) FastPath(t testing.TB, on bool) {
 	}
 }
 
-// Carried counts what the host's fast path has carried, and what it has left.
+// Carried returns the counters of the host's fast path.
 func (h *Host) Carried(t testing.TB) heddle.FastCounts {
 	t.Helper()
 	c, err := h.kernel.FastTotals()
@@ -35,7 +35,7 @@ func (h *Host) Carried(t testing.TB) heddle.FastCounts {
 	return c
 }
 
-// NarrowPath says that the path between the hosts carries no more than mtu bytes.
+// NarrowPath tells both hosts that the path between them has that MTU.
 func (c *Cluster) NarrowPath(t testing.TB, mtu int) {
 	t.Helper()
 	for i, h := range c.Hosts {
@@ -44,7 +44,7 @@ func (c *Cluster) NarrowPath(t testing.TB, mtu int) {
 	c.Plan(t)
 }
 
-// Heed has both hosts look at their IPsec policies, as their agents do, and plan anew.
+// Heed makes both hosts read their IPsec policies, as their agents do, and plan again.
 func (c *Cluster) Heed(t testing.TB) {
 	t.Helper()
 	old := [2]heddle.State{c.wanted(t, 0), c.wanted(t, 1)}
@@ -64,7 +64,7 @@ func (c *Cluster) Heed(t testing.TB) {
 	}
 }
 
-// wanted is what a host's plans want besides its containers.
+// wanted returns the state that a host's plans want, without its containers.
 func (c *Cluster) wanted(t testing.TB, host int) heddle.State {
 	t.Helper()
 	h := c.Hosts[host]

@@ -1,6 +1,6 @@
-// Package span makes hosts that share networks out of plans and package kernel
-// alone: namespaces on one underlay, each with what mode overlay wants of it. No
-// agent runs, and no store: what is seen is what the plans do.
+// Package span makes hosts that share networks, from plans and package kernel alone: namespaces on
+// one underlay, each with the state that mode overlay wants. There is no agent and no store, so
+// that tests see what the plans do.
 package span
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/heddle-network/heddle/test/world"
 )
 
-// UnderlayMTU is that of the wire between the hosts.
+// UnderlayMTU is the MTU of the wire between the hosts.
 const UnderlayMTU = 1500
 
-// VNI is the cluster's.
+// VNI is the cluster's VXLAN network identifier.
 const VNI = 4711
 
 // Host is a host of the cluster: a namespace with eth0 on the underlay.
@@ -34,7 +34,7 @@ type Host struct {
 	pods []heddle.Plan
 }
 
-// Cluster is two hosts and the LAN between them, which is a place of its own: the
+// Cluster is two hosts and the LAN between them. The LAN is a namespace of its own: it is the
 // outside, and a stranger on the underlay.
 type Cluster struct {
 	LAN      world.Place
@@ -95,8 +95,8 @@ func (c *Cluster) newHost(t testing.TB, i int, f heddle.Family) *Host {
 	return h
 }
 
-// Network gives both hosts a network: each has a block of each subnet, and the
-// second one an address out of the first one's.
+// Network gives both hosts a network. Each host has a block of each subnet; the second host also
+// has an address of the first host's block.
 func (c *Cluster) Network(t testing.TB, number int, change func(*heddle.Network)) heddle.Network {
 	t.Helper()
 	n := heddle.Network{ID: fmt.Sprintf("%016x", number), Name: fmt.Sprintf("net%d", number), Mode: "overlay",
@@ -130,12 +130,12 @@ func blocks(s netip.Prefix) [2]netip.Prefix {
 	return [2]netip.Prefix{first, heddle.BlockOf(s, heddle.LastAddr(first).Next())}
 }
 
-// Source is the address that a host keeps for itself.
+// Source returns the address that a host reserves for itself.
 func Source(s netip.Prefix, host int) netip.Addr {
 	return heddle.LastAddr(blocks(s)[host]).Prev()
 }
 
-// Lent is the address out of the first host's block that the second one has.
+// Lent returns the address of the first host's block that the second host has.
 func Lent(s netip.Prefix) netip.Addr { return heddle.LastAddr(blocks(s)[0]).Prev().Prev() }
 
 // ThirdAddr is an address in the third host's block.
@@ -150,7 +150,7 @@ func Addr(s netip.Prefix, host, i int) netip.Addr {
 	return a
 }
 
-// Plan makes what all networks want on both hosts.
+// Plan applies the plans of all networks on both hosts.
 func (c *Cluster) Plan(t testing.TB) {
 	t.Helper()
 	for _, h := range c.Hosts {
@@ -168,7 +168,7 @@ func (c *Cluster) Plan(t testing.TB) {
 	}
 }
 
-// Apply makes a plan on the host.
+// Apply applies a plan on the host.
 func (h *Host) Apply(t testing.TB, p heddle.Plan, pod *kernel.Netns) {
 	t.Helper()
 	err := h.Do(func() error {
@@ -216,7 +216,7 @@ func (c *Cluster) Pod(t testing.TB, name string, host int, n heddle.Network, add
 	return p
 }
 
-// PodOnStack is a container without the fast path.
+// PodOnStack makes a container without the fast path.
 func (c *Cluster) PodOnStack(t testing.TB, name string, host int, n heddle.Network, addrs func(netip.Prefix) netip.Addr) *Pod {
 	t.Helper()
 	p := &Pod{Place: world.Namespace(t, name), Host: c.Hosts[host]}
@@ -249,7 +249,7 @@ func (p *Pod) plug(t testing.TB, e heddle.Endpoint, n heddle.Network, addrs func
 	h.pods = append(h.pods, heddle.Plan{Host: plan.Host})
 }
 
-// apply makes what a plan wants on the host and in the container.
+// apply applies a plan on the host and in the container.
 func (p *Pod) apply(t testing.TB, plan heddle.Plan) {
 	t.Helper()
 	pod, err := kernel.OpenNetns(p.Path)
@@ -282,7 +282,7 @@ func (c *Cluster) Allow(t testing.TB, a, b heddle.Network) {
 // Underlays are the host's addresses on the underlay, of both families.
 func (h *Host) Underlays() []netip.Addr { return h.underlays }
 
-// Beside makes a container on the underlay's own interface, by a network of another mode.
+// Beside makes a container on the underlay's interface, on a network of another mode.
 func (c *Cluster) Beside(t testing.TB, name string, host int, m heddle.Mode, options map[string]string) *Pod {
 	t.Helper()
 	h := c.Hosts[host]

@@ -11,9 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Upgrade puts another handle in the place of the host's, as an agent that starts
-// anew has one, whose programs of the fast path are recast; it applies all that is
-// wanted.
+// Upgrade gives the host a new kernel handle, as a restarted agent has one, whose fast-path programs
+// are loaded again. It then applies all wanted state.
 func (c *Cluster) Upgrade(t testing.TB, host int, recast func(*ebpf.CollectionSpec)) {
 	t.Helper()
 	h := c.Hosts[host]
@@ -36,9 +35,8 @@ func (c *Cluster) Upgrade(t testing.TB, host int, recast func(*ebpf.CollectionSp
 	}
 }
 
-// ThirdHost tells both hosts of another one that they share networks with, which has
-// a block of each network that is made from now on. Its underlay addresses are
-// free: whoever takes them sends as that host.
+// ThirdHost tells both hosts about a third one, which has a block of each network that is made from
+// now on. Its underlay addresses are free: a test that takes them can send as that host.
 func (c *Cluster) ThirdHost() heddle.Host {
 	third := heddle.Host{Name: "third", ID: "id of third", MTU: UnderlayMTU, Underlay: []netip.Addr{netip.MustParseAddr("2001:db8::77")}}
 	if c.Hosts[0].Outer().Is4() {
@@ -51,7 +49,7 @@ func (c *Cluster) ThirdHost() heddle.Host {
 	return third
 }
 
-// Programs are those of the fast path that are at work on a host's interfaces.
+// Programs returns the fast-path programs that are attached to a host's interfaces.
 func (c *Cluster) Programs(t testing.TB, host int) (all []ebpf.ProgramID) {
 	t.Helper()
 	err := c.Hosts[host].Do(func() error {

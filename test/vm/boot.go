@@ -15,7 +15,7 @@ import (
 // setupFailed is the exit status of a guest that could not be made ready for its tests.
 const setupFailed = 99
 
-// mounts are the guest's file systems. What a kernel lacks is left out.
+// mounts are the guest's file systems. One that the kernel lacks is left out.
 var mounts = []struct{ kind, dir, options string }{
 	{"proc", "/proc", ""},
 	{"sysfs", "/sys", ""},
@@ -29,14 +29,15 @@ var mounts = []struct{ kind, dir, options string }{
 	{"tracefs", "/sys/kernel/tracing", ""},
 }
 
-// InGuest tells whether this process runs in a guest.
+// InGuest reports whether this process runs in a guest.
 func InGuest() bool {
 	_, err := os.Stat(guestDir)
 	return err == nil
 }
 
-// Main runs a package's tests; call it from TestMain and exit with what it returns. As the first process of a guest it makes the
-// guest ready before, and afterwards says how the tests ended and powers off: it does not return then.
+// Main runs a package's tests. Call it from TestMain and exit with the result. As the first process
+// of a guest it first makes the guest ready; after the tests it prints their status, powers off, and
+// does not return.
 func Main(m *testing.M) int {
 	if os.Getpid() != 1 || !InGuest() {
 		return m.Run()
@@ -54,8 +55,8 @@ func Main(m *testing.M) int {
 	return status
 }
 
-// ready makes the guest ready and starts the program again, as it was started: libraries that looked for /proc when they were
-// initialised, before there was one, find it then. Only after that it has the tests' arguments.
+// ready makes the guest ready and executes the program again: libraries that look for /proc when they
+// are initialised now find it. Only after that it has the tests' arguments.
 func ready() error {
 	const mark = "HEDDLE_GUEST_READY"
 	if os.Getenv(mark) == "" {
@@ -68,7 +69,7 @@ func ready() error {
 	return readArgs()
 }
 
-// setup turns the bare initramfs into a place where tests find what they expect of a host.
+// setup makes what tests expect of a host in the initramfs.
 func setup() error {
 	if err := mountAll(); err != nil {
 		return err
@@ -87,7 +88,7 @@ func setup() error {
 	return nil
 }
 
-// readArgs takes up the tests' arguments.
+// readArgs reads the tests' arguments.
 func readArgs() error {
 	args, err := os.ReadFile(argsFile)
 	if err != nil {
@@ -115,7 +116,7 @@ func mountAll() error {
 	return nil
 }
 
-// linkDescriptors makes the names under which a process finds its open files; a host has them from its early boot.
+// linkDescriptors makes /dev/fd, /dev/stdin and so on, as a host has them.
 func linkDescriptors() error {
 	links := map[string]string{"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
 	for name, number := range links {
@@ -126,8 +127,8 @@ func linkDescriptors() error {
 	return nil
 }
 
-// loadModules loads what the host put into the archive. A module that refuses is named on the console and left out:
-// the test that needs it fails in its own words.
+// loadModules loads the modules of the archive. If one cannot be loaded, the console shows its name:
+// the test that needs it fails.
 func loadModules() error {
 	list, err := os.ReadFile(modulesList)
 	if err != nil {

@@ -31,9 +31,9 @@ type Guest struct {
 	Args    []string      // the test binary's arguments
 	Timeout time.Duration // from power-on to power-off; 0 means twenty minutes
 	Boot    []string      // further kernel parameters, such as ipv6.disable=1
-	Only    string        // the kernel's version that is enough, see SkipOther; "" means all
-	// Small is what make test has of the tests, as a pattern for each kernel's version; nil means all of them.
-	// One that is not named is left out there.
+	Only    string        // the only kernel version in make test, see SkipOther; "" means all
+	// Small is the pattern of the tests in make test, by kernel version; nil means all tests. Kernels that it
+	// does not name are left out in make test.
 	Small map[string]string
 }
 
@@ -84,10 +84,10 @@ func (g Guest) withDefaults() Guest {
 	return g
 }
 
-// kernelParameters of every guest. A program that always lies at the same addresses is translated once by the emulator; at random
-// ones (norandmaps turns that off), anew each time it is started, and tests start thousands of small programs: half of a guest's
-// time went there. On a busy machine a guest's timer may seem to stand still while the kernel tests it, which panics without
-// no_timer_check.
+// kernelParameters of every guest. norandmaps: the emulator translates a program once if it always has
+// the same addresses; otherwise half of a guest's time goes into translating the thousands of small
+// programs that tests start. no_timer_check: on a busy machine the timer may seem to stand still during
+// the kernel's check, which would panic.
 const kernelParameters = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off net.ifnames=0 norandmaps no_timer_check"
 
 // qemu runs the emulator in the folder until the guest powers off or the context ends.
@@ -118,7 +118,7 @@ func (g Guest) qemu(ctx context.Context, dir string) error {
 	return nil
 }
 
-// wire gives the guest its interfaces, on one hub. Their address says which they are: 52:54:00:00:00:01 is the first.
+// wire gives the guest its interfaces, on one hub. The first has the address 52:54:00:00:00:01.
 func (g Guest) wire() (args []string) {
 	for i, model := range g.NICs {
 		args = append(args, "-netdev", fmt.Sprintf("hubport,id=wire%d,hubid=0", i),
@@ -127,7 +127,7 @@ func (g Guest) wire() (args []string) {
 	return args
 }
 
-// exitLine is what a guest says last.
+// exitLine is the last line that a guest prints.
 const exitLine = "GUEST-EXIT"
 
 var exitPattern = regexp.MustCompile(`(?m)^` + exitLine + ` (\d+)$`)

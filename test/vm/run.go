@@ -28,8 +28,8 @@ func RunInGuests(t *testing.T, pattern string, boot ...string) {
 	Guest{Boot: boot}.RunEverywhere(t, pattern)
 }
 
-// SkipOther ends a test under a kernel that is not the one which is enough for make test: emulation takes its time. The full form
-// (package soak) runs under every kernel.
+// SkipOther skips a test in make test if the kernel has another version, since emulation is slow. The
+// full form (package soak) runs under every kernel.
 func SkipOther(t *testing.T, version, enough string) {
 	t.Helper()
 	if enough != "" && version != enough {
@@ -111,7 +111,7 @@ func (g Guest) RunTests(t *testing.T, pattern string) {
 	t.Logf("%d tests passed, %d skipped in the guest; %.1f s from making it to its power-off", len(result.passed), len(result.skipped), took)
 }
 
-// skip ends the test for a reason that lies in this machine.
+// skip skips the test for a reason of this machine.
 func skip(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv(requireVariable) == "1" {

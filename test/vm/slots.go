@@ -13,15 +13,15 @@ import (
 	"github.com/heddle-network/heddle/lab/boot"
 )
 
-// niceness of the emulator: guests have patience, what runs beside them on this machine may not.
+// niceness of the emulator: other programs on this machine come first.
 const niceness = 5
 
-// slots is how many guests run at once: three for two processors. A good part of a guest's time is waiting, for answers that must
-// not come above all; many more would only make each other late.
+// slots returns how many guests run at the same time: three for two processors. Guests often wait, mostly
+// for answers that must not come; but more guests would delay each other.
 func slots() int { return runtime.NumCPU() + (runtime.NumCPU()+1)/2 }
 
-// takeSlot waits for a guest's place, and returns how to give it back. Packages are tested at the same time. The places are locks
-// on files in the cache, which end with the process that holds them.
+// takeSlot waits for a free slot, and returns a function that releases it. Several packages are tested at
+// the same time, so slots are locks on files in the cache, which end with the process that holds them.
 func takeSlot(deadline time.Time) (free func(), err error) {
 	cache, err := boot.CacheDir()
 	if err != nil {

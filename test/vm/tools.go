@@ -19,7 +19,7 @@ var toolFolders = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/u
 // libraryFolders are where Debian's dynamic loader looks when it has no cache file, as in the guest.
 var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
 
-// companions are folders that belong to a tool, by the beginning of its name, though no library list names them.
+// companions are folders that a tool needs besides its libraries, by the prefix of its name.
 var companions = []struct{ prefix, dir string }{
 	{"iptables", "/usr/lib/x86_64-linux-gnu/xtables"},
 	{"ip6tables", "/usr/lib/x86_64-linux-gnu/xtables"},
@@ -93,7 +93,7 @@ func (c *closure) addFolder(dir string) error {
 	return nil
 }
 
-// add puts one file, the file behind it if it is a link, and the libraries it needs.
+// add adds one file, the target if it is a link, and the libraries it needs.
 func (c *closure) add(path string) error {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

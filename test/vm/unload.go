@@ -14,8 +14,8 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// Unload takes a kernel module away from the guest, with all that depend on it, and returns how to load them again. It fails
-// the test if the module stays in use.
+// Unload unloads a kernel module in the guest, with all modules that depend on it, and returns a function that
+// loads them again. It fails the test if the module stays in use.
 func Unload(t testing.TB, name string) (load func()) {
 	t.Helper()
 	if !InGuest() {
@@ -35,7 +35,7 @@ func Unload(t testing.TB, name string) (load func()) {
 	return load
 }
 
-// unload removes what depends on the module, then the module. One that is not loaded is an error: it would mask nothing.
+// unload removes the modules that depend on the module, then the module. It is an error if it is not loaded.
 func unload(name string) error {
 	b, err := os.ReadFile("/proc/modules")
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// Spilled is how many packets the machine's processors have dropped since it started,
-// because more waited for one of them than may (net.core.netdev_max_backlog; the second
-// column of /proc/net/softnet_stat, in net/core/net-procfs.c). They are of any namespace:
-// a flood in one loses packets of all others.
+// Spilled returns how many packets the machine has dropped since boot because a CPU's backlog was
+// full (net.core.netdev_max_backlog; second column of /proc/net/softnet_stat, see
+// net/core/net-procfs.c). All namespaces count: a flood in one loses packets of the others.
 func Spilled(t testing.TB) (packets uint64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/softnet_stat")

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// HandOver asks for a container's endpoint as an engine does that moves links
-// itself: it leases addresses from the network's subnets, and attaches with them.
+// HandOver attaches a container as an engine does that moves links itself: it leases addresses
+// from the network's subnets, and attaches with them.
 func (w *World) HandOver(t testing.TB, in Place, network string, options ...PodOption) heddle.AttachReply {
 	t.Helper()
 	n, err := w.Agent.Network(network)
@@ -81,7 +81,7 @@ func (w *World) Engine(t testing.TB, name, network string, options ...PodOption)
 	return p
 }
 
-// Forget detaches the container's endpoint and gives its leases back.
+// Forget detaches the container's endpoint and releases its leases.
 func (p *Pod) Forget(t testing.TB) {
 	t.Helper()
 	p.leave(t, p.Endpoint.ID)
@@ -92,7 +92,7 @@ func (p *Pod) Forget(t testing.TB) {
 	}
 }
 
-// HandOverRequest is the request that HandOver made, to make it again.
+// HandOverRequest returns the request that HandOver made, to make it again.
 func (w *World) HandOverRequest(in Place, reply heddle.AttachReply) heddle.AttachRequest {
 	r := w.Request(in, reply.Endpoint.NetworkName)
 	r.ID, r.Handover = reply.Endpoint.ID, true
@@ -102,7 +102,7 @@ func (w *World) HandOverRequest(in Place, reply heddle.AttachReply) heddle.Attac
 	return r
 }
 
-// Noticed waits until the agent has seen the link where the engine has put it.
+// Noticed waits until the agent has seen that the engine has moved the link.
 func (w *World) Noticed(id heddle.EndpointID, ifname string) error {
 	_, err := poll.Until(Patience, 10*time.Millisecond, func() error {
 		e, err := w.Agent.Endpoint(id)
@@ -114,8 +114,8 @@ func (w *World) Noticed(id heddle.EndpointID, ifname string) error {
 	return err
 }
 
-// CutAt lets everything fail from a step on, as if the agent were gone; what it
-// returns names the step, empty if there were not so many.
+// CutAt makes all steps fail from the at-th on, as if the agent were gone. The function that it
+// returns names that step; the name is empty if there were fewer steps.
 func (w *World) CutAt(at int) (name func() string) {
 	var mu sync.Mutex
 	count, first := 0, ""

@@ -17,21 +17,20 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// Footprint is all that the host's namespace holds: what Dump lists, every
-// setting below net, and the mounts. Taken before and after, it shows what was
-// left behind or lost.
+// Footprint is the state of the host's namespace: what Dump lists, every setting below net, and
+// the mounts. Two footprints show what was left behind or lost.
 type Footprint map[string]int // line -> how often
 
-// NewFootprint looks at the host. Forwarding stays on when the agent has turned
-// it on, and changes the settings of all devices; so it is turned on first.
+// NewFootprint takes the host's footprint. It turns forwarding on first: the agent leaves
+// forwarding on, and this changes the settings of all devices.
 func NewFootprint(t testing.TB) Footprint {
 	t.Helper()
 	cell.Sh(t, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
 	return look(t)
 }
 
-// Unchanged fails the test if the host is not as it was; what the kernel still
-// takes down gets its time.
+// Unchanged fails the test if the host is not as it was. It waits for what the kernel removes
+// later.
 func (before Footprint) Unchanged(t testing.TB) {
 	t.Helper()
 	var changes []string
@@ -63,7 +62,7 @@ func (before Footprint) changes(after Footprint) (changes []string) {
 	return changes
 }
 
-// shown is how many changes are told: a link has some hundred settings.
+// shown is how many changes are reported: a link has some hundred settings.
 const shown = 40
 
 func look(t testing.TB) Footprint {
@@ -78,8 +77,7 @@ func look(t testing.TB) Footprint {
 	return f
 }
 
-// mounts adds those that can be seen; what another one covers, and may be
-// somebody else's, does not count.
+// mounts adds the visible mounts. A mount that another one hides does not count.
 func (f Footprint) mounts() error {
 	table, err := os.ReadFile("/proc/thread-self/mountinfo")
 	for line := range strings.Lines(string(table)) {
@@ -96,15 +94,14 @@ func (f Footprint) mounts() error {
 	return err
 }
 
-// unsteady is a setting that follows the traffic.
+// unsteady is a setting whose value depends on the traffic.
 const unsteady = "/proc/sys/net/netfilter/nf_conntrack_count"
 
-// settings adds all that can be read below net; what can only be written, or
-// was never set, gives no line.
+// settings adds all readable settings below net.
 func (f Footprint) settings() error {
 	return filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it has just gone, with its link
+			return nil // its link was just deleted
 		}
 		if err != nil || d.IsDir() || path == unsteady {
 			return err

@@ -19,7 +19,7 @@ import (
 // Frame is an Ethernet frame that was seen on a link.
 type Frame struct {
 	Data []byte
-	// Out says that the place itself sent it.
+	// Out is set if the place itself sent it.
 	Out bool
 }
 
@@ -87,7 +87,7 @@ func (c *Capture) run() {
 	}
 }
 
-// Await waits until n frames for which is is true have come, for at most Patience.
+// Await waits until n frames have come for which is returns true, for at most Patience.
 func (c *Capture) Await(n int, is func(Frame) bool) {
 	poll.Until(Patience, 2*time.Millisecond, poll.True(func() bool { return c.count(is) >= n }))
 }
@@ -101,7 +101,7 @@ func (c *Capture) count(is func(Frame) bool) int {
 // Has reports whether such a frame has come by now.
 func (c *Capture) Has(is func(Frame) bool) bool { return c.count(is) > 0 }
 
-// Stop waits for what is on its way, and returns all frames.
+// Stop waits for frames that are under way, and returns all frames.
 func (c *Capture) Stop() []Frame {
 	if !c.ending.Swap(true) {
 		time.Sleep(Quiet)
@@ -112,7 +112,7 @@ func (c *Capture) Stop() []Frame {
 	return c.frames
 }
 
-// Count counts the recorded frames for which is is true.
+// Count counts the recorded frames for which is returns true.
 func Count(frames []Frame, is func(Frame) bool) int {
 	n := 0
 	for _, f := range frames {
@@ -136,8 +136,8 @@ func (p Place) Send(t testing.TB, link string, frames ...[]byte) {
 	}
 }
 
-// TrySend is Send where the kernel may refuse a frame: it answers ENOBUFS where a rule
-// drops it on its way out.
+// TrySend is Send for frames that the kernel may refuse: it answers ENOBUFS if a rule drops an
+// outgoing frame.
 func (p Place) TrySend(link string, frames ...[]byte) error {
 	fd := -1
 	err := p.packetSocket(link, &fd)

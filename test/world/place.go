@@ -20,11 +20,11 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// Place is a network namespace: the host's own if Path is empty.
+// Place is a network namespace. With an empty Path it is the host's own.
 type Place struct{ Name, Path string }
 
-// Namespace makes a named network namespace for the length of the test, without
-// starting a program: tests make hundreds.
+// Namespace makes a named network namespace for the length of the test. It starts no program,
+// since tests make hundreds of them.
 func Namespace(t testing.TB, name string) Place {
 	t.Helper()
 	p := Place{Name: name, Path: "/run/netns/" + name}
@@ -32,7 +32,7 @@ func Namespace(t testing.TB, name string) Place {
 		t.Fatalf("make namespace %s: %v", name, err)
 	}
 	t.Cleanup(p.Delete)
-	p.furnish(t)
+	p.setUp(t)
 	return p
 }
 
@@ -49,8 +49,8 @@ func (p Place) create() error {
 	return <-done
 }
 
-// unshare moves its thread to a new namespace, mounts that, and moves back. A
-// thread that cannot come back ends with the goroutine.
+// unshare moves its thread to a new namespace, mounts the namespace, and moves back. A thread
+// that cannot move back ends with the goroutine.
 func (p Place) unshare() error {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -68,8 +68,7 @@ func (p Place) unshare() error {
 	return mounted
 }
 
-// Delete removes the namespace's name; the namespace goes with the last that
-// holds it.
+// Delete removes the namespace's name. The namespace ends with its last user.
 func (p Place) Delete() {
 	unix.Unmount(p.Path, unix.MNT_DETACH)
 	os.Remove(p.Path)
@@ -82,9 +81,8 @@ func Churn(name string) error {
 	return p.create()
 }
 
-// furnish turns off what would make tests wait: duplicate address detection of
-// the links to come.
-func (p Place) furnish(t testing.TB) {
+// setUp turns off duplicate address detection for future links: tests would wait for it.
+func (p Place) setUp(t testing.TB) {
 	t.Helper()
 	err := p.Do(func() error {
 		return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
@@ -129,9 +127,8 @@ func (p Place) TrySh(script string, args ...any) (out string, err error) {
 	return out, err
 }
 
-// Ping sends one echo request, with further flags of ping(8). Where the kernel
-// cannot send it, it tries again: the table of neighbours is one for all
-// namespaces, and tests that run beside this one fill it.
+// Ping sends one echo request, with further flags of ping(8). If the kernel cannot send it, Ping
+// tries again: all namespaces share one neighbour table, and other tests may have filled it.
 func (p Place) Ping(to netip.Addr, flags ...string) error {
 	_, err := p.ping(to, flags...)
 	return err
@@ -158,8 +155,8 @@ func (p Place) ping(to netip.Addr, flags ...string) (said string, err error) {
 
 var roundTrip = regexp.MustCompile(`time=([0-9.]+) ms`)
 
-// RTT pings, and returns how long the echo took. The kernel stamps what comes, so
-// that a ping(8) which waits for a processor meanwhile does not count.
+// RTT pings, and returns the round-trip time. The kernel takes the time stamps, so that it does
+// not matter if ping(8) has to wait for a processor.
 func (p Place) RTT(to netip.Addr) (time.Duration, error) {
 	said, err := p.ping(to)
 	if err != nil {
@@ -172,7 +169,7 @@ func (p Place) RTT(to netip.Addr) (time.Duration, error) {
 	return time.ParseDuration(m[1] + "ms")
 }
 
-// Silent pings addresses that must not answer, all at once.
+// Silent pings addresses that must not answer, all at the same time.
 func (p Place) Silent(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -186,7 +183,7 @@ func (p Place) Silent(t testing.TB, to ...netip.Addr) {
 	wait.Wait()
 }
 
-// Reaches pings addresses that must answer at once.
+// Reaches pings addresses that must answer.
 func (p Place) Reaches(t testing.TB, to ...netip.Addr) {
 	t.Helper()
 	for _, a := range to {

@@ -17,7 +17,7 @@ type NetworkOption func(*heddle.Network)
 // Internal makes the network internal.
 func Internal(n *heddle.Network) { n.Internal = true }
 
-// OnlyV4 leaves the network its IPv4 subnet alone.
+// OnlyV4 makes the network without an IPv6 subnet.
 func OnlyV4(n *heddle.Network) { n.Subnets = n.Subnets[:1] }
 
 // With sets an option of the mode, written K=V.
@@ -104,7 +104,7 @@ func (w *World) Pod(t testing.TB, name, network string, options ...PodOption) *P
 	return p
 }
 
-// Request is what attaches a container to a network.
+// Request returns the request that attaches a container to a network.
 func (w *World) Request(in Place, network string, options ...PodOption) heddle.AttachRequest {
 	r := heddle.AttachRequest{Network: network, ID: heddle.EndpointID{Container: in.Name, IfName: "eth0"}, Netns: in.Path}
 	for _, change := range options {
@@ -113,7 +113,7 @@ func (w *World) Request(in Place, network string, options ...PodOption) heddle.A
 	return r
 }
 
-// Join attaches the container to a network, another one perhaps.
+// Join attaches the container to a network, the first or a further one.
 func (p *Pod) Join(t testing.TB, network string, options ...PodOption) heddle.Endpoint {
 	t.Helper()
 	reply, err := p.w.Attach(context.Background(), p.w.Request(p.Place, network, options...))
@@ -150,7 +150,7 @@ func (p *Pod) Addrs() []netip.Addr {
 	return all
 }
 
-// Addr is the container's address of the other one's family.
+// Addr returns the container's address of the family of like.
 func (p *Pod) Addr(like netip.Addr) netip.Addr {
 	for _, a := range p.Addrs() {
 		if heddle.FamilyOf(a) == heddle.FamilyOf(like) {
@@ -160,7 +160,7 @@ func (p *Pod) Addr(like netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// V4 and V6 are the container's addresses.
+// V4 is the IPv4 address.
 func (p *Pod) V4() netip.Addr { return p.Addr(Host4) }
 
 // V6 is the IPv6 address.
@@ -169,7 +169,7 @@ func (p *Pod) V6() netip.Addr { return p.Addr(Host6) }
 // Port is the host's end of the link.
 func (p *Pod) Port() string { return p.Endpoint.ID.PortName() }
 
-// PodIn is Pod in a namespace that is there already.
+// PodIn is Pod in an existing namespace.
 func (w *World) PodIn(t testing.TB, place Place, network string, options ...PodOption) *Pod {
 	t.Helper()
 	p := &Pod{Place: place, w: w}

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Splice hands on every frame that comes to one of two links of the place to the
-// other one, until the test ends: as it is, with whatever checksum its sender left
-// to the NIC, or as change makes it.
+// Splice forwards every frame from one of two links of the place to the other, until the test
+// ends. change may change the frame; it does not complete a checksum that was left to the NIC.
 func (p Place) Splice(t testing.TB, links [2]string, change func(frame []byte) []byte) {
 	t.Helper()
 	ends := [2]int{-1, -1}
@@ -25,7 +24,7 @@ func (p Place) Splice(t testing.TB, links [2]string, change func(frame []byte) [
 	over := make(chan struct{})
 	var both sync.WaitGroup
 	for i := range ends {
-		both.Go(func() { handOn(ends[i], ends[1-i], change, over) })
+		both.Go(func() { forwardFrames(ends[i], ends[1-i], change, over) })
 	}
 	t.Cleanup(func() {
 		close(over)
@@ -35,8 +34,8 @@ func (p Place) Splice(t testing.TB, links [2]string, change func(frame []byte) [
 	})
 }
 
-// handOn copies frames until it is over; what does not fit waits for nobody.
-func handOn(from, to int, change func([]byte) []byte, over chan struct{}) {
+// forwardFrames copies frames until over is closed. It drops frames that cannot be sent.
+func forwardFrames(from, to int, change func([]byte) []byte, over chan struct{}) {
 	frame := make([]byte, 65536)
 	for {
 		select {

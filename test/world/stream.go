@@ -13,21 +13,20 @@ import (
 	"time"
 )
 
-// stream is a ping that goes on through a hardship.
+// stream is a ping that runs during a test.
 type stream struct {
 	name string
 	cmd  *exec.Cmd
 	out  bytes.Buffer
 }
 
-// tail is how many packets may be on their way when a stream is stopped, on a
-// busy machine; the streams go on for twice as many before, so that none sent
-// until the end was called is among them.
+// tail is how many packets may be under way when a stream is stopped, on a busy machine. After
+// end is called, the streams run for twice as many packets, so that none of the packets sent
+// before is among them.
 const tail = 50
 
-// Stream pings addresses again and again. They begin once there is an answer: the
-// stream is about what happens later. What it returns ends them, and fails the test
-// if a packet sent until then is missing.
+// Stream pings addresses again and again. It waits for a first answer of each. The function that
+// it returns ends the pings, and fails the test if a packet sent before is missing.
 func (p Place) Stream(t testing.TB, every time.Duration, to ...netip.Addr) (end func()) {
 	t.Helper()
 	var all []*stream

@@ -16,18 +16,18 @@ import (
 	"github.com/heddle-network/heddle/test/poll"
 )
 
-// A server says who it is and whom it sees. Over TCP it then sends back what it
-// is sent; over UDP it answers every datagram.
+// A server sends its name and the caller's address. Over TCP it then echoes what it receives;
+// over UDP it answers every datagram.
 
-// Answer is what a server said.
+// Answer is a server's answer.
 type Answer struct {
 	Server string
 	// Seen is the address from which the server was called.
 	Seen netip.Addr
 }
 
-// Listen runs a server in the place for the length of the test. Sockets stay in
-// the namespace in which they were made.
+// Listen runs a server in the place for the length of the test. A socket stays in the namespace
+// in which it was made.
 func (p Place) Listen(t testing.TB, proto string, at netip.AddrPort) {
 	t.Helper()
 	err := p.Do(func() error {
@@ -114,8 +114,8 @@ func (p Place) AskFrom(proto string, from, to netip.AddrPort, limit time.Duratio
 	return a, err
 }
 
-// Dial connects to a server; over UDP it says a word first, or nobody would
-// know. Where the kernel cannot send it, it tries again, as Ping does.
+// Dial connects to a server. Over UDP it sends a first datagram, so that the server answers. If
+// the kernel cannot send, it tries again, as Ping does.
 func (p Place) Dial(proto string, from, to netip.AddrPort, limit time.Duration) (c net.Conn, err error) {
 	_, err = poll.Until(Patience, 50*time.Millisecond, func() error {
 		if c, err = p.dial(proto, from, to, limit); errors.Is(err, unix.ENOBUFS) {

@@ -10,10 +10,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// What the system's own tools say, which know nothing of the agent.
+// The state of the host as the system's own tools show it, without the agent.
 
-// neighbours are sorted: the kernel has one table of them for all namespaces, and lists them
-// in another order once it has grown (neigh_hash_grow in net/core/neighbour.c).
+// neighbours sorts the neighbours: all namespaces share one table, and the kernel lists it in
+// another order once it has grown (neigh_hash_grow in net/core/neighbour.c).
 const neighbours = " neigh show nud permanent | sort"
 
 // dumpCommands list all kinds of objects that plans have.
@@ -22,14 +22,14 @@ var dumpCommands = []string{
 	"ip -4 rule", "ip -6 rule", "ip -4" + neighbours, "ip -6" + neighbours,
 }
 
-// hostCommands list what only the host has.
+// hostCommands list objects that only the host has.
 var hostCommands = []string{"bridge fdb", "bridge -d link", "nft -s list ruleset"}
 
-// changing is what differs from one look to the next.
+// changing matches what differs between two dumps of the same state.
 var changing = regexp.MustCompile(`\b(packets|bytes|expires|\w+_lft) \S+|\bqlen \d+`)
 
-// Dump lists all links, addresses, routes, rules, permanent neighbours and, on
-// the host, the forwarding tables and the firewall, once they change no more.
+// Dump lists all links, addresses, routes, rules, permanent neighbours and, on the host, the
+// forwarding tables and the firewall. It waits until they do not change any more.
 func (p Place) Dump(t testing.TB) string {
 	t.Helper()
 	last := p.dump(t)
@@ -57,7 +57,7 @@ func (p Place) dump(t testing.TB) string {
 	return changing.ReplaceAllString(all.String(), "")
 }
 
-// NoTrace fails the test if the host has anything that bears our mark.
+// NoTrace fails the test if the host has any object with our mark.
 func NoTrace(t testing.TB) {
 	t.Helper()
 	for _, line := range Traces(t) {
@@ -65,8 +65,8 @@ func NoTrace(t testing.TB) {
 	}
 }
 
-// Traces lists what bears our mark: links by name, routes and rules by protocol
-// number, tables and rules of the firewall by name and comment.
+// Traces lists the objects with our mark: links by name, routes and rules by protocol number,
+// tables and rules of the firewall by name and comment.
 func Traces(t testing.TB) []string {
 	t.Helper()
 	host := Place{Name: "host"}
@@ -96,8 +96,8 @@ func Traces(t testing.TB) []string {
 	return found
 }
 
-// numbers are what a device made anew has of its own.
+// numbers matches what differs when a device is made again.
 var numbers = regexp.MustCompile(`(?m)^\d+: |: <|@\w+|\blink-netns\S* \S+|\bstate \w+|NO-CARRIER,|,LOWER_UP|,M-DOWN|\bqdisc \w+| linkdown| pref \w+|\bhandle \d+`)
 
-// Unnumbered takes from a dump what differs when an object is made anew.
+// Unnumbered removes from a dump what differs when an object is made again.
 func Unnumbered(dump string) string { return numbers.ReplaceAllString(dump, "") }

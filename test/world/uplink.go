@@ -27,8 +27,8 @@ func (w *World) wire(t testing.TB) {
 	w.Host.Reaches(t, Outside4, Outside6)
 }
 
-// Ready waits until a pair carries packets: the kernel gives a link its queue a
-// moment after its carrier. The far end is eth0 of the place.
+// Ready waits until a veth pair carries packets: a link gets its queue a moment after its carrier.
+// The far end is eth0 of the place.
 func Ready(t testing.TB, link string, far Place) {
 	t.Helper()
 	Soon(t, link+" carries packets", func() error {
@@ -40,8 +40,8 @@ func Ready(t testing.TB, link string, far Place) {
 	})
 }
 
-// BridgeNF says whether bridged frames pass the IP firewall too, as they do where
-// docker is installed. It reports whether this kernel can.
+// BridgeNF sets whether bridged frames pass the IP firewall, too, as they do where Docker is
+// installed. It reports whether this kernel can do that.
 func (w *World) BridgeNF(t testing.TB, on bool) bool {
 	t.Helper()
 	value := map[bool]string{true: "1", false: "0"}[on]
@@ -59,8 +59,8 @@ func (w *World) BridgeNF(t testing.TB, on bool) bool {
 	return true
 }
 
-// RouteToPods gives the outside routes to the network's subnets by the host, as
-// a neighbour on the LAN could set.
+// RouteToPods gives the outside routes through the host to the network's subnets, as a neighbour
+// on the LAN could set them.
 func (w *World) RouteToPods(t testing.TB, n heddle.Network) {
 	t.Helper()
 	for _, s := range n.Subnets {
@@ -68,7 +68,7 @@ func (w *World) RouteToPods(t testing.TB, n heddle.Network) {
 	}
 }
 
-// pick chooses the address of the family that like has.
+// pick returns the address of the family of like.
 func pick(like, v4, v6 netip.Addr) netip.Addr {
 	if like.Is4() {
 		return v4

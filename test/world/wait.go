@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/test/vm"
 )
 
-// Slowness stretches limits of time where the processor is emulated.
+// Slowness is the factor for time limits if the processor is emulated.
 var Slowness = slowness()
 
 func slowness() time.Duration {
@@ -19,16 +19,16 @@ func slowness() time.Duration {
 }
 
 var (
-	// Patience is how long an answer may take: a machine on which everything is
-	// tested at once is late by seconds now and then.
+	// Patience is how long an answer may take. On a machine that runs all tests at the same
+	// time, answers are sometimes seconds late.
 	Patience = 10 * time.Second * min(Slowness, 3)
 	// Refusal is how long to wait for an answer that must not come.
 	Refusal = 200 * time.Millisecond * min(Slowness, 4)
-	// Quiet is how long a frame may be on its way.
+	// Quiet is how long a frame may take to arrive.
 	Quiet = 30 * time.Millisecond * Slowness
-	// RepairTime is how long the agent may take to put an object back, on a machine
-	// on which everything is tested at once. Who wants to see its watching mend
-	// gives it a patrol that does not come by meanwhile (Watching).
+	// RepairTime is how long the agent may take to restore an object, on a machine that runs
+	// all tests at the same time. A test of the agent's watching turns its periodic check off
+	// (Watching).
 	RepairTime = time.Minute * min(Slowness, 3)
 )
 

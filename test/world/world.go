@@ -1,7 +1,6 @@
-// Package world makes the cell's own host look like a host with an uplink, a
-// world outside, and containers, and runs an agent on it. Nothing is faked: the
-// outside and the containers are network namespaces, and all that is said
-// between them goes through the kernel.
+// Package world makes the cell's host look like a host with an uplink, a network outside, and
+// containers, and runs an agent on it. Nothing is simulated: the outside and the containers are
+// network namespaces, and all packets between them pass through the kernel.
 //
 //	pod ═══ hd… ── host ── up0 (MTU 1400) ═══ eth0 ── outside
 //	               192.0.2.1, 2001:db8::1    192.0.2.2, 2001:db8::2
@@ -23,11 +22,11 @@ import (
 	"github.com/heddle-network/heddle/test/cell"
 )
 
-// UplinkMTU is the uplink's, which networks take over.
+// UplinkMTU is the uplink's MTU, which networks take over.
 const UplinkMTU = 1400
 
-// The addresses of the host's uplink, of the outside at its other end, and of
-// a place beyond that only the default route leads to.
+// The addresses of the host's uplink, of the outside at its other end, and of a host beyond,
+// to which only the default route leads.
 var (
 	Host4, Host6       = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	Outside4, Outside6 = netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")
@@ -52,7 +51,7 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	t.Helper()
 	cell.Need(t)
 	w := &World{Host: Place{Name: "host"}, Outside: Namespace(t, "outside")}
-	w.Host.furnish(t)
+	w.Host.setUp(t)
 	w.wire(t)
 	w.options = agent.Options{Name: "host", StateDir: t.TempDir(), RunDir: t.TempDir(),
 		Modes: mode.All(), Root: t.TempDir(), Untried: true,
@@ -65,8 +64,8 @@ func New(t testing.TB, options ...func(*agent.Options)) *World {
 	return w
 }
 
-// Watching has the agent mend what its watching notices, and nothing else: its patrol
-// does not come by while a test lasts.
+// Watching makes the agent repair only what it notices by watching the kernel: its periodic
+// check does not run during a test.
 func Watching(o *agent.Options) { o.Patrol = time.Hour }
 
 // Start starts an agent on the world's folders.
@@ -79,7 +78,7 @@ func (w *World) Start(t testing.TB) {
 	w.Agent = a
 }
 
-// Restart ends the agent, lets meanwhile do what it wants, and starts another.
+// Restart ends the agent, calls meanwhile, and starts another agent.
 func (w *World) Restart(t testing.TB, meanwhile func()) {
 	t.Helper()
 	if err := w.Close(); err != nil {
@@ -91,7 +90,7 @@ func (w *World) Restart(t testing.TB, meanwhile func()) {
 	w.Start(t)
 }
 
-// TripAt sets what the agent asks before every step; nil lets all pass.
+// TripAt sets the function that the agent calls before every step. An error of it stops the agent there.
 func (w *World) TripAt(f func(step string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,7 @@ func (w *World) step(name string) error {
 	return f(name)
 }
 
-// end takes everything down again and looks for what is left.
+// end removes everything and checks that nothing is left.
 func (w *World) end(t testing.TB) {
 	w.TripAt(nil)
 	var errs []error
@@ -142,7 +141,7 @@ func (w *World) AuditEmpty(t testing.TB) {
 	}
 }
 
-// Logged is what the agent has logged until now.
+// Logged returns what the agent has logged until now.
 func (w *World) Logged() string { return w.log.String() }
 
 // logBook collects the agent's log.

@@ -23,8 +23,7 @@ func (r *Report) WriteAll(folder string) error {
 	return r.WriteForms(folder)
 }
 
-// WriteForms writes what is made from report.json: report.html, samples.csv and
-// report.bench.
+// WriteForms writes the other forms of the report: report.html, samples.csv and report.bench.
 func (r *Report) WriteForms(folder string) error {
 	for name, write := range map[string]func(io.Writer) error{"report.html": r.HTML, "samples.csv": r.CSV, "report.bench": r.Benchstat} {
 		if err := WriteFile(filepath.Join(folder, name), write); err != nil {
@@ -34,8 +33,8 @@ func (r *Report) WriteForms(folder string) error {
 	return nil
 }
 
-// WriteFile makes a file whole or not at all. It shows what others chose, the words of
-// tools and the names of devices, without what is not to be seen.
+// WriteFile writes a whole file or none. It escapes unprintable characters in texts of others,
+// such as messages of tools and names of devices.
 func WriteFile(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -123,7 +122,7 @@ func benchUnit(f Figure) string {
 	return f.Name + "-" + unit
 }
 
-// benchName begins with a capital, as the format wants after "Benchmark".
+// benchName starts with a capital letter, as the format requires after "Benchmark".
 func benchName(probe string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(oneWord(probe), func(r rune) bool { return r == '-' }) {
@@ -132,5 +131,5 @@ func benchName(probe string) string {
 	return b.String()
 }
 
-// oneWord has no space, and no "/" but in a rate.
+// oneWord has no space, and "/" only in a rate.
 func oneWord(s string) string { return strings.Join(strings.Fields(s), "-") }

@@ -12,30 +12,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeper is what a host's init does for the rest of its life: it reaps dead processes, and
-// on SIGHUP starts what its record asks for.
-type keeper struct {
-	folder  *os.Root // the host's, held open: its path is covered in here
-	state   string   // the file that tells how the programs stand
+// supervisor is the main loop of a host's init: it reaps dead processes, and on SIGHUP
+// starts the programs of its record.
+type supervisor struct {
+	folder  *os.Root // the host's, kept open: another mount hides its path in here
+	state   string   // the file with the programs' states
 	wanted  func() []program
 	signals chan os.Signal
-	mu      sync.Mutex // of what follows, and of who makes or reaps children
-	all     map[string]*standing
-	others  map[int]chan unix.WaitStatus // children that somebody waits for
+	mu      sync.Mutex // guards what follows, and starting and reaping children
+	all     map[string]*programState
+	others  map[int]chan unix.WaitStatus // children for which a caller waits
 }
 
-// newKeeper handles SIGHUP from the start: otherwise an early one would kill the init.
-func newKeeper(folder *os.Root, state string, wanted func() []program) *keeper {
-	k := &keeper{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*standing{}, others: map[int]chan unix.WaitStatus{}}
-	// A stray "kill 1" in a host must not end the host. The signals are caught and not
-	// ignored, since the programs started here would inherit that they are ignored.
+// newSupervisor handles SIGHUP from the start: an early one must not kill the init.
+func newSupervisor(folder *os.Root, state string, wanted func() []program) *supervisor {
+	k := &supervisor{folder: folder, state: state, wanted: wanted, signals: make(chan os.Signal, 16), all: map[string]*programState{}, others: map[int]chan unix.WaitStatus{}}
+	// A "kill 1" in a host must not end the host. The signals are caught and not ignored:
+	// the programs started here would inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	signal.Notify(k.signals, syscall.SIGCHLD, syscall.SIGHUP)
 	return k
 }
 
-// keep returns when it hears that the init shall not stay.
-func (k *keeper) keep(stay <-chan bool) {
+// loop handles signals. It returns when stay says that the init shall end.
+func (k *supervisor) loop(stay <-chan bool) {
 	for {
 		select {
 		case ours := <-stay:
@@ -45,15 +45,15 @@ func (k *keeper) keep(stay <-chan bool) {
 		case <-k.signals:
 			ended := k.reap()
 			if k.startWanted() || ended {
-				k.tell()
+				k.writeState()
 			}
 		}
 	}
 }
 
-// reap reaps all dead children, also orphans, whose parent is the init. It reports whether
-// one was a program of ours.
-func (k *keeper) reap() (ours bool) {
+// reap reaps all dead children, including orphans, whose parent the init is. It reports
+// whether one of them was a program of ours.
+func (k *supervisor) reap() (ours bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for {
@@ -87,15 +87,15 @@ func ending(s unix.WaitStatus) string {
 	return fmt.Sprintf("ended with status %d", s.ExitStatus())
 }
 
-// startWanted starts the programs that were asked for and do not run. One that is still
-// ending is started after its end.
-func (k *keeper) startWanted() (some bool) {
+// startWanted starts the programs that were asked for and do not run. A program that still
+// runs is started after its end.
+func (k *supervisor) startWanted() (some bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range k.wanted() {
 		at := k.all[p.Name]
 		if at == nil {
-			at = &standing{}
+			at = &programState{}
 			k.all[p.Name] = at
 		}
 		if at.Pid != 0 || p.Starts <= at.Starts {
@@ -111,7 +111,7 @@ func (k *keeper) startWanted() (some bool) {
 	return some
 }
 
-func (k *keeper) start(p program) (pid int, err error) {
+func (k *supervisor) start(p program) (pid int, err error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return 0, err
@@ -133,11 +133,11 @@ func (k *keeper) start(p program) (pid int, err error) {
 	})
 }
 
-func (k *keeper) open(program string) (*os.File, error) {
+func (k *supervisor) open(program string) (*os.File, error) {
 	return k.folder.OpenFile(logName(program), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
-func (k *keeper) log(program, line string) {
+func (k *supervisor) log(program, line string) {
 	if f, err := k.open(program); err == nil {
 		fmt.Fprintln(f, "lab: it", line)
 		f.Close()
@@ -145,7 +145,7 @@ func (k *keeper) log(program, line string) {
 }
 
 // tell writes the state of the programs, for readers outside.
-func (k *keeper) tell() {
+func (k *supervisor) writeState() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	b, err := json.Marshal(k.all)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// littleMemory is one and a half times what the agent may use with a thousand endpoints.
-const littleMemory = 96 << 20
+// minMemory is one and a half times what the agent may use with a thousand endpoints.
+const minMemory = 96 << 20
 
 func lookAgentMemory(_ context.Context, h *Host) Finding {
 	text, err := h.proc("cgroup")
@@ -27,12 +27,12 @@ func lookAgentMemory(_ context.Context, h *Host) Finding {
 		file := filepath.Join("/sys/fs/cgroup", group, "memory.max")
 		b, err := os.ReadFile(file)
 		limit, number := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-		if err == nil && number == nil && limit < littleMemory {
+		if err == nil && number == nil && limit < minMemory {
 			current, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "memory.current"))
 			return trouble([]string{file + ": " + strings.TrimSpace(string(b)), "memory.current: " + strings.TrimSpace(string(current))})
 		}
 	}
-	return fine("no memory.max below " + fmt.Sprint(littleMemory>>20) + " MiB")
+	return fine("no memory.max below " + fmt.Sprint(minMemory>>20) + " MiB")
 }
 
 func lookAgentSettings(_ context.Context, h *Host) Finding {
@@ -40,8 +40,8 @@ func lookAgentSettings(_ context.Context, h *Host) Finding {
 	if err != nil {
 		return skip(err.Error())
 	}
-	// of several mounts on one place the last one counts; a place below counts
-	// where it holds the network's settings
+	// Of several mounts on one path the last one counts. A mount below /proc/sys counts if it
+	// holds network settings.
 	last := map[string]string{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -79,7 +79,7 @@ func lookAgentNetns(_ context.Context, h *Host) Finding {
 	return trouble(evidence)
 }
 
-// netnsInode identifies the namespace that a path leads to; "" if none.
+// netnsInode identifies the network namespace at a path; "" if there is none.
 func netnsInode(path string) string {
 	var fs unix.Statfs_t
 	var st unix.Stat_t

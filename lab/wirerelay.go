@@ -14,8 +14,7 @@ import (
 
 const relayTime = 30 * time.Second
 
-// putRelay puts a relay into the wire, unless one is there, and waits until
-// frames pass it.
+// putRelay puts a relay into the wire, if there is none, and waits until it runs.
 func (w wire) putRelay(ctx context.Context, mtu int) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()
@@ -30,21 +29,21 @@ func (w wire) putRelay(ctx context.Context, mtu int) error {
 	if err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
-		// A relay handles frames as they are on a wire.
-		if err := sw.segment(w.port, false); err != nil {
+	return w.ends(func(sw, host *namespace) error {
+		// A relay needs frames of up to the MTU, as on a wire.
+		if err := sw.setSegmentation(w.port, false); err != nil {
 			return err
 		}
-		if err := host.segment(w.nic, false); err != nil {
+		if err := host.setSegmentation(w.nic, false); err != nil {
 			return err
 		}
 		return sw.divert(w.port, w.sw.Name, mtu)
 	})
 }
 
-// divert takes the port out of the bridge and puts the relay's TAP there. The port is then
-// in no bridge, so the switch's own stack must be kept from answering on it.
-func (s *stack) divert(port, bridge string, mtu int) error {
+// divert replaces the bridge's port by the relay's TAP. The port is then in no bridge, so the
+// switch's own stack must not answer on it.
+func (s *namespace) divert(port, bridge string, mtu int) error {
 	tap, err := s.LinkByName(relayPort(port))
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func (s *stack) divert(port, bridge string, mtu int) error {
 	if err := s.LinkSetMTU(tap, mtu); err != nil {
 		return err
 	}
-	if err := s.mute(port, true); err != nil {
+	if err := s.setMuted(port, true); err != nil {
 		return err
 	}
 	link, err := s.LinkByName(port)
@@ -65,7 +64,7 @@ func (s *stack) divert(port, bridge string, mtu int) error {
 	return s.join(tap, bridge)
 }
 
-func (s *stack) join(link netlink.Link, bridge string) error {
+func (s *namespace) join(link netlink.Link, bridge string) error {
 	master, err := s.LinkByName(bridge)
 	if err != nil {
 		return err
@@ -80,8 +79,8 @@ func (s *stack) join(link netlink.Link, bridge string) error {
 	return s.LinkSetUp(link)
 }
 
-// mute makes the switch's own stack ignore a device, or use it again.
-func (s *stack) mute(port string, on bool) error {
+// setMuted keeps the switch's own network stack from using a device, or lets it again.
+func (s *namespace) setMuted(port string, on bool) error {
 	link, err := s.LinkByName(port)
 	if err != nil {
 		return err
@@ -96,8 +95,8 @@ func (s *stack) mute(port string, on bool) error {
 	return s.sysctl("net/ipv6/conf/"+port+"/disable_ipv6", value)
 }
 
-// sysctl sets an IPv6 setting of a device; a machine without IPv6 has none.
-func (s *stack) sysctl(key, value string) error {
+// sysctl sets an IPv6 setting of a device. It does nothing on a machine without IPv6.
+func (s *namespace) sysctl(key, value string) error {
 	return s.within(func() error {
 		err := os.WriteFile(sysctlPath(key), []byte(value), 0o644)
 		if os.IsNotExist(err) {
@@ -107,13 +106,13 @@ func (s *stack) sysctl(key, value string) error {
 	})
 }
 
-// takeRelay takes the relay out of the wire, dead or alive.
+// takeRelay takes the relay out of the wire, even if it is dead.
 func (w wire) takeRelay(ctx context.Context) error {
 	if err := w.sw.end(ctx, relayProgram(w.port), unix.SIGKILL); err != nil {
 		return err
 	}
-	return w.ends(func(sw, host *stack) error {
-		if err := sw.mute(w.port, false); err != nil {
+	return w.ends(func(sw, host *namespace) error {
+		if err := sw.setMuted(w.port, false); err != nil {
 			return err
 		}
 		link, err := sw.LinkByName(w.port)
@@ -126,17 +125,17 @@ func (w wire) takeRelay(ctx context.Context) error {
 		if w.cut {
 			return nil
 		}
-		if err := sw.segment(w.port, true); err != nil {
+		if err := sw.setSegmentation(w.port, true); err != nil {
 			return err
 		}
-		return host.segment(w.nic, true)
+		return host.setSegmentation(w.nic, true)
 	})
 }
 
-func (w wire) relayRuns() bool { return w.sw.standing(relayProgram(w.port)).Pid != 0 }
+func (w wire) relayRuns() bool { return w.sw.programState(relayProgram(w.port)).Pid != 0 }
 
-// tell gives the relay its settings, if there are any, and returns its counts.
-func (w wire) tell(s *settings) (r report, err error) {
+// callRelay sends the relay its settings, if any, and returns its counts.
+func (w wire) callRelay(s *settings) (r report, err error) {
 	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/%d/root%s", w.sw.Pid, relaySocket(w.port)), relayTime)
 	if err != nil {
 		return r, err

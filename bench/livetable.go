@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// board is the live table: for each column the latest headline figure of each
-// probe.
-type board struct {
+// liveTable shows the latest headline figure of each probe, for each column.
+type liveTable struct {
 	m      Matrix
 	latest map[[2]string]string
 	drawn  int // lines to go back up
 }
 
-func newBoard(m Matrix) *board { return &board{m: m, latest: map[[2]string]string{}} }
+func newLiveTable(m Matrix) *liveTable { return &liveTable{m: m, latest: map[[2]string]string{}} }
 
-func (b *board) put(s Sample) {
+func (b *liveTable) put(s Sample) {
 	latest := "failed"
 	if s.Error == "" {
 		latest = number(s.Figures[b.m.probe(s.Cell).Figures()[0].Name])
@@ -29,10 +28,10 @@ func (b *board) put(s Sample) {
 }
 
 // draw overwrites the table that was drawn last.
-func (b *board) draw(w io.Writer, status string) {
+func (b *liveTable) draw(w io.Writer, status string) {
 	t := newTable()
 	width := terminalWidth(w)
-	t.Style().Size.WidthMax = width // a line that wrapped could not be drawn over
+	t.Style().Size.WidthMax = width // a wrapped line could not be overwritten
 	head := table.Row{"latest"}
 	for _, p := range b.m.Probes {
 		head = append(head, fmt.Sprintf("%s\n%s", p.Name(), p.Figures()[0].Unit))
@@ -45,7 +44,7 @@ func (b *board) draw(w io.Writer, status string) {
 		}
 		t.AppendRow(row)
 	}
-	picture := t.Render() + "\n" + cut(status, width) + "\n"
+	picture := t.Render() + "\n" + truncate(status, width) + "\n"
 	if b.drawn > 0 {
 		fmt.Fprintf(w, "\x1b[%dA\x1b[J", b.drawn)
 	}
@@ -62,7 +61,7 @@ func terminalWidth(w io.Writer) int {
 	return 80
 }
 
-func cut(s string, width int) string {
+func truncate(s string, width int) string {
 	if r := []rune(s); len(r) >= width {
 		return string(r[:width-1])
 	}

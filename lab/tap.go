@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine's wires end in the namespace of its emulator: a bridge without
-// memory, which is a hub, joins each to the TAP of a NIC. So wires, and all that
-// can be wrong with them, are the same for both kinds of hosts.
+// A machine's wires end in the namespace of its emulator. A bridge that forgets addresses at
+// once, like a hub, joins each to the TAP of a NIC. So wires and their faults are the same for
+// both kinds of hosts.
 //
 //	switch: host1 ══ eth0 ─ hub0 ─ tap0 ── virtio-net ── eth0 of the guest
 
@@ -19,9 +19,9 @@ func tapName(nic int) string { return fmt.Sprintf("tap%d", nic) }
 
 func hubName(nic int) string { return fmt.Sprintf("hub%d", nic) }
 
-// plugMachine joins the host's ends of so many wires to TAPs, and makes the one
-// of the control channel.
-func (s *stack) plugMachine(nics, number int) error {
+// plugMachine joins the host's ends of the wires to TAPs, and makes the TAP of the control
+// channel.
+func (s *namespace) plugMachine(nics, number int) error {
 	for i := range nics {
 		if err := s.plugTAP(i, number); err != nil {
 			return fmt.Errorf("join %s to %s: %w", NICName(i), tapName(i), err)
@@ -37,13 +37,13 @@ func (s *stack) plugMachine(nics, number int) error {
 	if err != nil {
 		return err
 	}
-	// The entry is permanent: a request before the guest is up must not wait for the next
-	// try of neighbour discovery.
+	// The entry is permanent: a request must not wait for neighbour discovery to try again
+	// after the guest has come up.
 	guest := netip.MustParsePrefix(guestAddr).Addr()
 	return s.NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: guest.AsSlice(), HardwareAddr: controlMAC(number)})
 }
 
-func (s *stack) plugTAP(nic, number int) error {
+func (s *namespace) plugTAP(nic, number int) error {
 	if err := s.makeTAP(tapName(nic)); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *stack) plugTAP(nic, number int) error {
 		return err
 	}
 	// Only the guest may send on the wire.
-	if err := s.mute(hubName(nic), true); err != nil {
+	if err := s.setMuted(hubName(nic), true); err != nil {
 		return err
 	}
 	for _, name := range []string{NICName(nic), tapName(nic)} {
@@ -62,7 +62,7 @@ func (s *stack) plugTAP(nic, number int) error {
 		if err != nil {
 			return err
 		}
-		// The guest's NIC has the address that the wire's end was made with.
+		// The guest's NIC takes over the address of the wire's end.
 		if err := s.LinkSetHardwareAddr(link, outerMAC(number, nic)); err != nil {
 			return err
 		}
@@ -79,15 +79,15 @@ func (s *stack) plugTAP(nic, number int) error {
 // maxTAP is the largest MTU of a TAP (tun.c). The wire decides what passes.
 const maxTAP = maxMTU - 14
 
-// outerMAC is no guest's: another bit of the first byte is set.
+// outerMAC returns a MAC that no guest has: one more bit of the first byte is set.
 func outerMAC(number, nic int) net.HardwareAddr {
-	mac := hardware(number, 2*nic)
+	mac := macOf(number, 2*nic)
 	mac[0] |= 4
 	return mac
 }
 
-// makeTAP makes a TAP that stays without a program.
-func (s *stack) makeTAP(name string) error {
+// makeTAP makes a TAP that exists without a program that holds it.
+func (s *namespace) makeTAP(name string) error {
 	return s.within(func() error {
 		tap, err := openTAP(name)
 		if err != nil {

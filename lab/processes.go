@@ -16,12 +16,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const endTime = 30 * time.Second // until a killed program is gone
+const endTime = 30 * time.Second // limit for a killed program to end
 
-// inside returns the numbers, as the machine sees them, of all processes of the host
-// except its init, including those of containers in it. The kernel's own threads, which a
-// virtual machine shows as well, are left out: they ignore signals.
-func (h *Host) inside() (all []int) {
+// processes returns the PIDs, in the machine's numbering, of all processes of the host except
+// its init, including those of its containers. In a virtual machine it leaves out kernel
+// threads, which ignore signals.
+func (h *Host) processes() (all []int) {
 	own, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", h.Pid))
 	if err != nil {
 		return nil
@@ -38,7 +38,7 @@ func (h *Host) inside() (all []int) {
 // was made in it (ioctl_ns(2), NS_GET_PARENT).
 func inNamespace(own os.FileInfo, pid int) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	for depth := 0; err == nil && depth < 32; depth++ { // as deep as they go
+	for depth := 0; err == nil && depth < 32; depth++ { // the kernel's limit of nesting
 		at, failed := f.Stat()
 		if failed != nil || os.SameFile(own, at) {
 			f.Close()
@@ -62,14 +62,13 @@ func parentNamespace(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "parent"), nil
 }
 
-// machinePid returns the machine's number of the program's process, 0 if it
-// does not run.
+// machinePid returns the program's PID in the machine's numbering, or 0 if it does not run.
 func (h *Host) machinePid(name string) int {
-	at := h.standing(name)
+	at := h.programState(name)
 	if at.Pid == 0 {
 		return 0
 	}
-	for _, pid := range h.inside() {
+	for _, pid := range h.processes() {
 		if numbers := namespacePids(pid); len(numbers) > 1 && numbers[len(numbers)-1] == at.Pid {
 			return pid
 		}
@@ -77,8 +76,8 @@ func (h *Host) machinePid(name string) int {
 	return 0
 }
 
-// namespacePids are a process' numbers, from the machine's down to its own
-// namespace's (proc(5), NSpid).
+// namespacePids returns the PIDs of a process, from the machine's PID namespace down to its
+// own (proc(5), NSpid).
 func namespacePids(pid int) (all []int) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(b)) {
@@ -92,12 +91,12 @@ func namespacePids(pid int) (all []int) {
 	return all
 }
 
-// end ends a program with a signal and waits until its init has reaped it. A program that
-// does not run is no error.
+// end ends a program with a signal and waits until the init has reaped it. It is no error
+// if the program does not run.
 func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(endTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(endTime))
 	defer cancel()
-	for h.Alive() && h.standing(name).Pid != 0 {
+	for h.Alive() && h.programState(name).Pid != 0 {
 		if err := h.signalProgram(ctx, name, s); err != nil {
 			return err
 		}
@@ -110,12 +109,12 @@ func (h *Host) end(ctx context.Context, name string, s syscall.Signal) error {
 
 func (h *Host) signalProgram(ctx context.Context, name string, s syscall.Signal) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
+		return h.send(ctx, request{Verb: verbSignal, Name: name, Number: int(s)})
 	}
 	return signalProcess(h.machinePid(name), s)
 }
 
-// signalProcess signals a process; one that is gone, or was never there (0), is no error.
+// signalProcess signals a process. It is no error if the process is gone, or if pid is 0.
 func signalProcess(pid int, s syscall.Signal) error {
 	if pid == 0 {
 		return nil
@@ -133,25 +132,26 @@ func (h *Host) KillAgent(ctx context.Context) error {
 		return err
 	}
 	if err := h.end(ctx, agentProgram, unix.SIGKILL); err != nil {
-		return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, err, "")
+		return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name, err, "")
 	}
-	// A child that the agent has just forked holds its socket until it executes another
+	// A child that the agent has just forked has its socket open until it executes another
 	// program.
 	for h.answers() {
 		select {
 		case <-ctx.Done():
-			return heddle.Wrap(heddle.LabFailed, "kill the agent of", h.Name, ctx.Err(), "something answers on its socket")
+			return heddle.Wrap(heddle.LabFailed, "kill agent of", h.Name,
+				fmt.Errorf("something still answers on its socket: %w", ctx.Err()), "end the program that listens there")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	return nil
 }
 
-// stop stops the host's agent, or all its processes but the init, until
-// resume. A process that is born meanwhile is caught in the next round.
+// stop stops the host's agent, or all its processes except the init, until resume is
+// called. A process that starts meanwhile is stopped in the next round.
 func (h *Host) stop(ctx context.Context, all bool) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbStop, All: all})
+		return h.send(ctx, request{Verb: verbStop, All: all})
 	}
 	if !all {
 		pid := h.machinePid(agentProgram)
@@ -161,7 +161,7 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			return err
 		}
-		return awaitStandstill([]int{pid}, standstillTime)
+		return awaitStopped([]int{pid}, stopTime)
 	}
 	return h.stopAll()
 }
@@ -169,10 +169,10 @@ func (h *Host) stop(ctx context.Context, all bool) error {
 var errNoAgent = errors.New("no agent runs in it")
 
 // stopAll stops the host's processes. A process that waits for its child after vfork(2)
-// stops only when the child has executed another program, and a child that is stopped
-// cannot do that. In this case all continue for a moment, and are stopped again.
+// stops only when the child has executed another program, which a stopped child cannot do.
+// In this case all processes continue for a moment, and are stopped again.
 func (h *Host) stopAll() (err error) {
-	for limit := standstillTime / 16; limit <= standstillTime; limit *= 2 {
+	for limit := stopTime / 16; limit <= stopTime; limit *= 2 {
 		if err = h.stopOnce(limit); err == nil {
 			return nil
 		}
@@ -186,7 +186,7 @@ func (h *Host) stopOnce(limit time.Duration) error {
 	var stopped []int
 	for range 20 {
 		fresh := 0
-		for _, pid := range h.inside() {
+		for _, pid := range h.processes() {
 			if !slices.Contains(stopped, pid) {
 				fresh++
 				stopped = append(stopped, pid)
@@ -194,23 +194,23 @@ func (h *Host) stopOnce(limit time.Duration) error {
 			}
 		}
 		if fresh == 0 {
-			return awaitStandstill(stopped, limit)
+			return awaitStopped(stopped, limit)
 		}
 	}
 	return errors.New("it makes processes faster than they can be stopped")
 }
 
-// resume lets all processes of the host go on.
+// resume lets all processes of the host continue.
 func (h *Host) resume(ctx context.Context) error {
 	if h.Machine != "" {
-		return h.tell(ctx, request{Verb: verbResume})
+		return h.send(ctx, request{Verb: verbResume})
 	}
 	h.resumeAll()
 	return nil
 }
 
 func (h *Host) resumeAll() {
-	for _, pid := range h.inside() {
+	for _, pid := range h.processes() {
 		unix.Kill(pid, unix.SIGCONT)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterMachine is the caller's end of a command in a machine, beside its
-// emulator. It ends as the command does.
+// enterMachine runs a command in a machine. It runs in the emulator's network namespace,
+// carries the command's input, output and signals, and ends as the command does.
 func enterMachine(argv []string) int {
 	dir, _ := os.Getwd()
 	cmd := &command{Argv: argv, Env: os.Environ(), Dir: dir}
 	ctx := context.Background()
 	c, err := dialMachine(ctx)
 	if err != nil {
-		return complain(argv[0], "the machine does not answer: "+err.Error(), notExecutable)
+		return reportError(argv[0], "the machine does not answer: "+err.Error(), notExecutable)
 	}
 	defer c.Close()
 	if size := terminalSize(); size != nil {
@@ -33,18 +33,18 @@ func enterMachine(argv []string) int {
 		cmd.Input = rand.Text()
 	}
 	if err := c.send(request{Verb: verbRun, Command: cmd}); err != nil {
-		return complain(argv[0], err.Error(), notExecutable)
+		return reportError(argv[0], err.Error(), notExecutable)
 	}
 	if cmd.Input != "" {
 		if err := sendInput(ctx, cmd.Input); err != nil {
-			return complain(argv[0], err.Error(), notExecutable)
+			return reportError(argv[0], err.Error(), notExecutable)
 		}
 	}
 	go passSignals(c, cmd.Rows > 0)
 	return c.watch(argv[0], cmd.Rows > 0)
 }
 
-func complain(command, why string, code int) int {
+func reportError(command, why string, code int) int {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", command, why)
 	return code
 }
@@ -55,13 +55,13 @@ func (c *channel) watch(command string, terminal bool) int {
 		kind, data, err := c.receiveFrame()
 		switch {
 		case err != nil:
-			return complain(command, "the machine is gone: "+err.Error(), notExecutable)
+			return reportError(command, "the machine is gone: "+err.Error(), notExecutable)
 		case kind == frameOutput:
 			os.Stdout.Write(data)
 		case kind == frameErrors:
 			os.Stderr.Write(data)
 		case kind == frameFailed && len(data) > 0:
-			return complain(command, string(data[1:]), int(data[0]))
+			return reportError(command, string(data[1:]), int(data[0]))
 		case kind == frameEnd && len(data) == 4:
 			return endAs(unix.WaitStatus(binary.BigEndian.Uint32(data)), terminal)
 		}
@@ -74,7 +74,7 @@ func endAs(s unix.WaitStatus, terminal bool) int {
 	if !s.Signaled() {
 		return s.ExitStatus()
 	}
-	if !terminal { // which is to be put in order before
+	if !terminal { // a terminal must be restored first
 		signal.Reset(s.Signal())
 		unix.Kill(os.Getpid(), s.Signal())
 		time.Sleep(time.Second) // until it arrives
@@ -82,7 +82,7 @@ func endAs(s unix.WaitStatus, terminal bool) int {
 	return 128 + int(s.Signal())
 }
 
-// hasInput is false where nothing can be read.
+// hasInput reports whether standard input is open and not /dev/null.
 func hasInput() bool {
 	var here, null unix.Stat_t
 	if unix.Fstat(0, &here) != nil {
@@ -91,8 +91,8 @@ func hasInput() bool {
 	return unix.Stat(os.DevNull, &null) != nil || here.Rdev != null.Rdev || here.Mode&unix.S_IFMT != unix.S_IFCHR
 }
 
-// sendInput brings the command its input on a connection of its own: a command
-// that does not read must not keep signals from it.
+// sendInput sends the command's input on a connection of its own: signals must reach a
+// command that does not read.
 func sendInput(ctx context.Context, name string) error {
 	in, err := dialMachine(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func sendInput(ctx context.Context, name string) error {
 	return nil
 }
 
-// passSignals passes signals on, and the terminal's size when it changes. SIGTSTP goes
-// as SIGSTOP: the command's session has no shell that could take a stop back.
+// passSignals forwards signals, and the terminal's size when it changes. SIGTSTP is sent as
+// SIGSTOP: no shell in the command's session could continue it.
 func passSignals(c *channel, terminal bool) {
 	came := make(chan os.Signal, 16)
 	signal.Notify(came, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH)
@@ -117,7 +117,7 @@ func passSignals(c *channel, terminal bool) {
 		switch {
 		case s == unix.SIGTSTP:
 			c.sendFrame(frameSignal, []byte{byte(unix.SIGSTOP)})
-			unix.Kill(os.Getpid(), unix.SIGSTOP) // the caller's shell waits for that; SIGCONT comes from there, too
+			unix.Kill(os.Getpid(), unix.SIGSTOP) // the caller's shell waits for this, and sends SIGCONT later
 		case s != unix.SIGWINCH:
 			c.sendFrame(frameSignal, []byte{byte(s.(syscall.Signal))})
 		case terminal:
@@ -140,8 +140,8 @@ func terminalSize() *unix.Winsize {
 	return size
 }
 
-// rawTerminal leaves what keys mean to the machine's terminal (cfmakeraw(3)), and
-// returns how to undo that.
+// rawTerminal puts the caller's terminal into raw mode (cfmakeraw(3)), so that the machine's
+// terminal handles the keys. It returns a function that restores the old mode.
 func rawTerminal() (restore func()) {
 	before, err := unix.IoctlGetTermios(0, unix.TCGETS)
 	if err != nil {

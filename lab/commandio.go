@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lingering is how long to wait for the output of a command that ended, since a daemon
-// that it started may keep the other end open.
-const lingering = 100 * time.Millisecond
+// outputGrace is how long to wait for more output after a command ended: a daemon that it
+// started may keep the other end open.
+const outputGrace = 100 * time.Millisecond
 
-// errands are the ends of a command's files: the child's, and ours.
-type errands struct {
+// commandIO holds both ends of a command's files: the child's, and ours.
+type commandIO struct {
 	child  [3]*os.File
 	input  *os.File // nil without input
 	output map[byte]*os.File
@@ -26,8 +26,8 @@ type errands struct {
 	ended  atomic.Bool
 }
 
-func openErrands(cmd *command) (e *errands, err error) {
-	e = &errands{output: map[byte]*os.File{}}
+func openCommandIO(cmd *command) (e *commandIO, err error) {
+	e = &commandIO{output: map[byte]*os.File{}}
 	if cmd.Rows > 0 {
 		return e, e.openTerminal(cmd.Rows, cmd.Columns)
 	}
@@ -47,8 +47,8 @@ func openErrands(cmd *command) (e *errands, err error) {
 	return e, err
 }
 
-// openTerminal makes a terminal of its own for the command (pts(4)).
-func (e *errands) openTerminal(rows, columns uint16) error {
+// openTerminal makes a pseudoterminal for the command (pts(4)).
+func (e *commandIO) openTerminal(rows, columns uint16) error {
 	near, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (e *errands) openTerminal(rows, columns uint16) error {
 		near.Close()
 		return err
 	}
-	// Fd made it block; a blocked read would not hear of the end.
+	// Fd put it into blocking mode, in which a read ignores deadlines.
 	unix.SetNonblock(int(near.Fd()), true)
 	e.child = [3]*os.File{far, far, far}
 	resize(near, rows, columns)
@@ -81,7 +81,7 @@ func resize(terminal *os.File, rows, columns uint16) {
 	}
 }
 
-func (e *errands) closeChild() {
+func (e *commandIO) closeChild() {
 	for _, f := range e.child {
 		if f != nil {
 			f.Close()
@@ -89,7 +89,7 @@ func (e *errands) closeChild() {
 	}
 }
 
-func (e *errands) close() {
+func (e *commandIO) close() {
 	e.closeChild()
 	if e.input != nil {
 		e.input.Close()
@@ -99,13 +99,13 @@ func (e *errands) close() {
 	}
 }
 
-// carry sends what the command writes, until nobody holds the other end, or it
-// ended and no more comes.
-func (e *errands) carry(c *channel, kind byte, f *os.File) {
+// sendOutput sends what the command writes, until all others have closed the file, or the
+// command has ended and no more comes.
+func (e *commandIO) sendOutput(c *channel, kind byte, f *os.File) {
 	b := make([]byte, 32<<10)
 	for {
 		if e.ended.Load() {
-			f.SetReadDeadline(time.Now().Add(lingering))
+			f.SetReadDeadline(time.Now().Add(outputGrace))
 		}
 		n, err := f.Read(b)
 		if n > 0 && c.sendFrame(kind, b[:n]) != nil || err != nil {
@@ -114,23 +114,23 @@ func (e *errands) carry(c *channel, kind byte, f *os.File) {
 	}
 }
 
-// finish is for a command that ended.
-func (e *errands) finish() {
+// finish is called when the command has ended.
+func (e *commandIO) finish() {
 	e.ended.Store(true)
 	for _, f := range e.output {
-		f.SetReadDeadline(time.Now().Add(lingering))
+		f.SetReadDeadline(time.Now().Add(outputGrace))
 	}
 }
 
-// feed brings the command its input.
-func (e *errands) feed(from *channel) {
+// copyInput copies the caller's input to the command.
+func (e *commandIO) copyInput(from *channel) {
 	io.Copy(e.input, from)
 	if !e.tty {
 		e.input.Close()
 	}
 }
 
-// lookPath finds the command's file as its caller would, in the caller's PATH.
+// lookPath finds the command's file in the caller's PATH.
 func lookPath(cmd *command) (string, error) {
 	name := cmd.Argv[0]
 	if strings.Contains(name, "/") {

@@ -10,19 +10,18 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// ClockVariable is the environment variable that tells an agent how far its clock shall be
-// ahead, as a Go duration: "1h", "-30m". It is for tests: an agent's safety must not
-// depend on clocks.
+// ClockVariable is the environment variable that says how far an agent's clock is ahead, as
+// a Go duration: "1h", "-30m". It is for tests: an agent's safety must not depend on clocks.
 const ClockVariable = "HEDDLE_CLOCK"
 
-// What of a host stands still.
+// What is stopped in a host.
 const (
 	pausedAgent = "agent"
 	pausedAll   = "all"
 )
 
-// Pause stops a host's agent, or all processes of the host (SIGSTOP), until
-// Continue. If some do not stand still, all go on.
+// Pause stops a host's agent, or all processes of the host (SIGSTOP), until Continue. If some
+// do not stop, it lets all continue.
 func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 	return l.change(ctx, "pause", host, func(f *Faults) error {
 		h, err := l.machine(host)
@@ -33,8 +32,7 @@ func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 		if all {
 			f.Paused[host] = pausedAll
 		}
-		// Recorded before it is done, so that ClearFaults also ends a pause that was
-		// interrupted.
+		// The pause is recorded first, so that ClearFaults also ends one that was interrupted.
 		if err := l.recordFaults(*f); err != nil {
 			return err
 		}
@@ -50,7 +48,7 @@ func (l *Lab) Pause(ctx context.Context, host string, all bool) error {
 	})
 }
 
-// Continue lets a paused host go on.
+// Continue lets a paused host run again.
 func (l *Lab) Continue(ctx context.Context, host string) error {
 	return l.change(ctx, "continue", host, func(f *Faults) error {
 		h, err := l.machine(host)
@@ -62,10 +60,10 @@ func (l *Lab) Continue(ctx context.Context, host string) error {
 	})
 }
 
-// KillAgent kills a host's agent as Host.KillAgent does; a paused one is gone
-// with its pause.
+// KillAgent kills a host's agent as Host.KillAgent does. If the agent was paused, the pause
+// ends, too.
 func (l *Lab) KillAgent(ctx context.Context, host string) error {
-	return l.change(ctx, "kill the agent of", host, func(f *Faults) error {
+	return l.change(ctx, "kill agent of", host, func(f *Faults) error {
 		h, err := l.machine(host)
 		if err != nil {
 			return err
@@ -85,14 +83,13 @@ func (l *Lab) machine(name string) (*Host, error) {
 	return l.Host(name)
 }
 
-// SetClock starts a host's agent again with a clock that is ahead of the
-// machine's; 0 is the right time.
+// SetClock restarts a host's agent with a clock that is ahead of the machine's by that much.
 func (l *Lab) SetClock(ctx context.Context, host string, ahead time.Duration) error {
-	return l.change(ctx, "set the clock of", host, func(f *Faults) error {
+	return l.change(ctx, "set clock of", host, func(f *Faults) error {
 		if err := l.setClock(ctx, host, ahead); err != nil {
 			return err
 		}
-		if f.Paused[host] == pausedAgent { // the one that was paused is gone
+		if f.Paused[host] == pausedAgent { // the paused agent is gone
 			delete(f.Paused, host)
 		}
 		f.Clocks[host] = ahead
@@ -114,7 +111,8 @@ func (l *Lab) setClock(ctx context.Context, host string, ahead time.Duration) er
 	}
 	p := s.program(agentProgram)
 	if p == nil {
-		return heddle.Errorf(heddle.LabFailed, "set the clock of", host, "", "its agent was not started yet")
+		return heddle.Errorf(heddle.LabFailed, "set clock of", host,
+			"its agent was not started yet", "start its agent first")
 	}
 	p.Env = slices.DeleteFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, ClockVariable+"=") })
 	if ahead != 0 {

@@ -7,10 +7,10 @@ import (
 
 const uplink = "eth0" // NICName(0)
 
-// plug joins a host to its switches with pairs: eth0 in the host, and a port
-// with the host's name; further ones have ports like "host1-eth1". Spare NICs
-// have no address, and are down: they are for containers.
-func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) error {
+// plug joins a host to its switches with veth pairs: eth0 in the host, and a port with the
+// host's name at the switch. Further ports have names like "host1-eth1". Spare NICs have no
+// address, and are down: they are for containers.
+func (l *Lab) plug(switches map[string]*switchNamespace, h *Host, n *Node, number int) error {
 	in, err := h.enter()
 	if err != nil {
 		return err
@@ -30,8 +30,8 @@ func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) er
 	}
 	for i, nic := range n.NICs {
 		if n.Router {
-			// A router asks for its neighbours from its link-local address, which
-			// would not be usable for seconds.
+			// A router asks for its neighbours from its link-local address. Without
+			// duplicate address detection it can use it at once.
 			if err := in.sysctl("net/ipv6/conf/"+NICName(i)+"/accept_dad", "0"); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (l *Lab) plug(switches map[string]*fabric, h *Host, n *Node, number int) er
 	return in.addRoutes(l.Topology.routes(n))
 }
 
-// nic returns one of the node's NICs; a spare one is wired as the first.
+// nic returns one of the node's NICs; a spare one has the wiring of the first.
 func (n *Node) nic(i int) NIC {
 	if i < len(n.NICs) {
 		return n.NICs[i]
@@ -51,8 +51,7 @@ func (n *Node) nic(i int) NIC {
 	return n.NICs[0]
 }
 
-// NICName is the name of a host's NIC in the host: eth0 is its own, and the
-// last ones are the spare ones.
+// NICName returns the name of a NIC in its host. The spare NICs come last.
 func NICName(nic int) string { return fmt.Sprintf("eth%d", nic) }
 
 func portName(host string, nic int) string {
@@ -63,30 +62,30 @@ func portName(host string, nic int) string {
 }
 
 // wireNIC makes one wire of a host.
-func (l *Lab) wireNIC(sw *fabric, in *stack, h *Host, nic NIC, number, i int) error {
+func (l *Lab) wireNIC(sw *switchNamespace, in *namespace, h *Host, nic NIC, number, i int) error {
 	port, name := portName(h.Name, i), NICName(i)
 	if err := sw.makePair(sw.bridge, in, port, name, nic.MTU, number, i); err != nil {
 		return err
 	}
 	if l.Topology.Cut {
-		if err := errors.Join(sw.segment(port, false), in.segment(name, false)); err != nil {
+		if err := errors.Join(sw.setSegmentation(port, false), in.setSegmentation(name, false)); err != nil {
 			return fmt.Errorf("cut segments at %s: %w", port, err)
 		}
 	}
 	if l.Topology.Merge {
-		if err := in.merge(name); err != nil {
+		if err := in.enableGRO(name); err != nil {
 			return fmt.Errorf("merge segments at %s: %w", port, err)
 		}
 	}
-	if err := sw.limit(port, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := sw.setLimit(port, nic.Rate.bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of port %s: %w", port, err)
 	}
 	if i > 0 && i >= len(l.Topology.findNode(h.Name).NICs) {
-		// A NIC that moves takes no queueing discipline along: the port paces
-		// what comes to it, and other ports what it sends.
+		// A NIC that moves to a container loses its queueing discipline. So only the
+		// ports limit the rate.
 		return nil
 	}
-	if err := in.limit(name, nic.Rate.bits(), nic.MTU); err != nil {
+	if err := in.setLimit(name, nic.Rate.bits(), nic.MTU); err != nil {
 		return fmt.Errorf("rate of %s: %w", name, err)
 	}
 	return nil

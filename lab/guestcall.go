@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-const askTime = 30 * time.Second // until a machine has answered
+const askTime = 30 * time.Second // limit for a machine's reply
 
 // dialMachine connects to the guest, from the namespace of the control channel.
 func dialMachine(ctx context.Context) (*channel, error) {
@@ -22,9 +22,9 @@ func dialMachine(ctx context.Context) (*channel, error) {
 	return newChannel(c), nil
 }
 
-// ask asks a machine something, and returns its answer.
+// ask sends a request to the machine, and returns its reply.
 func (h *Host) ask(ctx context.Context, r request) (answer reply, err error) {
-	ctx, cancel := context.WithTimeout(ctx, h.patience(askTime))
+	ctx, cancel := context.WithTimeout(ctx, h.timeLimit(askTime))
 	defer cancel()
 	if !h.runs() {
 		return answer, errors.New("the machine is off")
@@ -54,18 +54,18 @@ func (c *channel) ask(ctx context.Context, r request) (answer reply, err error) 
 	return answer, answer.err()
 }
 
-// tell asks something that has no answer but an error.
-func (h *Host) tell(ctx context.Context, r request) error {
+// send sends a request whose reply is only an error or nothing.
+func (h *Host) send(ctx context.Context, r request) error {
 	_, err := h.ask(ctx, r)
 	return err
 }
 
-// commandInMachine is Command for a machine: the init's program, brought to the
-// machine's outer end, is the caller's end of a command in the guest.
+// commandInMachine is Command for a virtual machine. nsenter runs the init's program in the
+// emulator's network namespace; this program connects the caller to the command in the guest.
 func (h *Host) commandInMachine(ctx context.Context, argv []string) (*exec.Cmd, error) {
 	tool, err := exec.LookPath("nsenter")
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "install util-linux")
+		return nil, heddle.Wrap(heddle.LabFailed, "enter host", h.Name, err, "install util-linux")
 	}
 	pid := strconv.Itoa(h.Pid)
 	args := append([]string{"--target", pid, "--net", "--", "/proc/" + pid + "/exe", argEnter}, argv...)
