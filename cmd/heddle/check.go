@@ -28,7 +28,11 @@ func newCheck(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.Drift, "check finds", "'heddle explain ID' marks what differs")
+			op, object := "check networks and endpoints", ""
+			if len(args) > 0 {
+				op, object = "check endpoint", id.String()
+			}
+			return s.emitFindings(all, heddle.Drift, op, object, "run 'heddle explain ID' to see what differs")
 		},
 	}
 }
@@ -45,22 +49,22 @@ func newAudit(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.AuditFound, "audit finds", "'heddle gc' removes what belongs to nobody")
+			return s.emitFindings(all, heddle.AuditFound, "audit host", "", "run 'heddle gc' to remove what belongs to nobody")
 		},
 	}
 }
 
 // emitFindings writes findings, and returns an error when there are some.
-func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, verdict, remedy string) error {
+func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, op, object, remedy string) error {
 	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	object := fmt.Sprintf("%d objects", len(all))
+	cause := fmt.Sprintf("there are %d findings", len(all))
 	if len(all) == 1 {
-		object = "1 object"
+		cause = "there is 1 finding"
 	}
-	return &heddle.Error{Code: code, Kind: heddle.Failed, Op: verdict, Object: object, Remedy: remedy}
+	return heddle.Errorf(code, op, object, cause, remedy)
 }
 
 func (s *session) findingTable(w io.Writer, all []heddle.Finding) error {

@@ -93,7 +93,7 @@ func (s *session) examine(ctx context.Context, f doctorFlags) error {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return heddle.Errorf(heddle.NoPermission, "look at the host", "", "", "call as root: the doctor reads other programs' settings and tries modes in namespaces")
+		return heddle.Errorf(heddle.NoPermission, "check host", "", "the doctor reads other programs' settings and tries modes in namespaces", "run 'heddle doctor' as root")
 	}
 	f.places.Socket = s.socket
 	if f.places.RunDir == "" {

@@ -27,7 +27,7 @@ there, it gets them. From then on all hosts reach it there.`,
 				return err
 			}
 			if to == "" {
-				return heddle.Errorf(heddle.BadArgument, "--to is missing", "", "", seeHelp(cmd))
+				return badCommand(cmd, "flag --to is missing")
 			}
 			defer s.working("moving")()
 			e, err := s.client().Move(cmd.Context(), id, to)

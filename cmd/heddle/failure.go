@@ -11,7 +11,7 @@ import (
 func (s *session) complain(err error) {
 	var e *heddle.Error
 	if !errors.As(err, &e) {
-		e = &heddle.Error{Kind: heddle.Failed, Op: err.Error()}
+		e = &heddle.Error{Kind: heddle.Failed, Op: "run command", Cause: err.Error()}
 	}
 	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
 		return

@@ -143,7 +143,7 @@ func credential(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	return readSecret(file, "the operator's credential in")
+	return readSecret(file, "read the operator's credential from file")
 }
 
 func (s *session) hostNames() (names []string) {

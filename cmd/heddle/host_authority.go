@@ -78,7 +78,7 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 		Example: "  heddle host authority lend authority.pem --for 10m",
 	}, client.AuthorityLend, func(q *client.AuthorityRequest) error {
 		if life < time.Second {
-			return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give a second or more, such as 1h")
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--for", life.String()+" is less than a second", "give a second or more, such as 1h")
 		}
 		q.Seconds = int64(life / time.Second)
 		return nil
@@ -102,7 +102,7 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		if q.Credential, err = credential(file); err != nil {
 			return err
 		}
-		if q.Key, err = readSecret(args[0], "the authority's key in"); err != nil {
+		if q.Key, err = readSecret(args[0], "read the authority's key from file"); err != nil {
 			return err
 		}
 		defer s.working("asking the hosts that keep the store")()

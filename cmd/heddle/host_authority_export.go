@@ -27,7 +27,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 		Example: "  heddle host authority export authority.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if (len(args) == 0) == (fd < 0) {
-				return heddle.Errorf(heddle.BadArgument, "FILE or --fd", "one of them is needed", "", seeHelp(cmd))
+				return badCommand(cmd, "one of argument FILE and flag --fd is needed, and not both")
 			}
 			if q.Credential, err = credential(file); err != nil {
 				return err
@@ -55,11 +55,11 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 // newSecret writes a secret to a new file, completely or not at all.
 func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return heddle.Errorf(heddle.BadArgument, "file", path+" is there", "", "name a new file: none is replaced")
+		return heddle.Errorf(heddle.BadArgument, "write file", path, "it exists already", "name a new file")
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
 	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", path, err, "name a file in a folder that can be written")
+		return heddle.Wrap(heddle.BadArgument, "write file", path, err, "name a file in a folder that can be written")
 	}
 	defer func() {
 		if err != nil {
@@ -70,7 +70,7 @@ func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 		return err
 	}
 	if err := unix.Renameat2(unix.AT_FDCWD, file.Name(), unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", path, err, "name a new file: none is replaced")
+		return heddle.Wrap(heddle.BadArgument, "write file", path, err, "name a new file")
 	}
 	return durable.Folder(filepath.Dir(path))
 }
@@ -79,7 +79,7 @@ func newSecret(path string, fetch func() ([]byte, error)) (err error) {
 // others can read, as on a file system without modes.
 func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) error {
 	defer file.Close()
-	if err := heddle.CheckSecret(file, "the authority's key would be in a file:", name); err != nil {
+	if err := heddle.CheckSecret(file, "write the authority's key to file", name); err != nil {
 		return err
 	}
 	text, err := fetch()
@@ -91,24 +91,24 @@ func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) err
 		err = bad
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", name, err, "name a file in a folder that can be written")
+		return heddle.Wrap(heddle.BadArgument, "write file", name, err, "name a file in a folder that can be written")
 	}
 	return nil
 }
 
-// readSecret reads a file that only its owner can read.
-func readSecret(path, what string) (string, error) {
+// readSecret reads a file that only its owner can read. The operation is for the error.
+func readSecret(path, operation string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read", path, err, "name a readable file")
+		return "", heddle.Wrap(heddle.BadArgument, "read file", path, err, "name a readable file")
 	}
 	defer f.Close()
-	if err := heddle.CheckSecret(f, what, path); err != nil {
+	if err := heddle.CheckSecret(f, operation, path); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read", path, err, "name a readable file")
+		return "", heddle.Wrap(heddle.BadArgument, "read file", path, err, "name a readable file")
 	}
 	return string(text), nil
 }

@@ -33,7 +33,7 @@ func newLabExec(s *session) *cobra.Command {
 			// the caller's socket is not the host's
 			environ := slices.DeleteFunc(c.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
 			if err := s.become(c.Path, c.Args, environ); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "")
+				return heddle.Wrap(heddle.LabFailed, "enter lab host", h.Name, err, "check that the command exists on the host")
 			}
 			return nil
 		},
@@ -47,7 +47,8 @@ func newLabExec(s *session) *cobra.Command {
 // parsed here.
 func hostAndCommand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")
+		return heddle.Errorf(heddle.BadArgument, "run command", cmd.CommandPath(), "a host, '--' and a command are needed",
+			"try '"+cmd.CommandPath()+" host1 -- ip address'")
 	}
 	return nil
 }

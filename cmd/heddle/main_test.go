@@ -128,7 +128,7 @@ func TestErrorDocument(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	if got := call(t, "netwrok"); !strings.Contains(got.stderr, "did you mean network?") {
+	if got := call(t, "netwrok"); !strings.Contains(got.stderr, "try 'heddle network'") {
 		t.Error(got.stderr)
 	}
 }

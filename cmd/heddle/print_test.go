@@ -49,7 +49,7 @@ func TestNothingUnseen(t *testing.T) {
 		"done": func(s *session) error { return s.emitDone("X", n, "network %s created", hostile) },
 		"note": func(s *session) error { s.note("%s", hostile); return nil },
 		"error": func(s *session) error {
-			s.complain(heddle.Errorf(heddle.NoEndpoint, "endpoint", hostile, "", hostile))
+			s.complain(heddle.Errorf(heddle.NoEndpoint, "show endpoint", hostile, hostile, hostile))
 			return nil
 		},
 		"doctor": func(s *session) error {

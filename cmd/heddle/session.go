@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -52,7 +53,7 @@ func (s *session) begin(*cobra.Command, []string) error {
 	}
 	format := s.format
 	s.format = formatTable
-	return heddle.Errorf(heddle.BadArgument, "output format", format, "", "give table, json or yaml")
+	return heddle.Errorf(heddle.BadArgument, "read flag", "--output", fmt.Sprintf("%q is not an output format", format), "give table, json or yaml")
 }
 
 func (s *session) client() *client.Client { return client.New(s.socket) }

@@ -13,7 +13,7 @@ import (
 // keep acts with an operator's credential, in a call about the authority's key.
 func (h hosts) keep(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "the authority", "is that of an embedded store", "", "certificates for an external etcd are of your own authority")
+		return heddle.Errorf(heddle.NoStore, "use authority's key", "", externalStore, "issue the etcd's certificates with your own authority")
 	}
 	return h.operate(ctx, credential, act)
 }
@@ -43,7 +43,7 @@ func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (
 	case client.AuthorityReturn:
 		return o.ReturnAuthority(ctx, []byte(q.Key))
 	}
-	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "act", heddle.Clip(q.Do), "", "give show, withdraw, lend or return")
+	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "change custody of authority's key", "", fmt.Sprintf("there is no act %q", heddle.Clip(q.Do)), "give show, withdraw, lend or return")
 }
 
 // AuthorityKey implements api.Custodian.

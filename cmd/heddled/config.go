@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -112,8 +113,8 @@ clusterRanges; flags win over it.`,
 			}
 			c.ForceNewStore, c.TokenFD = flags.ForceNewStore, flags.TokenFD
 			if cmd.Flags().Changed("token") {
-				return heddle.Errorf(heddle.OpenSecret, "--token", "on the command line: every user of this host can read it in the list of processes",
-					"", "'heddle host token --out FILE' writes a new one to a file, which --token-file FILE takes")
+				return heddle.Errorf(heddle.OpenSecret, "read flag", "--token", "every user of this host can read the command line in the list of processes",
+					"make a new token with 'heddle host token --out FILE', and give --token-file FILE")
 			}
 			if cmd.Flags().Changed("token-file") || cmd.Flags().Changed("token-fd") { // over the file's
 				c.Token, c.tokenShown = "", nil
@@ -128,7 +129,7 @@ clusterRanges; flags win over it.`,
 				return err
 			}
 			if c.FastPath != "auto" && c.FastPath != "off" {
-				return heddle.Errorf(heddle.BadArgument, "--fast-path", c.FastPath, "", "give auto or off")
+				return badFlag("--fast-path", fmt.Sprintf("%q is neither auto nor off", c.FastPath), "give auto or off")
 			}
 			return run(cmd.Context(), c)
 		},
@@ -169,18 +170,18 @@ func load(file string) (config, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration file", file, err, "name a readable file with --config")
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration file", file, err, "name a readable file with --config")
 	}
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "parse configuration", file, err, "see 'heddled --help' for the keys")
+		return c, heddle.Wrap(heddle.BadArgument, "parse configuration file", file, err, "see 'heddled --help' for the keys")
 	}
 	if c.Token != "" {
-		c.tokenShown = heddle.CheckSecret(f, "token in the configuration,", file)
+		c.tokenShown = heddle.CheckSecret(f, "read token from configuration file", file)
 	}
 	return c, nil
 }

@@ -81,7 +81,7 @@ func (s *dockerSide) close(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		err = errors.Join(err, heddle.Wrap(heddle.Waited, "end the calls to", "dockerd", ctx.Err(), "nothing: what is unfinished is compared again at the start"))
+		err = errors.Join(err, heddle.Wrap(heddle.Waited, "end calls to", "dockerd", ctx.Err(), "start the agent again: it compares Docker's networks anew"))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"log/slog"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -13,7 +14,7 @@ import (
 func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read log level", c.LogLevel, err, "give debug, info, warn or error")
+		return nil, heddle.Wrap(heddle.BadArgument, "read log level", strconv.Quote(c.LogLevel), err, "give debug, info, warn or error")
 	}
 	opt := &slog.HandlerOptions{Level: level}
 	switch c.LogFormat {
@@ -22,7 +23,7 @@ func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(documents{to}, opt)), nil
 	}
-	return nil, heddle.Errorf(heddle.BadArgument, "log format", c.LogFormat, "", "give text or json")
+	return nil, heddle.Errorf(heddle.BadArgument, "read log format", strconv.Quote(c.LogFormat), "there is no such format", "give text or json")
 }
 
 // documents writes JSON with invisible characters escaped. It must be called with whole

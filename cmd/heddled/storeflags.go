@@ -59,31 +59,35 @@ func (c config) checkStore() error {
 	files := c.StoreCA != "" || c.StoreCert != "" || c.StoreKey != ""
 	switch {
 	case c.Store != "" && c.Store != storeNone && c.Store != storeEmbedded && !external:
-		return wrongFlag("--store", c.Store, "give none, embedded, or etcd://HOST:PORT,…")
+		return badFlag("--store", fmt.Sprintf("%q is not the name of a store", c.Store), "give none, embedded, or etcd://HOST:PORT,…")
 	case (c.Join != "" || c.hasToken()) && (external || c.Store == storeNone):
-		return wrongFlag("--join and a token", "with --store "+c.Store, "they are for an embedded store; leave them or --store out")
-	case (c.Join != "") != c.hasToken() && !c.belongs():
-		return wrongFlag("--join and --token-file", "one without the other", "give both; 'heddle host token --out FILE' on a host of the cluster makes a token")
+		return badFlag("--store", "--join and a token are for an embedded store, not for "+c.Store, "leave out --store, or --join and the token")
+	case c.Join != "" && !c.hasToken() && !c.belongs():
+		return badFlag("--join", "--token-file is not given", "give both; make a token with 'heddle host token --out FILE' on a host of the cluster")
+	case c.Join == "" && c.hasToken() && !c.belongs():
+		return badFlag("--token-file", "--join is not given", "give both, --join with the address of a host of the cluster")
 	case c.ForceNewStore && !(c.embedded() && c.belongs()):
-		return wrongFlag("--force-new-store", "without an embedded store on this host", "give it to a host that keeps one ('heddle host list')")
+		return badFlag("--force-new-store", "this host has no part in an embedded store", "give it to a host that keeps the store ('heddle host list')")
 	case files && (!external || clear):
-		return wrongFlag("--store-ca, --store-cert and --store-key", "without --store etcd://…", "they are for an external etcd with TLS")
+		return badFlag("--store-ca, --store-cert and --store-key", "they are for an external etcd with TLS", "leave them out, or give --store etcd://HOST:PORT,…")
 	case (c.StoreCert != "") != (c.StoreKey != ""):
-		return wrongFlag("--store-cert and --store-key", "one without the other", "give both files")
+		return badFlag("--store-cert and --store-key", "only one of them is given", "give both files")
 	case c.TunnelPort == 0:
-		return heddle.Errorf(heddle.BadPort, "--tunnel-port", "0", "", fmt.Sprintf("give 1 to 65535; %s's is %d", path.Default().Title(), path.Default().Port()))
+		return heddle.Errorf(heddle.BadPort, "read flag", "--tunnel-port", "0 is not a port",
+			fmt.Sprintf("give 1 to 65535, such as %d, the port of %s", path.Default().Port(), path.Default().Title()))
 	}
 	if _, err := cluster.ParseRanges(c.ClusterRanges); err != nil {
 		return err
 	}
 	for _, e := range endpoints {
 		if _, port, err := net.SplitHostPort(e[strings.Index(e, "//")+2:]); err != nil || port == "" {
-			return wrongFlag("--store", c.Store, "give addresses with ports, such as etcd://192.0.2.1:2379,192.0.2.2:2379")
+			return badFlag("--store", fmt.Sprintf("%q has an address without a port", c.Store), "give addresses with ports, such as etcd://192.0.2.1:2379,192.0.2.2:2379")
 		}
 	}
 	return nil
 }
 
-func wrongFlag(flag, value, remedy string) error {
-	return heddle.Errorf(heddle.BadArgument, flag, value, "", remedy)
+// badFlag is the error for a flag, or for its key in the configuration file.
+func badFlag(flag, cause, remedy string) error {
+	return heddle.Errorf(heddle.BadArgument, "read flag", flag, cause, remedy)
 }

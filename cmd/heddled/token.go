@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c
 // recorded.
 func (c *config) takeToken() error {
 	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
-		return wrongFlag("token, --token-file and --token-fd", "more than one of them", "give one")
+		return heddle.Errorf(heddle.BadArgument, "read token", "", "more than one of token, --token-file and --token-fd is given", "give one of them")
 	}
 	text, err := c.readToken()
 	if err != nil && c.belongs() {
@@ -43,23 +44,23 @@ func (c config) readToken() (string, error) {
 	case c.TokenFile != "-":
 		var err error
 		if file, err = os.Open(c.TokenFile); err != nil {
-			return "", heddle.Wrap(heddle.BadArgument, "read token", name, err, "name a readable file with --token-file")
+			return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, err, "name a readable file with --token-file")
 		}
 	}
 	defer file.Close()
-	if err := heddle.CheckSecret(file, "token in", name); err != nil {
+	if err := heddle.CheckSecret(file, "read token from file", name); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken))
 	if err != nil || len(text) == 0 {
-		return "", heddle.Wrap(heddle.BadArgument, "read token", name, noneIf(err), "'heddle host token --out FILE' makes a token in a file")
+		return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, noneIf(err), "make a token with 'heddle host token --out FILE'")
 	}
 	return string(text), nil
 }
 
 func noneIf(err error) error {
 	if err == nil {
-		return io.ErrUnexpectedEOF
+		return errors.New("it is empty")
 	}
 	return err
 }
