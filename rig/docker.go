@@ -92,7 +92,7 @@ func (r *Rig) dockerContainer(ctx context.Context, s *stage, host, number int, m
 	}
 	b := addr.As4()
 	mac := fmt.Sprintf("02:42:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
-	err := onHost(ctx, h, heddle.BenchFailed, "connect "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
+	err := onHost(ctx, h, heddle.BenchFailed, "connect container "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
 ip link set veth%[1]d netns %[2]s
 ip -n %[2]s link set veth%[1]d master br0 up
 ip link set veth%[1]dc netns %[3]s
@@ -104,19 +104,20 @@ ip -n %[3]s link set eth0 up
 	if err != nil {
 		return place, err
 	}
-	return place, onHost(ctx, s.bare[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return place, onHost(ctx, s.bare[1-host], heddle.BenchFailed, "announce container "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
 `, sandbox, addr, mac, h.Addr4))
 }
 
 // onHost runs a script of a lab host's shell, which ends at the first failure.
-func onHost(ctx context.Context, h *lab.Host, code heddle.Code, what, script string) error {
+func onHost(ctx context.Context, h *lab.Host, code heddle.Code, operation, script string) error {
 	cmd, err := h.Command(ctx, "sh", "-ec", script)
 	if err != nil {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(code, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan; leave "+bench.DockerLayout+" out with --modes")
+		return heddle.Wrap(code, operation+" on lab host", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))),
+			"install iproute2, and use a kernel with bridge and vxlan; or leave "+bench.DockerLayout+" out of --modes")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *stage) shared(ctx context.Context, n heddle.Network) error {
 	if _, _, err := s.agents[0].CreateNetwork(ctx, n, false); err != nil {
 		return err
 	}
-	return until(ctx, "see network "+n.Name+" on", s.lab.Hosts[1].Name, func(ctx context.Context) error {
+	return until(ctx, "find network "+n.Name+" on lab host", s.lab.Hosts[1].Name, func(ctx context.Context) error {
 		_, err := s.agents[1].Network(ctx, n.Name)
 		return err
 	})
@@ -44,7 +44,7 @@ func (s *stage) shared(ctx context.Context, n heddle.Network) error {
 func (s *stage) reach(ctx context.Context, pair bench.Pair) error {
 	for host, to := range map[int]netip.Addr{0: pair.Server.Addr, 1: pair.Client.Addr} {
 		h := s.lab.Hosts[host]
-		err := until(ctx, "find a way from "+h.Name+" to", to.String(), func(ctx context.Context) error {
+		err := until(ctx, "reach container", to.String()+" from "+h.Name, func(ctx context.Context) error {
 			return throughTunnel(ctx, h, to)
 		})
 		if err != nil {
@@ -63,11 +63,14 @@ func throughTunnel(ctx context.Context, h *lab.Host, to netip.Addr) error {
 	if err == nil && strings.Contains(string(out), " dev "+heddle.PrefixTunnel) {
 		return nil
 	}
-	return heddle.Errorf(heddle.BenchFailed, "route to "+to.String()+" on", h.Name, "", strings.TrimSpace(string(out)))
+	return heddle.Errorf(heddle.BenchFailed, "find route to "+to.String()+" on lab host", h.Name, "it does not lead through the tunnel: "+strings.TrimSpace(string(out)), retryRemedy)
 }
 
+// retryRemedy is the remedy for a lab that failed.
+const retryRemedy = "run 'heddle lab down', and try again"
+
 // until tries again and again, and returns the last error.
-func until(ctx context.Context, what, object string, try func(context.Context) error) error {
+func until(ctx context.Context, operation, object string, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, spanTime)
 	defer cancel()
 	for {
@@ -78,7 +81,7 @@ func until(ctx context.Context, what, object string, try func(context.Context) e
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return heddle.Wrap(heddle.BenchFailed, what, object, err, "'heddle lab down' and try again")
+			return heddle.Wrap(heddle.BenchFailed, operation, object, err, retryRemedy)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package rig
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
@@ -98,7 +99,8 @@ func (o Options) ports(mode, pair int, far bool) (base, step int) {
 // New makes the labs and their endpoints. Labs of the name must not exist.
 func New(ctx context.Context, o Options) (*Rig, error) {
 	if most, _ := o.ports(len(o.Modes), 0, true); most > 65536 {
-		return nil, heddle.Errorf(heddle.BadArgument, "bench with "+strconv.Itoa(len(o.Modes))+" modes and pairs", strconv.Itoa(o.Pairs), "", "the servers would need more ports than there are; choose fewer pairs")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
+			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
 	}
 	r := &Rig{Options: o}
 	err := r.raise(ctx)

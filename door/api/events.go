@@ -44,7 +44,7 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 	follow := true
 	if text := q.Get(client.QueryFollow); text != "" {
 		if follow, err = strconv.ParseBool(text); err != nil {
-			return heddle.Errorf(heddle.BadArgument, "follow", strconv.Quote(heddle.Clip(text)), "", "give true or false")
+			return heddle.Errorf(heddle.BadArgument, "read parameter", client.QueryFollow, strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
 		}
 	}
 	since := q.Get(client.QuerySince)
@@ -124,7 +124,7 @@ func (s *stream) mark(w *events.Watcher) error {
 // fail says why the stream ends, if the caller is still connected.
 func (s *stream) fail(why error) {
 	if s.ending.Err() != nil {
-		why = heddle.Errorf(heddle.Stopping, "watch", "events", "", "watch again when the agent is back")
+		why = heddle.Errorf(heddle.Stopping, "watch events", "", "", "watch again when the agent is back")
 	}
 	var e *heddle.Error
 	if errors.As(why, &e) {

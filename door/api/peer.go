@@ -21,7 +21,7 @@ import (
 // the run folder.
 func Listen(path, group string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove it by hand")
+		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove the file by hand")
 	}
 	old := unix.Umask(0o117)
 	l, err := net.Listen("unix", path)
@@ -35,7 +35,7 @@ func Listen(path, group string) (net.Listener, error) {
 	g, err := user.LookupGroup(group)
 	if err != nil {
 		l.Close()
-		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err, "create it with 'groupadd --system "+group+"', or leave --socket-group out")
+		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err, "create the group with 'groupadd --system "+group+"', or leave --socket-group out")
 	}
 	gid, _ := strconv.Atoi(g.Gid)
 	return l, os.Chown(path, 0, gid)
@@ -91,7 +91,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 			}
 			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
-			write(w, nil, heddle.Errorf(heddle.NoPermission, "call by", who, "", "call as root, or join the socket's group"))
+			write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who, "this user is neither root nor in the socket's group", "call as root, or join the socket's group"))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -75,7 +75,7 @@ func (s *Server) routed() http.Handler {
 		if h, pattern := s.mux.Handler(r); pattern == "" {
 			code := &statusOnly{header: w.Header()}
 			h.ServeHTTP(code, r)
-			write(w, nil, heddle.Errorf(heddle.BadArgument, "no such call", r.Method+" "+r.URL.Path, "", "is this program of the agent's version?"), code.status)
+			write(w, nil, heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path, "this agent has no such call", "use a program of the agent's version"), code.status)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
@@ -138,7 +138,7 @@ func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		if err != nil {
 			// Read on for a while, so that a caller that is still writing gets the answer.
 			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
-			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields"))
+			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields only"))
 			return
 		}
 		// Finish the work even if the caller disconnects: all or nothing.
@@ -166,7 +166,7 @@ func write(w http.ResponseWriter, v any, err error, given ...int) {
 		w.WriteHeader(status)
 		var e *heddle.Error
 		if !errors.As(err, &e) {
-			e = &heddle.Error{Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+			e = &heddle.Error{Kind: heddle.Failed, Op: "answer call", Cause: strings.TrimSpace(err.Error())}
 		}
 		v = e
 	}

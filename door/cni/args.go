@@ -62,7 +62,7 @@ func ParseArgs(s string) (a Args, err error) {
 		}
 	}
 	if unknown != "" && !ignore {
-		return Args{}, badArgs(unknown, "it is unknown")
+		return Args{}, badArgs(unknown, "there is no such key")
 	}
 	return a, nil
 }
@@ -85,5 +85,5 @@ func truth(s string) (value, ok bool) {
 }
 
 func badArgs(pair, cause string) error {
-	return faultf(badEnvironment, heddle.BadArgument, "read environment CNI_ARGS", heddle.Clip(pair), cause, "the keys are IP and MAC; with IgnoreUnknown=1 others are ignored")
+	return faultf(badEnvironment, heddle.BadArgument, "read CNI_ARGS", heddle.Clip(pair), cause, "give the keys IP and MAC; add IgnoreUnknown=1 to have others ignored")
 }

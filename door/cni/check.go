@@ -15,7 +15,7 @@ import (
 // remembers of the ADD (specification, section 4, CHECK).
 func (h *Handler) check(c call, conf Conf) error {
 	if len(conf.PrevResult) == 0 {
-		return wrong("prevResult", "it is missing", "CHECK needs the result of the ADD")
+		return badKey("prevResult", "it is missing", "give the result of the ADD")
 	}
 	result, err := previous(conf)
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Handler) check(c call, conf Conf) error {
 		}
 	}
 	if len(left) > 0 {
-		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check", c.id.String(), strings.Join(left, ", "), "'heddle explain "+c.id.String()+"' shows the difference")
+		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check endpoint", c.id.String(), strings.Join(left, ", "), "run 'heddle explain "+c.id.String()+"' to see the difference")
 	}
 	return nil
 }
@@ -55,14 +55,14 @@ func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.In
 		return i.Name == e.ID.IfName && i.Sandbox == netns
 	})
 	if index < 0 {
-		return nil, wrong("prevResult.interfaces", fmt.Sprintf("no interface %s in %s", e.ID.IfName, netns), "pass the result of the ADD on as it is")
+		return nil, badKey("prevResult.interfaces", fmt.Sprintf("it has no interface %s in %s", e.ID.IfName, netns), "pass on the result of the ADD as it is")
 	}
 	for _, want := range e.Addrs {
 		if !slices.ContainsFunc(r.IPs, func(ip *current.IPConfig) bool {
 			a, _ := netip.AddrFromSlice(ip.Address.IP)
 			return a.Unmap() == want.Addr() && (ip.Interface == nil || *ip.Interface == index)
 		}) {
-			return nil, wrong("prevResult.ips", fmt.Sprintf("%s has %s, which is not among them", e.ID, want), "pass the result of the ADD on as it is")
+			return nil, badKey("prevResult.ips", fmt.Sprintf("it lacks the address %s of endpoint %s", want, e.ID), "pass on the result of the ADD as it is")
 		}
 	}
 	return r.Interfaces[index], nil

@@ -71,7 +71,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxConf))
 	var answer any
 	if err != nil {
-		err = faultf(ioFailure, heddle.CNIConfig, "read network configuration", "", err.Error(), "it has at most 1 MiB")
+		err = faultf(ioFailure, heddle.CNIConfig, "read network configuration", "", err.Error(), "send at most 1 MiB")
 	} else {
 		version, answer, err = h.serve(ctx, callOf(r.Header), body)
 	}
@@ -104,7 +104,7 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	switch c.command {
 	case "ADD":
 		if err := undone[c.id]; err != nil {
-			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "detach", c.id.String(), err.Error(), "a DEL queued before this ADD failed; try again")
+			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(), "the DEL queued before failed: "+heddle.SentenceOf(err), "try again")
 		}
 		answer, err = h.add(ctx, c, conf)
 	case "CHECK":

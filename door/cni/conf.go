@@ -83,21 +83,22 @@ func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
 	case key == "ipam" && (string(raw) == "{}" || string(raw) == "null"):
 		return nil
 	case key == "ipam":
-		return unsupported(key, raw, "heddle gives the addresses itself; leave ipam out, and say subnets")
+		return unsupported(key, raw, "leave ipam out, and give subnets: heddle chooses the addresses itself")
 	}
-	return unsupported(key, raw, "leave it out; docs/guides/cni.md lists the keys")
+	return unsupported(key, raw, "leave the key out; look up the keys in docs/guides/cni.md")
 }
 
 func decode(key string, raw json.RawMessage, target any) error {
 	if err := json.Unmarshal(raw, target); err != nil {
-		return wrong(key+": "+heddle.Clip(string(raw)), err.Error(), "docs/guides/cni.md lists the keys and their types")
+		return badKey(key, fmt.Sprintf("its value %s does not fit: %v", heddle.Clip(string(raw)), err), "look up the type of the key in docs/guides/cni.md")
 	}
 	return nil
 }
 
 func (c *Conf) complete(d definition) error {
 	if !validName(c.Name) {
-		return wrong("name: "+fmt.Sprintf("%q", heddle.Clip(c.Name)), "", "a network configuration's name starts with a letter or digit, and goes on with letters, digits, '_', '.', '-'")
+		return badKey("name", fmt.Sprintf("%q is not the name of a configuration", heddle.Clip(c.Name)),
+			"give a name of letters, digits, '_', '.' and '-' that starts with a letter or digit")
 	}
 	if c.Network == "" {
 		c.Network = c.Name

@@ -27,7 +27,7 @@ func (definition) owns(key string) bool {
 
 func (d definition) network(name string) (n heddle.Network, err error) {
 	if d.mode == "" {
-		return n, wrong("mode", "it is missing, though other keys define the network", "give the network a mode, such as bridge, or leave out all keys but network")
+		return n, badKey("mode", "it is missing, though other keys define the network", "give the network a mode, such as bridge, or leave out all keys but network")
 	}
 	n = heddle.Network{Name: name, Mode: d.mode, Parent: d.parent, MTU: d.mtu, Internal: d.internal, Options: d.options}
 	if n.Subnets, err = prefixes("subnets", d.subnet, d.subnets); err != nil {
@@ -39,7 +39,7 @@ func (d definition) network(name string) (n heddle.Network, err error) {
 	for _, s := range one(d.gateway, d.gateways) {
 		g, err := netip.ParseAddr(s)
 		if err != nil {
-			return n, wrong("gateways: "+heddle.Clip(s), err.Error(), "give addresses such as 10.20.0.1")
+			return n, badKey("gateways", fmt.Sprintf("%q is not an address", heddle.Clip(s)), "give addresses such as 10.20.0.1")
 		}
 		n.Gateways = append(n.Gateways, g)
 	}
@@ -58,7 +58,7 @@ func prefixes(key, single string, several []string) (all []netip.Prefix, err err
 	for _, s := range one(single, several) {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, wrong(key+": "+heddle.Clip(s), err.Error(), "give prefixes such as 10.20.0.0/24")
+			return nil, badKey(key, fmt.Sprintf("%q is not a prefix", heddle.Clip(s)), "give prefixes such as 10.20.0.0/24")
 		}
 		all = append(all, p)
 	}
@@ -100,7 +100,7 @@ func (h *Handler) network(c Conf) (heddle.Network, error) {
 	n, err := h.networks.Network(c.Network)
 	if c.Definition == nil {
 		if err != nil {
-			return n, wrong("network: "+c.Network, err.Error(), fmt.Sprintf("create it ('heddle network create %s --mode bridge --subnet …'), or define it here with the keys mode and subnets", c.Network))
+			return n, badKey("network", heddle.SentenceOf(err), fmt.Sprintf("create the network ('heddle network create %s --mode bridge --subnet …'), or define it in the configuration with the keys mode and subnets", c.Network))
 		}
 		return n, nil
 	}

@@ -44,20 +44,21 @@ type fault struct {
 func (f fault) Unwrap() error { return f.error }
 
 func faultf(code int, id heddle.Code, op, object, cause, remedy string) error {
-	e := heddle.Errorf(id, op, object, "", remedy)
-	e.Op, e.Cause = op, cause
-	return fault{code, e}
+	return fault{code, heddle.Errorf(id, op, object, cause, remedy)}
 }
 
-// wrong is a fault of the network configuration.
-func wrong(object, cause, remedy string) error {
-	return faultf(badConf, heddle.CNIConfig, "read network configuration", object, cause, remedy)
+// readKey is the operation of faults in the network configuration.
+const readKey = "read configuration key"
+
+// badKey is a fault in the value of a key of the network configuration.
+func badKey(key, cause, remedy string) error {
+	return faultf(badConf, heddle.CNIConfig, readKey, key, cause, remedy)
 }
 
 // unsupported is a field that the door does not serve; the specification wants
 // its key and value in the message.
 func unsupported(key string, value []byte, remedy string) error {
-	return faultf(unsupportedField, heddle.CNIConfig, "read network configuration", key+": "+heddle.Clip(string(value)), "it is not supported", remedy)
+	return faultf(unsupportedField, heddle.CNIConfig, readKey, key, "its value "+heddle.Clip(string(value))+" is not supported", remedy)
 }
 
 // failure is the error as the specification wants it printed.

@@ -27,11 +27,11 @@ func previous(conf Conf) (*current.Result, error) {
 	}
 	r, err := create.Create(head.CNIVersion, conf.PrevResult)
 	if err != nil {
-		return nil, wrong("prevResult", err.Error(), "pass the result of the plugin before on as it is")
+		return nil, badKey("prevResult", err.Error(), "pass on the result of the previous plugin as it is")
 	}
 	result, err := current.NewResultFromResult(r)
 	if err != nil {
-		return nil, wrong("prevResult", err.Error(), "pass the result of the plugin before on as it is")
+		return nil, badKey("prevResult", err.Error(), "pass on the result of the previous plugin as it is")
 	}
 	return result, nil
 }

@@ -23,10 +23,10 @@ var since = map[string]string{"ADD": "0.3.1", "CHECK": "0.4.0", "GC": "1.1.0", "
 func (c call) allowedIn(version string) error {
 	switch {
 	case !supported(version):
-		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", fmt.Sprintf("%q", heddle.Clip(version)), "",
+		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", fmt.Sprintf("version %q is not supported", heddle.Clip(version)),
 			fmt.Sprintf("set cniVersion to one of %v", versions))
 	case version < since[c.command]:
-		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", version, "it has no "+c.command,
+		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", "version "+version+" has no "+c.command,
 			"set cniVersion to "+since[c.command]+" or newer")
 	}
 	return nil

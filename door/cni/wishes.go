@@ -54,7 +54,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 			q.Ports, err = ports(raw)
 		default:
 			if string(raw) != "null" {
-				err = unsupported("runtimeConfig."+key, raw, "the capabilities are portMappings, mac and ips; chain a plugin that serves "+heddle.Clip(key))
+				err = unsupported("runtimeConfig."+key, raw, "give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
 			}
 		}
 		if err != nil {
@@ -85,7 +85,7 @@ func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
 		bare, _, _ := strings.Cut(s, "/")
 		a, err := netip.ParseAddr(bare)
 		if p, bad := netip.ParsePrefix(s); bare != s && (bad != nil || p.Addr() != a) || err != nil || a.Zone() != "" {
-			return wrong("ips: "+heddle.Clip(s), "it is no address", "give addresses such as 10.20.0.7 or 10.20.0.7/24")
+			return badKey("ips", fmt.Sprintf("%q is not an address", heddle.Clip(s)), "give addresses such as 10.20.0.7 or 10.20.0.7/24")
 		}
 		q.IPs = append(q.IPs, a.Unmap())
 	}
@@ -107,17 +107,17 @@ func ports(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 			m.Protocol = "tcp"
 		}
 		if m.Protocol != "tcp" && m.Protocol != "udp" {
-			return nil, unsupported(key+".protocol", []byte(p.Protocol), "ports are published over tcp or udp")
+			return nil, unsupported(key+".protocol", []byte(p.Protocol), "give tcp or udp")
 		}
 		for _, n := range []int{p.HostPort, p.ContainerPort} {
 			if n < 1 || n > 65535 {
-				return nil, wrong(key, fmt.Sprintf("port %d", n), "hostPort and containerPort are from 1 to 65535")
+				return nil, badKey(key, fmt.Sprintf("port %d is out of range", n), "give hostPort and containerPort from 1 to 65535")
 			}
 		}
 		m.HostPort, m.ContainerPort = uint16(p.HostPort), uint16(p.ContainerPort)
 		if p.HostIP != "" {
 			if m.HostIP, err = netip.ParseAddr(p.HostIP); err != nil {
-				return nil, wrong(key+".hostIP: "+heddle.Clip(p.HostIP), err.Error(), "give one of the host's addresses, or leave it out")
+				return nil, badKey(key+".hostIP", fmt.Sprintf("%q is not an address", heddle.Clip(p.HostIP)), "give one of the host's addresses, or leave it out")
 			}
 			m.HostIP = m.HostIP.Unmap()
 		}

@@ -49,7 +49,7 @@ func openBindings(path string, changed func()) (*bindings, error) {
 		err = json.Unmarshal(text, &b.all)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks in", path, err, "restore the file from a copy, or move it away: Docker's networks of this driver have to be removed and created anew then")
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks from file", path, err, "restore the file from a copy; or move it away, and create Docker's networks of this driver again")
 	}
 	return b, nil
 }
@@ -121,7 +121,7 @@ func (b *bindings) change(f func(map[string]Binding)) error {
 	}
 	b.mu.Unlock()
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "record Docker's networks in", b.path, err, "make room on that file system")
+		return heddle.Wrap(heddle.LedgerFull, "write Docker's networks to file", b.path, err, "make room on that file system")
 	}
 	if b.changed != nil {
 		b.changed()

@@ -75,17 +75,17 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 // plugin.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "make folder of Docker's socket", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "make folder of socket", path, err, "give another path with --docker-socket, or none")
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "", "another agent answers there: give this one another path with --docker-socket, or none")
+		return nil, heddle.Errorf(heddle.AgentRuns, "listen on socket", path, "another agent answers there", "give this agent another path with --docker-socket, or none")
 	}
 	// Created under another name and renamed: a client reaches either the old or the new
 	// one.
 	aside := path + ".new"
 	if err := os.Remove(aside); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, heddle.Wrap(heddle.BadArgument, "make Docker's socket", path, err, "remove what is there")
+		return nil, heddle.Wrap(heddle.BadArgument, "remove old socket", aside, err, "remove the file by hand")
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aside, Net: "unix"})
 	if err == nil {
@@ -98,7 +98,7 @@ func Listen(path string) (net.Listener, error) {
 		if l != nil {
 			err = errors.Join(err, l.Close())
 		}
-		return nil, heddle.Wrap(heddle.BadArgument, "listen for Docker on", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "listen on socket", path, err, "give another path with --docker-socket, or none")
 	}
 	return l, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-network/heddle"
@@ -31,7 +32,7 @@ func openDrafts(dir string) (*drafts, error) {
 // file is the path for an endpoint. The id is checked before it is used in the path.
 func (d *drafts) file(endpoint string) (string, error) {
 	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
-		return "", heddle.Errorf(heddle.BadID, "Docker's endpoint", heddle.Clip(endpoint), "", "an id has 64 hexadecimal digits")
+		return "", heddle.Errorf(heddle.BadID, "read endpoint id", strconv.Quote(heddle.Clip(endpoint)), "it is not an id of Docker's", "give an id of 64 hexadecimal digits")
 	}
 	return filepath.Join(d.dir, endpoint), nil
 }
@@ -48,7 +49,7 @@ func (d *drafts) put(endpoint string, e draft) error {
 		}
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "record Docker's endpoint in", path, err, "make room on that file system")
+		return heddle.Wrap(heddle.LedgerFull, "write endpoint to file", path, err, "make room on that file system")
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func (d *drafts) get(endpoint string) (e draft, known bool, err error) {
 		err = json.Unmarshal(text, &e)
 	}
 	if err != nil {
-		return e, false, heddle.Wrap(heddle.LedgerBroken, "read Docker's endpoint in", path, err, "remove the file")
+		return e, false, heddle.Wrap(heddle.LedgerBroken, "read endpoint from file", path, err, "remove the file")
 	}
 	return e, true, nil
 }
@@ -77,7 +78,7 @@ func (d *drafts) drop(endpoint string) error {
 		return nil // it was never put
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return heddle.Wrap(heddle.LedgerFull, "remove", path, err, "remove the file")
+		return heddle.Wrap(heddle.LedgerFull, "remove file", path, err, "remove the file by hand")
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (d *drafts) drop(endpoint string) error {
 func (d *drafts) dropOf(gone func(dockerNetwork string) bool) error {
 	files, err := os.ReadDir(d.dir)
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerBroken, "read folder", d.dir, err, "make it readable, or remove it")
+		return heddle.Wrap(heddle.LedgerBroken, "read folder", d.dir, err, "make the folder readable, or remove it")
 	}
 	var errs []error
 	for _, f := range files {

@@ -34,7 +34,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		return nil, err
 	}
 	if n.Deleting {
-		return nil, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "use another network")
+		return nil, heddle.Errorf(heddle.NetworkLeaving, "create endpoint on network", n.Name, "", "use another network")
 	}
 	given := endpointInterface{}
 	if q.Interface != nil {
@@ -111,7 +111,7 @@ func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 func (s *Server) join(ctx context.Context, q join) (any, error) {
 	d, known, err := s.endpoints.get(q.EndpointID)
 	if err == nil && (!known || d.DockerNetwork != q.NetworkID) {
-		err = heddle.Errorf(heddle.NoEndpoint, "endpoint of Docker's", heddle.ShortDockerID(q.EndpointID), "", "start the container anew")
+		err = heddle.Errorf(heddle.NoEndpoint, "join endpoint of Docker", heddle.ShortDockerID(q.EndpointID), "the agent has no record of it", "start the container again")
 	}
 	if err != nil {
 		return nil, err

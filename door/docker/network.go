@@ -46,7 +46,7 @@ func (s *Server) Forget(dockerID string) error {
 // (heddle.id).
 func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) {
 	if q.NetworkID == "" {
-		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "", "the request has no NetworkID")
+		return nil, heddle.Errorf(heddle.BadID, "create network", "", "the request has no NetworkID", "send the NetworkID")
 	}
 	if _, err := s.network(q.NetworkID); err == nil {
 		return nothing{}, nil // a repeated request, after the connection broke
@@ -88,7 +88,7 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 func (s *Server) acceptable(w wishes) error {
 	n := w.network
 	if n.Mode == "host" {
-		return heddle.Errorf(heddle.BadOption, "option", "mode=host", "", "containers share the host's network with --network host, without any driver")
+		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker", "start containers with --network host")
 	}
 	foreign := func(space string) bool { return !ours(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
@@ -96,7 +96,8 @@ func (s *Server) acceptable(w wishes) error {
 		if !w.modeGiven {
 			remedy += ", or on this host alone with -o mode=bridge"
 		}
-		return heddle.Errorf(heddle.DockerIPAM, "mode "+n.Mode+" with addresses of", "Docker's IPAM driver ("+n.Subnets[i].String()+")", "", remedy)
+		return heddle.Errorf(heddle.DockerIPAM, "create network", "",
+			"a network of mode "+n.Mode+" cannot have addresses from Docker's own IPAM driver ("+n.Subnets[i].String()+")", remedy)
 	}
 	return nil
 }
@@ -109,11 +110,12 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 	}
 	for _, subnet := range w.network.Subnets {
 		if !slices.Contains(n.Subnets, subnet) {
-			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", subnet.String(), "", fmt.Sprintf("its subnets are %v", n.Subnets))
+			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %v, and not %s", n.Subnets, subnet), "give the subnets of the network with --subnet")
 		}
 	}
 	if len(w.network.Subnets) != len(n.Subnets) {
-		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), "", fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %v, and not only %v", n.Subnets, w.network.Subnets),
+			"give each subnet with --subnet, and --ipv6 if there is one of IPv6")
 	}
 	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})
 }
@@ -152,7 +154,7 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
 	if !known || b.intent() {
-		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", heddle.ShortDockerID(dockerID), "", "remove it with 'docker network rm' and create it anew")
+		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "find network of Docker", heddle.ShortDockerID(dockerID), "the agent has no record of it", "remove the network with 'docker network rm', and create it again")
 	}
 	return s.agent.NetworkByID(b.NetworkID)
 }

@@ -35,14 +35,14 @@ const (
 
 // elsewhere says what to use instead of options of Docker's own drivers that no mode has.
 var elsewhere = map[string]string{
-	"encrypted":                                           "an overlay is not encrypted; 'heddle network show' lists a network's limits",
-	"com.docker.network.bridge.name":                      "bridges are named by heddle; leave the option out",
-	"com.docker.network.bridge.enable_icc":                "containers of one network reach each other; use a network for each group that shall not",
+	"encrypted":                                           "leave the option out: an overlay is not encrypted",
+	"com.docker.network.bridge.name":                      "leave the option out: heddle names the bridges",
+	"com.docker.network.bridge.enable_icc":                "leave the option out, and use a network for each group of containers that may not reach the others",
 	"com.docker.network.bridge.host_binding_ipv4":         "name the address when publishing: -p IP:HOST:CONTAINER",
 	"com.docker.network.bridge.inhibit_ipv4":              "leave the option out",
-	"com.docker.network.driver.overlay.vxlanid_list":      "one tunnel serves all networks of a cluster; leave the option out",
-	"com.docker.network.bridge.gateway_mode_ipv4":         "the option masquerade=false sends containers' own addresses out",
-	"com.docker.network.bridge.gateway_mode_ipv6":         "the option masquerade=false sends containers' own addresses out",
+	"com.docker.network.driver.overlay.vxlanid_list":      "leave the option out: one tunnel serves all networks of a cluster",
+	"com.docker.network.bridge.gateway_mode_ipv4":         "use the option masquerade=false, which sends containers' own addresses out",
+	"com.docker.network.bridge.gateway_mode_ipv6":         "use the option masquerade=false, which sends containers' own addresses out",
 	"com.docker.network.bridge.trusted_host_interfaces":   "leave the option out",
 	"com.docker.network.windowsshim.dnsservers":           "leave the option out",
 	"com.docker.network.host_ipv4":                        "leave the option out",
@@ -126,11 +126,11 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "", "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "read option", key, strconv.Quote(heddle.Clip(value))+" is not a number above zero", "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
 			if value != dstPrefix {
-				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "", "interfaces in containers are called eth0, eth1, …; leave the option out")
+				return heddle.Errorf(heddle.BadOption, "read option", key, strconv.Quote(heddle.Clip(value))+" cannot be used: interfaces in containers are called eth0, eth1, …", "leave the option out")
 			}
 		case keyMasquerade:
 			n.Options = with(n.Options, "masquerade", value)
@@ -143,7 +143,7 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 				continue
 			}
 			if remedy, known := elsewhere[key]; known {
-				return heddle.Errorf(heddle.BadOption, "option", key, "", remedy)
+				return heddle.Errorf(heddle.BadOption, "read option", key, "no mode of heddle has this option of Docker's own drivers", remedy)
 			}
 			n.Options = with(n.Options, key, value)
 		}
@@ -158,7 +158,7 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	p, err := netip.ParsePrefix(d.Pool)
 	if err != nil {
-		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
+		return heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(d.Pool)), err, "give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
 	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
@@ -171,7 +171,7 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
 		if name == auxGateway4 || name == auxGateway6 {
-			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "", "containers' default route leads to the network's gateway: name it with --gateway")
+			return heddle.Errorf(heddle.BadOption, "read auxiliary address", name, "containers' default route leads to the network's gateway", "name the gateway with --gateway")
 		}
 		a, err := bare(d.AuxAddresses[name])
 		if err != nil {

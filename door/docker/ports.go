@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -85,7 +86,7 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", heddle.Clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+				return nil, false, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err, "publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
@@ -106,15 +107,15 @@ func portsOf(raw any) (all []portBinding, err error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadPort, "read Docker's published ports", "", err, "is this an engine from 20.10 on?")
+		return nil, heddle.Wrap(heddle.BadPort, "read published ports", "", err, "use Docker 20.10 or later")
 	}
 	var some []portBinding
 	for _, b := range all {
 		if protocols[b.Proto] == "" {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", fmt.Sprintf("%d over IP protocol %d", b.Port, b.Proto), "", "ports are published over tcp or udp")
+			return nil, heddle.Errorf(heddle.BadPort, "publish port", fmt.Sprint(b.Port), fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp or udp")
 		}
 		if b.Port == 0 {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "", "ports are from 1 to 65535")
+			return nil, heddle.Errorf(heddle.BadPort, "publish port", "0", "it is out of range", "give a port from 1 to 65535")
 		}
 		b.IP = ""
 		if hasTwin(all, b) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -81,7 +82,7 @@ func take[Q any](f func(context.Context, Q) (any, error)) method {
 		var q Q
 		if len(body) > 0 {
 			if err := json.Unmarshal(body, &q); err != nil {
-				return nil, heddle.Wrap(heddle.BadJSON, "read Docker's request", "", err, "is this an engine from 20.10 on?")
+				return nil, heddle.Wrap(heddle.BadJSON, "read request of Docker", "", err, "use Docker 20.10 or later")
 			}
 		}
 		return f(ctx, q)
@@ -145,7 +146,7 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 		return o.answer, o.err
 	case <-ctx.Done():
 		close(gone)
-		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "", "try again, and look at 'heddle status'")
+		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, fmt.Sprintf("it took longer than %s", limit-limit/10), "look at 'heddle status', and try again")
 	}
 }
 

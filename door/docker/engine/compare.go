@@ -190,7 +190,8 @@ func (r *round) release(b docker.Binding) error {
 	}
 	for _, e := range r.agent.Endpoints() {
 		if e.Network == n.ID && docker.OfDocker(e.ID) {
-			return heddle.Errorf(heddle.NetworkInUse, "network", n.Name+" with endpoint "+e.ID.String(), "", "dockerd knows it no more: detach it with 'heddle detach'")
+			return heddle.Errorf(heddle.NetworkInUse, "delete network", n.Name, "endpoint "+e.ID.String()+" is attached, and dockerd does not have the network any more",
+				"detach the endpoint with 'heddle detach'")
 		}
 	}
 	return nil
@@ -201,8 +202,9 @@ func (r *round) release(b docker.Binding) error {
 func (r *round) add(ctx context.Context, n heddle.Network) {
 	for _, other := range r.there {
 		if other.Name == n.Name {
-			r.find(kindAbsent, "network "+n.Name, heddle.Errorf(heddle.NetworkExists, "create in this host's Docker the cluster's network", n.Name,
-				"", "another one of that name is there ("+other.Driver+", "+heddle.ShortDockerID(other.ID)+"): remove that, or have it renamed, and the cluster's comes by itself"))
+			r.find(kindAbsent, "network "+n.Name, heddle.Errorf(heddle.NetworkExists, "create network in Docker", n.Name,
+				"Docker has another network of that name ("+other.Driver+", "+heddle.ShortDockerID(other.ID)+")",
+				"remove or rename the other network: the agent then creates the cluster's by itself"))
 			return
 		}
 	}
