@@ -11,7 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/docker"
-	"github.com/heddle-network/heddle/door/docker/engine"
+	"github.com/heddle-network/heddle/door/docker/reconcile"
 	"github.com/heddle-network/heddle/path"
 )
 
@@ -142,7 +142,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.SocketGroup, "socket-group", "", "group whose members may use the socket")
 	f.StringVar(&flags.DockerSocket, "docker-socket", "", "socket on which dockerd finds this agent as its driver, or none (default: "+docker.DefaultSocket+")")
 	f.StringVar(&flags.DockerDriver, "docker-driver", "", "what dockerd calls this agent, such as a managed plugin's heddle:latest (default: heddle)")
-	f.StringVar(&flags.DockerHost, "docker-host", "", "address of the dockerd that gets the cluster's networks, or none (default: "+engine.DefaultHost+")")
+	f.StringVar(&flags.DockerHost, "docker-host", "", "address of the dockerd that gets the cluster's networks, or none (default: "+reconcile.DefaultHost+")")
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/door/docker"
-	"github.com/heddle-network/heddle/door/docker/engine"
+	"github.com/heddle-network/heddle/door/docker/reconcile"
 )
 
 // TestConfigurationTold: the configuration that is installed has every key as a
@@ -44,7 +44,7 @@ func TestConfigurationTold(t *testing.T) {
 	}
 	hold := map[string]any{"stateDir": d.StateDir, "runDir": d.RunDir, "logLevel": d.LogLevel, "logFormat": d.LogFormat,
 		"fastPath": d.FastPath, "tunnelPort": float64(d.TunnelPort), "clusterRanges": strings.Join(ranges, ","),
-		"dockerSocket": docker.DefaultSocket, "dockerHost": engine.DefaultHost, "dockerDriver": heddle.Mark}
+		"dockerSocket": docker.DefaultSocket, "dockerHost": reconcile.DefaultHost, "dockerDriver": heddle.Mark}
 	if !reflect.DeepEqual(have, hold) {
 		t.Errorf("the defaults are told as %v, want %v", have, hold)
 	}

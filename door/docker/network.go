@@ -122,7 +122,7 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 
 // deleteNetwork deletes a network, on all hosts if it is on several. A missing network is
 // no error. The engine deletes its own network whatever the answer is. If the deletion
-// fails and no other host knows the network, the binding stays, and package engine tries
+// fails and no other host knows the network, the binding stays, and package reconcile tries
 // again. A network that other hosts use stays with them, and this engine gets it anew.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	b, known := s.networks.find(q.NetworkID)
