@@ -26,11 +26,11 @@ type Binding struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// intent reports whether the network may not be there yet.
-func (b Binding) intent() bool { return b.NetworkID == "" }
+// pending reports whether the network may not be there yet.
+func (b Binding) pending() bool { return b.NetworkID == "" }
 
-// bindings are on disk: after a reboot the engine still knows its networks, but does not
-// report them.
+// bindings are on disk: after a reboot the engine still has its networks, but does not
+// create them again in its driver.
 type bindings struct {
 	path string
 	mu   sync.RWMutex
@@ -94,7 +94,7 @@ func (b *bindings) withdraw(dockerID string, yes bool) error {
 // named records that a network has the engine's name.
 func (b *bindings) named(dockerID string) error {
 	return b.change(func(all map[string]Binding) {
-		if with, known := all[dockerID]; known && !with.intent() {
+		if with, known := all[dockerID]; known && !with.pending() {
 			with.Provisional = false
 			all[dockerID] = with
 		}

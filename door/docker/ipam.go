@@ -9,24 +9,24 @@ import (
 	"github.com/heddle-network/heddle/agent"
 )
 
-// The address spaces by which a pool is known to be ours. The engine takes the
-// local one, since our networks are local to it.
+// The address spaces of our pools. The engine uses the local one, since our networks have
+// local scope.
 const (
 	localSpace  = "heddle-local"
 	globalSpace = "heddle-global"
 )
 
-// The engine's requests for a gateway are told apart by an option (moby,
+// keyRequestType is the option that marks the engine's requests for a gateway (moby,
 // libnetwork/ipamapi).
 const keyRequestType = "RequestAddressType"
 
 // ipamCapabilities: pools and addresses are on disk, so the engine need not request them
 // again.
-func (s *Server) ipamCapabilities(context.Context, nothing) (any, error) {
+func (s *Server) ipamCapabilities(context.Context, empty) (any, error) {
 	return ipamCapabilities{}, nil
 }
 
-func (s *Server) addressSpaces(context.Context, nothing) (any, error) {
+func (s *Server) addressSpaces(context.Context, empty) (any, error) {
 	return addressSpaces{localSpace, globalSpace}, nil
 }
 
@@ -40,10 +40,10 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 		}
 	}
 	var err error
-	if ask.Subnet, err = prefix(q.Pool); err != nil {
+	if ask.Subnet, err = parsePrefix(q.Pool); err != nil {
 		return nil, err
 	}
-	if ask.Range, err = prefix(q.SubPool); err != nil {
+	if ask.Range, err = parsePrefix(q.SubPool); err != nil {
 		return nil, err
 	}
 	p, err := s.agent.RequestPool(ask)
@@ -53,7 +53,7 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	return pool{PoolID: p.ID, Pool: p.Subnet.String(), Data: map[string]string{keyGateway: p.Gateway.String()}}, nil
 }
 
-func prefix(text string) (p netip.Prefix, err error) {
+func parsePrefix(text string) (p netip.Prefix, err error) {
 	if text == "" {
 		return p, nil
 	}
@@ -64,7 +64,7 @@ func prefix(text string) (p netip.Prefix, err error) {
 }
 
 func (s *Server) releasePool(_ context.Context, q poolRef) (any, error) {
-	return nothing{}, s.agent.ReleasePool(q.PoolID)
+	return empty{}, s.agent.ReleasePool(q.PoolID)
 }
 
 // requestAddress takes a lease that has no endpoint yet. A gateway's address belongs to
@@ -73,7 +73,7 @@ func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, err
 	var wanted netip.Addr
 	if q.Address != "" {
 		var err error
-		if wanted, err = bare(q.Address); err != nil {
+		if wanted, err = parseAddr(q.Address); err != nil {
 			return nil, err
 		}
 	}
@@ -114,24 +114,24 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 
 // releaseAddress gives a lease back; a missing lease is no error.
 func (s *Server) releaseAddress(_ context.Context, q releaseAddress) (any, error) {
-	a, err := bare(q.Address)
+	a, err := parseAddr(q.Address)
 	if err != nil {
 		return nil, err
 	}
-	return nothing{}, s.agent.Unlease(q.PoolID, a)
+	return empty{}, s.agent.Unlease(q.PoolID, a)
 }
 
 // rangesOf are the ranges that were requested with the pools of a network; CreateNetwork
 // does not repeat them.
-func (s *Server) rangesOf(w wishes) (all []netip.Prefix) {
+func (s *Server) rangesOf(w networkRequest) (all []netip.Prefix) {
 	for i, subnet := range w.network.Subnets {
 		p, known := s.agent.PoolOf(subnet)
-		if known && p.Range.IsValid() && ours(w.spaces[i]) {
+		if known && p.Range.IsValid() && isOwnSpace(w.spaces[i]) {
 			all = append(all, p.Range)
 		}
 	}
 	return all
 }
 
-// ours reports whether an address space belongs to this door's IPAM.
-func ours(space string) bool { return space == localSpace || space == globalSpace }
+// isOwnSpace reports whether an address space belongs to this door's IPAM.
+func isOwnSpace(space string) bool { return space == localSpace || space == globalSpace }

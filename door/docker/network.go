@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-func (s *Server) capabilities(context.Context, nothing) (any, error) {
+func (s *Server) capabilities(context.Context, empty) (any, error) {
 	return capabilities{Scope: "local", ConnectivityScope: "local", GwAllocChecker: true}, nil
 }
 
@@ -20,7 +20,7 @@ func (s *Server) gatewayCheck(context.Context, gatewayQuery) (any, error) {
 }
 
 // discover does nothing: engines in a swarm report nodes here, but agents find each other.
-func (s *Server) discover(context.Context, nothing) (any, error) { return nothing{}, nil }
+func (s *Server) discover(context.Context, empty) (any, error) { return empty{}, nil }
 
 // Networks lists the bindings: which network of the engine is which of ours.
 func (s *Server) Networks() []Binding { return s.networks.list() }
@@ -39,35 +39,35 @@ func (s *Server) Forget(dockerID string) error {
 	if err := s.networks.put(Binding{DockerID: dockerID}); err != nil {
 		return err
 	}
-	return s.endpoints.dropOf(func(network string) bool { return network == dockerID })
+	return s.endpoints.dropOfNetworks(func(network string) bool { return network == dockerID })
 }
 
-// createNetwork makes a network under a provisional name, or binds to an existing one
-// (heddle.id).
+// createNetwork makes a network with a provisional name, or binds to an existing one if the
+// request has its id (heddle.id).
 func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) {
 	if q.NetworkID == "" {
 		return nil, heddle.Errorf(heddle.BadID, "create network", "", "the request has no NetworkID", "send the NetworkID")
 	}
 	if _, err := s.network(q.NetworkID); err == nil {
-		return nothing{}, nil // a repeated request, after the connection broke
+		return empty{}, nil // a repeated request, after the connection broke
 	}
-	w, err := wishesOf(q, s.agent.Spans("overlay"))
+	w, err := parseNetworkRequest(q, s.agent.Spans("overlay"))
 	if err != nil {
 		return nil, err
 	}
 	if w.id != "" {
-		return nothing{}, s.takeOn(q.NetworkID, w)
+		return empty{}, s.bindExisting(q.NetworkID, w)
 	}
-	if err := s.acceptable(w); err != nil {
+	if err := s.checkUsable(w); err != nil {
 		return nil, err
 	}
 	w.network.Ranges = s.rangesOf(w)
-	return nothing{}, s.make(q.NetworkID, w.network)
+	return empty{}, s.makeNetwork(q.NetworkID, w.network)
 }
 
-// make creates a network. It records its intent first, so that the network's owner is
+// makeNetwork creates a network. It records its intent first, so that the network's owner is
 // known whatever happens.
-func (s *Server) make(dockerID string, wanted heddle.Network) error {
+func (s *Server) makeNetwork(dockerID string, wanted heddle.Network) error {
 	if err := s.networks.put(Binding{DockerID: dockerID, Provisional: true}); err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	return nil
 }
 
-// acceptable refuses what an agent would accept but an engine could not use.
-func (s *Server) acceptable(w wishes) error {
+// checkUsable refuses what an agent would accept but an engine could not use.
+func (s *Server) checkUsable(w networkRequest) error {
 	n := w.network
 	if n.Mode == "host" {
 		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker", "start containers with --network host")
 	}
-	foreign := func(space string) bool { return !ours(space) }
+	foreign := func(space string) bool { return !isOwnSpace(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
 		remedy := "create it with --ipam-driver heddle"
 		if !w.modeGiven {
@@ -102,8 +102,8 @@ func (s *Server) acceptable(w wishes) error {
 	return nil
 }
 
-// takeOn binds the engine's network to one of ours.
-func (s *Server) takeOn(dockerID string, w wishes) error {
+// bindExisting binds the engine's network to one of ours.
+func (s *Server) bindExisting(dockerID string, w networkRequest) error {
 	n, err := s.agent.NetworkByID(w.id)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (s *Server) takeOn(dockerID string, w wishes) error {
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	b, known := s.networks.find(q.NetworkID)
 	if !known || b.Withdrawn {
-		return nothing{}, s.Forget(q.NetworkID)
+		return empty{}, s.Forget(q.NetworkID)
 	}
 	n, err := s.NetworkOf(b)
 	if err == nil {
@@ -139,13 +139,13 @@ func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	if err != nil && (b.Provisional || !n.Shared) {
 		return nil, err
 	}
-	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
+	return empty{}, errors.Join(err, s.Forget(q.NetworkID))
 }
 
-// uncreateNetwork undoes a creation: what existed before stays.
-func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, error) {
-	if w, err := wishesOf(q, false); err != nil || w.id != "" {
-		return nothing{}, s.Forget(q.NetworkID)
+// undoCreateNetwork undoes a creation. A network that existed before stays.
+func (s *Server) undoCreateNetwork(ctx context.Context, q createNetwork) (any, error) {
+	if w, err := parseNetworkRequest(q, false); err != nil || w.id != "" {
+		return empty{}, s.Forget(q.NetworkID)
 	}
 	return s.deleteNetwork(ctx, networkRef{q.NetworkID})
 }
@@ -153,7 +153,7 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 // network returns our network for the engine's id.
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
-	if !known || b.intent() {
+	if !known || b.pending() {
 		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "find network of Docker", heddle.ShortDockerID(dockerID), "the agent has no record of it", "remove the network with 'docker network rm', and create it again")
 	}
 	return s.agent.NetworkByID(b.NetworkID)

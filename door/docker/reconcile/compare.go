@@ -78,7 +78,7 @@ func (r *comparison) addFinding(kind, object string, err error) {
 }
 
 // compareBinding handles one network that the door has recorded. It reports whether dockerd
-// has the network or may be creating it, so that it must not be created.
+// needs no other network for it.
 func (r *comparison) compareBinding(ctx context.Context, b docker.Binding) bool {
 	n, there := r.existing[b.DockerID]
 	if !there {

@@ -1,15 +1,15 @@
-// Package engine keeps the networks that hosts share in the Docker of this host: it
+// Package reconcile keeps the networks that hosts share in the Docker of this host. It
 // calls dockerd as every client does, outside of the calls that dockerd makes to its
 // driver.
 //
-//	another host's dockerd ── its agent ── store ── agent ── Engine ──> dockerd
+//	another host's dockerd ── its agent ── store ── agent ── Reconciler ──> dockerd
 //
-// Docker tells a driver neither the name nor the labels of a network. So a network
-// that was created here is given them once dockerd has been asked, and then is to be
-// had in every dockerd of the cluster; one that has left the cluster goes from every
-// dockerd, once no container uses it there. All of it is compared again and again:
-// a dockerd that was down, a host that joined later, a network that somebody removed
-// by hand are no cases of their own.
+// Docker tells a driver neither the name nor the labels of a network. So the Reconciler
+// asks dockerd for them when a network was created here. After that, every dockerd of the
+// cluster gets the network. When a network has left the cluster, it is removed from every
+// dockerd, as soon as no container uses it there. Everything is compared again and again.
+// So there is no special code for a dockerd that was down, a host that joined later, or a
+// network that somebody removed by hand.
 package reconcile
 
 import (
@@ -59,9 +59,10 @@ type Reconciler struct {
 	driver string
 	log    *slog.Logger
 	wake   chan struct{}
-	// unsettled says that the last comparison met trouble, and is made again in any case.
+	// retrying says that the last comparison had findings, and will be repeated in any case.
 	retrying atomic.Bool
-	// lost has when a network was first missed that the door knows, and dockerd does not.
+	// missingSince is when a network that the door knows was first missing in dockerd, by
+	// Docker's id.
 	missingSince map[string]time.Time
 
 	mu       sync.Mutex
@@ -132,7 +133,7 @@ func (r *Reconciler) tryAhead() {
 // watchDockerd wakes the reconciler when dockerd comes up, and when a network is created
 // or removed there. When a container leaves a network, it wakes the reconciler only if the
 // last comparison had findings: the network may be one that could not be removed. It calls
-// first each time that dockerd is up.
+// first whenever dockerd answers or reports an event.
 func (r *Reconciler) watchDockerd(ctx context.Context, first func()) {
 	for ctx.Err() == nil {
 		r.docker.watchEvents(ctx, func(event string) {

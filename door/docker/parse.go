@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// texts reads a map of options; the engine sends numbers and booleans as text,
-// but whoever calls its API may not have.
-func texts(raw any) (map[string]string, error) {
+// optionMap decodes a map of options. The engine sends numbers and booleans as text, but
+// clients of its API may have given them as they are.
+func optionMap(raw any) (map[string]string, error) {
 	all := map[string]string{}
 	if raw == nil {
 		return all, nil
@@ -33,7 +33,7 @@ func texts(raw any) (map[string]string, error) {
 	return all, nil
 }
 
-func flag(options map[string]any, key string) (bool, error) {
+func boolOption(options map[string]any, key string) (bool, error) {
 	switch v := options[key].(type) {
 	case nil:
 		return false, nil
@@ -47,8 +47,8 @@ func flag(options map[string]any, key string) (bool, error) {
 	return false, heddle.Errorf(heddle.BadOption, "read option", key, fmt.Sprintf("%q is neither true nor false", heddle.Clip(fmt.Sprint(options[key]))), "give true or false")
 }
 
-// bare is the address of a text such as 10.20.0.1/24 or 10.20.0.1.
-func bare(s string) (netip.Addr, error) {
+// parseAddr reads an address from a text such as 10.20.0.1/24 or 10.20.0.1.
+func parseAddr(s string) (netip.Addr, error) {
 	text, _, _ := strings.Cut(s, "/")
 	a, err := netip.ParseAddr(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func bare(s string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-func with(m map[string]string, key, value string) map[string]string {
+func withOption(m map[string]string, key, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}
 	}

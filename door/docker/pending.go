@@ -11,33 +11,33 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// draft is an endpoint that the engine has created and nobody has joined yet.
-type draft struct {
+// pendingEndpoint is an endpoint that the engine has created, and that no container has joined.
+type pendingEndpoint struct {
 	// DockerNetwork is the engine's id of its network.
 	DockerNetwork string               `json:"dockerNetwork"`
 	Request       heddle.AttachRequest `json:"request"`
 }
 
-// drafts are in the run folder, so they survive the agent. After a reboot the engine
+// pendingEndpoints are files in the run folder, so they survive the agent. After a reboot the engine
 // deletes its endpoints by itself.
-type drafts struct{ dir string }
+type pendingEndpoints struct{ dir string }
 
-func openDrafts(dir string) (*drafts, error) {
+func openPendingEndpoints(dir string) (*pendingEndpoints, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, heddle.Wrap(heddle.LedgerFull, "make folder", dir, err, "give a folder that can be written with --run-dir")
 	}
-	return &drafts{dir}, nil
+	return &pendingEndpoints{dir}, nil
 }
 
 // file is the path for an endpoint. The id is checked before it is used in the path.
-func (d *drafts) file(endpoint string) (string, error) {
+func (d *pendingEndpoints) file(endpoint string) (string, error) {
 	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
 		return "", heddle.Errorf(heddle.BadID, "read endpoint id", strconv.Quote(heddle.Clip(endpoint)), "it is not an id of Docker's", "give an id of 64 hexadecimal digits")
 	}
 	return filepath.Join(d.dir, endpoint), nil
 }
 
-func (d *drafts) put(endpoint string, e draft) error {
+func (d *pendingEndpoints) put(endpoint string, e pendingEndpoint) error {
 	path, err := d.file(endpoint)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (d *drafts) put(endpoint string, e draft) error {
 	return nil
 }
 
-func (d *drafts) get(endpoint string) (e draft, known bool, err error) {
+func (d *pendingEndpoints) get(endpoint string) (e pendingEndpoint, known bool, err error) {
 	path, err := d.file(endpoint)
 	if err != nil {
 		return e, false, err
@@ -72,7 +72,7 @@ func (d *drafts) get(endpoint string) (e draft, known bool, err error) {
 	return e, true, nil
 }
 
-func (d *drafts) drop(endpoint string) error {
+func (d *pendingEndpoints) drop(endpoint string) error {
 	path, err := d.file(endpoint)
 	if err != nil {
 		return nil // it was never put
@@ -83,8 +83,8 @@ func (d *drafts) drop(endpoint string) error {
 	return nil
 }
 
-// dropOf forgets the endpoints of the engine's networks for which gone is true.
-func (d *drafts) dropOf(gone func(dockerNetwork string) bool) error {
+// dropOfNetworks deletes the endpoints of the engine's networks for which gone is true.
+func (d *pendingEndpoints) dropOfNetworks(gone func(dockerNetwork string) bool) error {
 	files, err := os.ReadDir(d.dir)
 	if err != nil {
 		return heddle.Wrap(heddle.LedgerBroken, "read folder", d.dir, err, "make the folder readable, or remove it")
