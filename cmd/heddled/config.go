@@ -49,17 +49,17 @@ type config struct {
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
 	TokenFD int `json:"-"`
-	// tokenShown is why the file's token may be known to others, tokenUnused why the
-	// host goes without one.
-	tokenShown, tokenUnused error
+	// tokenExposed is set if others can read the token in the file; tokenError is set if a
+	// member of a cluster has a token that cannot be read.
+	tokenExposed, tokenError error
 }
 
-func defaults() config {
+func defaultConfig() config {
 	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
-	flags := defaults()
+	flags := defaultConfig()
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "heddled",
@@ -90,7 +90,7 @@ clusterRanges; flags win over it.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := load(file)
+			c, err := loadConfig(file)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ clusterRanges; flags win over it.`,
 					"make a new token with 'heddle host token --out FILE', and give --token-file FILE")
 			}
 			if cmd.Flags().Changed("token-file") || cmd.Flags().Changed("token-fd") { // over the file's
-				c.Token, c.tokenShown = "", nil
+				c.Token, c.tokenExposed = "", nil
 			}
 			if cmd.Flags().Changed("token-fd") && !cmd.Flags().Changed("token-file") {
 				c.TokenFile = ""
@@ -125,7 +125,7 @@ clusterRanges; flags win over it.`,
 			if err := c.checkStore(); err != nil {
 				return err
 			}
-			if err := c.takeToken(); err != nil {
+			if err := c.loadToken(); err != nil {
 				return err
 			}
 			if c.FastPath != "auto" && c.FastPath != "off" {
@@ -155,7 +155,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.TokenFile, "token-file", "", "`file` with a token of the cluster to join ('heddle host token'), which only its owner can read; - for standard input")
 	f.IntVar(&flags.TokenFD, "token-fd", -1, "open file descriptor to read that token from")
 	f.StringVar(&flags.Token, "token", "", "refused: others could read it")
-	_ = f.MarkHidden("token") // it is told what to do instead
+	_ = f.MarkHidden("token") // the error says what to do instead
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
@@ -163,8 +163,8 @@ clusterRanges; flags win over it.`,
 	return cmd
 }
 
-func load(file string) (config, error) {
-	c := defaults()
+func loadConfig(file string) (config, error) {
+	c := defaultConfig()
 	if file == "" {
 		return c, nil
 	}
@@ -181,7 +181,7 @@ func load(file string) (config, error) {
 		return c, heddle.Wrap(heddle.BadArgument, "parse configuration file", file, err, "see 'heddled --help' for the keys")
 	}
 	if c.Token != "" {
-		c.tokenShown = heddle.CheckSecret(f, "read token from configuration file", file)
+		c.tokenExposed = heddle.CheckSecret(f, "read token from configuration file", file)
 	}
 	return c, nil
 }

@@ -37,7 +37,7 @@ func TestConfigurationTold(t *testing.T) {
 	if slices.Sort(told); !slices.Equal(told, keys()) {
 		t.Errorf("told are %v, want %v", told, keys())
 	}
-	d := defaults()
+	d := defaultConfig()
 	var ranges []string
 	for _, p := range cluster.DefaultRanges {
 		ranges = append(ranges, p.String())

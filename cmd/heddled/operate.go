@@ -10,8 +10,9 @@ import (
 	"github.com/heddle-network/heddle/join"
 )
 
-// removalTime bounds a removal, and the wait for another host's vote.
-const removalTime = 90 * time.Second
+// operationTime is how long an operator's call may take, with the wait for another host's
+// vote.
+const operationTime = 90 * time.Second
 
 // externalStore is the cause of refusals of what only an embedded store can do.
 const externalStore = "this takes an embedded store, and this host uses an external etcd"
@@ -62,9 +63,9 @@ func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	})
 }
 
-// operate calls act with the rights of an operator's credential, and closes the access.
+// operate calls act with the rights of an operator's credential.
 func (h hosts) operate(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	o, err := h.node.Operator(ctx, []byte(credential))
 	if err != nil {
@@ -134,7 +135,7 @@ func (h hosts) removeExternal(ctx context.Context, q client.RemovalRequest) erro
 		return heddle.Errorf(heddle.BadArgument, "remove host", q.Name, "--credential is for an embedded store, and this host uses an external etcd",
 			"leave --credential out, and start this host's agent with a certificate that may do this in the etcd")
 	}
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	return h.cluster.RemoveHost(ctx, h.store, q.Name, q.Force)
 }

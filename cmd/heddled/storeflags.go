@@ -39,18 +39,18 @@ func (c config) external() (endpoints []string, clear, ok bool) {
 	return endpoints, clear, true
 }
 
-// clusterDir has what the host has as a member of a cluster.
+// clusterDir is the folder of the host's membership in a cluster.
 func (c config) clusterDir() string { return filepath.Join(c.StateDir, "cluster") }
 
-// belongs says that the host has joined or founded a cluster before.
-func (c config) belongs() bool {
+// isMember says that the host has joined or founded a cluster before.
+func (c config) isMember() bool {
 	_, err := os.Stat(filepath.Join(c.clusterDir(), "host.json"))
 	return err == nil
 }
 
 // embedded says that the host has, or is to have, a part in an embedded store.
 func (c config) embedded() bool {
-	return c.Store == storeEmbedded || c.Store == "" && (c.Join != "" || c.belongs())
+	return c.Store == storeEmbedded || c.Store == "" && (c.Join != "" || c.isMember())
 }
 
 // checkStore refuses settings that contradict each other.
@@ -62,11 +62,11 @@ func (c config) checkStore() error {
 		return badFlag("--store", fmt.Sprintf("%q is not the name of a store", c.Store), "give none, embedded, or etcd://HOST:PORT,…")
 	case (c.Join != "" || c.hasToken()) && (external || c.Store == storeNone):
 		return badFlag("--store", "--join and a token are for an embedded store, not for "+c.Store, "leave out --store, or --join and the token")
-	case c.Join != "" && !c.hasToken() && !c.belongs():
+	case c.Join != "" && !c.hasToken() && !c.isMember():
 		return badFlag("--join", "--token-file is not given", "give both; make a token with 'heddle host token --out FILE' on a host of the cluster")
-	case c.Join == "" && c.hasToken() && !c.belongs():
+	case c.Join == "" && c.hasToken() && !c.isMember():
 		return badFlag("--token-file", "--join is not given", "give both, --join with the address of a host of the cluster")
-	case c.ForceNewStore && !(c.embedded() && c.belongs()):
+	case c.ForceNewStore && !(c.embedded() && c.isMember()):
 		return badFlag("--force-new-store", "this host has no part in an embedded store", "give it to a host that keeps the store ('heddle host list')")
 	case files && (!external || clear):
 		return badFlag("--store-ca, --store-cert and --store-key", "they are for an external etcd with TLS", "leave them out, or give --store etcd://HOST:PORT,…")

@@ -16,10 +16,10 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conf.Wishes.request(env, &req); err != nil {
+	if err := conf.Options.apply(env, &req); err != nil {
 		return nil, err
 	}
-	result, err := previous(conf)
+	result, err := previousResult(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -27,12 +27,12 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.withoutPublished(&req)
+	h.dropPublishedPorts(&req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return render(conf, n, c.netns, reply, result)
+	return buildResult(conf, n, c.netns, reply, result)
 }
 
 // del detaches (section 4, DEL). It only needs the id: the configuration may have changed,

@@ -48,11 +48,11 @@ func ParseArgs(s string) (a Args, err error) {
 		case !found || key == "":
 			return Args{}, badArgs(pair, "it is not of the form KEY=VALUE")
 		case key == "IP":
-			a.IPs = append(a.IPs, split(value)...)
+			a.IPs = append(a.IPs, splitList(value)...)
 		case key == "MAC":
 			a.MAC = value
 		case key == "IgnoreUnknown":
-			if ignore, found = truth(value); !found {
+			if ignore, found = parseBool(value); !found {
 				return Args{}, badArgs(pair, "it is neither true nor false")
 			}
 		case strings.HasPrefix(key, "K8S_"):
@@ -67,14 +67,14 @@ func ParseArgs(s string) (a Args, err error) {
 	return a, nil
 }
 
-func split(list string) []string {
+func splitList(list string) []string {
 	if list == "" {
 		return nil
 	}
 	return strings.Split(list, ",")
 }
 
-func truth(s string) (value, ok bool) {
+func parseBool(s string) (value, ok bool) {
 	switch strings.ToLower(s) {
 	case "1", "true":
 		return true, true

@@ -17,7 +17,7 @@ func (h *Handler) check(c call, conf Conf) error {
 	if len(conf.PrevResult) == 0 {
 		return badKey("prevResult", "it is missing", "give the result of the ADD")
 	}
-	result, err := previous(conf)
+	result, err := previousResult(conf)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (h *Handler) check(c call, conf Conf) error {
 	if err != nil {
 		return err
 	}
-	own, err := remembered(result, e, c.netns)
+	own, err := findInterface(result, e, c.netns)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (h *Handler) check(c call, conf Conf) error {
 	}
 	var left []string
 	for _, f := range findings {
-		if !tuned(f, e, own) {
+		if !byLaterPlugin(f, e, own) {
 			left = append(left, strings.TrimSpace(f.Kind+" "+f.Object+" "+f.Detail))
 		}
 	}
@@ -45,9 +45,9 @@ func (h *Handler) check(c call, conf Conf) error {
 	return nil
 }
 
-// remembered finds our interface in the result, with all our addresses. Later
-// plugins may have added others.
-func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
+// findInterface returns our interface in the result, which must have all our addresses.
+// Later plugins may have added others.
+func findInterface(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
 	if e.MAC == "" {
 		return nil, nil // the container has no interface of ours
 	}

@@ -139,7 +139,7 @@ func (d door) ask(t *testing.T, command, conf string, env map[string]string) (co
 		}
 		return 0, body
 	}
-	var e failure
+	var e errorResult
 	if err := json.Unmarshal([]byte(body), &e); err != nil || e.Msg == "" || e.CNIVersion == "" {
 		t.Fatalf("%s: answer is no CNI error: %s", command, body)
 	}

@@ -35,7 +35,7 @@ var codes = map[heddle.Code]int{
 	heddle.Stopping: tryAgainLater, heddle.AgentDown: tryAgainLater,
 }
 
-// fault is an error whose code the verb determines.
+// fault is an error with a code of the specification.
 type fault struct {
 	code int
 	error
@@ -61,8 +61,8 @@ func unsupported(key string, value []byte, remedy string) error {
 	return faultf(unsupportedField, heddle.CNIConfig, readKey, key, "its value "+heddle.Clip(string(value))+" is not supported", remedy)
 }
 
-// failure is the error as the specification wants it printed.
-type failure struct {
+// errorResult is an error as the specification wants it printed.
+type errorResult struct {
 	CNIVersion string `json:"cniVersion"`
 	Code       int    `json:"code"`
 	Msg        string `json:"msg"`
@@ -70,16 +70,16 @@ type failure struct {
 }
 
 // errorReply is what a runtime shows people as it is, so nothing in it is hidden.
-func errorReply(version string, err error) failure {
+func errorReply(version string, err error) errorResult {
 	var known *heddle.Error
 	if !errors.As(err, &known) {
-		return failure{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
+		return errorResult{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
 	}
 	remedy := known.Remedy
 	if x, ok := heddle.Explain(known.Code); ok && remedy == "" {
 		remedy = x.Remedy
 	}
-	return failure{version, codeOf(err), heddle.Visible(known.Sentence(), true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
+	return errorResult{version, codeOf(err), heddle.Visible(known.Sentence(), true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
 }
 
 func codeOf(err error) int {

@@ -48,7 +48,7 @@ type Server struct {
 	http      *http.Server
 	// calls are those under way, including those for which the engine has stopped waiting.
 	calls sync.WaitGroup
-	// turns lets only one such call be under way at a time, until it is finished, and
+	// callLocks allow one call with the same name and body at a time, until it is finished, and
 	// undone if it was late. Otherwise the undoing could remove what a repeated call has
 	// made or found.
 	callLocks agent.KeyedLocks[string]

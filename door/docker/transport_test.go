@@ -180,7 +180,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Bindings outlive the process; drafts too, and no id leaves their folder.
+// Bindings outlive the process; pending endpoints too, and no id leaves their folder.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "docker", "networks.json")

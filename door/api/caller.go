@@ -41,16 +41,16 @@ func Listen(path, group string) (net.Listener, error) {
 	return l, os.Chown(path, 0, gid)
 }
 
-type peerKey struct{}
+type callerKey struct{}
 
-// peer is the process at the other end.
-type peer struct {
+// caller is the process at the other end of a connection.
+type caller struct {
 	*unix.Ucred
 	groups []uint32
 }
 
-// peerGroups asks for the caller's supplementary groups (SO_PEERGROUPS).
-func peerGroups(fd uintptr) []uint32 {
+// callerGroups asks for the caller's supplementary groups (SO_PEERGROUPS).
+func callerGroups(fd uintptr) []uint32 {
 	groups := make([]uint32, 1<<10)
 	size := uint32(len(groups) * 4)
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_PEERGROUPS,
@@ -61,8 +61,8 @@ func peerGroups(fd uintptr) []uint32 {
 	return groups[:size/4]
 }
 
-// withPeer asks the kernel for the process at the other end (SO_PEERCRED, unix(7)).
-func withPeer(ctx context.Context, c net.Conn) context.Context {
+// withCaller asks the kernel for the process at the other end (SO_PEERCRED, unix(7)).
+func withCaller(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return ctx
@@ -73,18 +73,18 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	}
 	raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, peerKey{}, &peer{cred, peerGroups(fd)})
+			ctx = context.WithValue(ctx, callerKey{}, &caller{cred, callerGroups(fd)})
 		}
 	})
 	return ctx
 }
 
-// guarded refuses callers that are neither root, nor the agent's own user, nor in the
+// authorize refuses callers that are neither root, nor the agent's own user, nor in the
 // socket's group. Having the socket open is not enough: it may have been passed on, or
 // opened by a process that has dropped its rights.
-func (s *Server) guarded(next http.Handler) http.Handler {
+func (s *Server) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cred, _ := r.Context().Value(peerKey{}).(*peer)
+		cred, _ := r.Context().Value(callerKey{}).(*caller)
 		if cred == nil || !s.permitted(r, cred) {
 			who := "unknown caller"
 			if cred != nil {
@@ -98,7 +98,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) permitted(r *http.Request, cred *peer) bool {
+func (s *Server) permitted(r *http.Request, cred *caller) bool {
 	if cred.Uid == 0 || int(cred.Uid) == os.Geteuid() {
 		return true
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Wishes is what the runtime asks for one attachment: by capabilities
-// (runtimeConfig), by the configuration's args, and by CNI_ARGS. Where several
-// say the same thing, that order decides (CONVENTIONS.md of the specification).
-type Wishes struct {
+// AttachOptions is what the runtime asks for one attachment: by capabilities
+// (runtimeConfig), by the configuration's args, and by CNI_ARGS. The first of these that
+// has a value counts (CONVENTIONS.md of the specification).
+type AttachOptions struct {
 	runtime map[string]json.RawMessage
 	args    struct {
 		CNI struct {
@@ -33,8 +33,8 @@ type portMapping struct {
 	HostIP        string `json:"hostIP"`
 }
 
-// request fills in the attach request's addresses, MAC, ports and labels.
-func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
+// apply adds addresses, MAC, NIC, ports and labels to an attach request.
+func (w AttachOptions) apply(env Args, q *heddle.AttachRequest) error {
 	ips, mac := w.args.CNI.IPs, w.args.CNI.MAC
 	if len(ips) == 0 {
 		ips = env.IPs
@@ -51,7 +51,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 		case "mac":
 			err = override(key, raw, &mac)
 		case "portMappings":
-			q.Ports, err = ports(raw)
+			q.Ports, err = parsePorts(raw)
 		default:
 			if string(raw) != "null" {
 				err = unsupported("runtimeConfig."+key, raw, "give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
@@ -62,7 +62,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 		}
 	}
 	q.NIC, q.Labels = w.args.CNI.NIC, env.Labels
-	return address(ips, mac, q)
+	return setAddresses(ips, mac, q)
 }
 
 // override decodes a capability, which takes precedence over other sources; an empty one
@@ -79,9 +79,9 @@ func override[T any](key string, raw json.RawMessage, value *T) error {
 	return nil
 }
 
-func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
+func setAddresses(ips []string, mac string, q *heddle.AttachRequest) (err error) {
 	for _, s := range ips {
-		// the prefix length is the network's own: a given one says nothing more
+		// a prefix length is allowed and not used: the network has its own
 		bare, _, _ := strings.Cut(s, "/")
 		a, err := netip.ParseAddr(bare)
 		if p, bad := netip.ParsePrefix(s); bare != s && (bad != nil || p.Addr() != a) || err != nil || a.Zone() != "" {
@@ -95,7 +95,7 @@ func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
 	return err
 }
 
-func ports(raw json.RawMessage) (all []heddle.PortMapping, err error) {
+func parsePorts(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 	var given []portMapping
 	if err := decode("runtimeConfig.portMappings", raw, &given); err != nil {
 		return nil, err
