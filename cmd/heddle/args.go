@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// newGroup completes a command that only holds others: without arguments it shows its
+// newGroup completes a command that only has subcommands: without arguments it shows its
 // help, and unknown words are errors.
 func newGroup(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
@@ -31,9 +31,9 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return heddle.Errorf(heddle.BadArgument, "run command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]), "there is no such command", remedy)
 }
 
-// takes checks the number of arguments, by the names that the usage line gives
-// them; "[ID]" may be left out.
-func takes(names ...string) cobra.PositionalArgs {
+// withArgs checks the number of arguments against their names in the usage line. A name in
+// brackets, such as "[ID]", may be left out.
+func withArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, name := range names[min(len(args), len(names)):] {
 			if !strings.HasPrefix(name, "[") {
@@ -47,8 +47,8 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// usage makes an error of cobra one of ours.
-func usage(cmd *cobra.Command, err error) error {
+// usageError converts an error of cobra.
+func usageError(cmd *cobra.Command, err error) error {
 	if heddle.KindOf(err) == heddle.Usage {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 func newCheck(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: takes("[ID]"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: withArgs("[ID]"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short:   "Compare endpoints with the kernel",
 		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It repairs nothing; an endpoint that Docker has just moved into its container is\ncompleted first. The exit code is 1 when something differs.",
 		Example: "  heddle check\n  heddle check web",
@@ -23,7 +23,7 @@ func newCheck(s *session) *cobra.Command {
 					return err
 				}
 			}
-			defer s.working("checking")()
+			defer s.showProgress("checking")()
 			all, err := s.client().Check(cmd.Context(), id)
 			if err != nil {
 				return err
@@ -39,12 +39,12 @@ func newCheck(s *session) *cobra.Command {
 
 func newAudit(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "audit", GroupID: groupHealth, Args: takes(),
+		Use: "audit", GroupID: groupHealth, Args: withArgs(),
 		Short:   "Compare ledger, kernel and containers",
 		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It repairs nothing; an\nendpoint that Docker has just moved into its container is completed first. The exit\ncode is 1 when there is anything.",
 		Example: "  heddle audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			defer s.working("auditing")()
+			defer s.showProgress("auditing")()
 			all, err := s.client().Audit(cmd.Context())
 			if err != nil {
 				return err
@@ -54,7 +54,7 @@ func newAudit(s *session) *cobra.Command {
 	}
 }
 
-// emitFindings writes findings, and returns an error when there are some.
+// emitFindings writes the findings, and returns an error if there are any.
 func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, op, object, remedy string) error {
 	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
 	if err != nil || len(all) == 0 {

@@ -44,7 +44,7 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 				return err
 			}
 			return s.emit("Ranges", r, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, strings.ReplaceAll(joined(r.Ranges), ",", "\n"))
+				_, err := fmt.Fprintln(w, strings.ReplaceAll(joinList(r.Ranges), ",", "\n"))
 				return err
 			})
 		},

@@ -37,9 +37,9 @@ func findNetns(netns string, pid int) (string, error) {
 	return path, nil
 }
 
-// defaultID derives a container's id from its namespace: the name, or the
+// defaultContainerID derives a container's id from its namespace: the name, or the
 // process in it.
-func defaultID(path string) string {
+func defaultContainerID(path string) string {
 	if m := procPath.FindStringSubmatch(path); m != nil {
 		return "pid-" + m[1]
 	}

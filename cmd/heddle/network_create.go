@@ -26,7 +26,7 @@ type networkFlags struct {
 func newNetworkCreate(s *session) *cobra.Command {
 	var flags networkFlags
 	cmd := &cobra.Command{
-		Use: "create NAME --mode MODE", Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "create NAME --mode MODE", Args: withArgs("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Create a network",
 		Long: `create records a network and makes what its endpoints will share. Created again
 with the same settings, it is left as it is. One that the hosts of a cluster share
@@ -87,7 +87,7 @@ Modes bridge, routed and overlay:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				if !slices.Contains(firewall.Limits(made, true), limit) { // the mode's own; 'network show' tells all
+				if !slices.Contains(firewall.Limits(made, true), limit) { // the mode's own; 'network show' lists all
 					s.note("note: %s", limit)
 				}
 			}
@@ -111,8 +111,8 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
-	cmd.RegisterFlagCompletionFunc("mode", s.completes(s.modes))
-	cmd.RegisterFlagCompletionFunc("parent", s.completes(s.interfaces))
+	cmd.RegisterFlagCompletionFunc("mode", s.completeFrom(s.modes))
+	cmd.RegisterFlagCompletionFunc("parent", s.completeFrom(s.interfaces))
 }
 
 // network parses the flags.

@@ -32,7 +32,7 @@ func ParsePublish(s string) (heddle.PortMapping, error) {
 	return m, nil
 }
 
-// cutAddress takes the host's address off the front, if there is one.
+// cutAddress splits off the host's address at the front, if there is one.
 func cutAddress(s string) (a netip.Addr, rest string, ok bool) {
 	if strings.HasPrefix(s, "[") {
 		address, rest, found := strings.Cut(s[1:], "]:")

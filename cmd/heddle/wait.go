@@ -8,15 +8,15 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// between two looks at a condition that is waited for.
-const between = 50 * time.Millisecond
+// pollInterval is the time between two calls while waiting.
+const pollInterval = 50 * time.Millisecond
 
 // waitHealthy returns a function that looks at the status until it is healthy.
 func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (heddle.Status, error) {
 	return func(ctx context.Context) (heddle.Status, error) {
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		defer s.working("waiting for the agent to be healthy")()
+		defer s.showProgress("waiting for the agent to be healthy")()
 		last := "it has not answered"
 		for {
 			st, err := s.client().Status(limited)
@@ -24,12 +24,12 @@ func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (hedd
 			case err == nil && healthy(st):
 				return st, nil
 			case err == nil:
-				last = unhealthy(st)
+				last = unhealthyReason(st)
 			case limited.Err() == nil:
 				last = heddle.SentenceOf(err)
 			}
 			select {
-			case <-time.After(between):
+			case <-time.After(pollInterval):
 			case <-limited.Done():
 				return st, heddle.Errorf(heddle.Waited, "wait for healthy agent", "", fmt.Sprintf("after %s, %s", timeout, last),
 					"look at 'heddle status', or wait longer with --timeout")
@@ -38,7 +38,7 @@ func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (hedd
 	}
 }
 
-func unhealthy(st heddle.Status) string {
+func unhealthyReason(st heddle.Status) string {
 	for _, p := range st.Parts {
 		if p.State == "bad" {
 			return fmt.Sprintf("%s is bad: %s", p.Name, p.Detail)

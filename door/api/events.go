@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// writeTime is how long a watcher may not read before it is disconnected; lastTime is
-	// that time when the server ends.
+	// writeTime is how long a watcher may not read before it is disconnected;
+	// shutdownWriteTime is that time when the server ends.
 	writeTime, shutdownWriteTime = 30 * time.Second, time.Second
 	// bookmarkAfter is how many events a filter leaves out before the caller gets its
 	// current cursor.
@@ -24,10 +24,10 @@ const (
 
 // handleEvents adds the stream of events.
 func (s *Server) handleEvents() {
-	ending, end := context.WithCancel(context.Background())
+	shutdown, end := context.WithCancel(context.Background())
 	s.http.RegisterOnShutdown(end)
 	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
-		if err := s.streamEvents(ending, w, r); err != nil {
+		if err := s.streamEvents(shutdown, w, r); err != nil {
 			write(w, nil, err)
 		}
 	})
@@ -35,7 +35,7 @@ func (s *Server) handleEvents() {
 
 // streamEvents streams events until the caller disconnects or the server ends. It returns an
 // error only before anything was sent.
-func (s *Server) streamEvents(ending context.Context, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter, err := events.ParseFilter(q[client.QueryFilter])
 	if err != nil {
@@ -57,11 +57,11 @@ func (s *Server) streamEvents(ending context.Context, w http.ResponseWriter, r *
 	}
 	defer watcher.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := newEventStream(ending, w)
+	out := newEventStream(shutdown, w)
 	defer out.stop()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(ending, cancel)()
+	defer context.AfterFunc(shutdown, cancel)()
 	err = out.sendCursor(watcher) // shows the caller that the stream has begun
 	for err == nil {
 		var all []events.Event
@@ -95,9 +95,9 @@ type eventStream struct {
 	leftOut int
 }
 
-func newEventStream(ending context.Context, w http.ResponseWriter) *eventStream {
+func newEventStream(shutdown context.Context, w http.ResponseWriter) *eventStream {
 	flow := http.NewResponseController(w)
-	return &eventStream{w: w, flow: flow, shutdown: ending, stop: context.AfterFunc(ending, func() { flow.SetWriteDeadline(time.Now().Add(shutdownWriteTime)) })}
+	return &eventStream{w: w, flow: flow, shutdown: shutdown, stop: context.AfterFunc(shutdown, func() { flow.SetWriteDeadline(time.Now().Add(shutdownWriteTime)) })}
 }
 
 // send writes the events that pass the filter.
@@ -133,11 +133,11 @@ func (s *eventStream) fail(why error) {
 }
 
 func (s *eventStream) write(lines []client.EventLine) error {
-	patience := writeTime
+	timeout := writeTime
 	if s.shutdown.Err() != nil {
-		patience = shutdownWriteTime
+		timeout = shutdownWriteTime
 	}
-	if err := s.flow.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.flow.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	enc := json.NewEncoder(s.w)
