@@ -110,9 +110,9 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		return err
 	}
 	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines,
-		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Say: func(step string) { s.note("%s", step) }}
+		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Progress: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
-		o.Modes, o.Insist = f.modes, true
+		o.Modes, o.RequireModes = f.modes, true
 	}
 	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
 		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i], "with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")

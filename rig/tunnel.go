@@ -11,15 +11,15 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// spanTime is how long hosts may take to learn of each other's networks and
-// containers; an emulated processor is slow.
-const spanTime = 5 * time.Minute
+// reachTime is how long hosts may take to get each other's networks and containers; an
+// emulated processor is slow.
+const reachTime = 5 * time.Minute
 
-// mtu of a network that crosses hosts by VXLAN; 0 leaves it to the agent.
-func (r *Rig) mtu(s *stage, mode string) int {
+// mtu is the MTU of a network that uses VXLAN; 0 leaves it to the agent.
+func (r *Rig) mtu(s *testLab, mode string) int {
 	mtu := r.MTUs[wireLabel(s.wire)]
 	switch {
-	case pathless(mode) != bench.Overlay && !IsDocker(mode):
+	case baseMode(mode) != bench.Overlay && !IsDocker(mode):
 		return 0
 	case mtu == 0 && IsDocker(mode):
 		return dockerMTU
@@ -27,25 +27,25 @@ func (r *Rig) mtu(s *stage, mode string) int {
 	return mtu
 }
 
-// shared makes a network that both hosts have, on one of them, and waits until the
-// other one knows it.
-func (s *stage) shared(ctx context.Context, n heddle.Network) error {
+// createShared creates a network of both hosts on one of them, and waits until the other
+// one has it.
+func (s *testLab) createShared(ctx context.Context, n heddle.Network) error {
 	if _, _, err := s.agents[0].CreateNetwork(ctx, n, false); err != nil {
 		return err
 	}
-	return until(ctx, "find network "+n.Name+" on lab host", s.lab.Hosts[1].Name, func(ctx context.Context) error {
+	return retry(ctx, "find network "+n.Name+" on lab host", s.lab.Hosts[1].Name, func(ctx context.Context) error {
 		_, err := s.agents[1].Network(ctx, n.Name)
 		return err
 	})
 }
 
-// reach waits until each host has a tunnel route to the other's container: no measured
-// pair should have to wait for that.
-func (s *stage) reach(ctx context.Context, pair bench.Pair) error {
+// waitForTunnel waits until each host has a tunnel route to the other host's container, so
+// that no measurement includes this time.
+func (s *testLab) waitForTunnel(ctx context.Context, pair bench.Pair) error {
 	for host, to := range map[int]netip.Addr{0: pair.Server.Addr, 1: pair.Client.Addr} {
 		h := s.lab.Hosts[host]
-		err := until(ctx, "reach container", to.String()+" from "+h.Name, func(ctx context.Context) error {
-			return throughTunnel(ctx, h, to)
+		err := retry(ctx, "reach container", to.String()+" from "+h.Name, func(ctx context.Context) error {
+			return checkTunnelRoute(ctx, h, to)
 		})
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (s *stage) reach(ctx context.Context, pair bench.Pair) error {
 	return nil
 }
 
-func throughTunnel(ctx context.Context, h *lab.Host, to netip.Addr) error {
+func checkTunnelRoute(ctx context.Context, h *lab.Host, to netip.Addr) error {
 	cmd, err := h.Command(ctx, "ip", "-o", "route", "get", to.String())
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func throughTunnel(ctx context.Context, h *lab.Host, to netip.Addr) error {
 // retryRemedy is the remedy for a lab that failed.
 const retryRemedy = "run 'heddle lab down', and try again"
 
-// until tries again and again, and returns the last error.
-func until(ctx context.Context, operation, object string, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, spanTime)
+// retry calls try until it succeeds or the time is over; then it returns the last error.
+func retry(ctx context.Context, operation, object string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	for {
 		err := try(ctx)
