@@ -179,7 +179,8 @@ func (r *Rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error
 			return err
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out), "install iproute2, and name a congestion control that this kernel has")
+			return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out),
+				"install iproute2, and name a congestion control that this kernel has")
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 // storeHost is the host of the store if the other hosts are virtual machines.
 const storeHost = "store"
 
-// topology of a stage: two hosts with agents, which have a store if a mode spans
-// hosts, and two bare ones for what is not ours.
+// topology of a lab: two hosts with agents, which have a store if a mode spans hosts, and
+// two plain hosts if a mode has no agent.
 func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 	t := lab.Topology{Name: r.Name, Machine: r.Machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: segmentationOff(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {

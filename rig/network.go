@@ -144,7 +144,8 @@ func ipOn(ctx context.Context, h *lab.Host, args ...string) error {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, "run ip "+strings.Join(args, " ")+" on lab host", h.Name, fmt.Errorf("%w: %s", err, out), retryRemedy)
+		return heddle.Wrap(heddle.BenchFailed, "run ip "+strings.Join(args, " ")+" on lab host", h.Name,
+			fmt.Errorf("%w: %s", err, out), retryRemedy)
 	}
 	return nil
 }
@@ -188,7 +189,8 @@ func WiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--wire", fmt.Sprintf("%q is not a wire, or is given twice", name), "give intact, cut, merged, jumbo, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--wire",
+				fmt.Sprintf("%q is not a wire, or is given twice", name), "give intact, cut, merged, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}

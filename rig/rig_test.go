@@ -83,7 +83,7 @@ func TestRigRanges(t *testing.T) {
 	}
 }
 
-// TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
+// TestRigTopology: a store where a mode spans hosts, and plain hosts for Docker's
 // layout; networks have the preset's MTU, Docker's otherwise its own.
 func TestRigTopology(t *testing.T) {
 	wires, err := WiresNamed([]string{"intact", "jumbo"})

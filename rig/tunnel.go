@@ -63,7 +63,8 @@ func checkTunnelRoute(ctx context.Context, h *lab.Host, to netip.Addr) error {
 	if err == nil && strings.Contains(string(out), " dev "+heddle.PrefixTunnel) {
 		return nil
 	}
-	return heddle.Errorf(heddle.BenchFailed, "find route to "+to.String()+" on lab host", h.Name, "it does not lead through the tunnel: "+strings.TrimSpace(string(out)), retryRemedy)
+	return heddle.Errorf(heddle.BenchFailed, "find route to "+to.String()+" on lab host", h.Name,
+		"it does not lead through the tunnel: "+strings.TrimSpace(string(out)), retryRemedy)
 }
 
 // retryRemedy is the remedy for a lab that failed.

@@ -28,7 +28,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 		remedy = fmt.Sprintf("try '%s %s'", cmd.CommandPath(), strings.Join(similar, "' or '"+cmd.CommandPath()+" "))
 	}
-	return heddle.Errorf(heddle.BadArgument, "run command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]), "there is no such command", remedy)
+	return heddle.Errorf(heddle.BadArgument, "run command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]),
+		"there is no such command", remedy)
 }
 
 // withArgs checks the number of arguments against their names in the usage line. A name in

@@ -115,7 +115,8 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 		o.Modes, o.RequireModes = f.modes, true
 	}
 	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
-		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i], "with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")
+		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i],
+			"with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")
 	}
 	if f.congestion != "" {
 		o.Congestion = f.congestion
@@ -171,7 +172,8 @@ func parseSpans(hosts []int) (all []string, err error) {
 	for _, n := range hosts {
 		span, ok := map[int]string{1: bench.SameHost, 2: bench.Across}[n]
 		if !ok || slices.Contains(all, span) {
-			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts", fmt.Sprintf("%d is neither 1 nor 2, or is given twice", n), "give 1, 2, or 1,2")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
+				fmt.Sprintf("%d is neither 1 nor 2, or is given twice", n), "give 1, 2, or 1,2")
 		}
 		all = append(all, span)
 	}

@@ -57,7 +57,8 @@ func parseEndpoint(word, ifname string) (heddle.EndpointID, error) {
 	}
 	container, own, found := strings.Cut(word, "/")
 	if found && own != ifname {
-		return heddle.EndpointID{}, heddle.Errorf(heddle.BadArgument, "detach endpoint", word, "--ifname names another interface, "+ifname, "name the interface once")
+		return heddle.EndpointID{}, heddle.Errorf(heddle.BadArgument, "detach endpoint", word,
+			"--ifname names another interface, "+ifname, "name the interface once")
 	}
 	id := heddle.EndpointID{Container: container, IfName: ifname}
 	return id, id.Check()

@@ -93,7 +93,8 @@ func (s *session) runDoctor(ctx context.Context, f doctorFlags) error {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return heddle.Errorf(heddle.NoPermission, "check host", "", "the doctor reads other programs' settings and tries modes in namespaces", "run 'heddle doctor' as root")
+		return heddle.Errorf(heddle.NoPermission, "check host", "",
+			"the doctor reads other programs' settings and tries modes in namespaces", "run 'heddle doctor' as root")
 	}
 	f.paths.Socket = s.socket
 	if f.paths.RunDir == "" {

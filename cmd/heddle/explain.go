@@ -76,7 +76,8 @@ type explainedError struct {
 func (s *session) explainError(code heddle.Code) error {
 	x, known := heddle.Explain(code)
 	if !known {
-		return heddle.Errorf(heddle.BadArgument, "explain error", string(code), "there is no such error id", "copy the id from an error, such as HDL-2007")
+		return heddle.Errorf(heddle.BadArgument, "explain error", string(code), "there is no such error id",
+			"copy the id from an error, such as HDL-2007")
 	}
 	return s.emit("ExplainedError", explainedError{code, x}, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s  %s (exit code %d)\n\n%s\n\nWhat to do: %s\n", s.colour(w, bold, string(code)), x.Title, x.Kind, x.Reason, x.Remedy)

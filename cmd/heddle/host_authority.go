@@ -78,7 +78,8 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 		Example: "  heddle host authority lend authority.pem --for 10m",
 	}, client.AuthorityLend, func(q *client.AuthorityRequest) error {
 		if life < time.Second {
-			return heddle.Errorf(heddle.BadArgument, "read flag", "--for", life.String()+" is less than a second", "give a second or more, such as 1h")
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--for", life.String()+" is less than a second",
+				"give a second or more, such as 1h")
 		}
 		q.Seconds = int64(life / time.Second)
 		return nil

@@ -33,7 +33,8 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
-				return heddle.Errorf(heddle.BadArgument, "read flag", "--ttl", life.String()+" is less than a second", "give a second or more, such as 24h")
+				return heddle.Errorf(heddle.BadArgument, "read flag", "--ttl", life.String()+" is less than a second",
+					"give a second or more, such as 24h")
 			}
 			q.Seconds = int64(life / time.Second)
 			if q.Credential, err = credential(file); err != nil {
@@ -67,7 +68,8 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 // writeTokenFile writes a token to a file, and shows the rest of its data.
 func (s *session) writeTokenFile(out string, t client.Token) error {
 	if err := replaceSecretFile(out, []byte(t.Token+"\n")); err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write token file", out, err, "name a file in a folder that can be written, with --out")
+		return heddle.Wrap(heddle.BadArgument, "write token file", out, err,
+			"name a file in a folder that can be written, with --out")
 	}
 	t.Token = ""
 	text := fmt.Sprintf("token %s is in %s and lets %d host in until %s", t.Name, out, t.Uses, formatTime(t.Expires))

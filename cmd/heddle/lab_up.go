@@ -65,7 +65,8 @@ func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
 		return o.upFile(cmd, args[0])
 	}
 	if o.Hosts < 1 {
-		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts", fmt.Sprintf("%d is less than one host", o.Hosts), "give 1 or more")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
+			fmt.Sprintf("%d is less than one host", o.Hosts), "give 1 or more")
 	}
 	if o.rate != "" {
 		rate, err := lab.ParseRate(o.rate)
@@ -84,7 +85,8 @@ func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
 func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
 	for _, name := range []string{"hosts", "mtu", "rate", "store"} {
 		if cmd.Flags().Changed(name) {
-			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--"+name, "the topology file decides this", "leave the flag out, and change the file")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--"+name, "the topology file decides this",
+				"leave the flag out, and change the file")
 		}
 	}
 	t, err := lab.Read(file)

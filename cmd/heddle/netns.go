@@ -20,9 +20,11 @@ var procPath = regexp.MustCompile(`^/proc/([0-9]+)/ns/net$`)
 func findNetns(netns string, pid int) (string, error) {
 	switch {
 	case netns != "" && pid != 0:
-		return "", heddle.Errorf(heddle.BadArgument, "find network namespace", netns, "--netns and --pid are both given", "give one of them")
+		return "", heddle.Errorf(heddle.BadArgument, "find network namespace", netns, "--netns and --pid are both given",
+			"give one of them")
 	case pid < 0:
-		return "", heddle.Errorf(heddle.BadNamespace, "read flag", "--pid", fmt.Sprintf("%d is not the number of a process", pid), "give the number of a process in the container")
+		return "", heddle.Errorf(heddle.BadNamespace, "read flag", "--pid",
+			fmt.Sprintf("%d is not the number of a process", pid), "give the number of a process in the container")
 	case pid != 0:
 		return fmt.Sprintf("/proc/%d/ns/net", pid), nil
 	case netns == "":

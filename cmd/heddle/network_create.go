@@ -130,7 +130,8 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		}
 	}
 	if x.mtu != 0 && (x.mtu < 576 || x.mtu > 65535) {
-		return n, heddle.Errorf(heddle.BadMTU, "create network", name, fmt.Sprintf("MTU %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
+		return n, heddle.Errorf(heddle.BadMTU, "create network", name,
+			fmt.Sprintf("MTU %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
 	}
 	if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {
 		return n, err
@@ -165,7 +166,8 @@ func parsePrefixes(flag string, words []string) (all []netip.Prefix, err error) 
 	for _, w := range words {
 		p, err := netip.ParsePrefix(w)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, "read flag", flag, fmt.Sprintf("%q is not a prefix", w), "give it in CIDR form, such as 10.20.0.0/24 or fd20::/64")
+			return nil, heddle.Errorf(heddle.BadSubnet, "read flag", flag, fmt.Sprintf("%q is not a prefix", w),
+				"give it in CIDR form, such as 10.20.0.0/24 or fd20::/64")
 		}
 		all = append(all, p)
 	}
@@ -176,7 +178,8 @@ func parseAddrs(flag string, words []string) (all []netip.Addr, err error) {
 	for _, w := range words {
 		a, err := netip.ParseAddr(w)
 		if err != nil || a.Zone() != "" {
-			return nil, heddle.Errorf(heddle.BadAddress, "read flag", flag, fmt.Sprintf("%q is not an address", w), "give an IP address, such as 10.20.0.9 or fd20::9")
+			return nil, heddle.Errorf(heddle.BadAddress, "read flag", flag, fmt.Sprintf("%q is not an address", w),
+				"give an IP address, such as 10.20.0.9 or fd20::9")
 		}
 		all = append(all, a.Unmap())
 	}

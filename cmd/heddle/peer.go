@@ -60,7 +60,8 @@ func newPeerShow(s *session) *cobra.Command {
 			}
 			i := slices.IndexFunc(all, func(p heddle.PeerStatus) bool { return p.Name == args[0] })
 			if i < 0 {
-				return heddle.Errorf(heddle.NoHost, "show peer", args[0], "no other host of the cluster has this name", "choose one from 'heddle peer list'")
+				return heddle.Errorf(heddle.NoHost, "show peer", args[0], "no other host of the cluster has this name",
+					"choose one from 'heddle peer list'")
 			}
 			return s.emit("Peer", all[i], func(w io.Writer) error { return s.peerFields(w, all[i]) })
 		},

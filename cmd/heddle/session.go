@@ -53,7 +53,8 @@ func (s *session) checkFormat(*cobra.Command, []string) error {
 	}
 	format := s.format
 	s.format = formatTable
-	return heddle.Errorf(heddle.BadArgument, "read flag", "--output", fmt.Sprintf("%q is not an output format", format), "give table, json or yaml")
+	return heddle.Errorf(heddle.BadArgument, "read flag", "--output", fmt.Sprintf("%q is not an output format", format),
+		"give table, json or yaml")
 }
 
 func (s *session) client() *client.Client { return client.New(s.socket) }

@@ -23,7 +23,8 @@ unreachable, and with --wait 6 when it did not become healthy in time.`,
 		Example: "  heddle status\n  heddle status --wait --timeout 10s",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if timeout <= 0 {
-				return heddle.Errorf(heddle.BadArgument, "read flag", "--timeout", timeout.String()+" is not above zero", "give a duration, such as 30s")
+				return heddle.Errorf(heddle.BadArgument, "read flag", "--timeout", timeout.String()+" is not above zero",
+					"give a duration, such as 30s")
 			}
 			look := s.client().Status
 			if wait {

@@ -124,12 +124,14 @@ func (c config) dialExternal(endpoints []string, clear bool, log *slog.Logger) (
 		}
 		o.TLS.RootCAs = x509.NewCertPool()
 		if !o.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return nil, heddle.Errorf(heddle.BadArgument, "read file of --store-ca", c.StoreCA, "it holds no certificate in PEM", "name another file")
+			return nil, heddle.Errorf(heddle.BadArgument, "read file of --store-ca", c.StoreCA,
+				"it holds no certificate in PEM", "name another file")
 		}
 	}
 	if c.StoreCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.StoreCert, c.StoreKey); err != nil {
-			return nil, heddle.Wrap(heddle.BadArgument, "read files of --store-cert and --store-key", c.StoreCert+", "+c.StoreKey, err, "name a certificate and its key in PEM")
+			return nil, heddle.Wrap(heddle.BadArgument, "read files of --store-cert and --store-key",
+				c.StoreCert+", "+c.StoreKey, err, "name a certificate and its key in PEM")
 		}
 		// Read at each connection, since a renewal replaces the files.
 		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

@@ -81,7 +81,8 @@ func (s *dockerService) close(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		err = errors.Join(err, heddle.Wrap(heddle.Waited, "end calls to", "dockerd", ctx.Err(), "start the agent again: it compares Docker's networks anew"))
+		err = errors.Join(err, heddle.Wrap(heddle.Waited, "end calls to", "dockerd", ctx.Err(),
+			"start the agent again: it compares Docker's networks anew"))
 	}
 	return err
 }

@@ -14,7 +14,8 @@ import (
 func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read log level", strconv.Quote(c.LogLevel), err, "give debug, info, warn or error")
+		return nil, heddle.Wrap(heddle.BadArgument, "read log level", strconv.Quote(c.LogLevel), err,
+			"give debug, info, warn or error")
 	}
 	opt := &slog.HandlerOptions{Level: level}
 	switch c.LogFormat {
@@ -23,7 +24,8 @@ func (c config) logger(to io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(escapingWriter{to}, opt)), nil
 	}
-	return nil, heddle.Errorf(heddle.BadArgument, "read log format", strconv.Quote(c.LogFormat), "there is no such format", "give text or json")
+	return nil, heddle.Errorf(heddle.BadArgument, "read log format", strconv.Quote(c.LogFormat),
+		"there is no such format", "give text or json")
 }
 
 // escapingWriter writes JSON with invisible characters escaped. It must be called with whole

@@ -109,7 +109,8 @@ func serveMetrics(address string, a *agent.Agent, log *slog.Logger) (*http.Serve
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "serve metrics on", address, err, "give a free address, such as --metrics 127.0.0.1:9468")
+		return nil, heddle.Wrap(heddle.BadArgument, "serve metrics on", address, err,
+			"give a free address, such as --metrics 127.0.0.1:9468")
 	}
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {

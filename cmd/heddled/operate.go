@@ -37,7 +37,8 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 		return heddle.Errorf(heddle.NoStore, "change keepers", "", externalStore, "manage the members of the etcd with etcdctl")
 	}
 	if (len(q.Promote) == 0) == (len(q.Demote) == 0) {
-		return heddle.Errorf(heddle.BadArgument, "change keepers", "", "the request names hosts to promote and hosts to demote, or none", "name hosts for one of the two")
+		return heddle.Errorf(heddle.BadArgument, "change keepers", "",
+			"the request names hosts to promote and hosts to demote, or none", "name hosts for one of the two")
 	}
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
 		if len(q.Promote) > 0 {
@@ -50,10 +51,12 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 // Rights implements api.Hosts.
 func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "change rights of host", q.Name, externalStore, "manage the rights of the etcd's users with etcdctl")
+		return heddle.Errorf(heddle.NoStore, "change rights of host", q.Name, externalStore,
+			"manage the rights of the etcd's users with etcdctl")
 	}
 	if (len(q.Grant) == 0) == (len(q.Revoke) == 0) {
-		return heddle.Errorf(heddle.BadArgument, "change rights of host", q.Name, "the request names rights to grant and rights to revoke, or none", "name rights for one of the two")
+		return heddle.Errorf(heddle.BadArgument, "change rights of host", q.Name,
+			"the request names rights to grant and rights to revoke, or none", "name rights for one of the two")
 	}
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
 		if len(q.Grant) > 0 {
@@ -110,7 +113,8 @@ func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.Remova
 		return err
 	}
 	if q.By != "" && !h.cluster.View().Alive[q.By] {
-		return heddle.Errorf(heddle.BadArgument, "replace host", q.Name, "the agent of "+q.By+" is not connected to the store", "start the agent of "+q.By+" first")
+		return heddle.Errorf(heddle.BadArgument, "replace host", q.Name,
+			"the agent of "+q.By+" is not connected to the store", "start the agent of "+q.By+" first")
 	}
 	err := h.cluster.RemoveHost(ctx, o.Store(), q.Name, q.Force)
 	if errors.Is(err, heddle.NoHost.Sentinel()) {

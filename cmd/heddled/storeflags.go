@@ -59,17 +59,22 @@ func (c config) checkStore() error {
 	files := c.StoreCA != "" || c.StoreCert != "" || c.StoreKey != ""
 	switch {
 	case c.Store != "" && c.Store != storeNone && c.Store != storeEmbedded && !external:
-		return badFlag("--store", fmt.Sprintf("%q is not the name of a store", c.Store), "give none, embedded, or etcd://HOST:PORT,…")
+		return badFlag("--store", fmt.Sprintf("%q is not the name of a store", c.Store),
+			"give none, embedded, or etcd://HOST:PORT,…")
 	case (c.Join != "" || c.hasToken()) && (external || c.Store == storeNone):
-		return badFlag("--store", "--join and a token are for an embedded store, not for "+c.Store, "leave out --store, or --join and the token")
+		return badFlag("--store", "--join and a token are for an embedded store, not for "+c.Store,
+			"leave out --store, or --join and the token")
 	case c.Join != "" && !c.hasToken() && !c.isMember():
-		return badFlag("--join", "--token-file is not given", "give both; make a token with 'heddle host token --out FILE' on a host of the cluster")
+		return badFlag("--join", "--token-file is not given",
+			"give both; make a token with 'heddle host token --out FILE' on a host of the cluster")
 	case c.Join == "" && c.hasToken() && !c.isMember():
 		return badFlag("--token-file", "--join is not given", "give both, --join with the address of a host of the cluster")
 	case c.ForceNewStore && !(c.embedded() && c.isMember()):
-		return badFlag("--force-new-store", "this host has no part in an embedded store", "give it to a host that keeps the store ('heddle host list')")
+		return badFlag("--force-new-store", "this host has no part in an embedded store",
+			"give it to a host that keeps the store ('heddle host list')")
 	case files && (!external || clear):
-		return badFlag("--store-ca, --store-cert and --store-key", "they are for an external etcd with TLS", "leave them out, or give --store etcd://HOST:PORT,…")
+		return badFlag("--store-ca, --store-cert and --store-key", "they are for an external etcd with TLS",
+			"leave them out, or give --store etcd://HOST:PORT,…")
 	case (c.StoreCert != "") != (c.StoreKey != ""):
 		return badFlag("--store-cert and --store-key", "only one of them is given", "give both files")
 	case c.TunnelPort == 0:
@@ -81,7 +86,8 @@ func (c config) checkStore() error {
 	}
 	for _, e := range endpoints {
 		if _, port, err := net.SplitHostPort(e[strings.Index(e, "//")+2:]); err != nil || port == "" {
-			return badFlag("--store", fmt.Sprintf("%q has an address without a port", c.Store), "give addresses with ports, such as etcd://192.0.2.1:2379,192.0.2.2:2379")
+			return badFlag("--store", fmt.Sprintf("%q has an address without a port", c.Store),
+				"give addresses with ports, such as etcd://192.0.2.1:2379,192.0.2.2:2379")
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c
 // recorded.
 func (c *config) loadToken() error {
 	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
-		return heddle.Errorf(heddle.BadArgument, "read token", "", "more than one of token, --token-file and --token-fd is given", "give one of them")
+		return heddle.Errorf(heddle.BadArgument, "read token", "",
+			"more than one of token, --token-file and --token-fd is given", "give one of them")
 	}
 	text, err := c.readToken()
 	if err != nil && c.isMember() {
@@ -53,7 +54,8 @@ func (c config) readToken() (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken))
 	if err != nil || len(text) == 0 {
-		return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, orEmptyFile(err), "make a token with 'heddle host token --out FILE'")
+		return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, orEmptyFile(err),
+			"make a token with 'heddle host token --out FILE'")
 	}
 	return string(text), nil
 }

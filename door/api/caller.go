@@ -27,7 +27,8 @@ func Listen(path, group string) (net.Listener, error) {
 	l, err := net.Listen("unix", path)
 	unix.Umask(old)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.NoPermission, "listen on socket", path, err, "give a folder that can be written with --run-dir")
+		return nil, heddle.Wrap(heddle.NoPermission, "listen on socket", path, err,
+			"give a folder that can be written with --run-dir")
 	}
 	if group == "" {
 		return l, nil
@@ -35,7 +36,8 @@ func Listen(path, group string) (net.Listener, error) {
 	g, err := user.LookupGroup(group)
 	if err != nil {
 		l.Close()
-		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err, "create the group with 'groupadd --system "+group+"', or leave --socket-group out")
+		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err,
+			"create the group with 'groupadd --system "+group+"', or leave --socket-group out")
 	}
 	gid, _ := strconv.Atoi(g.Gid)
 	return l, os.Chown(path, 0, gid)
@@ -91,7 +93,8 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 			}
 			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
-			write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who, "this user is neither root nor in the socket's group", "call as root, or join the socket's group"))
+			write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who,
+				"this user is neither root nor in the socket's group", "call as root, or join the socket's group"))
 			return
 		}
 		next.ServeHTTP(w, r)

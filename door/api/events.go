@@ -44,7 +44,8 @@ func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r
 	follow := true
 	if text := q.Get(client.QueryFollow); text != "" {
 		if follow, err = strconv.ParseBool(text); err != nil {
-			return heddle.Errorf(heddle.BadArgument, "read parameter", client.QueryFollow, strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
+			return heddle.Errorf(heddle.BadArgument, "read parameter", client.QueryFollow,
+				strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
 		}
 	}
 	since := q.Get(client.QuerySince)

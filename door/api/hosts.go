@@ -69,5 +69,6 @@ func (s *Server) HandleHosts(h Hosts) {
 }
 
 func noStore() error {
-	return heddle.Errorf(heddle.NoStore, "ask cluster", "", "this host's agent runs without a store", "start the agent with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE")
+	return heddle.Errorf(heddle.NoStore, "ask cluster", "", "this host's agent runs without a store",
+		"start the agent with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE")
 }

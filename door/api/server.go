@@ -75,7 +75,8 @@ func (s *Server) route() http.Handler {
 		if h, pattern := s.mux.Handler(r); pattern == "" {
 			code := &statusRecorder{header: w.Header()}
 			h.ServeHTTP(code, r)
-			write(w, nil, heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path, "this agent has no such call", "use a program of the agent's version"), code.status)
+			write(w, nil, heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path,
+				"this agent has no such call", "use a program of the agent's version"), code.status)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
@@ -138,7 +139,8 @@ func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		if err != nil {
 			// Read on for a while, so that a caller that is still writing gets the answer.
 			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
-			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields only"))
+			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err,
+				"send one JSON document with known fields only"))
 			return
 		}
 		// Finish the work even if the caller disconnects: all or nothing.

@@ -170,7 +170,8 @@ func (c *Client) do(ctx context.Context, by *http.Client, method, path string, i
 	case errors.Is(err, os.ErrPermission):
 		return nil, heddle.Wrap(heddle.NoPermission, "call agent", c.socket, err, "call as root, or join the socket's group")
 	case err != nil:
-		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, err, "start the agent ('systemctl start heddled'), or name its socket with --socket")
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, err,
+			"start the agent ('systemctl start heddled'), or name its socket with --socket")
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -178,7 +179,8 @@ func (c *Client) do(ctx context.Context, by *http.Client, method, path string, i
 	defer resp.Body.Close()
 	e := &heddle.Error{}
 	if err := json.NewDecoder(resp.Body).Decode(e); err != nil || e.Op == "" {
-		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, &statusError{resp.Status, path}, "give the socket of a heddled of this program's version with --socket")
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, &statusError{resp.Status, path},
+			"give the socket of a heddled of this program's version with --socket")
 	}
 	return nil, e
 }

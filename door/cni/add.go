@@ -40,7 +40,8 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 // ADD. So it reads the configuration only to report text that is not JSON.
 func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 	if len(body) > 0 && !json.Valid(body) {
-		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is not a JSON document", "send one JSON object")
+		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is not a JSON document",
+			"send one JSON object")
 	}
 	_, err := h.endpoints.Detach(ctx, c.id)
 	return err
@@ -69,7 +70,8 @@ func (h *Handler) gc(ctx context.Context, conf Conf) error {
 func (h *Handler) status(conf Conf) error {
 	s := h.networks.Status()
 	if !s.Ready {
-		return faultf(notAvailable, heddle.Stopping, "ask agent of host", s.Host, "it is not ready", "try again when 'heddle status --wait' returns")
+		return faultf(notAvailable, heddle.Stopping, "ask agent of host", s.Host, "it is not ready",
+			"try again when 'heddle status --wait' returns")
 	}
 	for _, p := range s.Parts {
 		if p.State == "bad" && p.Name != heddle.PartWork { // which may be another network's
@@ -90,7 +92,9 @@ func (h *Handler) status(conf Conf) error {
 	}
 	for _, u := range s.Networks {
 		if u.Name == n.Name && u.Free == 0 {
-			return faultf(notAvailable, heddle.PoolExhausted, "use network", n.Name, fmt.Sprintf("its %d endpoints have all addresses", u.Endpoints), "detach endpoints, or use a network with a larger subnet")
+			return faultf(notAvailable, heddle.PoolExhausted, "use network", n.Name,
+				fmt.Sprintf("its %d endpoints have all addresses", u.Endpoints),
+				"detach endpoints, or use a network with a larger subnet")
 		}
 	}
 	return nil

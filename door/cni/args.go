@@ -85,5 +85,6 @@ func parseBool(s string) (value, ok bool) {
 }
 
 func badArgs(pair, cause string) error {
-	return faultf(badEnvironment, heddle.BadArgument, "read CNI_ARGS", heddle.Clip(pair), cause, "give the keys IP and MAC; add IgnoreUnknown=1 to have others ignored")
+	return faultf(badEnvironment, heddle.BadArgument, "read CNI_ARGS", heddle.Clip(pair), cause,
+		"give the keys IP and MAC; add IgnoreUnknown=1 to have others ignored")
 }

@@ -54,7 +54,8 @@ func (w AttachOptions) apply(env Args, q *heddle.AttachRequest) error {
 			q.Ports, err = parsePorts(raw)
 		default:
 			if string(raw) != "null" {
-				err = unsupported("runtimeConfig."+key, raw, "give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
+				err = unsupported("runtimeConfig."+key, raw,
+					"give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
 			}
 		}
 		if err != nil {
@@ -85,7 +86,8 @@ func setAddresses(ips []string, mac string, q *heddle.AttachRequest) (err error)
 		bare, _, _ := strings.Cut(s, "/")
 		a, err := netip.ParseAddr(bare)
 		if p, bad := netip.ParsePrefix(s); bare != s && (bad != nil || p.Addr() != a) || err != nil || a.Zone() != "" {
-			return badKey("ips", fmt.Sprintf("%q is not an address", heddle.Clip(s)), "give addresses such as 10.20.0.7 or 10.20.0.7/24")
+			return badKey("ips", fmt.Sprintf("%q is not an address", heddle.Clip(s)),
+				"give addresses such as 10.20.0.7 or 10.20.0.7/24")
 		}
 		q.IPs = append(q.IPs, a.Unmap())
 	}
@@ -117,7 +119,8 @@ func parsePorts(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 		m.HostPort, m.ContainerPort = uint16(p.HostPort), uint16(p.ContainerPort)
 		if p.HostIP != "" {
 			if m.HostIP, err = netip.ParseAddr(p.HostIP); err != nil {
-				return nil, badKey(key+".hostIP", fmt.Sprintf("%q is not an address", heddle.Clip(p.HostIP)), "give one of the host's addresses, or leave it out")
+				return nil, badKey(key+".hostIP", fmt.Sprintf("%q is not an address", heddle.Clip(p.HostIP)),
+					"give one of the host's addresses, or leave it out")
 			}
 			m.HostIP = m.HostIP.Unmap()
 		}

@@ -36,7 +36,8 @@ func (c call) check() error {
 	switch c.command {
 	case "ADD", "CHECK":
 		if !strings.HasPrefix(c.netns, "/") {
-			return faultf(badEnvironment, heddle.BadNamespace, "read variable", "CNI_NETNS", fmt.Sprintf("%q is not an absolute path", heddle.Clip(c.netns)), "give the absolute path of a network namespace")
+			return faultf(badEnvironment, heddle.BadNamespace, "read variable", "CNI_NETNS",
+				fmt.Sprintf("%q is not an absolute path", heddle.Clip(c.netns)), "give the absolute path of a network namespace")
 		}
 		return c.checkID()
 	case "DEL":

@@ -40,7 +40,8 @@ func (h *Handler) check(c call, conf Conf) error {
 		}
 	}
 	if len(left) > 0 {
-		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check endpoint", c.id.String(), strings.Join(left, ", "), "run 'heddle explain "+c.id.String()+"' to see the difference")
+		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check endpoint", c.id.String(), strings.Join(left, ", "),
+			"run 'heddle explain "+c.id.String()+"' to see the difference")
 	}
 	return nil
 }
@@ -55,14 +56,16 @@ func findInterface(r *current.Result, e heddle.Endpoint, netns string) (*current
 		return i.Name == e.ID.IfName && i.Sandbox == netns
 	})
 	if index < 0 {
-		return nil, badKey("prevResult.interfaces", fmt.Sprintf("it has no interface %s in %s", e.ID.IfName, netns), "pass on the result of the ADD as it is")
+		return nil, badKey("prevResult.interfaces", fmt.Sprintf("it has no interface %s in %s", e.ID.IfName, netns),
+			"pass on the result of the ADD as it is")
 	}
 	for _, want := range e.Addrs {
 		if !slices.ContainsFunc(r.IPs, func(ip *current.IPConfig) bool {
 			a, _ := netip.AddrFromSlice(ip.Address.IP)
 			return a.Unmap() == want.Addr() && (ip.Interface == nil || *ip.Interface == index)
 		}) {
-			return nil, badKey("prevResult.ips", fmt.Sprintf("it lacks the address %s of endpoint %s", want, e.ID), "pass on the result of the ADD as it is")
+			return nil, badKey("prevResult.ips", fmt.Sprintf("it lacks the address %s of endpoint %s", want, e.ID),
+				"pass on the result of the ADD as it is")
 		}
 	}
 	return r.Interfaces[index], nil

@@ -103,7 +103,8 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	switch c.command {
 	case "ADD":
 		if err := undone[c.id]; err != nil {
-			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(), "the DEL queued before failed: "+heddle.SentenceOf(err), "try again")
+			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(),
+				"the DEL queued before failed: "+heddle.SentenceOf(err), "try again")
 		}
 		answer, err = h.add(ctx, c, conf)
 	case "CHECK":

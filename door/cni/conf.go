@@ -90,7 +90,8 @@ func (c *Conf) decodeKey(d *definition, key string, raw json.RawMessage) error {
 
 func decode(key string, raw json.RawMessage, target any) error {
 	if err := json.Unmarshal(raw, target); err != nil {
-		return badKey(key, fmt.Sprintf("its value %s does not fit: %v", heddle.Clip(string(raw)), err), "look up the type of the key in docs/guides/cni.md")
+		return badKey(key, fmt.Sprintf("its value %s does not fit: %v", heddle.Clip(string(raw)), err),
+			"look up the type of the key in docs/guides/cni.md")
 	}
 	return nil
 }

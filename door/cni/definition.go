@@ -27,7 +27,8 @@ func (definition) hasKey(key string) bool {
 
 func (d definition) network(name string) (n heddle.Network, err error) {
 	if d.mode == "" {
-		return n, badKey("mode", "it is missing, though other keys define the network", "give the network a mode, such as bridge, or leave out all keys but network")
+		return n, badKey("mode", "it is missing, though other keys define the network",
+			"give the network a mode, such as bridge, or leave out all keys but network")
 	}
 	n = heddle.Network{Name: name, Mode: d.mode, Parent: d.parent, MTU: d.mtu, Internal: d.internal, Options: d.options}
 	if n.Subnets, err = prefixes("subnets", d.subnet, d.subnets); err != nil {
@@ -100,7 +101,8 @@ func (h *Handler) network(c Conf) (heddle.Network, error) {
 	n, err := h.networks.Network(c.Network)
 	if c.Definition == nil {
 		if err != nil {
-			return n, badKey("network", heddle.SentenceOf(err), fmt.Sprintf("create the network ('heddle network create %s --mode bridge --subnet …'), or define it in the configuration with the keys mode and subnets", c.Network))
+			return n, badKey("network", heddle.SentenceOf(err),
+				fmt.Sprintf("create the network ('heddle network create %s --mode bridge --subnet …'), or define it in the configuration with the keys mode and subnets", c.Network))
 		}
 		return n, nil
 	}

@@ -58,7 +58,8 @@ func badKey(key, cause, remedy string) error {
 // unsupported is a field that the door does not serve; the specification wants
 // its key and value in the message.
 func unsupported(key string, value []byte, remedy string) error {
-	return faultf(unsupportedField, heddle.CNIConfig, readKey, key, "its value "+heddle.Clip(string(value))+" is not supported", remedy)
+	return faultf(unsupportedField, heddle.CNIConfig, readKey, key,
+		"its value "+heddle.Clip(string(value))+" is not supported", remedy)
 }
 
 // errorResult is an error as the specification wants it printed.

@@ -49,7 +49,8 @@ func openBindings(path string, changed func()) (*bindings, error) {
 		err = json.Unmarshal(text, &b.all)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks from file", path, err, "restore the file from a copy; or move it away, and create Docker's networks of this driver again")
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks from file", path, err,
+			"restore the file from a copy; or move it away, and create Docker's networks of this driver again")
 	}
 	return b, nil
 }

@@ -75,11 +75,13 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 // plugin.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "make folder of socket", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "make folder of socket", path, err,
+			"give another path with --docker-socket, or none")
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, heddle.Errorf(heddle.AgentRuns, "listen on socket", path, "another agent answers there", "give this agent another path with --docker-socket, or none")
+		return nil, heddle.Errorf(heddle.AgentRuns, "listen on socket", path, "another agent answers there",
+			"give this agent another path with --docker-socket, or none")
 	}
 	// Created under another name and renamed: a client reaches either the old or the new
 	// one.
@@ -98,7 +100,8 @@ func Listen(path string) (net.Listener, error) {
 		if l != nil {
 			err = errors.Join(err, l.Close())
 		}
-		return nil, heddle.Wrap(heddle.BadArgument, "listen on socket", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "listen on socket", path, err,
+			"give another path with --docker-socket, or none")
 	}
 	return l, nil
 }

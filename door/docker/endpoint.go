@@ -111,7 +111,8 @@ func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 func (s *Server) join(ctx context.Context, q join) (any, error) {
 	d, known, err := s.endpoints.get(q.EndpointID)
 	if err == nil && (!known || d.DockerNetwork != q.NetworkID) {
-		err = heddle.Errorf(heddle.NoEndpoint, "join endpoint of Docker", heddle.ShortDockerID(q.EndpointID), "the agent has no record of it", "start the container again")
+		err = heddle.Errorf(heddle.NoEndpoint, "join endpoint of Docker", heddle.ShortDockerID(q.EndpointID),
+			"the agent has no record of it", "start the container again")
 	}
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
-			return nil, heddle.Errorf(heddle.BadOption, "request address pool", "", "IPAM option "+heddle.Clip(key)+" is not known", "leave the option out; the only one is "+KeyID)
+			return nil, heddle.Errorf(heddle.BadOption, "request address pool", "",
+				"IPAM option "+heddle.Clip(key)+" is not known", "leave the option out; the only one is "+KeyID)
 		}
 	}
 	var err error
@@ -58,7 +59,8 @@ func parsePrefix(text string) (p netip.Prefix, err error) {
 		return p, nil
 	}
 	if p, err = netip.ParsePrefix(text); err != nil {
-		return p, heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(text)), err, "give a prefix such as 10.20.0.0/24")
+		return p, heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(text)), err,
+			"give a prefix such as 10.20.0.0/24")
 	}
 	return p.Masked(), nil
 }
@@ -105,11 +107,13 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 			wanted = p.Gateway.Addr()
 		}
 		if !p.Subnet.Contains(wanted) {
-			return nil, heddle.Errorf(heddle.OutsidePool, "request gateway", wanted.String(), "it is outside the pool "+p.Subnet.String(), "give an address in the pool")
+			return nil, heddle.Errorf(heddle.OutsidePool, "request gateway", wanted.String(),
+				"it is outside the pool "+p.Subnet.String(), "give an address in the pool")
 		}
 		return address{Address: netip.PrefixFrom(wanted, p.Subnet.Bits()).String(), Data: map[string]string{}}, nil
 	}
-	return nil, heddle.Errorf(heddle.OutsidePool, "request gateway of pool", heddle.Clip(id), "there is no such pool", "request the pool first (RequestPool)")
+	return nil, heddle.Errorf(heddle.OutsidePool, "request gateway of pool", heddle.Clip(id), "there is no such pool",
+		"request the pool first (RequestPool)")
 }
 
 // releaseAddress gives a lease back; a missing lease is no error.

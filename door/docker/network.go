@@ -88,7 +88,8 @@ func (s *Server) makeNetwork(dockerID string, wanted heddle.Network) error {
 func (s *Server) checkUsable(w networkRequest) error {
 	n := w.network
 	if n.Mode == "host" {
-		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker", "start containers with --network host")
+		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker",
+			"start containers with --network host")
 	}
 	foreign := func(space string) bool { return !isOwnSpace(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
@@ -110,7 +111,9 @@ func (s *Server) bindExisting(dockerID string, w networkRequest) error {
 	}
 	for _, subnet := range w.network.Subnets {
 		if !slices.Contains(n.Subnets, subnet) {
-			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %v, and not %s", n.Subnets, subnet), "give the subnets of the network with --subnet")
+			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
+				fmt.Sprintf("it exists, with the subnets %v, and not %s", n.Subnets, subnet),
+				"give the subnets of the network with --subnet")
 		}
 	}
 	if len(w.network.Subnets) != len(n.Subnets) {
@@ -154,7 +157,8 @@ func (s *Server) undoCreateNetwork(ctx context.Context, q createNetwork) (any, e
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
 	if !known || b.pending() {
-		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "find network of Docker", heddle.ShortDockerID(dockerID), "the agent has no record of it", "remove the network with 'docker network rm', and create it again")
+		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "find network of Docker", heddle.ShortDockerID(dockerID),
+			"the agent has no record of it", "remove the network with 'docker network rm', and create it again")
 	}
 	return s.agent.NetworkByID(b.NetworkID)
 }

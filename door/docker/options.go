@@ -126,11 +126,14 @@ func (w *networkRequest) addOptions(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "read option", key, strconv.Quote(heddle.Clip(value))+" is not a number above zero", "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "read option", key,
+					strconv.Quote(heddle.Clip(value))+" is not a number above zero", "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
 			if value != containerPrefix {
-				return heddle.Errorf(heddle.BadOption, "read option", key, strconv.Quote(heddle.Clip(value))+" cannot be used: interfaces in containers are called eth0, eth1, …", "leave the option out")
+				return heddle.Errorf(heddle.BadOption, "read option", key,
+					strconv.Quote(heddle.Clip(value))+" cannot be used: interfaces in containers are called eth0, eth1, …",
+					"leave the option out")
 			}
 		case keyMasquerade:
 			n.Options = withOption(n.Options, "masquerade", value)
@@ -143,7 +146,8 @@ func (w *networkRequest) addOptions(generic map[string]string) (err error) {
 				continue
 			}
 			if remedy, known := dockerOptions[key]; known {
-				return heddle.Errorf(heddle.BadOption, "read option", key, "no mode of heddle has this option of Docker's own drivers", remedy)
+				return heddle.Errorf(heddle.BadOption, "read option", key,
+					"no mode of heddle has this option of Docker's own drivers", remedy)
 			}
 			n.Options = withOption(n.Options, key, value)
 		}
@@ -158,7 +162,8 @@ func (w *networkRequest) addPool(d ipamData) error {
 	}
 	p, err := netip.ParsePrefix(d.Pool)
 	if err != nil {
-		return heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(d.Pool)), err, "give --subnet such as 10.20.0.0/24")
+		return heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(d.Pool)), err,
+			"give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
 	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
@@ -171,7 +176,8 @@ func (w *networkRequest) addPool(d ipamData) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
 		if name == auxGateway4 || name == auxGateway6 {
-			return heddle.Errorf(heddle.BadOption, "read auxiliary address", name, "containers' default route leads to the network's gateway", "name the gateway with --gateway")
+			return heddle.Errorf(heddle.BadOption, "read auxiliary address", name,
+				"containers' default route leads to the network's gateway", "name the gateway with --gateway")
 		}
 		a, err := parseAddr(d.AuxAddresses[name])
 		if err != nil {

@@ -32,7 +32,8 @@ func openPendingEndpoints(dir string) (*pendingEndpoints, error) {
 // file is the path for an endpoint. The id is checked before it is used in the path.
 func (d *pendingEndpoints) file(endpoint string) (string, error) {
 	if err := endpointID(endpoint).Check(); err != nil || strings.HasSuffix(endpoint, ".new") {
-		return "", heddle.Errorf(heddle.BadID, "read endpoint id", strconv.Quote(heddle.Clip(endpoint)), "it is not an id of Docker's", "give an id of 64 hexadecimal digits")
+		return "", heddle.Errorf(heddle.BadID, "read endpoint id", strconv.Quote(heddle.Clip(endpoint)),
+			"it is not an id of Docker's", "give an id of 64 hexadecimal digits")
 	}
 	return filepath.Join(d.dir, endpoint), nil
 }

@@ -86,7 +86,8 @@ func resolvePorts(wanted []portBinding, offset uint16) (all []heddle.PortMapping
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err, "publish as -p IP:HOST:CONTAINER")
+				return nil, false, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err,
+					"publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
@@ -112,7 +113,8 @@ func parsePorts(raw any) (all []portBinding, err error) {
 	var some []portBinding
 	for _, b := range all {
 		if protocols[b.Proto] == "" {
-			return nil, heddle.Errorf(heddle.BadPort, "publish port", fmt.Sprint(b.Port), fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp or udp")
+			return nil, heddle.Errorf(heddle.BadPort, "publish port", fmt.Sprint(b.Port),
+				fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp or udp")
 		}
 		if b.Port == 0 {
 			return nil, heddle.Errorf(heddle.BadPort, "publish port", "0", "it is out of range", "give a port from 1 to 65535")

@@ -145,7 +145,8 @@ func (s *Server) callInTime(ctx context.Context, name string, body []byte, m, un
 		return o.answer, o.err
 	case <-ctx.Done():
 		close(gone)
-		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, fmt.Sprintf("it took longer than %s", answerTime-answerTime/10), "look at 'heddle status', and try again")
+		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name,
+			fmt.Sprintf("it took longer than %s", answerTime-answerTime/10), "look at 'heddle status', and try again")
 	}
 }
 

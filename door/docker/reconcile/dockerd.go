@@ -30,7 +30,8 @@ type dockerd struct {
 func dial(host string) (*dockerd, error) {
 	u, err := url.Parse(host)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read flag", "--docker-host", err, "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "read flag", "--docker-host", err,
+			"give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
 	}
 	t := &http.Transport{MaxIdleConns: 2, IdleConnTimeout: time.Minute}
 	d := &dockerd{http: &http.Client{Transport: t}}
@@ -44,7 +45,8 @@ func dial(host string) (*dockerd, error) {
 	case u.Scheme == "tcp" && u.Host != "":
 		d.base = "http://" + u.Host
 	default:
-		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--docker-host", fmt.Sprintf("%q is not an address of dockerd", host), "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--docker-host",
+			fmt.Sprintf("%q is not an address of dockerd", host), "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
 	}
 	return d, nil
 }
