@@ -9,39 +9,38 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Of prints the plan as commands a person could type, in the order in
-// which package kernel makes the objects. Pod is the path or name of the
-// container's network namespace, as ip-netns(8) takes it.
+// Of returns the plan as commands, in the order in which package kernel makes the objects.
+// Pod is the path or name of the container's network namespace, as for ip-netns(8).
 func Of(p heddle.Plan, pod string) []string {
-	host, in := typist{to: pod, plan: p}, typist{pod: pod, to: pod, plan: p}
+	host, inPod := writer{podNetns: pod, plan: p}, writer{pod: pod, podNetns: pod, plan: p}
 	var out []string
 	for phase := heddle.Frame; phase <= heddle.FastPath; phase++ {
 		if phase == heddle.Layer3 {
-			out = append(out, in.up(p.Pod.Links)...)
+			out = append(out, inPod.up(p.Pod.Links)...)
 			out = append(out, host.up(p.Host.Links)...)
 		}
 		out = append(out, host.phase(phase, p.Host)...)
-		out = append(out, in.phase(phase, p.Pod)...)
+		out = append(out, inPod.phase(phase, p.Pod)...)
 	}
 	return out
 }
 
-// texts write the objects of each kind, by the names of their lists.
-var texts = map[string]func(typist, heddle.State) []string{
-	"firewall":   func(t typist, s heddle.State) []string { return t.firewall(s.Firewall) },
-	"links":      func(t typist, s heddle.State) []string { return lines(s.Links, t.link) },
-	"nics":       func(t typist, s heddle.State) []string { return lines(s.NICs, t.nic) },
-	"sysctls":    func(t typist, s heddle.State) []string { return lines(s.Sysctls, t.sysctl) },
-	"elements":   func(t typist, s heddle.State) []string { return lines(s.Elements, t.element) },
-	"forwards":   func(t typist, s heddle.State) []string { return lines(s.Forwards, t.forward) },
-	"addresses":  func(t typist, s heddle.State) []string { return lines(s.Addresses, t.address) },
-	"neighbours": func(t typist, s heddle.State) []string { return lines(s.Neighbours, t.neighbour) },
-	"routes":     func(t typist, s heddle.State) []string { return lines(s.Routes, t.route) },
-	"rules":      func(t typist, s heddle.State) []string { return lines(s.Rules, t.rule) },
-	"redirects":  func(t typist, s heddle.State) []string { return t.redirects(s.Redirects) },
-	"remotes":    func(t typist, s heddle.State) []string { return lines(s.Remotes, t.remote) },
-	"shortcuts":  func(t typist, s heddle.State) []string { return lines(s.Shortcuts, t.shortcut) },
-	"programs":   func(t typist, s heddle.State) []string { return lines(s.Programs, t.program) },
+// writers write the objects of each kind. The keys are the names of the kinds.
+var writers = map[string]func(writer, heddle.State) []string{
+	"firewall":   func(w writer, s heddle.State) []string { return w.firewall(s.Firewall) },
+	"links":      func(w writer, s heddle.State) []string { return lines(s.Links, w.link) },
+	"nics":       func(w writer, s heddle.State) []string { return lines(s.NICs, w.nic) },
+	"sysctls":    func(w writer, s heddle.State) []string { return lines(s.Sysctls, w.sysctl) },
+	"elements":   func(w writer, s heddle.State) []string { return lines(s.Elements, w.element) },
+	"forwards":   func(w writer, s heddle.State) []string { return lines(s.Forwards, w.forward) },
+	"addresses":  func(w writer, s heddle.State) []string { return lines(s.Addresses, w.address) },
+	"neighbours": func(w writer, s heddle.State) []string { return lines(s.Neighbours, w.neighbour) },
+	"routes":     func(w writer, s heddle.State) []string { return lines(s.Routes, w.route) },
+	"rules":      func(w writer, s heddle.State) []string { return lines(s.Rules, w.rule) },
+	"redirects":  func(w writer, s heddle.State) []string { return w.redirects(s.Redirects) },
+	"remotes":    func(w writer, s heddle.State) []string { return lines(s.Remotes, w.remote) },
+	"shortcuts":  func(w writer, s heddle.State) []string { return lines(s.Shortcuts, w.shortcut) },
+	"programs":   func(w writer, s heddle.State) []string { return lines(s.Programs, w.program) },
 }
 
 func lines[T heddle.Object](all []T, write func(T) []string) []string {
@@ -52,41 +51,41 @@ func lines[T heddle.Object](all []T, write func(T) []string) []string {
 	return out
 }
 
-// typist writes commands for the host, or for the namespace pod.
-type typist struct {
+// writer writes commands for the host, or for the namespace pod.
+type writer struct {
 	pod string
 	// to is the container's namespace, whoever the commands are for; plan is all that
 	// they make.
-	to   string
-	plan heddle.Plan
+	podNetns string
+	plan     heddle.Plan
 }
 
-// phase writes the state's objects that are made in the phase.
-func (t typist) phase(phase heddle.Phase, s heddle.State) []string {
+// phase writes the objects of the state that belong to the phase.
+func (w writer) phase(phase heddle.Phase, s heddle.State) []string {
 	var out []string
 	for _, k := range heddle.ObjectKinds {
 		if k.Phase == phase && k.Count(&s) > 0 {
-			out = append(out, texts[k.Name](t, s)...)
+			out = append(out, writers[k.Name](w, s)...)
 		}
 	}
 	return out
 }
 
-func (t typist) tool(name, format string, args ...any) string {
-	if t.pod != "" {
-		name += " -n " + t.pod
+func (w writer) command(name, format string, args ...any) string {
+	if w.pod != "" {
+		name += " -n " + w.pod
 	}
 	return name + " " + fmt.Sprintf(format, args...)
 }
 
-func (t typist) ip(format string, args ...any) string { return t.tool("ip", format, args...) }
+func (w writer) ip(format string, args ...any) string { return w.command("ip", format, args...) }
 
-// inside is for tools that do not enter namespaces by themselves.
-func (t typist) inside(line string) string {
-	if t.pod == "" {
+// inNamespace runs a tool that has no option for the namespace.
+func (w writer) inNamespace(line string) string {
+	if w.pod == "" {
 		return line
 	}
-	return "nsenter --net=" + netnsPath(t.pod) + " " + line
+	return "nsenter --net=" + netnsPath(w.pod) + " " + line
 }
 
 func netnsPath(pod string) string {
@@ -96,11 +95,11 @@ func netnsPath(pod string) string {
 	return "/run/netns/" + pod
 }
 
-func (t typist) up(links []heddle.Link) []string {
+func (w writer) up(links []heddle.Link) []string {
 	var out []string
 	for _, l := range links {
 		if !l.Down {
-			out = append(out, t.ip("link set %s up", l.Name))
+			out = append(out, w.ip("link set %s up", l.Name))
 		}
 	}
 	return out

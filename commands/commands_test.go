@@ -9,11 +9,11 @@ import (
 // TestEveryKind: there is text for each kind of objects, and for nothing else.
 func TestEveryKind(t *testing.T) {
 	for _, k := range heddle.ObjectKinds {
-		if texts[k.Name] == nil {
+		if writers[k.Name] == nil {
 			t.Errorf("nobody types kind %s", k.Name)
 		}
 	}
-	if len(texts) != len(heddle.ObjectKinds) {
-		t.Errorf("%d texts of %d kinds", len(texts), len(heddle.ObjectKinds))
+	if len(writers) != len(heddle.ObjectKinds) {
+		t.Errorf("%d texts of %d kinds", len(writers), len(heddle.ObjectKinds))
 	}
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // No command sets up the fast path, so its objects are printed as descriptions.
-func (t typist) remote(r heddle.Remote) []string {
+func (w writer) remote(r heddle.Remote) []string {
 	return []string{fmt.Sprintf("# fast path: peer %s by %s, MTU %d", r.Addr, r.Link, r.MTU)}
 }
 
-func (t typist) shortcut(x heddle.Shortcut) []string {
+func (w writer) shortcut(x heddle.Shortcut) []string {
 	switch {
 	case x.Link != "":
 		return []string{fmt.Sprintf("# fast path: %s (%s) behind %s", x.Prefix, x.MAC, x.Link)}
@@ -21,7 +21,7 @@ func (t typist) shortcut(x heddle.Shortcut) []string {
 	return []string{fmt.Sprintf("# fast path: %s is left to the stack", x.Prefix)}
 }
 
-func (t typist) program(p heddle.Program) []string {
+func (w writer) program(p heddle.Program) []string {
 	name := "from_port"
 	if p.Wire != nil {
 		name = "from_wire"

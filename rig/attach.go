@@ -8,15 +8,15 @@ import (
 	"github.com/heddle-network/heddle/bench"
 )
 
-// attaches reports whether a mode is one in which an agent makes links, any number of
+// canAttach reports whether an agent makes links in this mode, and can make any number of
 // them.
-func attaches(mode string) bool {
-	return mode != bench.Control && mode != modeDirect && !agentless(mode)
+func canAttach(mode string) bool {
+	return mode != bench.Control && mode != modeDirect && !withoutAgent(mode)
 }
 
 // attachOn makes a container on the first host. It returns a function that attaches it,
 // reports the agent's time, and detaches it.
-func (r *Rig) attachOn(ctx context.Context, s *stage, mode string) (func(context.Context) (time.Duration, error), error) {
+func (r *Rig) attachOn(ctx context.Context, s *testLab, mode string) (func(context.Context) (time.Duration, error), error) {
 	h, agent := s.lab.Hosts[0], s.agents[0]
 	id := heddle.EndpointID{Container: mode + "-more", IfName: "eth0"}
 	request := heddle.AttachRequest{Network: "bench-" + mode, ID: id, Owner: "bench", Netns: "/run/netns/" + id.Container}

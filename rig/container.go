@@ -14,8 +14,8 @@ import (
 // addMode makes the mode's columns in all labs, or none of them.
 func (r *Rig) addMode(ctx context.Context, number int, mode string) error {
 	var columns []bench.Column
-	for _, s := range r.stages {
-		more, err := r.addTo(ctx, s, number, mode)
+	for _, s := range r.labs {
+		more, err := r.addColumns(ctx, s, number, mode)
 		if err != nil {
 			return err
 		}
@@ -25,25 +25,25 @@ func (r *Rig) addMode(ctx context.Context, number int, mode string) error {
 	return nil
 }
 
-// addTo makes the mode's network on both hosts, its containers and its columns.
-func (r *Rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]bench.Column, error) {
+// addColumns makes the mode's network on both hosts, its containers and its columns.
+func (r *Rig) addColumns(ctx context.Context, s *testLab, number int, mode string) ([]bench.Column, error) {
 	if err := r.addNetwork(ctx, s, number, mode); err != nil {
 		return nil, err
 	}
 	same := bench.Column{Mode: mode, Span: bench.SameHost, Notes: map[string]string{}}
 	across := bench.Column{Mode: mode, Span: bench.Across, Wire: s.wire.Name, Notes: map[string]string{}}
-	way(same, across)
-	if words := s.machineWords(); words != "" {
+	addPathNotes(same, across)
+	if words := s.machineNote(); words != "" {
 		same.Notes["machine"], across.Notes["machine"] = words, words
 	}
-	far := r.wants(bench.Across)
+	far := r.hasSpan(bench.Across)
 	var clients, nears, fars []bench.Place
 	for i := range r.containers() {
 		for _, x := range []struct {
 			all     *[]bench.Place
 			host, i int
 			wanted  bool
-		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.near}, {&fars, 1, i, far}} {
+		}{{&clients, 0, 2 * i, true}, {&nears, 0, 2*i + 1, s.sameHost}, {&fars, 1, i, far}} {
 			if !x.wanted {
 				continue
 			}
@@ -56,29 +56,29 @@ func (r *Rig) addTo(ctx context.Context, s *stage, number int, mode string) ([]b
 	}
 	for i := range r.Pairs {
 		at := min(i, r.containers()-1)
-		if s.near {
+		if s.sameHost {
 			same.Pairs = append(same.Pairs, r.pair(number, i, false, clients[at], nears[at]))
 		}
 		if far {
 			across.Pairs = append(across.Pairs, r.pair(number, i, true, clients[at], fars[at]))
 		}
 	}
-	if s.near && attaches(mode) {
+	if s.sameHost && canAttach(mode) {
 		var err error
 		if same.Attach, err = r.attachOn(ctx, s, mode); err != nil {
 			return nil, err
 		}
 	}
-	return r.made(ctx, s, same, across)
+	return r.withPairs(ctx, s, same, across)
 }
 
-// made returns the columns that have pairs. For an overlay, it first waits until the pairs
-// reach each other.
-func (r *Rig) made(ctx context.Context, s *stage, columns ...bench.Column) (all []bench.Column, err error) {
+// withPairs returns the columns that have pairs. For an overlay, it first waits until the
+// pairs reach each other.
+func (r *Rig) withPairs(ctx context.Context, s *testLab, columns ...bench.Column) (all []bench.Column, err error) {
 	for _, c := range columns {
 		for _, pair := range c.Pairs {
-			if pathless(c.Mode) == bench.Overlay && c.Span == bench.Across && err == nil {
-				err = s.reach(ctx, pair)
+			if baseMode(c.Mode) == bench.Overlay && c.Span == bench.Across && err == nil {
+				err = s.waitForTunnel(ctx, pair)
 			}
 		}
 		if len(c.Pairs) > 0 {
@@ -95,9 +95,9 @@ func (r *Rig) pair(mode, i int, far bool, client, server bench.Place) bench.Pair
 
 // container makes a namespace on a host, attaches it, and returns it as a place
 // for programs. In mode host the place is the lab host itself.
-func (r *Rig) container(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
+func (r *Rig) container(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Place, error) {
 	if mode == bench.Native {
-		h := s.bare[host]
+		h := s.plainHosts[host]
 		return bench.Place{Name: h.Name, Addr: h.Addr4, Addr6: h.Addr6, Command: inHost(h), Far: h.Machine != ""}, nil
 	}
 	if IsDocker(mode) {
@@ -114,9 +114,9 @@ func (r *Rig) container(ctx context.Context, s *stage, host, number int, mode st
 		}
 		place.Command = inContainer(h, request.Netns)
 	}
-	publish := pathless(mode) == bench.Reference && host == 1
+	publish := baseMode(mode) == bench.Reference && host == 1
 	if publish {
-		request.Ports = r.published(number, i)
+		request.Ports = r.publishedPorts(number, i)
 	}
 	reply, err := s.agents[host].Attach(ctx, request)
 	if err != nil {
@@ -154,8 +154,8 @@ func inNetns(path string) func(context.Context, ...string) (*exec.Cmd, error) {
 	}
 }
 
-// published are the ports of a far server, or of all that share its container.
-func (r *Rig) published(mode, i int) (all []heddle.PortMapping) {
+// publishedPorts are the ports of a far server, or of all that share its container.
+func (r *Rig) publishedPorts(mode, i int) (all []heddle.PortMapping) {
 	base, _ := r.ports(mode, i, true)
 	count := bench.PortsPerPair
 	if r.Shared {
@@ -179,7 +179,8 @@ func (r *Rig) makeNamespace(ctx context.Context, h *lab.Host, name string) error
 			return err
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out), "it takes iproute2, and a congestion control that this kernel has")
+			return heddle.Wrap(heddle.BenchFailed, "make namespace", h.Name+"/"+name, fmt.Errorf("%w: %s", err, out),
+				"install iproute2, and name a congestion control that this kernel has")
 		}
 	}
 	return nil

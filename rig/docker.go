@@ -13,7 +13,7 @@ import (
 
 // Docker's layout (bench.DockerLayout) is no mode of an agent: it is what Docker's
 // overlay driver makes (moby, libnetwork/drivers/overlay), made by hand on lab hosts
-// of its own that have no agent and no firewall.
+// without agent and firewall.
 //
 //	container eth0 ── veth ── br0 ── vxlan0 (VNI 4097, UDP 4789) ── eth0 of the host
 //	                  (in a namespace of the network's own)
@@ -21,15 +21,15 @@ import (
 // For each container of the other host there is a permanent neighbour entry, with which
 // the VXLAN device answers (proxy), and a permanent forwarding entry.
 
-// dockerNote says what the column is, and what it is not.
+// dockerNote describes the column.
 const dockerNote = "our reproduction of the layout that Docker's overlay driver makes (a bridge and a VXLAN device in a namespace of the network's own, proxy, l2miss, l3miss, permanent entries), not its binary; on hosts of its own without any firewall rule"
 
 // dockerMTU is Docker's default, for any wire; networks may be given another one
 // (com.docker.network.driver.mtu).
 const dockerMTU = 1450
 
-// agentless reports whether a mode's hosts have no agent.
-func agentless(mode string) bool { return mode == bench.Native || IsDocker(mode) }
+// withoutAgent reports whether a mode's hosts have no agent.
+func withoutAgent(mode string) bool { return mode == bench.Native || IsDocker(mode) }
 
 // IsDocker reports whether a mode is Docker's layout.
 func IsDocker(mode string) bool { return mode == bench.DockerLayout || mode == bench.DockerLayoutNF }
@@ -60,9 +60,9 @@ func dockerAddr(number, host, i int) netip.Addr {
 
 // dockerNetwork makes the network's namespace on both hosts. The VXLAN device is made in
 // the host's namespace and then moved, so that its packets leave by the host.
-func (r *Rig) dockerNetwork(ctx context.Context, s *stage, number int, mode string) error {
+func (r *Rig) dockerNetwork(ctx context.Context, s *testLab, number int, mode string) error {
 	sandbox, vni := dockerSandbox(mode)
-	for _, h := range s.bare {
+	for _, h := range s.plainHosts {
 		script := fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link set lo up
 ip -n %[1]s link add br0 type bridge
@@ -82,9 +82,9 @@ ip -n %[1]s link set br0 up
 	return nil
 }
 
-// dockerContainer makes a container, and tells the other host where it is.
-func (r *Rig) dockerContainer(ctx context.Context, s *stage, host, number int, mode string, i int) (bench.Place, error) {
-	h, name, addr := s.bare[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
+// dockerContainer makes a container, and adds its entries to the other host.
+func (r *Rig) dockerContainer(ctx context.Context, s *testLab, host, number int, mode string, i int) (bench.Place, error) {
+	h, name, addr := s.plainHosts[host], fmt.Sprintf("%s-%d", mode, i), dockerAddr(number, host, i)
 	sandbox, _ := dockerSandbox(mode)
 	place := bench.Place{Name: h.Name + "/" + name, Addr: addr, Command: inContainer(h, "/run/netns/"+name)}
 	if err := r.makeNamespace(ctx, h, name); err != nil {
@@ -92,7 +92,7 @@ func (r *Rig) dockerContainer(ctx context.Context, s *stage, host, number int, m
 	}
 	b := addr.As4()
 	mac := fmt.Sprintf("02:42:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
-	err := onHost(ctx, h, heddle.BenchFailed, "connect "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
+	err := onHost(ctx, h, heddle.BenchFailed, "connect container "+name, fmt.Sprintf(`ip link add veth%[1]dc mtu %[5]d type veth peer name veth%[1]d mtu %[5]d
 ip link set veth%[1]d netns %[2]s
 ip -n %[2]s link set veth%[1]d master br0 up
 ip link set veth%[1]dc netns %[3]s
@@ -104,19 +104,20 @@ ip -n %[3]s link set eth0 up
 	if err != nil {
 		return place, err
 	}
-	return place, onHost(ctx, s.bare[1-host], heddle.BenchFailed, "announce "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
+	return place, onHost(ctx, s.plainHosts[1-host], heddle.BenchFailed, "announce container "+name, fmt.Sprintf(`ip -n %[1]s neigh replace %[2]s lladdr %[3]s dev vxlan0 nud permanent
 bridge -n %[1]s fdb replace %[3]s dev vxlan0 dst %[4]s self permanent
 `, sandbox, addr, mac, h.Addr4))
 }
 
-// onHost runs a script of a lab host's shell, which ends at the first failure.
-func onHost(ctx context.Context, h *lab.Host, code heddle.Code, what, script string) error {
+// onHost runs a shell script on a lab host. It stops at the first command that fails.
+func onHost(ctx context.Context, h *lab.Host, code heddle.Code, operation, script string) error {
 	cmd, err := h.Command(ctx, "sh", "-ec", script)
 	if err != nil {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(code, what+" on", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))), "it takes iproute2, and a kernel with bridge and vxlan; leave "+bench.DockerLayout+" out with --modes")
+		return heddle.Wrap(code, operation+" on lab host", h.Name, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out))),
+			"install iproute2, and use a kernel with bridge and vxlan; or leave "+bench.DockerLayout+" out of --modes")
 	}
 	return nil
 }

@@ -19,15 +19,15 @@ const (
 	modeDirect  = "direct"
 )
 
-// pathless is the mode without the path of its packets.
-func pathless(mode string) string { return strings.TrimSuffix(mode, bench.Stack) }
+// baseMode is the mode without the suffix that turns the fast path off.
+func baseMode(mode string) string { return strings.TrimSuffix(mode, bench.Stack) }
 
-// way notes how packets get there if that is not obvious.
-func way(same, across bench.Column) {
-	if pathless(same.Mode) != same.Mode {
+// addPathNotes describes the path of the packets in the columns, if it is not obvious.
+func addPathNotes(same, across bench.Column) {
+	if baseMode(same.Mode) != same.Mode {
 		same.Notes["path"], across.Notes["path"] = "the host's stack (fast-path=false)", "the host's stack (fast-path=false)"
 	}
-	switch pathless(same.Mode) {
+	switch baseMode(same.Mode) {
 	case bench.Reference:
 		across.Notes["way"] = "masqueraded by the first host, published port on the second"
 	case bench.Native:
@@ -40,17 +40,17 @@ func way(same, across bench.Column) {
 }
 
 // addNetwork makes a mode's network on both hosts.
-func (r *Rig) addNetwork(ctx context.Context, s *stage, number int, mode string) error {
-	switch pathless(mode) {
+func (r *Rig) addNetwork(ctx context.Context, s *testLab, number int, mode string) error {
+	switch baseMode(mode) {
 	case bench.Native:
 		return nil
 	case bench.DockerLayout, bench.DockerLayoutNF:
 		return r.dockerNetwork(ctx, s, number, mode)
 	case bench.Overlay:
-		return s.shared(ctx, r.network(s, number, 0, mode))
+		return s.createShared(ctx, r.network(s, number, 0, mode))
 	}
 	for host := range s.agents {
-		if mode == modeMacvlan && r.secondParent() {
+		if mode == modeMacvlan && r.macvlanOwnParent() {
 			if err := ipOn(ctx, s.lab.Hosts[host], "link", "set", r.macvlanParent(s), "up"); err != nil {
 				return err
 			}
@@ -59,13 +59,13 @@ func (r *Rig) addNetwork(ctx context.Context, s *stage, number int, mode string)
 			return err
 		}
 	}
-	return r.linkHosts(ctx, s, number, mode)
+	return r.addRoutes(ctx, s, number, mode)
 }
 
 // network of a mode on a host. A mode whose containers are on the wire has one
 // subnet on both hosts, and each host its own range of it.
-func (r *Rig) network(s *stage, number, host int, mode string) heddle.Network {
-	n := heddle.Network{Name: "bench-" + mode, Mode: pathless(mode), MTU: r.mtu(s, mode)}
+func (r *Rig) network(s *testLab, number, host int, mode string) heddle.Network {
+	n := heddle.Network{Name: "bench-" + mode, Mode: baseMode(mode), MTU: r.mtu(s, mode)}
 	if n.Mode != mode {
 		n.Options = map[string]string{"fast-path": "false"}
 	}
@@ -74,14 +74,14 @@ func (r *Rig) network(s *stage, number, host int, mode string) heddle.Network {
 	case modeMacvlan, modeIPvlan:
 		n.Parent = lab.NICName(0)
 		shared := s.lab.Topology.Switches[0].Subnets
-		if n.Mode == modeMacvlan && r.secondParent() {
+		if n.Mode == modeMacvlan && r.macvlanOwnParent() {
 			n.Parent, shared = r.macvlanParent(s), subnets(number, 0) // eth0 has the wire's own
 		}
-		onWire(&n, shared, host)
+		shareSubnets(&n, shared, host)
 	case modeDirect:
-		onWire(&n, subnets(number, 0), host)
+		shareSubnets(&n, subnets(number, 0), host)
 		spare := s.lab.Topology.Hosts[0].Spare
-		if r.secondParent() {
+		if r.macvlanOwnParent() {
 			spare--
 		}
 		var nics []string
@@ -95,16 +95,16 @@ func (r *Rig) network(s *stage, number, host int, mode string) heddle.Network {
 	return n
 }
 
-// subnets are a mode's own.
+// subnets are the subnets of a mode's network.
 func subnets(number, host int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(200 + number), byte(host), 0}), 24),
 		netip.PrefixFrom(netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x99, 2: byte(200 + number), 3: byte(host)}), 64)}
 }
 
-// onWire gives a network subnets that both hosts share, with the address of the
+// shareSubnets gives a network subnets that both hosts share, with the address of the
 // lab's switch in them as the gateway, and a quarter of the addresses to each
 // host; the first quarter has the lab hosts' own.
-func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
+func shareSubnets(n *heddle.Network, shared []netip.Prefix, host int) {
 	four, six := shared[0].Addr().As4(), shared[1].Addr().As16()
 	gateway4, gateway6 := four, six
 	gateway4[3], gateway6[15] = 1, 1
@@ -113,14 +113,13 @@ func onWire(n *heddle.Network, shared []netip.Prefix, host int) {
 	n.Ranges = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 26), netip.PrefixFrom(netip.AddrFrom16(six), 112)}
 }
 
-// macvlanParent is the last spare NIC, where ipvlan has the hosts' own: an interface
-// carries devices of one kind only. Mode direct has the other spare ones.
-func (r *Rig) macvlanParent(s *stage) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
+// macvlanParent is the last spare NIC, if ipvlan is measured too: an interface carries
+// devices of one kind only. Mode direct uses the other spare ones.
+func (r *Rig) macvlanParent(s *testLab) string { return lab.NICName(s.lab.Topology.Hosts[0].Spare) }
 
-// linkHosts tells each host where the other host's routed containers are, as a router
-// between them would.
-func (r *Rig) linkHosts(ctx context.Context, s *stage, number int, mode string) error {
-	if pathless(mode) != modeRouted {
+// addRoutes adds to each host the routes to the other host's routed containers.
+func (r *Rig) addRoutes(ctx context.Context, s *testLab, number int, mode string) error {
+	if baseMode(mode) != modeRouted {
 		return nil
 	}
 	for host := range s.agents {
@@ -145,14 +144,15 @@ func ipOn(ctx context.Context, h *lab.Host, args ...string) error {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return heddle.Wrap(heddle.BenchFailed, "ip "+strings.Join(args, " ")+" on", h.Name, fmt.Errorf("%w: %s", err, out), "'heddle lab down' and try again")
+		return heddle.Wrap(heddle.BenchFailed, "run ip "+strings.Join(args, " ")+" on lab host", h.Name,
+			fmt.Errorf("%w: %s", err, out), retryRemedy)
 	}
 	return nil
 }
 
 // The wires between lab hosts, by the names of --wire.
 const (
-	// Intact hands segments on uncut.
+	// Intact passes TCP segments on as they are.
 	Intact = "intact"
 
 	wireCut    = "cut"
@@ -189,12 +189,13 @@ func WiresNamed(names []string) (all []bench.Wire, err error) {
 			}
 		}
 		if !found || seen[name] {
-			return nil, heddle.Errorf(heddle.BadArgument, "--wire", name, "", "intact, cut, merged, jumbo, 1g or 10g, each once")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--wire",
+				fmt.Sprintf("%q is not a wire, or is given twice", name), "give intact, cut, merged, jumbo, 1g or 10g, each once")
 		}
 		seen[name] = true
 	}
 	if all == nil {
-		return nil, heddle.Errorf(heddle.BadArgument, "--wire", "", "", "name one at least")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--wire", "the value is empty", "name one wire at least")
 	}
 	return all, nil
 }

@@ -1,11 +1,11 @@
-// Package rig is where the benchmark runs: labs of two hosts, with containers in every
-// mode under test. It needs a lab, a client of its agents, and the places that a
-// benchmark measures between; whoever asks for it has chosen modes and wires.
+// Package rig makes what the benchmark runs on: labs of two hosts, with containers in every
+// mode under test. The caller chooses modes and wires.
 package rig
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/heddle-network/heddle"
@@ -15,9 +15,9 @@ import (
 )
 
 // Rig is a lab of two hosts for each wire, with endpoints in every mode under
-// test, made through the same agent call as everybody's. The first lab also has
-// the pairs on one host, which cross no wire. Docker's layout, which is none of
-// our modes, has two hosts of its own on the same switch.
+// test, made with the public API of the agents. The first lab also has the pairs on one
+// host, which cross no wire. Docker's layout, which is not a mode of ours, has two other
+// hosts on the same switch.
 //
 //	host1: net-M: a1 a2 …   ──switch──   host2: net-M: b1 …
 //	same-host pairs a(2i-1) -> a(2i); pairs across a(2i-1) -> b(i)
@@ -27,18 +27,18 @@ type Rig struct {
 	Columns []bench.Column
 	// LeftOut names the modes that are not available on this machine, and why.
 	LeftOut []string
-	stages  []*stage
+	labs    []*testLab
 }
 
-// stage is one lab, with its wire.
-type stage struct {
+// testLab is one lab with its wire.
+type testLab struct {
 	lab    *lab.Lab
 	agents [2]*client.Client
-	// bare hosts have no agent; they are there if a mode wants them.
-	bare []*lab.Host
-	wire bench.Wire
-	// near says that the pairs on one host are here.
-	near bool
+	// plainHosts have no agent; they exist if a mode needs them.
+	plainHosts []*lab.Host
+	wire       bench.Wire
+	// sameHost says that this lab has the pairs on one host.
+	sameHost bool
 }
 
 // Options of a rig.
@@ -47,13 +47,13 @@ type Options struct {
 	Name string
 	// Modes are those under test, in the order of the report.
 	Modes []string
-	// Insist makes a mode that is not available an error.
-	Insist bool
-	Wires  []bench.Wire
-	// MTUs are those of the networks that cross hosts by VXLAN, by wire; without
-	// one they have what is usual for them.
+	// RequireModes makes a mode that is not available an error.
+	RequireModes bool
+	Wires        []bench.Wire
+	// MTUs are the MTUs of the networks that use VXLAN, by wire; without an entry they have
+	// their default.
 	MTUs map[string]int
-	// Spans are those wanted.
+	// Spans are the spans to measure.
 	Spans []string
 	// Pairs of a client and a server, in each mode and span.
 	Pairs int
@@ -65,8 +65,8 @@ type Options struct {
 	Machines string
 	// Congestion is the congestion control of all places.
 	Congestion string
-	// Say is told each step.
-	Say func(string)
+	// Progress is called at each step.
+	Progress func(string)
 }
 
 // containers is the number of clients, and of servers on one host.
@@ -77,13 +77,13 @@ func (o Options) containers() int {
 	return o.Pairs
 }
 
-// firstPort is where the servers' ports of all modes begin: below those that
-// clients are given (ip_local_port_range).
+// firstPort is the first of the servers' ports in all modes. It is below the ports that
+// clients get (ip_local_port_range).
 const firstPort = 10000
 
-// ports of a pair's server. No two servers of a lab host share a port: some are
-// published on the host, some listen there. Pairs that share a server have
-// consecutive ports.
+// ports returns the ports of a pair's server. No two servers of a lab host share a port,
+// since some are published on the host, and some listen there. Pairs that share a server
+// have consecutive ports.
 func (o Options) ports(mode, pair int, far bool) (base, step int) {
 	base = firstPort + mode*o.Pairs*2*bench.PortsPerPair
 	if !far {
@@ -98,32 +98,33 @@ func (o Options) ports(mode, pair int, far bool) (base, step int) {
 // New makes the labs and their endpoints. Labs of the name must not exist.
 func New(ctx context.Context, o Options) (*Rig, error) {
 	if most, _ := o.ports(len(o.Modes), 0, true); most > 65536 {
-		return nil, heddle.Errorf(heddle.BadArgument, "bench with "+strconv.Itoa(len(o.Modes))+" modes and pairs", strconv.Itoa(o.Pairs), "", "the servers would need more ports than there are; choose fewer pairs")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--pairs",
+			fmt.Sprintf("%d pairs in %d modes need more ports than there are", o.Pairs, len(o.Modes)), "choose fewer pairs")
 	}
 	r := &Rig{Options: o}
-	err := r.raise(ctx)
+	err := r.build(ctx)
 	if err != nil {
 		return nil, errors.Join(err, r.Close(context.WithoutCancel(ctx)))
 	}
 	return r, nil
 }
 
-func (r *Rig) raise(ctx context.Context) error {
+func (r *Rig) build(ctx context.Context) error {
 	for i, wire := range r.Wires {
-		r.Say("making two lab hosts, wire " + wireLabel(wire))
-		s, err := r.newStage(ctx, i, wire)
+		r.Progress("making two lab hosts, wire " + wireLabel(wire))
+		s, err := r.newLab(ctx, i, wire)
 		if err != nil {
 			return err
 		}
-		r.stages = append(r.stages, s)
+		r.labs = append(r.labs, s)
 	}
 	for i, mode := range r.Modes {
-		r.Say("connecting containers in mode " + mode)
+		r.Progress("connecting containers in mode " + mode)
 		err := r.addMode(ctx, i, mode)
 		var known *heddle.Error
 		absent := errors.As(err, &known) && (known.Code == heddle.UnknownMode || known.Code == heddle.NotOnKernel)
 		switch {
-		case absent && !r.Insist:
+		case absent && !r.RequireModes:
 			r.LeftOut = append(r.LeftOut, "mode "+mode+": "+known.Error())
 		case err != nil:
 			return err
@@ -132,17 +133,17 @@ func (r *Rig) raise(ctx context.Context) error {
 	return nil
 }
 
-func (r *Rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage, error) {
+func (r *Rig) newLab(ctx context.Context, number int, wire bench.Wire) (*testLab, error) {
 	l, err := lab.Raise(ctx, r.topology(number, wire))
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{lab: l, wire: wire, near: number == 0 && r.wants(bench.SameHost)}
+	s := &testLab{lab: l, wire: wire, sameHost: number == 0 && r.hasSpan(bench.SameHost)}
 	s.wire.MTU = l.Topology.MTU
 	for i := range s.agents {
 		s.agents[i] = client.New(l.Hosts[i].Socket)
 	}
-	s.bare = l.Hosts[len(s.agents):]
+	s.plainHosts = l.Hosts[len(s.agents):]
 	s.wire.Offloads, err = l.Hosts[0].Offloads()
 	if err != nil {
 		return nil, errors.Join(err, l.Down(context.WithoutCancel(ctx)))
@@ -153,22 +154,22 @@ func (r *Rig) newStage(ctx context.Context, number int, wire bench.Wire) (*stage
 // Close removes the labs.
 func (r *Rig) Close(ctx context.Context) error {
 	var all []error
-	for _, s := range r.stages {
+	for _, s := range r.labs {
 		all = append(all, s.lab.Down(ctx))
 	}
 	return errors.Join(all...)
 }
 
-// UsedWires are the wires with what was found at their ends.
+// UsedWires returns the wires with the offloads found at their ends.
 func (r *Rig) UsedWires() (all []bench.Wire) {
-	for _, s := range r.stages {
+	for _, s := range r.labs {
 		all = append(all, s.wire)
 	}
 	return all
 }
 
-// sysctls of the lab hosts: how TCP sends, and whether frames within a bridge pass
-// the hosts' IP firewall too; without br_netfilter there is nothing to say of that.
+// sysctls are the settings of the lab hosts: the congestion control, and whether frames in
+// a bridge pass the IP firewall. Without br_netfilter there is no such setting.
 func (o Options) sysctls() map[string]string {
 	all := map[string]string{congestionSysctl: o.Congestion}
 	if o.BridgeNF != "" {
@@ -179,5 +180,5 @@ func (o Options) sysctls() map[string]string {
 
 const congestionSysctl = "net.ipv4.tcp_congestion_control"
 
-// LabName keeps benchmarks that run at the same time apart.
+// LabName is the name of a lab of the process, different from those of other processes.
 func LabName(pid int) string { return "bench-" + strconv.Itoa(pid) }

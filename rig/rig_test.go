@@ -47,7 +47,7 @@ func TestRigPorts(t *testing.T) {
 // TestRigRanges: two hosts on one wire give out different addresses, and not
 // those of the hosts.
 func TestRigRanges(t *testing.T) {
-	s := &stage{lab: &lab.Lab{Topology: lab.Topology{
+	s := &testLab{lab: &lab.Lab{Topology: lab.Topology{
 		Switches: []lab.Switch{{Subnets: []netip.Prefix{netip.MustParsePrefix("172.31.240.0/24"), netip.MustParsePrefix("fd99:172:31:240::/64")}}},
 		Hosts:    []lab.Node{{Spare: 2}}}}}
 	r := &Rig{}
@@ -83,7 +83,7 @@ func TestRigRanges(t *testing.T) {
 	}
 }
 
-// TestRigTopology: a store where a mode spans hosts, and bare hosts for Docker's
+// TestRigTopology: a store where a mode spans hosts, and plain hosts for Docker's
 // layout; networks have the preset's MTU, Docker's otherwise its own.
 func TestRigTopology(t *testing.T) {
 	wires, err := WiresNamed([]string{"intact", "jumbo"})
@@ -108,7 +108,7 @@ func TestRigTopology(t *testing.T) {
 	if top := r.topology(0, wires[0]); top.Machine != "6.1" || top.Store != lab.StoreEtcd || len(top.Hosts) != 5 || top.Hosts[4].Machine != lab.Namespaces || top.Etcd[0] != top.Hosts[4].Name {
 		t.Errorf("machines: %+v", top)
 	}
-	s := &stage{wire: wires[1]}
+	s := &testLab{wire: wires[1]}
 	for mode, want := range map[string][2]int{bench.DockerLayout: {1450, 8950}, bench.Overlay: {0, 8950}, "bridge": {0, 0}} {
 		for i, mtus := range []map[string]int{nil, {"jumbo": 8950}} {
 			r.MTUs = mtus

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// patience is how long the agent may send nothing, in seconds: longer than an ADD takes
+// answerTimeout is how long the agent may send nothing, in seconds: longer than an ADD takes
 // under any load, and shorter than runtimes wait for a plugin.
-const patience = 60
+const answerTimeout = 60
 
 // maxReply bounds the agent's answer in bytes.
 const maxReply = 4 << 20
@@ -50,7 +50,7 @@ func dial(socket string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	limit := syscall.Timeval{Sec: patience}
+	limit := syscall.Timeval{Sec: answerTimeout}
 	for _, option := range []int{syscall.SO_RCVTIMEO, syscall.SO_SNDTIMEO} {
 		if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, option, &limit); err != nil {
 			syscall.Close(fd)
@@ -91,7 +91,7 @@ func receive(fd int) ([]byte, error) {
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.EAGAIN:
-			return nil, errors.New("no answer within " + itoa(patience) + " seconds")
+			return nil, errors.New("no answer within " + itoa(answerTimeout) + " seconds")
 		case err != nil:
 			return nil, err
 		case n == 0:
@@ -106,17 +106,17 @@ func receive(fd int) ([]byte, error) {
 
 // parse takes an HTTP answer apart. One that was cut off is an error.
 func parse(answer []byte) (reply, error) {
-	cut := errors.New("the answer was cut off")
+	incomplete := errors.New("the answer was cut off")
 	head, body, whole := bytes.Cut(answer, []byte("\r\n\r\n"))
 	lines := strings.Split(string(head), "\r\n")
 	first := strings.Fields(lines[0])
 	if !whole || len(first) < 2 || !strings.HasPrefix(first[0], "HTTP/1.") {
-		return reply{}, cut
+		return reply{}, incomplete
 	}
 	r := reply{body: body, exit: 1}
 	status, err := strconv.Atoi(first[1])
 	if err != nil {
-		return reply{}, cut
+		return reply{}, incomplete
 	}
 	r.status = status
 	for _, line := range lines[1:] {
@@ -125,7 +125,7 @@ func parse(answer []byte) (reply, error) {
 		switch {
 		case err != nil:
 		case strings.EqualFold(name, "Content-Length") && number != len(body):
-			return reply{}, cut
+			return reply{}, incomplete
 		case strings.EqualFold(name, "Cni-Exit"):
 			r.cni, r.exit = true, number
 		}

@@ -1,11 +1,9 @@
-// Command heddle-cni is the CNI plugin: a runtime executes it once for every
-// verb, so it is a tiny client that asks the agent and prints what the agent
-// answered. It imports next to nothing, because a process start is the larger
-// part of its cost; the agent's side is package door/cni.
+// Command heddle-cni is the CNI plugin. A runtime executes it once for every verb. It
+// asks the agent and prints the answer; the agent's side is package door/cni. It imports
+// very little, because most of its cost is the start of the process.
 //
-// While the agent is down, a DEL is queued on disk and succeeds: the container
-// goes away whether its network was undone or not, and the agent executes the
-// queue before anything else (see queue.go).
+// While the agent is down, a DEL is queued on disk and succeeds: the container goes away
+// in any case. The agent executes the queue before anything else (see queue.go).
 package main
 
 import (
@@ -16,10 +14,10 @@ import (
 // Version of the program, set by the linker.
 var Version = "0.1.0-dev"
 
-const versions = `"0.3.1","0.4.0","1.0.0","1.1.0"`
+const supportedVersions = `"0.3.1","0.4.0","1.0.0","1.1.0"`
 
-// about is what other plugins print when they are started by hand.
-const about = "CNI plugin heddle-cni v"
+// banner is printed when the plugin is started by hand, as by other plugins.
+const banner = "CNI plugin heddle-cni v"
 
 func main() { os.Exit(run()) }
 
@@ -27,8 +25,8 @@ func run() int {
 	command := os.Getenv("CNI_COMMAND")
 	switch command {
 	case "":
-		os.Stderr.WriteString(about + Version + "\nCNI protocol versions supported: " +
-			strings.ReplaceAll(strings.ReplaceAll(versions, `"`, ""), ",", ", ") + "\n")
+		os.Stderr.WriteString(banner + Version + "\nCNI protocol versions supported: " +
+			strings.ReplaceAll(strings.ReplaceAll(supportedVersions, `"`, ""), ",", ", ") + "\n")
 		return 0
 	case "VERSION":
 		return printVersions()
@@ -83,6 +81,6 @@ func printVersions() int {
 			version = versionOf(conf)
 		}
 	}
-	os.Stdout.WriteString(`{"cniVersion":` + quote(version) + `,"supportedVersions":[` + versions + "]}\n")
+	os.Stdout.WriteString(`{"cniVersion":` + quote(version) + `,"supportedVersions":[` + supportedVersions + "]}\n")
 	return 0
 }

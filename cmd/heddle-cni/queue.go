@@ -18,7 +18,7 @@ const maxQueue = 4096
 // could be half written.
 func enqueue(q request, conf []byte) int {
 	dir := setting(conf, "queue", "HEDDLE_CNI_QUEUE", "/var/lib/heddle/cni-queue")
-	if err := leave(dir, q.container+"@"+q.ifname); err != nil {
+	if err := addEntry(dir, q.container+"@"+q.ifname); err != nil {
 		return fail(conf, ioFailure, "agent unreachable, and DEL not queued in "+dir+": "+err.Error(),
 			"Start it ('systemctl start heddled'), or make room in the queue's folder. ["+agentDown+"]")
 	}
@@ -26,8 +26,8 @@ func enqueue(q request, conf []byte) int {
 	return 0
 }
 
-// leave makes the entry, and returns when it is on disk.
-func leave(dir, name string) error {
+// addEntry creates the entry, and returns when it is on disk.
+func addEntry(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// newGroup completes a command that only holds others: without arguments it shows its
+// newGroup completes a command that only has subcommands: without arguments it shows its
 // help, and unknown words are errors.
 func newGroup(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
@@ -26,33 +26,39 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	remedy := seeHelp(cmd)
 	cmd.SuggestionsMinimumDistance = 2
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-		remedy = "did you mean " + strings.Join(similar, " or ") + "?"
+		remedy = fmt.Sprintf("try '%s %s'", cmd.CommandPath(), strings.Join(similar, "' or '"+cmd.CommandPath()+" "))
 	}
-	return heddle.Errorf(heddle.BadArgument, "unknown command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]), "", remedy)
+	return heddle.Errorf(heddle.BadArgument, "run command", fmt.Sprintf("%q", cmd.CommandPath()+" "+args[0]),
+		"there is no such command", remedy)
 }
 
-// takes checks the number of arguments, by the names that the usage line gives
-// them; "[ID]" may be left out.
-func takes(names ...string) cobra.PositionalArgs {
+// withArgs checks the number of arguments against their names in the usage line. A name in
+// brackets, such as "[ID]", may be left out.
+func withArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, name := range names[min(len(args), len(names)):] {
 			if !strings.HasPrefix(name, "[") {
-				return heddle.Errorf(heddle.BadArgument, name+" is missing", "", "", seeHelp(cmd))
+				return badCommand(cmd, "argument "+name+" is missing")
 			}
 		}
 		if len(args) > len(names) {
-			return heddle.Errorf(heddle.BadArgument, "unexpected argument", fmt.Sprintf("%q", args[len(names)]), "", seeHelp(cmd))
+			return badCommand(cmd, fmt.Sprintf("argument %q is one too many", args[len(names)]))
 		}
 		return nil
 	}
 }
 
-// usage makes an error of cobra one of ours.
-func usage(cmd *cobra.Command, err error) error {
+// usageError converts an error of cobra.
+func usageError(cmd *cobra.Command, err error) error {
 	if heddle.KindOf(err) == heddle.Usage {
 		return err
 	}
-	return heddle.Errorf(heddle.BadArgument, err.Error(), "", "", seeHelp(cmd))
+	return badCommand(cmd, err.Error())
+}
+
+// badCommand is the error for a command with wrong arguments.
+func badCommand(cmd *cobra.Command, cause string) error {
+	return heddle.Errorf(heddle.BadArgument, "run command", cmd.CommandPath(), cause, seeHelp(cmd))
 }
 
 func seeHelp(cmd *cobra.Command) string { return "see '" + cmd.CommandPath() + " --help'" }

@@ -20,7 +20,7 @@ func newAttach(s *session) *cobra.Command {
 	var flags attachFlags
 	cmd := &cobra.Command{
 		Use: "attach NETWORK (--netns PATH|NAME | --pid PID)", GroupID: groupNetworks,
-		Args: takes("NETWORK"), ValidArgsFunction: s.completes(s.networkNames),
+		Args: withArgs("NETWORK"), ValidArgsFunction: s.completeFrom(s.networkNames),
 		Short: "Attach a container to a network",
 		Long: `attach makes an endpoint: one interface of one container on one network. The
 container is given by its network namespace, or by the number of a process in it.
@@ -50,7 +50,7 @@ network's.`,
 			if cmd.Flags().Changed("default-route") {
 				q.DefaultRoute = &flags.defaultRoute
 			}
-			defer s.working("attaching")()
+			defer s.showProgress("attaching")()
 			r, err := s.client().Attach(cmd.Context(), q)
 			if err != nil {
 				return err
@@ -86,7 +86,7 @@ func (x *attachFlags) define(s *session, cmd *cobra.Command) {
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.BoolVar(&x.defaultRoute, "default-route", false, "lead the container's default route through this network, or with =false never; by default the first network that can has it")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
-	cmd.RegisterFlagCompletionFunc("netns", s.completesOrFiles(netnsNames))
+	cmd.RegisterFlagCompletionFunc("netns", s.completeFromOrFiles(netnsNames))
 	for _, free := range []string{"pid", "id", "ifname", "ip", "mac", "nic", "publish", "label"} {
 		cmd.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
 	}
@@ -102,11 +102,12 @@ func (x *attachFlags) request(network string) (q heddle.AttachRequest, err error
 		return q, err
 	}
 	if x.id == "" && q.Netns == "" {
-		return q, heddle.Errorf(heddle.BadArgument, "the container is missing", "", "", "give --netns or --pid")
+		return q, heddle.Errorf(heddle.BadArgument, "attach to network", network, "neither --netns nor --pid is given",
+			"give one of them")
 	}
 	q.ID = heddle.EndpointID{Container: x.id, IfName: x.ifname}
 	if x.id == "" {
-		q.ID.Container = defaultID(q.Netns)
+		q.ID.Container = defaultContainerID(q.Netns)
 	}
 	if err := q.ID.Check(); err != nil {
 		return q, err

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,25 +97,26 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	// What is wrong with the flags is found before anything is made.
+	// Find errors in the flags before anything is made.
 	if _, err := f.matrix(cmd, preset, nil); err != nil {
 		return err
 	}
-	wires, err := rig.WiresNamed(firstOf(f.wires, preset.Wires, []string{rig.Intact}))
+	wires, err := rig.WiresNamed(firstNonEmpty(f.wires, preset.Wires, []string{rig.Intact}))
 	if err != nil {
 		return err
 	}
-	spans, err := spansOf(firstOf(f.hosts, preset.Hosts, []int{1, 2}))
+	spans, err := parseSpans(firstNonEmpty(f.hosts, preset.Hosts, []int{1, 2}))
 	if err != nil {
 		return err
 	}
 	o := rig.Options{Name: rig.LabName(os.Getpid()), Modes: preset.Modes, Wires: wires, MTUs: preset.MTUs, Spans: spans, Pairs: preset.Pairs, Shared: preset.Shared, Machines: f.machines,
-		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Say: func(step string) { s.note("%s", step) }}
+		BridgeNF: f.bridgeNFValue(), Congestion: bench.DefaultCongestionControl, Progress: func(step string) { s.note("%s", step) }}
 	if len(f.modes) > 0 {
-		o.Modes, o.Insist = f.modes, true
+		o.Modes, o.RequireModes = f.modes, true
 	}
 	if i := slices.IndexFunc(o.Modes, rig.IsDocker); i >= 0 && f.machines != "" {
-		return heddle.Errorf(heddle.BadArgument, "--machines with mode", o.Modes[i], "", "its layout is made in namespaces of this machine only: choose --modes without it")
+		return heddle.Errorf(heddle.BadArgument, "measure mode", o.Modes[i],
+			"with --machines there is no such layout: it needs namespaces of this machine", "leave the mode out of --modes")
 	}
 	if f.congestion != "" {
 		o.Congestion = f.congestion
@@ -129,7 +130,7 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	}
 	defer func() {
 		if err := r.Close(context.WithoutCancel(cmd.Context())); err != nil {
-			s.complain(err)
+			s.printError(err)
 		}
 	}()
 	m, err := f.matrix(cmd, preset, r.Columns)
@@ -155,9 +156,9 @@ func (s *session) bench(cmd *cobra.Command, f benchFlags) error {
 	return report.Check(limits)
 }
 
-// firstOf returns the first list that is not empty: what was asked for, then what the
+// firstNonEmpty returns the first list that is not nil: what was asked for, then what the
 // preset has, then the default.
-func firstOf[T any](lists ...[]T) []T {
+func firstNonEmpty[T any](lists ...[]T) []T {
 	for _, l := range lists {
 		if l != nil {
 			return l
@@ -166,22 +167,23 @@ func firstOf[T any](lists ...[]T) []T {
 	return nil
 }
 
-// spansOf are the spans by the number of hosts that they take.
-func spansOf(hosts []int) (all []string, err error) {
+// parseSpans converts numbers of hosts, 1 and 2, to spans.
+func parseSpans(hosts []int) (all []string, err error) {
 	for _, n := range hosts {
 		span, ok := map[int]string{1: bench.SameHost, 2: bench.Across}[n]
 		if !ok || slices.Contains(all, span) {
-			return nil, heddle.Errorf(heddle.BadArgument, "--hosts", strconv.Itoa(n), "", "1, 2, or 1,2")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
+				fmt.Sprintf("%d is neither 1 nor 2, or is given twice", n), "give 1, 2, or 1,2")
 		}
 		all = append(all, span)
 	}
 	if all == nil {
-		return nil, heddle.Errorf(heddle.BadArgument, "--hosts", "", "", "1, 2, or 1,2")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts", "the value is empty", "give 1, 2, or 1,2")
 	}
 	return all, nil
 }
 
-// matrix is the preset, changed by the flags.
+// matrix returns the preset, changed by the flags.
 func (f benchFlags) matrix(cmd *cobra.Command, preset bench.Preset, columns []bench.Column) (bench.Matrix, error) {
 	m := preset.Matrix(columns)
 	var err error
@@ -250,8 +252,8 @@ func presetList() string {
 	return strings.Join(all, ",\n")
 }
 
-// bridgeNFValue is what the lab hosts get; "" where the kernel has no
-// br_netfilter loaded.
+// bridgeNFValue is bridge-nf-call-iptables of the lab hosts; "" if br_netfilter is not
+// loaded.
 func (f benchFlags) bridgeNFValue() string {
 	if _, err := os.Stat("/proc/sys/net/bridge"); err != nil {
 		return ""

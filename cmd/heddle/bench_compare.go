@@ -22,7 +22,7 @@ With --fail-if the command fails (exit code 1) on a change: 'regression>5%' look
 how much worse B is, 'sure-regression>5%' at how much worse it is at least, by the
 interval; 'ratio{figure=p99}>1.2' at B ÷ A. Labels choose cells.`,
 		Example: "  heddle bench compare bench-out/before bench-out/after\n  heddle bench compare bench-out/before bench-out/after --html change.html --fail-if 'sure-regression>5%'",
-		Args:    takes("A", "B"),
+		Args:    withArgs("A", "B"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return s.benchCompare(args[0], args[1], page, failIf, anyway)
 		},

@@ -21,7 +21,7 @@ samples.csv, every single reading; report.bench, which benchstat reads. With
 
 ` + failIfHelp,
 		Example: "  heddle bench report bench-out/before\n  heddle bench report bench-out/before --html page.html --fail-if 'p99>200us'",
-		Args:    takes("DIR"),
+		Args:    withArgs("DIR"),
 		RunE:    func(_ *cobra.Command, args []string) error { return s.benchReport(args[0], page, failIf) },
 	}
 	cmd.Flags().StringVar(&page, "html", "", "write the page to `FILE` only")
@@ -54,7 +54,7 @@ func (s *session) benchReport(path, page, failIf string) error {
 	return r.Check(limits)
 }
 
-// reportPath takes a run's folder, or the file in it.
+// reportPath returns the path of a report, given the path or its folder.
 func reportPath(path string) string {
 	if strings.HasSuffix(path, ".json") {
 		return path
@@ -68,7 +68,7 @@ const failIfHelp = `A --fail-if expression makes the command fail (exit code 1, 
 figure crosses a limit: 'p99>200us', 'received{probe=iperf3,mode=bridge} < 2 Gbit/s',
 'ratio-host{mode=routed}<0.5 and lost>0.1%'.`
 
-// failIfLimits are none without an expression.
+// failIfLimits parses the expression of --fail-if; an empty one has no limits.
 func failIfLimits(expr string) ([]bench.Limit, error) {
 	if expr == "" {
 		return nil, nil

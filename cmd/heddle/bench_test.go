@@ -14,7 +14,7 @@ func TestBenchRefusesEarly(t *testing.T) {
 		"1, 2, or": {"--hosts", "3"},
 		"nonsense": {"--probes", "ping", "--fail-if", "nonsense"},
 	} {
-		cmd := newBench(newSession(env{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
+		cmd := newBench(newSession(processEnv{getenv: func(string) string { return "" }, stdout: &strings.Builder{}, stderr: &strings.Builder{}}))
 		cmd.SetArgs(argv)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

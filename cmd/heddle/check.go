@@ -11,7 +11,7 @@ import (
 
 func newCheck(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: takes("[ID]"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Use: "check [ID[/IF]]", GroupID: groupHealth, Args: withArgs("[ID]"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short:   "Compare endpoints with the kernel",
 		Long:    "check compares one endpoint, or all networks and endpoints, with what the kernel\nhas. It repairs nothing; an endpoint that Docker has just moved into its container is\ncompleted first. The exit code is 1 when something differs.",
 		Example: "  heddle check\n  heddle check web",
@@ -23,44 +23,48 @@ func newCheck(s *session) *cobra.Command {
 					return err
 				}
 			}
-			defer s.working("checking")()
+			defer s.showProgress("checking")()
 			all, err := s.client().Check(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.Drift, "check finds", "'heddle explain ID' marks what differs")
+			op, object := "check networks and endpoints", ""
+			if len(args) > 0 {
+				op, object = "check endpoint", id.String()
+			}
+			return s.emitFindings(all, heddle.Drift, op, object, "run 'heddle explain ID' to see what differs")
 		},
 	}
 }
 
 func newAudit(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "audit", GroupID: groupHealth, Args: takes(),
+		Use: "audit", GroupID: groupHealth, Args: withArgs(),
 		Short:   "Compare ledger, kernel and containers",
 		Long:    "audit lists what is left over in the kernel, what is missing there, endpoints\nwhose container is gone or in quarantine, devices that containers have made for\nthemselves on a LAN, and operations that are not finished. It repairs nothing; an\nendpoint that Docker has just moved into its container is completed first. The exit\ncode is 1 when there is anything.",
 		Example: "  heddle audit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			defer s.working("auditing")()
+			defer s.showProgress("auditing")()
 			all, err := s.client().Audit(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return s.emitFindings(all, heddle.AuditFound, "audit finds", "'heddle gc' removes what belongs to nobody")
+			return s.emitFindings(all, heddle.AuditFound, "audit host", "", "run 'heddle gc' to remove what belongs to nobody")
 		},
 	}
 }
 
-// emitFindings writes findings, and returns an error when there are some.
-func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, verdict, remedy string) error {
+// emitFindings writes the findings, and returns an error if there are any.
+func (s *session) emitFindings(all []heddle.Finding, code heddle.Code, op, object, remedy string) error {
 	err := s.emit("FindingList", listOf(all), func(w io.Writer) error { return s.findingTable(w, all) })
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	object := fmt.Sprintf("%d objects", len(all))
+	cause := fmt.Sprintf("there are %d findings", len(all))
 	if len(all) == 1 {
-		object = "1 object"
+		cause = "there is 1 finding"
 	}
-	return &heddle.Error{Code: code, Kind: heddle.Failed, Op: verdict, Object: object, Remedy: remedy}
+	return heddle.Errorf(code, op, object, cause, remedy)
 }
 
 func (s *session) findingTable(w io.Writer, all []heddle.Finding) error {

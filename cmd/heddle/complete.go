@@ -12,12 +12,12 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// completionTime is how long a person waits for the Tab key.
+// completionTime bounds a call to the agent during completion.
 const completionTime = 500 * time.Millisecond
 
-// completes completes each argument from its own source of words. A source that fails
+// completeFrom completes each argument from its own source of words. A source that fails
 // offers none: errors cannot be shown during completion.
-func (s *session) completes(sources ...func() []string) cobra.CompletionFunc {
+func (s *session) completeFrom(sources ...func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(sources) && len(sources) > 1 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -26,8 +26,8 @@ func (s *session) completes(sources ...func() []string) cobra.CompletionFunc {
 	}
 }
 
-// completesOrFiles offers the files of the folder, too.
-func (s *session) completesOrFiles(source func() []string) cobra.CompletionFunc {
+// completeFromOrFiles offers words from the source, and files.
+func (s *session) completeFromOrFiles(source func() []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return source(), cobra.ShellCompDirectiveDefault
 	}
@@ -53,7 +53,7 @@ func (s *session) endpointIDs() (ids []string) {
 	return ids
 }
 
-func (s *session) explainable() []string {
+func (s *session) explainNames() []string {
 	codes := heddle.Codes()
 	slices.Sort(codes)
 	ids := s.endpointIDs()

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// detachment is the output document of a detach.
-type detachment struct {
+// detachResult is the output document of a detach.
+type detachResult struct {
 	ID heddle.EndpointID `json:"id"`
 	// Found says that there was an endpoint to remove.
 	Found bool `json:"found"`
@@ -18,7 +18,7 @@ type detachment struct {
 func newDetach(s *session) *cobra.Command {
 	ifname := ""
 	cmd := &cobra.Command{
-		Use: "detach ID[/IF]", GroupID: groupNetworks, Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Use: "detach ID[/IF]", GroupID: groupNetworks, Args: withArgs("ID"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short: "Detach a container from a network",
 		Long: `detach removes an endpoint with all that was made for it. An endpoint that is not
 there is removed already: that is no error.
@@ -29,11 +29,11 @@ put another in its place. NIC and addresses are in quarantine then: nobody gets
 them, 'heddle status' and 'heddle audit' say why, and the agent tries again.`,
 		Example: "  heddle detach web --ifname eth1\n  heddle detach resolver/eth0",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := endpointOf(args[0], ifname)
+			id, err := parseEndpoint(args[0], ifname)
 			if err != nil {
 				return err
 			}
-			defer s.working("detaching")()
+			defer s.showProgress("detaching")()
 			found, err := s.client().Detach(cmd.Context(), id)
 			if err != nil {
 				return err
@@ -42,7 +42,7 @@ them, 'heddle status' and 'heddle audit' say why, and the agent tries again.`,
 			if !found {
 				outcome = "was not attached"
 			}
-			return s.emitDone("Detachment", detachment{id, found}, "endpoint %s %s", id, outcome)
+			return s.emitDone("Detachment", detachResult{id, found}, "endpoint %s %s", id, outcome)
 		},
 	}
 	cmd.Flags().StringVar(&ifname, "ifname", "", "the interface's `name` in the container (default eth0)")
@@ -50,14 +50,15 @@ them, 'heddle status' and 'heddle audit' say why, and the agent tries again.`,
 	return cmd
 }
 
-// endpointOf reads ID, ID/IF, or ID and the interface by itself.
-func endpointOf(word, ifname string) (heddle.EndpointID, error) {
+// parseEndpoint reads ID or ID/IF, with the interface from --ifname if that is given.
+func parseEndpoint(word, ifname string) (heddle.EndpointID, error) {
 	if ifname == "" {
 		return heddle.ParseEndpointID(word)
 	}
 	container, own, found := strings.Cut(word, "/")
 	if found && own != ifname {
-		return heddle.EndpointID{}, heddle.Errorf(heddle.BadArgument, "two interfaces: "+word+" and --ifname", ifname, "", "name the interface once")
+		return heddle.EndpointID{}, heddle.Errorf(heddle.BadArgument, "detach endpoint", word,
+			"--ifname names another interface, "+ifname, "name the interface once")
 	}
 	id := heddle.EndpointID{Container: container, IfName: ifname}
 	return id, id.Check()

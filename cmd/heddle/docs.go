@@ -18,7 +18,7 @@ func newDocs(*session) *cobra.Command {
 
 func newDocsWriter(name, short string, write func(*cobra.Command, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " DIR", Short: short, Args: takes("DIR"),
+		Use: name + " DIR", Short: short, Args: withArgs("DIR"),
 		Example: "  heddle docs " + name + " " + name,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {

@@ -21,11 +21,11 @@ import (
 type doctorFlags struct {
 	fix, all bool
 	only     []string
-	places   doctor.Paths
+	paths    doctor.Paths
 }
 
 func newDoctor(s *session) *cobra.Command {
-	f := doctorFlags{places: doctor.Paths{Labs: lab.DefaultDir}}
+	f := doctorFlags{paths: doctor.Paths{Labs: lab.DefaultDir}}
 	cmd := &cobra.Command{
 		Use: "doctor", GroupID: groupHealth, Args: knownCommand,
 		Short: "Look at the host for what keeps networks from working",
@@ -39,17 +39,17 @@ that puts it right; --fix does so where that is safe.
 The exit code is 1 when a check fails; warnings and notes do not count.`,
 		Example: "  heddle doctor\n  heddle doctor --only firewalls,mtu-parent --all\n  heddle doctor --fix --only socket-rights",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.examine(cmd.Context(), f)
+			return s.runDoctor(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.fix, "fix", false, "put right what can be put right safely, and look again")
 	flags.BoolVar(&f.all, "all", false, "show checks that are well, too")
 	flags.StringSliceVar(&f.only, "only", nil, "make these checks only (`ID`s or families)")
-	flags.StringVar(&f.places.RunDir, "run-dir", "", "the agent's run `folder` (default: the socket's)")
-	flags.StringVar(&f.places.StateDir, "state-dir", "/var/lib/heddle", "the agent's state `folder`")
-	flags.StringVar(&f.places.CNIConf, "cni-conf", "/etc/cni/net.d", "`folder` of the runtimes' network configurations")
-	flags.StringVar(&f.places.CNIBin, "cni-bin", "/opt/cni/bin", "`folder` of the CNI plugins")
+	flags.StringVar(&f.paths.RunDir, "run-dir", "", "the agent's run `folder` (default: the socket's)")
+	flags.StringVar(&f.paths.StateDir, "state-dir", "/var/lib/heddle", "the agent's state `folder`")
+	flags.StringVar(&f.paths.CNIConf, "cni-conf", "/etc/cni/net.d", "`folder` of the runtimes' network configurations")
+	flags.StringVar(&f.paths.CNIBin, "cni-bin", "/opt/cni/bin", "`folder` of the CNI plugins")
 	cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(checkIDs(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newDoctorList(s))
 	return cmd
@@ -57,7 +57,7 @@ The exit code is 1 when a check fails; warnings and notes do not count.`,
 
 func newDoctorList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Args: takes(), Short: "List the doctor's checks",
+		Use: "list", Args: withArgs(), Short: "List the doctor's checks",
 		Long:    "list shows each check's id, its family, what a finding amounts to, and whether\n--fix puts it right.",
 		Example: "  heddle doctor list",
 		RunE: func(*cobra.Command, []string) error {
@@ -65,7 +65,7 @@ func newDoctorList(s *session) *cobra.Command {
 			return s.emit("CheckList", listOf(all), func(w io.Writer) error {
 				var rows [][]string
 				for _, c := range all {
-					rows = append(rows, []string{c.ID, c.Family, string(c.Severity), yesOrDash(c.Fixable), c.Title})
+					rows = append(rows, []string{c.ID, c.Family, string(c.Severity), yesOrEmpty(c.Fixable), c.Title})
 				}
 				return writeTable(w, s.width(), []string{"id", "family", "finding", "fix", "what should be"}, rows)
 			})
@@ -73,36 +73,37 @@ func newDoctorList(s *session) *cobra.Command {
 	}
 }
 
-func yesOrDash(yes bool) string {
+func yesOrEmpty(yes bool) string {
 	if yes {
 		return "yes"
 	}
 	return ""
 }
 
-// diagnosis is the output document of doctor.
-type diagnosis struct {
+// doctorReport is the output document of doctor.
+type doctorReport struct {
 	Items   []doctor.Finding     `json:"items"`
 	Counts  map[doctor.State]int `json:"counts"`
 	Seconds float64              `json:"seconds"`
 }
 
-func (s *session) examine(ctx context.Context, f doctorFlags) error {
+func (s *session) runDoctor(ctx context.Context, f doctorFlags) error {
 	checks, err := doctor.Choose(doctor.Checks(mode.All()), f.only)
 	if err != nil {
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return heddle.Errorf(heddle.NoPermission, "look at the host", "", "", "call as root: the doctor reads other programs' settings and tries modes in namespaces")
+		return heddle.Errorf(heddle.NoPermission, "check host", "",
+			"the doctor reads other programs' settings and tries modes in namespaces", "run 'heddle doctor' as root")
 	}
-	f.places.Socket = s.socket
-	if f.places.RunDir == "" {
-		f.places.RunDir = filepath.Dir(s.socket)
+	f.paths.Socket = s.socket
+	if f.paths.RunDir == "" {
+		f.paths.RunDir = filepath.Dir(s.socket)
 	}
-	defer s.working(fmt.Sprintf("looking at the host, %d checks", len(checks)))()
+	defer s.showProgress(fmt.Sprintf("looking at the host, %d checks", len(checks)))()
 	start := time.Now()
-	h := doctor.NewHost(f.places, mode.All(), heddle.Version)
-	d := diagnosis{Items: doctor.Run(ctx, h, checks), Counts: map[doctor.State]int{}}
+	h := doctor.NewHost(f.paths, mode.All(), heddle.Version)
+	d := doctorReport{Items: doctor.Run(ctx, h, checks), Counts: map[doctor.State]int{}}
 	if f.fix {
 		d.Items = doctor.Mend(ctx, h, checks, d.Items)
 	}
@@ -114,7 +115,7 @@ func (s *session) examine(ctx context.Context, f doctorFlags) error {
 		return err
 	}
 	if d.Counts[doctor.Fail] > 0 {
-		return exit(heddle.Failed)
+		return exitCode(heddle.Failed)
 	}
 	return nil
 }
@@ -122,24 +123,24 @@ func (s *session) examine(ctx context.Context, f doctorFlags) error {
 var stateColours = map[doctor.State]string{doctor.OK: green, doctor.Note: bold, doctor.Warn: yellow, doctor.Fail: red}
 
 // diagnosisScreen writes the findings that are not good, or all, and a summary.
-func (s *session) diagnosisScreen(w io.Writer, d diagnosis, all bool) error {
+func (s *session) diagnosisScreen(w io.Writer, d doctorReport, all bool) error {
 	for _, f := range d.Items {
 		quiet := f.State == doctor.OK || f.State == doctor.Skip
 		if quiet && !all && len(f.Fixed) == 0 {
 			continue
 		}
-		_ = say(w, "%s %s: %s\n", s.colour(w, stateColours[f.State], fmt.Sprintf("%-4s", f.State)), s.colour(w, bold, f.ID), f.Title)
+		_ = printLine(w, "%s %s: %s\n", s.colour(w, stateColours[f.State], fmt.Sprintf("%-4s", f.State)), s.colour(w, bold, f.ID), f.Title)
 		for _, line := range f.Evidence {
-			_ = say(w, "       read  %s\n", strings.Join(strings.Fields(line), " "))
+			_ = printLine(w, "       read  %s\n", strings.Join(strings.Fields(line), " "))
 		}
 		for _, line := range f.Fixed {
-			_ = say(w, "       did   %s\n", line)
+			_ = printLine(w, "       did   %s\n", line)
 		}
 		for _, line := range f.Remedy {
-			_ = say(w, "       do    %s\n", line)
+			_ = printLine(w, "       do    %s\n", line)
 		}
 	}
-	err := say(w, "%d checks in %.2f s: %d ok, %d notes, %d warnings, %d failed, %d skipped\n", len(d.Items), d.Seconds,
+	err := printLine(w, "%d checks in %.2f s: %d ok, %d notes, %d warnings, %d failed, %d skipped\n", len(d.Items), d.Seconds,
 		d.Counts[doctor.OK], d.Counts[doctor.Note], d.Counts[doctor.Warn], d.Counts[doctor.Fail], d.Counts[doctor.Skip])
 	return err
 }
@@ -151,7 +152,7 @@ func checkIDs() (ids []string) {
 	return ids
 }
 
-// explainedCheck writes what a check is about.
+// explainedCheck writes the description of a check.
 func (s *session) explainedCheck(c doctor.Check) error {
 	return s.emit("ExplainedCheck", c, func(w io.Writer) error {
 		fix := ""

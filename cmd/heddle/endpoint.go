@@ -18,7 +18,7 @@ func newEndpoint(s *session) *cobra.Command {
 func newEndpointList(s *session) *cobra.Command {
 	var filter []string
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short:   "List the endpoints of this host",
 		Example: "  heddle endpoint list\n  heddle endpoint list --filter network=front --filter label=app\n  heddle endpoint list -o yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,14 +40,14 @@ func (s *session) endpointTable(w io.Writer, all []heddle.Endpoint) error {
 	}
 	var rows [][]string
 	for _, e := range all {
-		rows = append(rows, []string{e.ID.String(), e.NetworkName, joined(e.Addrs), ports(e)})
+		rows = append(rows, []string{e.ID.String(), e.NetworkName, joinList(e.Addrs), formatPorts(e)})
 	}
 	return writeTable(w, s.width(), []string{"id", "network", "addresses", "ports"}, rows)
 }
 
 func newEndpointShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID[/IF]", Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Use: "show ID[/IF]", Args: withArgs("ID"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short:   "Show an endpoint",
 		Example: "  heddle endpoint show web\n  heddle endpoint show web/eth1 -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,14 +75,15 @@ func (s *session) endpointFields(w io.Writer, e heddle.Endpoint) error {
 	if e.DefaultRoute {
 		route = "through this endpoint"
 	}
-	return fields(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
-		[2]string{"namespace", e.Netns}, [2]string{"addresses", joined(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
-		[2]string{"MTU", size(e.MTU)}, [2]string{"ports", ports(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
-		[2]string{"default route", route}, [2]string{"fast path", carried(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", moment(e.Created)})
+	return fieldTable(w, s.width(), [2]string{"id", e.ID.String()}, [2]string{"network", e.NetworkName},
+		[2]string{"namespace", e.Netns}, [2]string{"addresses", joinList(e.Addrs)}, [2]string{"MAC", string(e.MAC)},
+		[2]string{"MTU", formatBytes(e.MTU)}, [2]string{"ports", formatPorts(e)}, [2]string{"host's end", e.Port}, [2]string{"NIC", nic},
+		[2]string{"default route", route}, [2]string{"fast path", formatFastPath(e.Fast)}, [2]string{"labels", heddle.LabelText(e.Labels)}, [2]string{"created", formatTime(e.Created)})
 }
 
-// carried describes what the fast path did, and why it left packets alone.
-func carried(c *heddle.FastCounts) string {
+// formatFastPath describes how many packets the fast path handled, and why it left others
+// to the host's stack.
+func formatFastPath(c *heddle.FastCounts) string {
 	if c == nil {
 		return ""
 	}
@@ -105,7 +106,7 @@ func carried(c *heddle.FastCounts) string {
 	return s
 }
 
-func ports(e heddle.Endpoint) string {
+func formatPorts(e heddle.Endpoint) string {
 	var out []string
 	for _, p := range e.Ports {
 		out = append(out, p.String())

@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// movement is the output document of a move.
-type movement struct {
+// moveResult is the output document of a move.
+type moveResult struct {
 	Endpoint heddle.Endpoint `json:"endpoint"`
 	To       string          `json:"to"`
 }
@@ -15,7 +15,7 @@ type movement struct {
 func newEndpointMove(s *session) *cobra.Command {
 	to := ""
 	cmd := &cobra.Command{
-		Use: "move ID[/IF] --to HOST", Args: takes("ID"), ValidArgsFunction: s.completes(s.endpointIDs),
+		Use: "move ID[/IF] --to HOST", Args: withArgs("ID"), ValidArgsFunction: s.completeFrom(s.endpointIDs),
 		Short: "Send an endpoint's addresses to another host",
 		Long: `move detaches an endpoint of a network that several hosts have, and sends its
 addresses and MAC to another host: when an endpoint of the same id is attached
@@ -27,14 +27,14 @@ there, it gets them. From then on all hosts reach it there.`,
 				return err
 			}
 			if to == "" {
-				return heddle.Errorf(heddle.BadArgument, "--to is missing", "", "", seeHelp(cmd))
+				return badCommand(cmd, "flag --to is missing")
 			}
-			defer s.working("moving")()
+			defer s.showProgress("moving")()
 			e, err := s.client().Move(cmd.Context(), id, to)
 			if err != nil {
 				return err
 			}
-			return s.emitDone("Movement", movement{e, to}, "endpoint %s (%s) is to be attached on %s now", id, joined(e.Addrs), to)
+			return s.emitDone("Movement", moveResult{e, to}, "endpoint %s (%s) is to be attached on %s now", id, joinList(e.Addrs), to)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the `host` that it goes to")

@@ -16,7 +16,7 @@ func newEvents(s *session) *cobra.Command {
 	var q client.EventQuery
 	follow := true
 	cmd := &cobra.Command{
-		Use: "events", GroupID: groupHealth, Args: takes(),
+		Use: "events", GroupID: groupHealth, Args: withArgs(),
 		Short: "Watch what happens to networks, endpoints, peers and paths",
 		Long: `events prints what happens on this host, an event a line, until it is interrupted:
 
@@ -107,7 +107,7 @@ func (s *session) eventLine(w io.Writer, e events.Event) error {
 	if rest != "" {
 		rest = ": " + rest
 	}
-	return say(w, "%s  %s %s %s%s\n", moment(e.Time), string(e.Kind), string(e.Action), e.Object, rest)
+	return printLine(w, "%s  %s %s %s%s\n", formatTime(e.Time), string(e.Kind), string(e.Action), e.Object, rest)
 }
 
 func eventKinds() (all []string) {

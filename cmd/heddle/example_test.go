@@ -21,7 +21,7 @@ func runnable(cmd *cobra.Command) (all []*cobra.Command) {
 }
 
 func testTree() *cobra.Command {
-	return newRoot(newSession(env{getenv: func(string) string { return "" }}))
+	return newRoot(newSession(processEnv{getenv: func(string) string { return "" }}))
 }
 
 // exampleWords returns the words of an example's line after "heddle", without

@@ -14,8 +14,8 @@ import (
 
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "explain ID[/IF] | ERROR | CHECK", GroupID: groupHealth, Args: takes("ID"),
-		ValidArgsFunction: s.completes(s.explainable),
+		Use: "explain ID[/IF] | ERROR | CHECK", GroupID: groupHealth, Args: withArgs("ID"),
+		ValidArgsFunction: s.completeFrom(s.explainNames),
 		Short:             "Explain an endpoint, an error id, or a check of the doctor",
 		Long: `explain prints an endpoint as the commands a person could type to make it, and
 marks where the kernel has something else. For an error id, such as HDL-2007, it
@@ -34,7 +34,7 @@ with the name of a check is explained as ID/IF.`,
 			if err != nil {
 				return err
 			}
-			defer s.working("looking at the kernel")()
+			defer s.showProgress("looking at the kernel")()
 			x, err := s.client().Explain(cmd.Context(), id)
 			if err != nil {
 				return err
@@ -47,7 +47,7 @@ with the name of a check is explained as ID/IF.`,
 
 // explainedEndpoint writes a script with the drift as comments.
 func (s *session) explainedEndpoint(w io.Writer, x heddle.Explained) error {
-	_ = say(w, "%s\n", s.colour(w, bold, fmt.Sprintf("# endpoint %s on network %s", x.Endpoint.ID, x.Endpoint.NetworkName)))
+	_ = printLine(w, "%s\n", s.colour(w, bold, fmt.Sprintf("# endpoint %s on network %s", x.Endpoint.ID, x.Endpoint.NetworkName)))
 	for _, c := range x.Commands {
 		fmt.Fprintln(w, c)
 	}
@@ -59,7 +59,7 @@ func (s *session) explainedEndpoint(w io.Writer, x heddle.Explained) error {
 		if f.Detail != "" {
 			text += ": " + f.Detail
 		}
-		_ = say(w, "%s\n", s.colour(w, red, text))
+		_ = printLine(w, "%s\n", s.colour(w, red, text))
 	}
 	if len(x.Drift) == 0 {
 		fmt.Fprintln(w, s.colour(w, green, "# no drift"))
@@ -76,7 +76,8 @@ type explainedError struct {
 func (s *session) explainError(code heddle.Code) error {
 	x, known := heddle.Explain(code)
 	if !known {
-		return heddle.Errorf(heddle.BadArgument, "unknown error id", string(code), "", "ids are written in errors, such as HDL-2007")
+		return heddle.Errorf(heddle.BadArgument, "explain error", string(code), "there is no such error id",
+			"copy the id from an error, such as HDL-2007")
 	}
 	return s.emit("ExplainedError", explainedError{code, x}, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s  %s (exit code %d)\n\n%s\n\nWhat to do: %s\n", s.colour(w, bold, string(code)), x.Title, x.Kind, x.Reason, x.Remedy)

@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// filterFlag adds --filter. keys are the keys that the list has besides labels, each with
-// the source of its values.
+// filterFlag adds --filter. The keys are those that the list has besides labels, each with
+// the source of its values for completion.
 func (s *session) filterFlag(cmd *cobra.Command, words *[]string, keys map[string]func() []string) {
 	names := append(slices.Sorted(maps.Keys(keys)), heddle.FilterLabel)
 	cmd.Flags().StringArrayVar(words, "filter", nil, "`K=V` to show only what fits, K is "+strings.Join(names, ", ")+" (label=KEY or label=KEY=VALUE); several of one K are alternatives, but all labels are wanted")

@@ -90,11 +90,11 @@ func TestGolden(t *testing.T) {
 		"commands.json": func(s *session) error {
 			return writeDocument(s.stdout, formatJSON, "CommandList", listOf([]string{"nft -f - <<'EOF'\nadd table inet heddle\nEOF"}))
 		},
-		"error":      func(s *session) error { s.complain(taken); return nil },
-		"error.json": func(s *session) error { s.format = formatJSON; s.complain(taken); return nil },
+		"error":      func(s *session) error { s.printError(taken); return nil },
+		"error.json": func(s *session) error { s.format = formatJSON; s.printError(taken); return nil },
 	} {
 		var out bytes.Buffer
-		e := env{stdout: &out, stderr: &out, getenv: func(k string) string { return map[string]string{"COLUMNS": "80"}[k] }}
+		e := processEnv{stdout: &out, stderr: &out, getenv: func(k string) string { return map[string]string{"COLUMNS": "80"}[k] }}
 		if err := write(newSession(e)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -18,7 +18,7 @@ func newHost(s *session) *cobra.Command {
 
 func newHostList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the hosts of the cluster",
 		Long: `list shows the hosts that were let into the cluster. The role is the host's in
 the store: its leader, a voter, a learner that has no vote (yet), or a client. A
@@ -36,7 +36,7 @@ grant'). While the store does not answer, a warning says that hosts may be missi
 				return err
 			}
 			return s.emit("HostList", listOf(all), func(w io.Writer) error {
-				s.adviseOnKeepers(all)
+				s.noteKeepers(all)
 				return s.clusterTable(w, all)
 			})
 		},
@@ -51,19 +51,19 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 		if h.Self {
 			name += " (this host)"
 		}
-		rows = append(rows, []string{name, joined(h.Underlay), h.Role, strings.Join(h.May, ","), s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), letIn(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
+		rows = append(rows, []string{name, joinList(h.Underlay), h.Role, strings.Join(h.May, ","), s.colour(w, colours[h.State], h.State), fmt.Sprint(h.Blocks), admittedAt(h), h.Token, h.Key[:min(len(h.Key), 16)], h.Version})
 	}
 	if err := writeTable(w, s.width(), []string{"name", "underlay", "role", "may", "state", "blocks", "let in", "token", "key", "version"}, rows); err != nil {
 		return err
 	}
 	for _, h := range all {
 		if h.Incomplete != "" {
-			if err := say(w, "%s: hosts that never appeared may be missing: %s\n", s.colour(w, yellow, "warning"), h.Incomplete); err != nil {
+			if err := printLine(w, "%s: hosts that never appeared may be missing: %s\n", s.colour(w, yellow, "warning"), h.Incomplete); err != nil {
 				return err
 			}
 		}
 		for _, why := range h.Refused {
-			if err := say(w, "%s: a record of %s is not taken on: %s\n", s.colour(w, yellow, "warning"), h.Name, why); err != nil {
+			if err := printLine(w, "%s: a record of %s is not taken on: %s\n", s.colour(w, yellow, "warning"), h.Name, why); err != nil {
 				return err
 			}
 		}
@@ -71,18 +71,18 @@ func (s *session) clusterTable(w io.Writer, all []client.HostStatus) error {
 	return nil
 }
 
-// letIn is when the host was let in, if that is known.
-func letIn(h client.HostStatus) string {
+// admittedAt is when the host was let in; "" if that is not known.
+func admittedAt(h client.HostStatus) string {
 	if h.Admitted.IsZero() {
 		return ""
 	}
-	return moment(h.Admitted)
+	return formatTime(h.Admitted)
 }
 
 func newHostRemove(s *session) *cobra.Command {
 	q, file := client.RemovalRequest{}, ""
 	cmd := &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Args: takes("NAME"), ValidArgsFunction: s.completes(s.hostNames),
+		Use: "remove NAME", Aliases: []string{"rm"}, Args: withArgs("NAME"), ValidArgsFunction: s.completeFrom(s.hostNames),
 		Short: "Remove a host that does not come back",
 		Long: `remove takes a host out of the cluster for good: its certificates are refused from
 then on, and its address blocks go to other hosts. It must be down, or cut off
@@ -94,7 +94,7 @@ was let in and has never appeared.`,
 			if q.Credential, err = credential(file); err != nil {
 				return err
 			}
-			defer s.working("removing the host")()
+			defer s.showProgress("removing the host")()
 			if err := s.client().RemoveHost(cmd.Context(), q); err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ was let in and has never appeared.`,
 func newHostReplace(s *session) *cobra.Command {
 	q, file := client.RemovalRequest{}, ""
 	cmd := &cobra.Command{
-		Use: "replace OLD NEW", Args: takes("OLD", "NEW"), ValidArgsFunction: s.completes(s.hostNames, s.hostNames),
+		Use: "replace OLD NEW", Args: withArgs("OLD", "NEW"), ValidArgsFunction: s.completeFrom(s.hostNames, s.hostNames),
 		Short: "Replace a host that keeps the store by another one",
 		Long: `replace removes the host OLD, which kept the store and does not come back, and
 has the host NEW, which is in the cluster already, keep it in OLD's place: NEW is
@@ -119,7 +119,7 @@ named as 'heddle host promote' does.`,
 			if q.Credential, err = credential(file); err != nil {
 				return err
 			}
-			defer s.working("replacing the host")()
+			defer s.showProgress("replacing the host")()
 			if err := s.client().RemoveHost(cmd.Context(), q); err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func credential(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	return readSecret(file, "the operator's credential")
+	return readSecretFile(file, "the operator's credential")
 }
 
 func (s *session) hostNames() (names []string) {

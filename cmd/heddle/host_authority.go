@@ -78,7 +78,8 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 		Example: "  heddle host authority lend authority.pem --for 10m",
 	}, client.AuthorityLend, func(q *client.AuthorityRequest) error {
 		if life < time.Second {
-			return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give a second or more, such as 1h")
+			return heddle.Errorf(heddle.BadArgument, "read flag", "--for", life.String()+" is less than a second",
+				"give a second or more, such as 1h")
 		}
 		q.Seconds = int64(life / time.Second)
 		return nil
@@ -88,11 +89,11 @@ last time counts. Those that did not get it are named, and the exit code is 7.`,
 	return cmd
 }
 
-// authorityCommand is a command that takes the key; done says whether a host has done what
-// the command is for.
+// authorityCommand completes a command that takes the key; done says whether a host has
+// done what the command is for.
 func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*client.AuthorityRequest) error, done func(client.AuthorityKeeper) bool) *cobra.Command {
 	q, file := client.AuthorityRequest{Do: do}, ""
-	cmd.Args = takes("FILE")
+	cmd.Args = withArgs("FILE")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if set != nil {
 			if err := set(&q); err != nil {
@@ -102,10 +103,10 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		if q.Credential, err = credential(file); err != nil {
 			return err
 		}
-		if q.Key, err = readSecret(args[0], "the authority's key"); err != nil {
+		if q.Key, err = readSecretFile(args[0], "the authority's key"); err != nil {
 			return err
 		}
-		defer s.working("asking the hosts that keep the store")()
+		defer s.showProgress("asking the hosts that keep the store")()
 		a, err := s.client().Authority(cmd.Context(), q)
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func (s *session) authorityCommand(cmd *cobra.Command, do string, set func(*clie
 		}
 		for _, k := range a.Keepers {
 			if k.Problem != "" || !done(k) {
-				return exit(heddle.Partial)
+				return exitCode(heddle.Partial)
 			}
 		}
 		return nil
@@ -132,7 +133,7 @@ func (s *session) authorityScreen(w io.Writer, a client.Authority) error {
 		case k.Disk:
 			what = "on its disk"
 		case !k.Lent.IsZero():
-			what = "lent until " + moment(k.Lent)
+			what = "lent until " + formatTime(k.Lent)
 		case k.Problem != "":
 			what = s.colour(w, yellow, "not known")
 		}
@@ -140,9 +141,9 @@ func (s *session) authorityScreen(w io.Writer, a client.Authority) error {
 	}
 	where := "on the hosts that keep the store"
 	if !a.Withdrawn.IsZero() {
-		where = fmt.Sprintf("off the hosts since %s, withdrawn on %s", moment(a.Withdrawn), a.By)
+		where = fmt.Sprintf("off the hosts since %s, withdrawn on %s", formatTime(a.Withdrawn), a.By)
 	}
-	if err := say(w, "the authority's key is %s\n\n", where); err != nil {
+	if err := printLine(w, "the authority's key is %s\n\n", where); err != nil {
 		return err
 	}
 	return writeTable(w, s.width(), []string{"keeper", "key", "problem"}, rows)

@@ -18,7 +18,7 @@ import (
 func newAuthorityExport(s *session) *cobra.Command {
 	q, file, fd := client.AuthorityKeyRequest{}, "", -1
 	cmd := &cobra.Command{
-		Use: "export [FILE]", Args: takes("[FILE]"),
+		Use: "export [FILE]", Args: withArgs("[FILE]"),
 		Short: "Write the authority's key to a file",
 		Long: `export writes the key of the cluster's authority, which this host has because it
 keeps the store, to a new file that only its owner can read (mode 0600), or to a
@@ -27,7 +27,7 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 		Example: "  heddle host authority export authority.pem",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if (len(args) == 0) == (fd < 0) {
-				return heddle.Errorf(heddle.BadArgument, "FILE or --fd", "one of them is needed", "", seeHelp(cmd))
+				return badCommand(cmd, "one of argument FILE and flag --fd is needed, and not both")
 			}
 			if q.Credential, err = credential(file); err != nil {
 				return err
@@ -38,9 +38,9 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 			}
 			if fd >= 0 {
 				name := fmt.Sprintf("descriptor %d", fd)
-				return writeSecretTo(os.NewFile(uintptr(fd), name), name, fetch)
+				return writeSecret(os.NewFile(uintptr(fd), name), name, fetch)
 			}
-			if err := newSecret(args[0], fetch); err != nil {
+			if err := createSecretFile(args[0], fetch); err != nil {
 				return err
 			}
 			return s.emitDone("AuthorityExport", map[string]string{"file": args[0]}, "the authority's key is in %s", args[0])
@@ -52,32 +52,32 @@ the file is the cluster: keep it where no host is, and two copies of it.`,
 	return cmd
 }
 
-// newSecret writes a secret to a new file, completely or not at all.
-func newSecret(path string, fetch func() ([]byte, error)) (err error) {
+// createSecretFile writes a secret to a new file, completely or not at all.
+func createSecretFile(path string, fetch func() ([]byte, error)) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return heddle.Errorf(heddle.BadArgument, "file", path+" is there", "", "name a new file: none is replaced")
+		return heddle.Errorf(heddle.BadArgument, "write file", path, "it exists already", "name a new file")
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
 	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", path, err, "name a file in a folder that can be written")
+		return heddle.Wrap(heddle.BadArgument, "write file", path, err, "name a file in a folder that can be written")
 	}
 	defer func() {
 		if err != nil {
 			os.Remove(file.Name())
 		}
 	}()
-	if err := writeSecretTo(file, path, fetch); err != nil {
+	if err := writeSecret(file, path, fetch); err != nil {
 		return err
 	}
 	if err := unix.Renameat2(unix.AT_FDCWD, file.Name(), unix.AT_FDCWD, path, unix.RENAME_NOREPLACE); err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", path, err, "name a new file: none is replaced")
+		return heddle.Wrap(heddle.BadArgument, "write file", path, err, "name a new file")
 	}
 	return durable.Folder(filepath.Dir(path))
 }
 
-// writeSecretTo writes a secret to an open file and closes it. It refuses a file that
+// writeSecret writes a secret to an open file and closes it. It refuses a file that
 // others can read, as on a file system without modes.
-func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) error {
+func writeSecret(file *os.File, name string, fetch func() ([]byte, error)) error {
 	defer file.Close()
 	if err := heddle.CheckSecret(file, "the authority's key", name); err != nil {
 		return err
@@ -91,16 +91,17 @@ func writeSecretTo(file *os.File, name string, fetch func() ([]byte, error)) err
 		err = bad
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write", name, err, "name a file in a folder that can be written")
+		return heddle.Wrap(heddle.BadArgument, "write file", name, err, "name a file in a folder that can be written")
 	}
 	return nil
 }
 
-// readSecret reads a file that only its owner can read.
-func readSecret(path, what string) (string, error) {
+// readSecretFile reads a file that only its owner can read. The argument what names the
+// secret, such as "the authority's key", for the error.
+func readSecretFile(path, what string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read", path, err, "name a readable file")
+		return "", heddle.Wrap(heddle.BadArgument, "read file", path, err, "name a readable file")
 	}
 	defer f.Close()
 	if err := heddle.CheckSecret(f, what, path); err != nil {
@@ -108,7 +109,7 @@ func readSecret(path, what string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	if err != nil {
-		return "", heddle.Wrap(heddle.BadArgument, "read", path, err, "name a readable file")
+		return "", heddle.Wrap(heddle.BadArgument, "read file", path, err, "name a readable file")
 	}
 	return string(text), nil
 }

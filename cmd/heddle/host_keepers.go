@@ -38,8 +38,8 @@ and the records. Whoever read them before has them still.`,
 
 func (s *session) keepersCommand(cmd *cobra.Command, kind, done string, set func(*client.KeepersRequest, []string)) *cobra.Command {
 	q, file := client.KeepersRequest{}, ""
-	cmd.Args = func(cmd *cobra.Command, args []string) error { return takes("NAME")(cmd, args[:min(len(args), 1)]) }
-	cmd.ValidArgsFunction = s.completes(s.hostNames)
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return withArgs("NAME")(cmd, args[:min(len(args), 1)]) }
+	cmd.ValidArgsFunction = s.completeFrom(s.hostNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		set(&q, args)
 		if q.Credential, err = credential(file); err != nil {
@@ -54,8 +54,8 @@ func (s *session) keepersCommand(cmd *cobra.Command, kind, done string, set func
 	return cmd
 }
 
-// adviseOnKeepers prints suggestions about which hosts keep the store.
-func (s *session) adviseOnKeepers(all []client.HostStatus) {
+// noteKeepers prints suggestions about which hosts keep the store.
+func (s *session) noteKeepers(all []client.HostStatus) {
 	if advice := client.AdviceOnKeepers(all); advice != "" {
 		s.note("%s", advice)
 	}

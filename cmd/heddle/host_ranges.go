@@ -24,13 +24,14 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 		Example: "  heddle host ranges\n  heddle host ranges 10.0.0.0/8 fc00::/7 100.64.0.0/10\n  heddle host ranges --default",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if reset && len(args) > 0 {
-				return heddle.Errorf(heddle.BadArgument, "--default", "with ranges", "", "give one of the two")
+				return heddle.Errorf(heddle.BadArgument, "read flag", "--default", "ranges are given as well", "give one of the two")
 			}
 			q := client.Ranges{}
 			for _, a := range args {
 				p, err := netip.ParsePrefix(a)
 				if err != nil {
-					return heddle.Errorf(heddle.BadSubnet, "range", heddle.Clip(a), "", "give it in CIDR form, such as 10.0.0.0/8")
+					return heddle.Errorf(heddle.BadSubnet, "read range", heddle.Clip(a), "it is not a prefix",
+						"give it in CIDR form, such as 10.0.0.0/8")
 				}
 				q.Ranges = append(q.Ranges, p)
 			}
@@ -44,7 +45,7 @@ and unique local ones (RFC 4193). Networks that are there have to lie in new ran
 				return err
 			}
 			return s.emit("Ranges", r, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, strings.ReplaceAll(joined(r.Ranges), ",", "\n"))
+				_, err := fmt.Fprintln(w, strings.ReplaceAll(joinList(r.Ranges), ",", "\n"))
 				return err
 			})
 		},

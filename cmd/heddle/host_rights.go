@@ -33,8 +33,8 @@ keeps the store has all rights: 'heddle host demote' comes first.`,
 
 func (s *session) rightsCommand(cmd *cobra.Command, kind, done string, set func(*client.RightsRequest, []string)) *cobra.Command {
 	q, file := client.RightsRequest{}, ""
-	cmd.Args = takes("NAME", "RIGHT")
-	cmd.ValidArgsFunction = s.completes(s.hostNames, rightNames)
+	cmd.Args = withArgs("NAME", "RIGHT")
+	cmd.ValidArgsFunction = s.completeFrom(s.hostNames, rightNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		q.Name = args[0]
 		set(&q, args[1:])
@@ -50,5 +50,5 @@ func (s *session) rightsCommand(cmd *cobra.Command, kind, done string, set func(
 	return cmd
 }
 
-// rightNames are the rights that there are.
+// rightNames lists all rights.
 func rightNames() []string { return []string{"networks"} }

@@ -17,7 +17,7 @@ import (
 func newHostToken(s *session) *cobra.Command {
 	life, q, file, out := 24*time.Hour, client.TokenRequest{Uses: 1}, "", ""
 	cmd := &cobra.Command{
-		Use: "token", Args: takes(),
+		Use: "token", Args: withArgs(),
 		Short: "Make a token that lets a host into the cluster",
 		Long: `token makes a token: into a file that only its owner can read (--out), or on
 standard output. The new host's agent is started with it and the address of a
@@ -33,7 +33,8 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 		Example: "  heddle host token\n  heddle host token --out join.token\n  heddle host token --ttl 1h --uses 5\n  heddle host token --may networks",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if life < time.Second {
-				return heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "", "give a second or more, such as 24h")
+				return heddle.Errorf(heddle.BadArgument, "read flag", "--ttl", life.String()+" is less than a second",
+					"give a second or more, such as 24h")
 			}
 			q.Seconds = int64(life / time.Second)
 			if q.Credential, err = credential(file); err != nil {
@@ -44,11 +45,11 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 				return err
 			}
 			if out != "" {
-				return s.tokenInto(out, t)
+				return s.writeTokenFile(out, t)
 			}
 			return s.emit("Token", t, func(w io.Writer) error {
 				if len(t.Join) > 0 && isTerminal(s.stdout) {
-					s.note("token %s, until %s: heddled --join %s --token-file FILE", t.Name, moment(t.Expires), t.Join[0])
+					s.note("token %s, until %s: heddled --join %s --token-file FILE", t.Name, formatTime(t.Expires), t.Join[0])
 				}
 				_, err := fmt.Fprintln(w, t.Token)
 				return err
@@ -58,27 +59,28 @@ is no secret, stands beside the hosts that came by it in 'heddle host list'.`,
 	cmd.Flags().DurationVar(&life, "ttl", life, "how long the token lets hosts in")
 	cmd.Flags().IntVar(&q.Uses, "uses", q.Uses, "how many hosts it lets in")
 	cmd.Flags().StringSliceVar(&q.May, "may", nil, "what hosts that come by it may write that hosts share: the `right` networks")
-	cmd.RegisterFlagCompletionFunc("may", s.completes(rightNames))
+	cmd.RegisterFlagCompletionFunc("may", s.completeFrom(rightNames))
 	cmd.Flags().StringVar(&out, "out", "", "write the token to this `file` (mode 0600), and do not show it")
 	credentialFlag(cmd, &file)
 	return cmd
 }
 
-// tokenInto writes a token to a file, and shows everything else about it.
-func (s *session) tokenInto(out string, t client.Token) error {
-	if err := writeSecret(out, []byte(t.Token+"\n")); err != nil {
-		return heddle.Wrap(heddle.BadArgument, "write token to", out, err, "name a file in a folder that can be written, with --out")
+// writeTokenFile writes a token to a file, and shows the rest of its data.
+func (s *session) writeTokenFile(out string, t client.Token) error {
+	if err := replaceSecretFile(out, []byte(t.Token+"\n")); err != nil {
+		return heddle.Wrap(heddle.BadArgument, "write token file", out, err,
+			"name a file in a folder that can be written, with --out")
 	}
 	t.Token = ""
-	text := fmt.Sprintf("token %s is in %s and lets %d host in until %s", t.Name, out, t.Uses, moment(t.Expires))
+	text := fmt.Sprintf("token %s is in %s and lets %d host in until %s", t.Name, out, t.Uses, formatTime(t.Expires))
 	if t.Uses > 1 {
-		text = fmt.Sprintf("token %s is in %s and lets %d hosts in until %s", t.Name, out, t.Uses, moment(t.Expires))
+		text = fmt.Sprintf("token %s is in %s and lets %d hosts in until %s", t.Name, out, t.Uses, formatTime(t.Expires))
 	}
 	return s.emitDone("Token", t, "%s", text)
 }
 
-// writeSecret replaces a whole file by one that only its owner can read.
-func writeSecret(path string, data []byte) error {
+// replaceSecretFile replaces a file with one that only its owner can read.
+func replaceSecretFile(path string, data []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // made with 0600
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// defaultLab is the name of a lab without one.
+// defaultLab is the default name of a lab.
 const defaultLab = "lab"
 
 func newLab(s *session) *cobra.Command {
@@ -24,7 +24,7 @@ func newLab(s *session) *cobra.Command {
 
 func newLabList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short:   "List the labs",
 		Example: "  heddle lab list",
 		RunE: func(*cobra.Command, []string) error {
@@ -50,7 +50,7 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 		} else if crashed := l.Crashed(); len(crashed) > 0 {
 			state = s.colour(w, red, "up, relay crashed: "+strings.Join(crashed, ", "))
 		}
-		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), kinds(l), size(l.Topology.MTU), bitRate(l.Topology.Rate), moment(l.Created)})
+		rows = append(rows, []string{l.Name, state, fmt.Sprint(len(l.Hosts)), hostKinds(l), formatBytes(l.Topology.MTU), bitRate(l.Topology.Rate), formatTime(l.Created)})
 	}
 	return writeTable(w, s.width(), []string{"lab", "state", "hosts", "kind", "mtu", "rate", "created"}, rows)
 }
@@ -59,13 +59,13 @@ func (s *session) labTable(w io.Writer, all []*lab.Lab) error {
 func (s *session) hostTable(w io.Writer, l *lab.Lab) error {
 	var rows [][]string
 	for _, h := range slices.Concat(l.Hosts, l.Routers) {
-		rows = append(rows, []string{h.Name, addr(h.Addr4), addr(h.Addr6), kindOf(h), h.Socket})
+		rows = append(rows, []string{h.Name, formatAddr(h.Addr4), formatAddr(h.Addr6), hostKind(h), h.Socket})
 	}
 	return writeTable(w, s.width(), []string{"host", "ipv4", "ipv6", "kind", "agent's socket"}, rows)
 }
 
-// kindOf says what a host is made of.
-func kindOf(h *lab.Host) string {
+// hostKind says whether a host is made of namespaces or is a virtual machine.
+func hostKind(h *lab.Host) string {
 	switch {
 	case h.Machine == "":
 		return "namespaces"
@@ -75,19 +75,19 @@ func kindOf(h *lab.Host) string {
 	return "machine, Linux " + h.Machine + " (" + h.Accelerator + ")"
 }
 
-// kinds are those of a lab's hosts.
-func kinds(l *lab.Lab) string {
+// hostKinds lists the kinds of a lab's hosts.
+func hostKinds(l *lab.Lab) string {
 	var all []string
 	for _, h := range slices.Concat(l.Hosts, l.Routers) {
-		if kind := kindOf(h); !slices.Contains(all, kind) {
+		if kind := hostKind(h); !slices.Contains(all, kind) {
 			all = append(all, kind)
 		}
 	}
 	return strings.Join(all, "; ")
 }
 
-// addr is empty for no address.
-func addr(a netip.Addr) string {
+// formatAddr returns "" for the zero address.
+func formatAddr(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
 	}
@@ -96,7 +96,7 @@ func addr(a netip.Addr) string {
 
 func newLabDown(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "down [NAME]", Args: takes("[NAME]"), ValidArgsFunction: s.completes(s.labNames),
+		Use: "down [NAME]", Args: withArgs("[NAME]"), ValidArgsFunction: s.completeFrom(s.labNames),
 		Short:   "Remove a lab",
 		Example: "  heddle lab down\n  heddle lab down small",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,7 +108,7 @@ func newLabDown(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer s.working("removing the lab")()
+			defer s.showProgress("removing the lab")()
 			if err := l.Down(cmd.Context()); err != nil {
 				return err
 			}

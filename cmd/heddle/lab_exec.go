@@ -13,7 +13,7 @@ import (
 func newLabExec(s *session) *cobra.Command {
 	name := ""
 	cmd := &cobra.Command{
-		Use: "exec HOST -- COMMAND…", Args: hostAndCommand, ValidArgsFunction: s.completesHosts(&name),
+		Use: "exec HOST -- COMMAND…", Args: requireHostAndCommand, ValidArgsFunction: s.completeLabHosts(&name),
 		Short:   "Run a command in a host of a lab",
 		Long:    "exec becomes a command in all namespaces of the host. Input, output, terminal,\nsignals and exit code are the command's.",
 		Example: "  heddle lab exec host1 -- ping -c 1 host2\n  heddle lab exec --lab small host1 -- ip -brief address",
@@ -32,27 +32,28 @@ func newLabExec(s *session) *cobra.Command {
 			}
 			// the caller's socket is not the host's
 			environ := slices.DeleteFunc(c.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEDDLE_SOCKET=") })
-			if err := s.become(c.Path, c.Args, environ); err != nil {
-				return heddle.Wrap(heddle.LabFailed, "enter", h.Name, err, "")
+			if err := s.exec(c.Path, c.Args, environ); err != nil {
+				return heddle.Wrap(heddle.LabFailed, "enter lab host", h.Name, err, "check that the command exists on the host")
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&name, "lab", defaultLab, "`name` of the lab")
-	cmd.RegisterFlagCompletionFunc("lab", s.completes(s.labNames))
+	cmd.RegisterFlagCompletionFunc("lab", s.completeFrom(s.labNames))
 	return cmd
 }
 
-// hostAndCommand requires "--" before the command, so that the command's flags are not
+// requireHostAndCommand requires "--" before the command, so that the command's flags are not
 // parsed here.
-func hostAndCommand(cmd *cobra.Command, args []string) error {
+func requireHostAndCommand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-		return heddle.Errorf(heddle.BadArgument, "a host, '--' and a command are wanted", "", "", "such as '"+cmd.CommandPath()+" host1 -- ip address'")
+		return heddle.Errorf(heddle.BadArgument, "run command", cmd.CommandPath(), "a host, '--' and a command are needed",
+			"try '"+cmd.CommandPath()+" host1 -- ip address'")
 	}
 	return nil
 }
 
-func (s *session) completesHosts(name *string) cobra.CompletionFunc {
+func (s *session) completeLabHosts(name *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) (hosts []string, _ cobra.ShellCompDirective) {
 		l, err := lab.Load(lab.DefaultDir, *name)
 		if err != nil || len(args) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// faults are what the commands below "lab fault" have in common.
+// faults has what the subcommands of "lab fault" share.
 type faults struct {
 	*session
 	lab string
@@ -22,29 +22,29 @@ host (its eth0), by host and NIC (host1:eth1), or by a switch, for all its wires
 Faults go with the lab.`},
 		f.cut(), f.heal(), f.wire(), f.rate(), f.mtu(), f.pause(), f.resume(), f.kill(), f.clock(), f.list(), f.clear())
 	cmd.PersistentFlags().StringVar(&f.lab, "lab", defaultLab, "`name` of the lab")
-	cmd.RegisterFlagCompletionFunc("lab", s.completes(s.labNames))
+	cmd.RegisterFlagCompletionFunc("lab", s.completeFrom(s.labNames))
 	return cmd
 }
 
-// command is one that does something to the lab and says so.
-func (f *faults) command(c *cobra.Command, args []string, do func(ctx context.Context, l *lab.Lab, args []string) (said string, err error)) *cobra.Command {
-	c.Args = takes(args...)
-	c.ValidArgsFunction = f.completesHosts(&f.lab)
+// command completes a command that changes the lab; do returns what to print.
+func (f *faults) command(c *cobra.Command, args []string, do func(ctx context.Context, l *lab.Lab, args []string) (outcome string, err error)) *cobra.Command {
+	c.Args = withArgs(args...)
+	c.ValidArgsFunction = f.completeLabHosts(&f.lab)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		l, err := lab.Load(lab.DefaultDir, f.lab)
 		if err != nil {
 			return err
 		}
-		said, err := do(cmd.Context(), l, args)
+		outcome, err := do(cmd.Context(), l, args)
 		if err != nil {
 			return err
 		}
-		return f.emitDone("LabFaults", l.Faults(), "%s", said)
+		return f.emitDone("LabFaults", l.Faults(), "%s", outcome)
 	}
 	return c
 }
 
-func second(args []string) string {
+func secondArg(args []string) string {
 	if len(args) > 1 {
 		return args[1]
 	}
@@ -58,7 +58,7 @@ func (f *faults) cut() *cobra.Command {
 		Long:    "cut drops all frames between two hosts, or between one and everybody, in the\nswitch: no carrier goes. With --one-way, only what the first host sends is lost.",
 		Example: "  heddle lab fault cut host1 host2\n  heddle lab fault cut host2 --one-way",
 	}, []string{"HOST", "[HOST]"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
-		return "cut", l.Cut(ctx, args[0], second(args), oneWay)
+		return "cut", l.Cut(ctx, args[0], secondArg(args), oneWay)
 	})
 	c.Flags().BoolVar(&oneWay, "one-way", false, "only what the first host sends")
 	return c
@@ -69,7 +69,7 @@ func (f *faults) heal() *cobra.Command {
 		Use: "heal HOST [HOST]", Short: "Take cuts away",
 		Example: "  heddle lab fault heal host1 host2\n  heddle lab fault heal host2",
 	}, []string{"HOST", "[HOST]"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
-		return "healed", l.Heal(ctx, args[0], second(args))
+		return "healed", l.Heal(ctx, args[0], secondArg(args))
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 // faultDocument is what "lab fault list" prints.
 type faultDocument struct {
 	lab.Faults
-	// Crashed are the wires whose relay died; Relays what the others did.
+	// Crashed are the wires whose relay has crashed; Relays has the counts of the others.
 	Crashed []string               `json:"crashed,omitempty"`
 	Relays  map[string]relayCounts `json:"relays,omitempty"`
 }
@@ -27,7 +27,7 @@ type relayCounts struct {
 
 func (f *faults) list() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short:   "List what is broken, and what relays did",
 		Example: "  heddle lab fault list",
 		RunE: func(*cobra.Command, []string) error {
@@ -49,15 +49,15 @@ func (f *faults) list() *cobra.Command {
 func (f *faults) faultTable(w io.Writer, d faultDocument) error {
 	var rows [][]string
 	for _, c := range d.Cuts {
-		rows = append(rows, []string{everybody(c.From) + " → " + everybody(c.To), "cut", ""})
+		rows = append(rows, []string{orEverybody(c.From) + " → " + orEverybody(c.To), "cut", ""})
 	}
-	for _, name := range sorted(d.Wires) {
+	for _, name := range sortedKeys(d.Wires) {
 		rows = append(rows, f.wireRows(w, name, d)...)
 	}
-	for _, host := range sorted(d.Paused) {
+	for _, host := range sortedKeys(d.Paused) {
 		rows = append(rows, []string{host, "paused: " + d.Paused[host], ""})
 	}
-	for _, host := range sorted(d.Clocks) {
+	for _, host := range sortedKeys(d.Clocks) {
 		rows = append(rows, []string{host, "clock " + d.Clocks[host].String() + " ahead", ""})
 	}
 	if len(rows) == 0 {
@@ -77,22 +77,22 @@ func (f *faults) wireRows(w io.Writer, name string, d faultDocument) (rows [][]s
 		if way.Impairment == (lab.Impairment{}) {
 			continue
 		}
-		frames := counted(way.Count)
+		frames := formatFrames(way.Count)
 		if slices.Contains(d.Crashed, name) {
 			frames = f.colour(w, red, "relay crashed")
 		}
-		rows = append(rows, []string{way.name + name, impairment(way.Impairment), frames})
+		rows = append(rows, []string{way.name + name, formatImpairment(way.Impairment), frames})
 	}
 	if at.Rate != 0 {
 		rows = append(rows, []string{name, "rate " + bitRate(at.Rate), ""})
 	}
 	if at.MTU != 0 {
-		rows = append(rows, []string{name, "MTU " + size(at.MTU) + map[bool]string{true: ", hidden"}[at.Hidden], ""})
+		rows = append(rows, []string{name, "MTU " + formatBytes(at.MTU) + map[bool]string{true: ", hidden"}[at.Hidden], ""})
 	}
 	return rows
 }
 
-func impairment(i lab.Impairment) string {
+func formatImpairment(i lab.Impairment) string {
 	var words []string
 	for _, s := range []struct {
 		name  string
@@ -111,7 +111,7 @@ func impairment(i lab.Impairment) string {
 	return strings.Join(append(words, fmt.Sprint("seed ", i.Seed)), ", ")
 }
 
-func counted(c lab.Count) string {
+func formatFrames(c lab.Count) string {
 	words := []string{fmt.Sprint(c.Frames, " passed")}
 	for _, s := range []struct {
 		name  string
@@ -125,11 +125,11 @@ func counted(c lab.Count) string {
 	return strings.Join(words, ", ")
 }
 
-func everybody(name string) string {
+func orEverybody(name string) string {
 	if name == "" {
 		return "everybody"
 	}
 	return name
 }
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

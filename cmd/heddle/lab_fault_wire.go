@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ func (s share) Set(text string) error {
 	number, percent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return heddle.Errorf(heddle.BadArgument, "share of frames", text, "", "give one such as 5% or 0.05")
+		return heddle.Errorf(heddle.BadArgument, "read share of frames", text, "it is not a number",
+			"give a share such as 5% or 0.05")
 	}
 	if percent {
 		v /= 100
@@ -93,7 +95,8 @@ func (f *faults) mtu() *cobra.Command {
 		if len(args) > 1 {
 			var err error
 			if mtu, err = strconv.Atoi(args[1]); err != nil || mtu == 0 {
-				return "", heddle.Errorf(heddle.BadMTU, "wire", args[1], "", "give a number of bytes")
+				return "", heddle.Errorf(heddle.BadMTU, "set MTU of wire", args[0],
+					fmt.Sprintf("%q is not a number above zero", args[1]), "give a number of bytes")
 			}
 		}
 		return "set", l.SetMTU(ctx, args[0], mtu, hidden)
@@ -110,7 +113,8 @@ func (f *faults) clock() *cobra.Command {
 	}, []string{"HOST", "AHEAD"}, func(ctx context.Context, l *lab.Lab, args []string) (string, error) {
 		ahead, err := time.ParseDuration(args[1])
 		if err != nil {
-			return "", heddle.Errorf(heddle.BadArgument, "clock of "+args[0], args[1], "", "give a time, such as 1h or -30m")
+			return "", heddle.Errorf(heddle.BadArgument, "set clock of host", args[0],
+				fmt.Sprintf("%q is not a duration", args[1]), "give a duration, such as 1h or -30m")
 		}
 		return "set", l.SetClock(ctx, args[0], ahead)
 	})

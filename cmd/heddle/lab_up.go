@@ -22,7 +22,7 @@ type upFlags struct {
 func newLabUp(s *session) *cobra.Command {
 	o := upFlags{Options: lab.Options{Progress: func(step string) { s.note("%s", step) }}}
 	cmd := &cobra.Command{
-		Use: "up [FILE]", Args: takes("[FILE]"),
+		Use: "up [FILE]", Args: withArgs("[FILE]"),
 		Short: "Make a lab",
 		Long: `up makes several hosts on this machine and a switch between them. The hosts are
 called host1, host2, …, know each other by name, and outlive the command. The
@@ -65,7 +65,8 @@ func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
 		return o.upFile(cmd, args[0])
 	}
 	if o.Hosts < 1 {
-		return nil, heddle.Errorf(heddle.BadArgument, "--hosts", fmt.Sprint(o.Hosts), "", "a lab has one host at least")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--hosts",
+			fmt.Sprintf("%d is less than one host", o.Hosts), "give 1 or more")
 	}
 	if o.rate != "" {
 		rate, err := lab.ParseRate(o.rate)
@@ -79,12 +80,13 @@ func (o *upFlags) up(cmd *cobra.Command, args []string) (*lab.Lab, error) {
 	return lab.Up(cmd.Context(), o.Options)
 }
 
-// upFile makes the lab of a topology file. Only those flags count that are about this
-// machine; everything else is in the file.
+// upFile makes the lab of a topology file. Of the flags, only those about this machine are
+// used; everything else is in the file.
 func (o *upFlags) upFile(cmd *cobra.Command, file string) (*lab.Lab, error) {
 	for _, name := range []string{"hosts", "mtu", "rate", "store"} {
 		if cmd.Flags().Changed(name) {
-			return nil, heddle.Errorf(heddle.BadArgument, "--"+name, "beside a topology file", "", "say it in the file")
+			return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--"+name, "the topology file decides this",
+				"leave the flag out, and change the file")
 		}
 	}
 	t, err := lab.Read(file)

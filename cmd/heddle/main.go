@@ -1,5 +1,5 @@
-// Command heddle is the command line of the container network: a thin client
-// of the agent, and the maker of labs.
+// Command heddle is the command line of the container network: a thin client of the agent.
+// It also makes labs and runs benchmarks.
 package main
 
 import (
@@ -18,28 +18,28 @@ func main() {
 	lab.Dispatch(os.Args[1:])
 	bench.Dispatch(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal kills
-	os.Exit(run(ctx, env{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, become: syscall.Exec}))
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	os.Exit(run(ctx, processEnv{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, exec: syscall.Exec}))
 }
 
-// interrupted is the exit code that tells shells that a signal ended the program.
-const interrupted = 128 + int(syscall.SIGINT)
+// exitInterrupted is the exit code by which shells know that a signal ended the program.
+const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// exit ends the program with a code and without a message: everything has been printed.
-type exit int
+// exitCode ends the program with a code and without a message: everything has been printed.
+type exitCode int
 
-func (exit) Error() string { return "" }
+func (exitCode) Error() string { return "" }
 
 // run is the whole program; it returns the exit code.
-func run(ctx context.Context, e env) int {
+func run(ctx context.Context, e processEnv) int {
 	s := newSession(e)
 	root := newRoot(s)
 	root.SetArgs(e.args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !s.began {
-		err = usage(cmd, err)
+	if err != nil && !s.argsAccepted {
+		err = usageError(cmd, err)
 	}
-	var silent exit
+	var silent exitCode
 	switch {
 	case err == nil:
 		return 0
@@ -47,8 +47,8 @@ func run(ctx context.Context, e env) int {
 		return int(silent)
 	case ctx.Err() != nil:
 		s.note("interrupted")
-		return interrupted
+		return exitInterrupted
 	}
-	s.complain(err)
+	s.printError(err)
 	return max(int(heddle.KindOf(err)), int(heddle.Failed))
 }

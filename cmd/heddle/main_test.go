@@ -28,9 +28,9 @@ func call(t *testing.T, args ...string) outcome {
 func callEnv(t *testing.T, environ map[string]string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	become := func(string, []string, []string) error { return errors.New("no other program in a test") }
-	code := run(context.Background(), env{args: args, stdout: &stdout, stderr: &stderr,
-		getenv: func(k string) string { return environ[k] }, become: become})
+	execute := func(string, []string, []string) error { return errors.New("no other program in a test") }
+	code := run(context.Background(), processEnv{args: args, stdout: &stdout, stderr: &stderr,
+		getenv: func(k string) string { return environ[k] }, exec: execute})
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
@@ -128,7 +128,7 @@ func TestErrorDocument(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	if got := call(t, "netwrok"); !strings.Contains(got.stderr, "did you mean network?") {
+	if got := call(t, "netwrok"); !strings.Contains(got.stderr, "try 'heddle network'") {
 		t.Error(got.stderr)
 	}
 }
@@ -137,8 +137,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out bytes.Buffer
-	code := run(ctx, env{args: []string{"status", "--wait"}, stdout: &out, stderr: &out, getenv: func(string) string { return "" }})
-	if code != interrupted {
-		t.Errorf("exit code %d, want %d: %s", code, interrupted, &out)
+	code := run(ctx, processEnv{args: []string{"status", "--wait"}, stdout: &out, stderr: &out, getenv: func(string) string { return "" }})
+	if code != exitInterrupted {
+		t.Errorf("exit code %d, want %d: %s", code, exitInterrupted, &out)
 	}
 }

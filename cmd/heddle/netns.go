@@ -20,9 +20,11 @@ var procPath = regexp.MustCompile(`^/proc/([0-9]+)/ns/net$`)
 func findNetns(netns string, pid int) (string, error) {
 	switch {
 	case netns != "" && pid != 0:
-		return "", heddle.Errorf(heddle.BadArgument, "--netns and --pid exclude each other", "", "", "give one of them")
+		return "", heddle.Errorf(heddle.BadArgument, "find network namespace", netns, "--netns and --pid are both given",
+			"give one of them")
 	case pid < 0:
-		return "", heddle.Errorf(heddle.BadNamespace, "--pid", fmt.Sprint(pid), "", "give the number of a process in the container")
+		return "", heddle.Errorf(heddle.BadNamespace, "read flag", "--pid",
+			fmt.Sprintf("%d is not the number of a process", pid), "give the number of a process in the container")
 	case pid != 0:
 		return fmt.Sprintf("/proc/%d/ns/net", pid), nil
 	case netns == "":
@@ -37,9 +39,9 @@ func findNetns(netns string, pid int) (string, error) {
 	return path, nil
 }
 
-// defaultID derives a container's id from its namespace: the name, or the
+// defaultContainerID derives a container's id from its namespace: the name, or the
 // process in it.
-func defaultID(path string) string {
+func defaultContainerID(path string) string {
 	if m := procPath.FindStringSubmatch(path); m != nil {
 		return "pid-" + m[1]
 	}

@@ -24,8 +24,8 @@ func TestFindNetns(t *testing.T) {
 		{"./net", 0, filepath.Join(here, "net"), "net"},
 	} {
 		path, err := findNetns(c.netns, c.pid)
-		if err != nil || path != c.path || defaultID(path) != c.id {
-			t.Errorf("%q %d: %s, %s, %v", c.netns, c.pid, path, defaultID(path), err)
+		if err != nil || path != c.path || defaultContainerID(path) != c.id {
+			t.Errorf("%q %d: %s, %s, %v", c.netns, c.pid, path, defaultContainerID(path), err)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestFindNetns(t *testing.T) {
 func TestEndpointOf(t *testing.T) {
 	want := heddle.EndpointID{Container: "web", IfName: "eth1"}
 	for _, c := range [][2]string{{"web/eth1", ""}, {"web", "eth1"}, {"web/eth1", "eth1"}} {
-		if id, err := endpointOf(c[0], c[1]); err != nil || id != want {
+		if id, err := parseEndpoint(c[0], c[1]); err != nil || id != want {
 			t.Errorf("%v: %v, %v", c, id, err)
 		}
 	}

@@ -22,7 +22,7 @@ func newNetwork(s *session) *cobra.Command {
 func newNetworkList(s *session) *cobra.Command {
 	var filter []string
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short:   "List the networks of this host",
 		Example: "  heddle network list\n  heddle network list --filter label=tier=web\n  heddle network list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,14 +44,14 @@ func (s *session) networkTable(w io.Writer, all []heddle.Network) error {
 	}
 	var rows [][]string
 	for _, n := range all {
-		rows = append(rows, []string{n.Name, n.Mode, joined(n.Subnets), n.Parent, size(n.MTU), internal(n)})
+		rows = append(rows, []string{n.Name, n.Mode, joinList(n.Subnets), n.Parent, formatBytes(n.MTU), formatReach(n)})
 	}
 	return writeTable(w, s.width(), []string{"name", "mode", "subnets", "parent", "mtu", "reach"}, rows)
 }
 
 func newNetworkShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Args: takes("NAME"), ValidArgsFunction: s.completes(s.networkNames),
+		Use: "show NAME", Args: withArgs("NAME"), ValidArgsFunction: s.completeFrom(s.networkNames),
 		Short:   "Show a network's settings",
 		Example: "  heddle network show front",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +73,7 @@ func newNetworkShow(s *session) *cobra.Command {
 	}
 }
 
-// networkFields shows one network; the others are needed for their names.
+// networkFields shows one network; all has the networks that traffic may be allowed with.
 func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Network) error {
 	var subnets, options []string
 	for _, p := range n.Subnets {
@@ -87,16 +87,16 @@ func (s *session) networkFields(w io.Writer, n heddle.Network, all []heddle.Netw
 		options = append(options, k+"="+v)
 	}
 	sort.Strings(options)
-	return fields(w, s.width(), [2]string{"name", n.Name}, [2]string{"id", n.ID}, [2]string{"mode", n.Mode},
-		[2]string{"subnets", strings.Join(subnets, lineEnd)}, [2]string{"ranges", joined(n.Ranges)}, [2]string{"reserved", joined(n.Reserved)},
-		[2]string{"parent", n.Parent}, [2]string{"MTU", size(n.MTU)}, [2]string{"reach", internal(n)},
-		[2]string{"options", strings.Join(options, ", ")}, [2]string{"labels", heddle.LabelText(n.Labels)}, [2]string{"allowed", strings.Join(joinedWith(n, all), ", ")},
-		[2]string{"created", moment(n.Created)}, [2]string{"limits", strings.Join(n.Limits, lineEnd)})
+	return fieldTable(w, s.width(), [2]string{"name", n.Name}, [2]string{"id", n.ID}, [2]string{"mode", n.Mode},
+		[2]string{"subnets", strings.Join(subnets, cellLineBreak)}, [2]string{"ranges", joinList(n.Ranges)}, [2]string{"reserved", joinList(n.Reserved)},
+		[2]string{"parent", n.Parent}, [2]string{"MTU", formatBytes(n.MTU)}, [2]string{"reach", formatReach(n)},
+		[2]string{"options", strings.Join(options, ", ")}, [2]string{"labels", heddle.LabelText(n.Labels)}, [2]string{"allowed", strings.Join(allowedNetworks(n, all), ", ")},
+		[2]string{"created", formatTime(n.Created)}, [2]string{"limits", strings.Join(n.Limits, cellLineBreak)})
 }
 
-// joinedWith names the networks with which traffic is permitted. The record is
-// kept by one of the two.
-func joinedWith(n heddle.Network, all []heddle.Network) []string {
+// allowedNetworks returns the names of the networks with which traffic is allowed. Only one
+// of two networks has the record.
+func allowedNetworks(n heddle.Network, all []heddle.Network) []string {
 	var names []string
 	for _, o := range all {
 		if slices.Contains(n.Allow, o.ID) || slices.Contains(o.Allow, n.ID) {
@@ -108,14 +108,14 @@ func joinedWith(n heddle.Network, all []heddle.Network) []string {
 
 func newNetworkDelete(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete NAME", Aliases: []string{"rm"}, Args: takes("NAME"), ValidArgsFunction: s.completes(s.networkNames),
+		Use: "delete NAME", Aliases: []string{"rm"}, Args: withArgs("NAME"), ValidArgsFunction: s.completeFrom(s.networkNames),
 		Short:   "Delete a network without endpoints",
 		Example: "  heddle network delete closed",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := heddle.CheckNetworkName(args[0]); err != nil {
 				return err
 			}
-			defer s.working("deleting the network")()
+			defer s.showProgress("deleting the network")()
 			if err := s.client().DeleteNetwork(cmd.Context(), args[0]); err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func newNetworkDelete(s *session) *cobra.Command {
 
 func newNetworkAllow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "allow A B", Args: takes("A", "B"), ValidArgsFunction: s.completes(s.networkNames, s.networkNames),
+		Use: "allow A B", Args: withArgs("A", "B"), ValidArgsFunction: s.completeFrom(s.networkNames, s.networkNames),
 		Short:   "Permit traffic between two networks, both ways",
 		Long:    "Networks are isolated from each other. allow joins two of them, both ways, until\none of them is deleted.",
 		Example: "  heddle network allow front back",
@@ -139,7 +139,7 @@ func newNetworkAllow(s *session) *cobra.Command {
 	}
 }
 
-func joined[T netip.Addr | netip.Prefix](all []T) string {
+func joinList[T netip.Addr | netip.Prefix](all []T) string {
 	var out []string
 	for _, a := range all {
 		out = append(out, fmt.Sprint(a))
@@ -147,22 +147,22 @@ func joined[T netip.Addr | netip.Prefix](all []T) string {
 	return strings.Join(out, ",")
 }
 
-func internal(n heddle.Network) string {
+func formatReach(n heddle.Network) string {
 	if n.Internal {
 		return "internal"
 	}
 	return "outside"
 }
 
-// size writes a number of bytes, nothing for 0.
-func size(bytes int) string {
+// formatBytes writes a number of bytes, "" for 0.
+func formatBytes(bytes int) string {
 	if bytes == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d B", bytes)
 }
 
-func moment(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

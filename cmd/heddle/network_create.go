@@ -26,7 +26,7 @@ type networkFlags struct {
 func newNetworkCreate(s *session) *cobra.Command {
 	var flags networkFlags
 	cmd := &cobra.Command{
-		Use: "create NAME --mode MODE", Args: takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "create NAME --mode MODE", Args: withArgs("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Create a network",
 		Long: `create records a network and makes what its endpoints will share. Created again
 with the same settings, it is left as it is. One that the hosts of a cluster share
@@ -87,7 +87,7 @@ Modes bridge, routed and overlay:
 				return s.emitCommands(commands)
 			}
 			for _, limit := range made.Limits {
-				if !slices.Contains(firewall.Limits(made, true), limit) { // the mode's own; 'network show' tells all
+				if !slices.Contains(firewall.Limits(made, true), limit) { // the mode's own; 'network show' lists all
 					s.note("note: %s", limit)
 				}
 			}
@@ -111,8 +111,8 @@ func (x *networkFlags) define(s *session, cmd *cobra.Command) {
 	f.StringArrayVar(&x.options, "opt", nil, "`K=V`, a setting of the mode")
 	f.StringArrayVar(&x.labels, "label", nil, "`K=V`, a word of your own by which lists and events are filtered")
 	f.BoolVar(&x.dryRun, "dry-run", false, "print the commands and change nothing")
-	cmd.RegisterFlagCompletionFunc("mode", s.completes(s.modes))
-	cmd.RegisterFlagCompletionFunc("parent", s.completes(s.interfaces))
+	cmd.RegisterFlagCompletionFunc("mode", s.completeFrom(s.modes))
+	cmd.RegisterFlagCompletionFunc("parent", s.completeFrom(s.interfaces))
 }
 
 // network parses the flags.
@@ -122,7 +122,7 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		return n, err
 	}
 	if x.mode == "" {
-		return n, heddle.Errorf(heddle.BadArgument, "--mode is missing for network", name, "", "give --mode "+modeNames())
+		return n, heddle.Errorf(heddle.BadArgument, "create network", name, "flag --mode is missing", "give --mode "+modeNames())
 	}
 	if x.parent != "" {
 		if err := heddle.CheckIfName(x.parent); err != nil {
@@ -130,7 +130,8 @@ func (x *networkFlags) network(name string) (n heddle.Network, err error) {
 		}
 	}
 	if x.mtu != 0 && (x.mtu < 576 || x.mtu > 65535) {
-		return n, heddle.Errorf(heddle.BadMTU, "network "+name, fmt.Sprint(x.mtu), "", "an MTU has 576 to 65535 bytes; leave --mtu out to take the parent's")
+		return n, heddle.Errorf(heddle.BadMTU, "create network", name,
+			fmt.Sprintf("MTU %d is not from 576 to 65535", x.mtu), "leave --mtu out to take the parent's MTU")
 	}
 	if n.Subnets, err = parsePrefixes("--subnet", x.subnets); err != nil {
 		return n, err
@@ -165,7 +166,8 @@ func parsePrefixes(flag string, words []string) (all []netip.Prefix, err error) 
 	for _, w := range words {
 		p, err := netip.ParsePrefix(w)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, flag, fmt.Sprintf("%q", w), "", "give it in CIDR form, such as 10.20.0.0/24 or fd20::/64")
+			return nil, heddle.Errorf(heddle.BadSubnet, "read flag", flag, fmt.Sprintf("%q is not a prefix", w),
+				"give it in CIDR form, such as 10.20.0.0/24 or fd20::/64")
 		}
 		all = append(all, p)
 	}
@@ -176,7 +178,8 @@ func parseAddrs(flag string, words []string) (all []netip.Addr, err error) {
 	for _, w := range words {
 		a, err := netip.ParseAddr(w)
 		if err != nil || a.Zone() != "" {
-			return nil, heddle.Errorf(heddle.BadAddress, flag, fmt.Sprintf("%q", w), "", "give an IP address, such as 10.20.0.9 or fd20::9")
+			return nil, heddle.Errorf(heddle.BadAddress, "read flag", flag, fmt.Sprintf("%q is not an address", w),
+				"give an IP address, such as 10.20.0.9 or fd20::9")
 		}
 		all = append(all, a.Unmap())
 	}
@@ -188,7 +191,11 @@ func parseOptions(words []string) (map[string]string, error) {
 	for _, w := range words {
 		k, v, found := strings.Cut(w, "=")
 		if _, twice := all[k]; !found || k == "" || twice {
-			return nil, heddle.Errorf(heddle.BadOption, "--opt", fmt.Sprintf("%q", w), "", "give each option once, as KEY=VALUE")
+			cause := fmt.Sprintf("%q is not of the form KEY=VALUE", w)
+			if twice {
+				cause = fmt.Sprintf("option %s is given twice", k)
+			}
+			return nil, heddle.Errorf(heddle.BadOption, "read flag", "--opt", cause, "give each option once, as KEY=VALUE")
 		}
 		if all == nil {
 			all = map[string]string{}

@@ -9,12 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// apiVersion stands in every document; it changes when a field changes its
-// meaning.
+// apiVersion is in every document; it changes when the meaning of a field changes.
 const apiVersion = "heddle/v1"
 
-// emit writes v to standard output as a document of that kind, or as human
-// writes it.
+// emit writes v to standard output: as a document of that kind, or as text by calling human.
 func (s *session) emit(kind string, v any, human func(io.Writer) error) error {
 	if s.format == formatTable {
 		return human(printTo(s.stdout))
@@ -27,7 +25,7 @@ type list[T any] struct {
 	Items []T `json:"items"`
 }
 
-// listOf never has null items.
+// listOf returns a list whose items are never null in JSON.
 func listOf[T any](items []T) list[T] { return list[T]{append([]T{}, items...)} }
 
 // writeDocument writes an object with its fields beside apiVersion and kind.
@@ -37,7 +35,7 @@ func writeDocument(w io.Writer, format, kind string, v any) error {
 		return err
 	}
 	var text []byte
-	if format == formatYAML && bytes.IndexFunc(doc, unseen) < 0 {
+	if format == formatYAML && bytes.IndexFunc(doc, invisible) < 0 {
 		text, err = yaml.JSONToYAML(doc)
 	} else { // JSON is YAML, too
 		text, err = indented(doc)
@@ -84,10 +82,10 @@ func (s *session) emitCommands(commands []string) error {
 	})
 }
 
-// emitDone writes the outcome of a command that has no data: a sentence, or a
-// document with the object it was about.
+// emitDone writes the outcome of a command that has no data: a sentence, or a document of
+// the object that it changed.
 func (s *session) emitDone(kind string, v any, format string, args ...any) error {
 	return s.emit(kind, v, func(w io.Writer) error {
-		return say(w, format+"\n", args...)
+		return printLine(w, format+"\n", args...)
 	})
 }

@@ -15,7 +15,7 @@ func newPath(s *session) *cobra.Command {
 
 func newPathList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the paths to other hosts, and what they carry",
 		Long: `list shows how packets reach each other host. The path MTU is the largest IP
 packet that the underlay carries there, as it was found by sending it; containers
@@ -44,7 +44,7 @@ func (s *session) pathTable(w io.Writer, all []heddle.PeerStatus) error {
 		if by, known := path.Named(p.Path); known && p.PathMTU > 0 {
 			room = p.PathMTU - by.Overhead(heddle.FamilyOf(p.Underlay))
 		}
-		rows = append(rows, []string{p.Name, p.Path, s.pathState(w, p), size(p.PathMTU), size(room), roundTrip(p), p.Checksums})
+		rows = append(rows, []string{p.Name, p.Path, s.pathState(w, p), formatBytes(p.PathMTU), formatBytes(room), formatRoundTrip(p), p.Checksums})
 	}
 	return writeTable(w, s.width(), []string{"peer", "path", "state", "path MTU", "containers", "round trip", "checksums"}, rows)
 }

@@ -19,7 +19,7 @@ func newPeer(s *session) *cobra.Command {
 
 func newPeerList(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Args: takes(),
+		Use: "list", Aliases: []string{"ls"}, Args: withArgs(),
 		Short: "List the other hosts of the cluster",
 		Long: `list shows the other hosts of the cluster: the address at which their tunnels
 end, whether it answers (up, silent; unknown as long as it was not asked), how many
@@ -43,14 +43,14 @@ func (s *session) peerTable(w io.Writer, all []heddle.PeerStatus) error {
 	}
 	var rows [][]string
 	for _, p := range all {
-		rows = append(rows, []string{p.Name, underlay(p), s.pathState(w, p), fmt.Sprint(p.Blocks), s.inStore(w, p)})
+		rows = append(rows, []string{p.Name, formatUnderlay(p), s.pathState(w, p), fmt.Sprint(p.Blocks), s.inStore(w, p)})
 	}
 	return writeTable(w, s.width(), []string{"name", "underlay", "state", "blocks", "store"}, rows)
 }
 
 func newPeerShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Args: takes("NAME"), ValidArgsFunction: s.completes(s.peerNames),
+		Use: "show NAME", Args: withArgs("NAME"), ValidArgsFunction: s.completeFrom(s.peerNames),
 		Short:   "Show another host and the path to it",
 		Example: "  heddle peer show host2\n  heddle peer show host2 -o json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +60,8 @@ func newPeerShow(s *session) *cobra.Command {
 			}
 			i := slices.IndexFunc(all, func(p heddle.PeerStatus) bool { return p.Name == args[0] })
 			if i < 0 {
-				return heddle.Errorf(heddle.NoHost, "peer", args[0], "", "'heddle peer list' shows the other hosts of the cluster")
+				return heddle.Errorf(heddle.NoHost, "show peer", args[0], "no other host of the cluster has this name",
+					"choose one from 'heddle peer list'")
 			}
 			return s.emit("Peer", all[i], func(w io.Writer) error { return s.peerFields(w, all[i]) })
 		},
@@ -68,12 +69,12 @@ func newPeerShow(s *session) *cobra.Command {
 }
 
 func (s *session) peerFields(w io.Writer, p heddle.PeerStatus) error {
-	return fields(w, s.width(), [2]string{"name", p.Name}, [2]string{"id", p.ID}, [2]string{"underlay", underlay(p)}, [2]string{"path", p.Path},
-		[2]string{"state", s.pathState(w, p)}, [2]string{"since", moment(p.Since)}, [2]string{"path MTU", size(p.PathMTU)},
-		[2]string{"round trip", roundTrip(p)}, [2]string{"checksums", p.Checksums}, [2]string{"blocks", fmt.Sprint(p.Blocks)}, [2]string{"store", s.inStore(w, p)})
+	return fieldTable(w, s.width(), [2]string{"name", p.Name}, [2]string{"id", p.ID}, [2]string{"underlay", formatUnderlay(p)}, [2]string{"path", p.Path},
+		[2]string{"state", s.pathState(w, p)}, [2]string{"since", formatTime(p.Since)}, [2]string{"path MTU", formatBytes(p.PathMTU)},
+		[2]string{"round trip", formatRoundTrip(p)}, [2]string{"checksums", p.Checksums}, [2]string{"blocks", fmt.Sprint(p.Blocks)}, [2]string{"store", s.inStore(w, p)})
 }
 
-func underlay(p heddle.PeerStatus) string {
+func formatUnderlay(p heddle.PeerStatus) string {
 	if !p.Underlay.IsValid() {
 		return ""
 	}
@@ -88,7 +89,7 @@ func (s *session) inStore(w io.Writer, p heddle.PeerStatus) string {
 	return s.colour(w, map[string]string{"alive": green, "away": red}[p.Store], p.Store)
 }
 
-func roundTrip(p heddle.PeerStatus) string {
+func formatRoundTrip(p heddle.PeerStatus) string {
 	if p.RTTSeconds == 0 {
 		return ""
 	}

@@ -19,7 +19,7 @@ import (
 // printer writes text for people to a file or a terminal.
 type printer struct{ to io.Writer }
 
-// printTo is the printer of a writer, which may be one already.
+// printTo returns a printer for a writer, which may be a printer already.
 func printTo(w io.Writer) io.Writer {
 	if p, is := w.(printer); is {
 		return p
@@ -30,29 +30,29 @@ func printTo(w io.Writer) io.Writer {
 // Write makes invisible characters visible. It must be called with whole characters.
 func (p printer) Write(b []byte) (int, error) {
 	shown := visible(string(b), true)
-	for _, code := range []string{red, green, yellow, bold, plainAgain} {
-		shown = strings.ReplaceAll(shown, paint(code), "\x1b["+code+"m")
+	for _, code := range []string{red, green, yellow, bold, resetColour} {
+		shown = strings.ReplaceAll(shown, colourMark(code), "\x1b["+code+"m")
 	}
 	_, err := io.WriteString(p.to, shown)
 	return len(b), err
 }
 
-// plainAgain is the code that ends a colour.
-const plainAgain = "0"
+// resetColour is the code that ends a colour.
+const resetColour = "0"
 
-// secret is known only to this process, so that text of others cannot contain our colours.
-var secret = func() string {
+// colourKey is known only to this process, so that foreign text cannot contain our colours.
+var colourKey = func() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return fmt.Sprint(binary.BigEndian.Uint64(b[:]))
 }()
 
-// paint is the form of a colour until the printer replaces it.
-func paint(code string) string { return "\x1b[" + code + ";" + secret + "m" }
+// colourMark is the form of a colour until the printer replaces it.
+func colourMark(code string) string { return "\x1b[" + code + ";" + colourKey + "m" }
 
-// visible is heddle.Visible for text that has colours of ours in it.
+// visible is heddle.Visible for text that may contain our colours.
 func visible(s string, lines bool) string {
-	end := ";" + secret + "m"
+	end := ";" + colourKey + "m"
 	before, after, painted := strings.Cut(s, end)
 	if !painted {
 		return heddle.Visible(s, lines)
@@ -61,19 +61,19 @@ func visible(s string, lines bool) string {
 	return heddle.Visible(before[:at], lines) + before[at:] + end + visible(after, lines)
 }
 
-// line shows text of others on one line.
-func line(s string) string { return visible(s, false) }
+// oneLine makes foreign text one line.
+func oneLine(s string) string { return visible(s, false) }
 
-// say writes text with arguments that may be text of others, each on one line.
-func say(w io.Writer, format string, args ...any) error {
+// printLine writes text; its arguments may be foreign text, and each is made one line.
+func printLine(w io.Writer, format string, args ...any) error {
 	for i, a := range args {
 		switch x := a.(type) {
 		case string:
-			args[i] = line(x)
+			args[i] = oneLine(x)
 		case error:
-			args[i] = errors.New(line(x.Error()))
+			args[i] = errors.New(oneLine(x.Error()))
 		case fmt.Stringer:
-			args[i] = line(x.String())
+			args[i] = oneLine(x.String())
 		}
 	}
 	_, err := fmt.Fprintf(printTo(w), format, args...)
@@ -88,7 +88,7 @@ func escaped(doc []byte, format string) []byte {
 	}
 	var out bytes.Buffer
 	for _, r := range string(doc) {
-		if r > 0xffff && unseen(r) {
+		if r > 0xffff && invisible(r) {
 			fmt.Fprintf(&out, `\U%08x`, r)
 		} else {
 			out.WriteRune(r)
@@ -97,4 +97,4 @@ func escaped(doc []byte, format string) []byte {
 	return heddle.Escaped(out.Bytes())
 }
 
-func unseen(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
+func invisible(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }

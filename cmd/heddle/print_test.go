@@ -49,15 +49,15 @@ func TestNothingUnseen(t *testing.T) {
 		"done": func(s *session) error { return s.emitDone("X", n, "network %s created", hostile) },
 		"note": func(s *session) error { s.note("%s", hostile); return nil },
 		"error": func(s *session) error {
-			s.complain(heddle.Errorf(heddle.NoEndpoint, "endpoint", hostile, "", hostile))
+			s.printError(heddle.Errorf(heddle.NoEndpoint, "show endpoint", hostile, hostile, hostile))
 			return nil
 		},
 		"doctor": func(s *session) error {
-			return s.diagnosisScreen(printTo(s.stdout), diagnosis{Items: []doctor.Finding{{ID: hostile, Title: hostile, Evidence: []string{hostile}, Remedy: []string{hostile}, Fixed: []string{hostile}}}}, true)
+			return s.diagnosisScreen(printTo(s.stdout), doctorReport{Items: []doctor.Finding{{ID: hostile, Title: hostile, Evidence: []string{hostile}, Remedy: []string{hostile}, Fixed: []string{hostile}}}}, true)
 		},
 	} {
 		var out bytes.Buffer
-		s := newSession(env{stdout: &out, stderr: &out, getenv: func(string) string { return "" }})
+		s := newSession(processEnv{stdout: &out, stderr: &out, getenv: func(string) string { return "" }})
 		if err := screen(s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -94,7 +94,7 @@ func TestDocumentsUnseen(t *testing.T) {
 // TestColourOfOthers: only our colours reach a terminal.
 func TestColourOfOthers(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := printTo(&out).Write([]byte(paint(red) + line("bad\x1b[0m\x1b[31;12m") + paint(plainAgain))); err != nil {
+	if _, err := printTo(&out).Write([]byte(colourMark(red) + oneLine("bad\x1b[0m\x1b[31;12m") + colourMark(resetColour))); err != nil {
 		t.Fatal(err)
 	}
 	if want := "\x1b[31mbad\\x1b[0m\\x1b[31;12m\x1b[0m"; out.String() != want {

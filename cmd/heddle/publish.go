@@ -32,7 +32,7 @@ func ParsePublish(s string) (heddle.PortMapping, error) {
 	return m, nil
 }
 
-// cutAddress takes the host's address off the front, if there is one.
+// cutAddress splits off the host's address at the front, if there is one.
 func cutAddress(s string) (a netip.Addr, rest string, ok bool) {
 	if strings.HasPrefix(s, "[") {
 		address, rest, found := strings.Cut(s[1:], "]:")
@@ -60,7 +60,8 @@ func badPort(s string) error {
 	if len(s) > 60 {
 		s = s[:60] + "…"
 	}
-	return heddle.Errorf(heddle.BadPort, "--publish", fmt.Sprintf("%q", s), "", "give [IP:]HOST:CONTAINER[/tcp|/udp] with ports from 1 to 65535, such as 8080:80 or 127.0.0.1:5353:53/udp")
+	return heddle.Errorf(heddle.BadPort, "read flag", "--publish", fmt.Sprintf("%q is not a published port", s),
+		"give [IP:]HOST:CONTAINER[/tcp|/udp] with ports from 1 to 65535, such as 8080:80 or 127.0.0.1:5353:53/udp")
 }
 
 func parsePublished(words []string) (all []heddle.PortMapping, err error) {

@@ -29,7 +29,7 @@ done. An error bears an id; 'heddle explain ID' has its story.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: s.begin,
+		PersistentPreRunE: s.checkFormat,
 	})
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -10,23 +11,23 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// env is what the program takes from the process it runs in.
-type env struct {
+// processEnv is what the program takes from the process it runs in.
+type processEnv struct {
 	args           []string // after the program's name
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	// become replaces the process by another program (execve(2)).
-	become func(path string, argv, environ []string) error
+	// exec replaces the process by another program (execve(2)).
+	exec func(path string, argv, environ []string) error
 }
 
-// session is one call of the program: its surroundings and global flags.
+// session is one run of the program: its environment and global flags.
 type session struct {
-	env
+	processEnv
 	socket string
 	format string
-	// began says that cobra has accepted the arguments: errors from then on are not errors
+	// argsAccepted says that cobra has accepted the arguments: errors from then on are not errors
 	// of usage.
-	began bool
+	argsAccepted bool
 }
 
 const (
@@ -35,24 +36,25 @@ const (
 	formatYAML  = "yaml"
 )
 
-func newSession(e env) *session {
-	s := &session{env: e, socket: e.getenv("HEDDLE_SOCKET"), format: wantedFormat(e.args)}
+func newSession(e processEnv) *session {
+	s := &session{processEnv: e, socket: e.getenv("HEDDLE_SOCKET"), format: requestedFormat(e.args)}
 	if s.socket == "" {
 		s.socket = client.DefaultSocket
 	}
 	return s
 }
 
-// begin is called by cobra between the arguments and the command.
-func (s *session) begin(*cobra.Command, []string) error {
+// checkFormat checks --output. Cobra calls it after it has parsed the arguments.
+func (s *session) checkFormat(*cobra.Command, []string) error {
 	switch s.format {
 	case formatTable, formatJSON, formatYAML:
-		s.began = true
+		s.argsAccepted = true
 		return nil
 	}
 	format := s.format
 	s.format = formatTable
-	return heddle.Errorf(heddle.BadArgument, "output format", format, "", "give table, json or yaml")
+	return heddle.Errorf(heddle.BadArgument, "read flag", "--output", fmt.Sprintf("%q is not an output format", format),
+		"give table, json or yaml")
 }
 
 func (s *session) client() *client.Client { return client.New(s.socket) }
@@ -62,20 +64,21 @@ func (s *session) client() *client.Client { return client.New(s.socket) }
 // error.
 func (s *session) note(format string, args ...any) {
 	if s.format == formatTable || isTerminal(s.stderr) {
-		_ = say(s.stderr, "heddle: "+format+"\n", args...)
+		_ = printLine(s.stderr, "heddle: "+format+"\n", args...)
 	}
 }
 
-// patience is how long a command may be silent.
-const patience = 2 * time.Second
+// silenceTime is how long a command runs before it reports progress.
+const silenceTime = 2 * time.Second
 
-// working reports at increasing intervals that the work goes on, until done is called.
-func (s *session) working(what string) (done func()) {
+// showProgress reports at increasing intervals what the command is doing, until done is
+// called.
+func (s *session) showProgress(what string) (done func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	start := time.Now()
 	go func() {
 		defer close(stopped)
-		for silence := patience; ; silence *= 2 {
+		for silence := silenceTime; ; silence *= 2 {
 			select {
 			case <-stop:
 				return

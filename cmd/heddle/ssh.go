@@ -10,18 +10,18 @@ import (
 // sshServer is this host's address in the user's SSH connection. sudo(8) removes the
 // variable, so the parent processes are read, too, as far as permitted.
 func sshServer() netip.Addr {
-	if a := serverOf(os.Getenv(sshVariable)); a.IsValid() {
+	if a := serverAddr(os.Getenv(sshVariable)); a.IsValid() {
 		return a
 	}
 	const generations = 16
-	for pid, i := os.Getppid(), 0; pid > 1 && i < generations; pid, i = parentOf(pid), i+1 {
+	for pid, i := os.Getppid(), 0; pid > 1 && i < generations; pid, i = parentPID(pid), i+1 {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err != nil {
 			continue
 		}
 		for _, v := range strings.Split(string(environment), "\x00") {
 			if value, found := strings.CutPrefix(v, sshVariable+"="); found {
-				return serverOf(value)
+				return serverAddr(value)
 			}
 		}
 	}
@@ -31,7 +31,7 @@ func sshServer() netip.Addr {
 // sshVariable holds client, its port, server, its port (ssh(1)).
 const sshVariable = "SSH_CONNECTION"
 
-func serverOf(connection string) netip.Addr {
+func serverAddr(connection string) netip.Addr {
 	words := strings.Fields(connection)
 	if len(words) != 4 {
 		return netip.Addr{}
@@ -40,9 +40,9 @@ func serverOf(connection string) netip.Addr {
 	return a.WithZone("").Unmap()
 }
 
-// parentOf reads the fourth word of proc(5)'s stat; the second is in brackets
-// and may hold blanks. 0 is none.
-func parentOf(pid int) (parent int) {
+// parentPID reads the fourth word of /proc/PID/stat (proc(5)); the second word is in
+// parentheses and may contain spaces. It returns 0 if there is no parent.
+func parentPID(pid int) (parent int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	state := ""

@@ -30,7 +30,7 @@ func TestSSHServer(t *testing.T) {
 			t.Errorf("below a program with %q: %v %s", connection, err, out)
 		}
 	}
-	if serverOf("nonsense").IsValid() || serverOf("a b c d").IsValid() {
+	if serverAddr("nonsense").IsValid() || serverAddr("a b c d").IsValid() {
 		t.Error("nonsense is no address")
 	}
 }

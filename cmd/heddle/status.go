@@ -15,7 +15,7 @@ import (
 func newStatus(s *session) *cobra.Command {
 	wait, timeout := false, 30*time.Second
 	cmd := &cobra.Command{
-		Use: "status", GroupID: groupHealth, Args: takes(),
+		Use: "status", GroupID: groupHealth, Args: withArgs(),
 		Short: "Show the agent's health on one screen",
 		Long: `status shows the agent's parts, networks and counters. The exit code is 0 when
 all parts are ok or only warn, 1 when one is bad, 3 when the agent is
@@ -23,7 +23,8 @@ unreachable, and with --wait 6 when it did not become healthy in time.`,
 		Example: "  heddle status\n  heddle status --wait --timeout 10s",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if timeout <= 0 {
-				return heddle.Errorf(heddle.BadArgument, "--timeout", timeout.String(), "", "give a duration, such as 30s")
+				return heddle.Errorf(heddle.BadArgument, "read flag", "--timeout", timeout.String()+" is not above zero",
+					"give a duration, such as 30s")
 			}
 			look := s.client().Status
 			if wait {
@@ -37,7 +38,7 @@ unreachable, and with --wait 6 when it did not become healthy in time.`,
 				return err
 			}
 			if !healthy(st) {
-				return exit(heddle.Failed)
+				return exitCode(heddle.Failed)
 			}
 			return nil
 		},
@@ -56,8 +57,8 @@ func healthy(st heddle.Status) bool {
 	return st.Ready
 }
 
-// mostNetworks are on the screen; the list has all of them.
-const mostNetworks = 12
+// maxNetworksShown is how many networks the screen shows; the document has all.
+const maxNetworksShown = 12
 
 func (s *session) statusScreen(w io.Writer, st heddle.Status) error {
 	verdict := s.colour(w, green, "healthy")
@@ -65,14 +66,14 @@ func (s *session) statusScreen(w io.Writer, st heddle.Status) error {
 		verdict = s.colour(w, red, "not healthy")
 	}
 	up := time.Duration(st.UpSeconds) * time.Second
-	_ = say(w, "%s: %s, up %s (heddle %s, kernel %s)\n\n", s.colour(w, bold, st.Host), verdict, up, st.Version, st.Kernel)
+	_ = printLine(w, "%s: %s, up %s (heddle %s, kernel %s)\n\n", s.colour(w, bold, st.Host), verdict, up, st.Version, st.Kernel)
 	if err := s.partTable(w, st.Parts); err != nil {
 		return err
 	}
 	if err := s.useTable(w, st.Networks); err != nil {
 		return err
 	}
-	err := say(w, "\nendpoints: %d · dropped packets: %s · objects put back: %d\n", st.Endpoints, dropped(st.Drops), st.Repairs)
+	err := printLine(w, "\nendpoints: %d · dropped packets: %s · objects put back: %d\n", st.Endpoints, formatDrops(st.Drops), st.Repairs)
 	return err
 }
 
@@ -90,18 +91,18 @@ func (s *session) useTable(w io.Writer, all []heddle.NetworkStatus) error {
 		return nil
 	}
 	var rows [][]string
-	for _, n := range all[:min(len(all), mostNetworks)] {
-		rows = append(rows, []string{n.Name, n.Mode, fmt.Sprint(n.Endpoints), free(n.Free)})
+	for _, n := range all[:min(len(all), maxNetworksShown)] {
+		rows = append(rows, []string{n.Name, n.Mode, fmt.Sprint(n.Endpoints), formatFree(n.Free)})
 	}
 	fmt.Fprintln(w)
 	err := writeTable(w, s.width(), []string{"network", "mode", "endpoints", "free addresses"}, rows)
-	if more := len(all) - mostNetworks; more > 0 {
+	if more := len(all) - maxNetworksShown; more > 0 {
 		fmt.Fprintf(w, "and %d more ('heddle status -o json')\n", more)
 	}
 	return err
 }
 
-func free(n int64) string {
+func formatFree(n int64) string {
 	switch {
 	case n < 0:
 		return ""
@@ -112,7 +113,7 @@ func free(n int64) string {
 	}
 }
 
-func dropped(drops map[string]uint64) string {
+func formatDrops(drops map[string]uint64) string {
 	var out []string
 	for _, reason := range firewall.DropReasons {
 		if n := drops[reason]; n > 0 {

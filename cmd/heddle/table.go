@@ -9,44 +9,44 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// gap is what stands between two columns.
-const gap = "   "
+// columnGap is the space between two columns.
+const columnGap = "   "
 
-// narrowest is the width below which no column is squeezed.
-const narrowest = 8
+// minColumnWidth is the smallest width of a column that is made narrower.
+const minColumnWidth = 8
 
 // writeTable writes rows under a head, or without one, no wider than width (0:
-// any): the widest columns are folded.
+// any width): the widest columns are folded.
 func writeTable(w io.Writer, width int, head []string, rows [][]string) error {
 	t := table.NewWriter()
-	t.SetStyle(plain())
+	t.SetStyle(tableStyle())
 	t.SuppressTrailingSpaces()
 	if len(head) > 0 {
-		t.AppendHeader(row(head))
+		t.AppendHeader(tableRow(head))
 	}
 	for _, r := range rows {
-		t.AppendRow(row(r))
+		t.AppendRow(tableRow(r))
 	}
-	t.SetColumnConfigs(limits(fit(columns(head, rows), width)))
+	t.SetColumnConfigs(columnConfigs(fitWidth(columnWidths(head, rows), width)))
 	_, err := io.WriteString(printTo(w), t.Render()+"\n")
 	return err
 }
 
-// lineEnd ends a line within a cell. Text of others cannot contain it.
-var lineEnd = paint("end")
+// cellLineBreak ends a line within a cell. Foreign text cannot contain it.
+var cellLineBreak = colourMark("end")
 
-func plain() table.Style {
+func tableStyle() table.Style {
 	return table.Style{
 		Name:   "plain",
-		Box:    table.BoxStyle{PaddingRight: gap},
+		Box:    table.BoxStyle{PaddingRight: columnGap},
 		Format: table.FormatOptions{Header: text.FormatUpper},
 	}
 }
 
-func row(cells []string) table.Row {
+func tableRow(cells []string) table.Row {
 	r := make(table.Row, len(cells))
 	for i, c := range cells {
-		r[i] = strings.ReplaceAll(line(c), lineEnd, "\n")
+		r[i] = strings.ReplaceAll(oneLine(c), cellLineBreak, "\n")
 		if c == "" {
 			r[i] = "-"
 		}
@@ -54,35 +54,34 @@ func row(cells []string) table.Row {
 	return r
 }
 
-// column is the width of a column's widest cell, and of the longest piece in it
-// that has no place to break.
-type column struct{ width, piece int }
+// column is the width of a column's widest cell, and of the longest word in it.
+type column struct{ width, word int }
 
-func columns(head []string, rows [][]string) []column {
+func columnWidths(head []string, rows [][]string) []column {
 	var all []column
 	for _, r := range append([][]string{head}, rows...) {
 		for i, cell := range r {
 			if i == len(all) {
 				all = append(all, column{1, 1})
 			}
-			cell = strings.ReplaceAll(line(cell), lineEnd, "\n")
+			cell = strings.ReplaceAll(oneLine(cell), cellLineBreak, "\n")
 			all[i].width = max(all[i].width, text.LongestLineLen(cell))
 			for _, piece := range strings.FieldsFunc(strings.ReplaceAll(cell, ",", ", "), unicode.IsSpace) {
-				all[i].piece = max(all[i].piece, text.StringWidthWithoutEscSequences(piece))
+				all[i].word = max(all[i].word, text.StringWidthWithoutEscSequences(piece))
 			}
 		}
 	}
 	return all
 }
 
-// fit squeezes the widest columns until all of them fit the width: first those
-// that break well, then, if need be, any.
-func fit(all []column, width int) []column {
-	total := len(gap) * (len(all) - 1)
+// fitWidth makes the widest columns narrower until the table fits the width: at first only
+// columns that are wider than their longest word, then any.
+func fitWidth(all []column, width int) []column {
+	total := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
 		total += c.width
 	}
-	for _, least := range []func(column) int{func(c column) int { return c.piece }, func(column) int { return narrowest }} {
+	for _, least := range []func(column) int{func(c column) int { return c.word }, func(column) int { return minColumnWidth }} {
 		for width > 0 && total > width {
 			widest := -1
 			for i, c := range all {
@@ -100,7 +99,7 @@ func fit(all []column, width int) []column {
 	return all
 }
 
-func limits(columns []column) []table.ColumnConfig {
+func columnConfigs(columns []column) []table.ColumnConfig {
 	all := make([]table.ColumnConfig, len(columns))
 	for i, c := range columns {
 		all[i] = table.ColumnConfig{Number: i + 1, WidthMax: c.width, WidthMaxEnforcer: fold}
@@ -115,15 +114,15 @@ func fold(cell string, width int) string {
 	}
 	var lines []string
 	for rest := []rune(cell); len(rest) > 0; {
-		n := prefix(rest, width)
+		n := lineLength(rest, width)
 		lines = append(lines, strings.TrimSpace(string(rest[:n])))
 		rest = rest[n:]
 	}
 	return strings.Join(lines, "\n")
 }
 
-// prefix is the number of runes for the first line.
-func prefix(rest []rune, width int) int {
+// lineLength is the number of runes in the first line.
+func lineLength(rest []rune, width int) int {
 	n, used := 0, 0
 	for n < len(rest) {
 		used += text.StringWidth(string(rest[n]))
@@ -143,9 +142,9 @@ func prefix(rest []rune, width int) int {
 	return n
 }
 
-// fields writes an object's properties, one a line; those without a value are
+// fieldTable writes an object's properties, one a line; those without a value are
 // left out.
-func fields(w io.Writer, width int, pairs ...[2]string) error {
+func fieldTable(w io.Writer, width int, pairs ...[2]string) error {
 	var rows [][]string
 	for _, p := range pairs {
 		if p[1] != "" {

@@ -20,9 +20,9 @@ func isTerminal(w io.Writer) bool {
 	return err == nil
 }
 
-// width is the number of columns to write to, 0 where lines may have any
-// length: a file or another program wants one object a line. COLUMNS is set by
-// watch(1), which shows what it reads from a pipe.
+// width is the number of columns of the terminal. It is 0, for lines of any length, if the
+// output is a file or a pipe: other programs expect one object a line. watch(1) reads from
+// a pipe and sets COLUMNS.
 func (s *session) width() int {
 	if n, err := strconv.Atoi(s.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -37,7 +37,7 @@ func (s *session) width() int {
 	return int(size.Col)
 }
 
-// Colours of words; they only repeat what the word says.
+// Colours of words. They carry no information that the word does not have.
 const (
 	red    = "31"
 	green  = "32"
@@ -50,5 +50,5 @@ func (s *session) colour(w io.Writer, code, text string) string {
 	if text == "" || !isTerminal(w) || s.getenv("NO_COLOR") != "" || s.getenv("TERM") == "dumb" {
 		return text
 	}
-	return paint(code) + line(text) + paint(plainAgain)
+	return colourMark(code) + oneLine(text) + colourMark(resetColour)
 }

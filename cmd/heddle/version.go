@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// version is the document of that name.
+// version is the output document of version.
 type version struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`
@@ -17,7 +17,7 @@ type version struct {
 
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Args: takes(),
+		Use: "version", Args: withArgs(),
 		Short:   "Show the program's version",
 		Long:    "version shows the version of this program; 'heddle status' has the agent's.",
 		Example: "  heddle version\n  heddle version -o json",

@@ -2,53 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/heddle-network/heddle"
 )
 
-// between two looks at a condition that is waited for.
-const between = 50 * time.Millisecond
+// pollInterval is the time between two calls while waiting.
+const pollInterval = 50 * time.Millisecond
 
 // waitHealthy returns a function that looks at the status until it is healthy.
 func (s *session) waitHealthy(timeout time.Duration) func(context.Context) (heddle.Status, error) {
 	return func(ctx context.Context) (heddle.Status, error) {
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		defer s.working("waiting for the agent to be healthy")()
-		last := errors.New("it has not answered")
+		defer s.showProgress("waiting for the agent to be healthy")()
+		last := "it has not answered"
 		for {
 			st, err := s.client().Status(limited)
 			switch {
 			case err == nil && healthy(st):
 				return st, nil
 			case err == nil:
-				last = errors.New(unhealthy(st))
+				last = unhealthyReason(st)
 			case limited.Err() == nil:
-				last = plainly(err)
+				last = heddle.SentenceOf(err)
 			}
 			select {
-			case <-time.After(between):
+			case <-time.After(pollInterval):
 			case <-limited.Done():
-				return st, &heddle.Error{Code: heddle.Waited, Kind: heddle.Timeout, Op: "wait for the agent to be healthy, for", Object: timeout.String(),
-					Cause: last.Error(), Remedy: "look at 'heddle status', or wait longer with --timeout"}
+				return st, heddle.Errorf(heddle.Waited, "wait for healthy agent", "", fmt.Sprintf("after %s, %s", timeout, last),
+					"look at 'heddle status', or wait longer with --timeout")
 			}
 		}
 	}
 }
 
-// plainly removes the remedy from an error that becomes the cause of another.
-func plainly(err error) error {
-	var e *heddle.Error
-	if errors.As(err, &e) {
-		return errors.New(e.Sentence())
-	}
-	return err
-}
-
-func unhealthy(st heddle.Status) string {
+func unhealthyReason(st heddle.Status) string {
 	for _, p := range st.Parts {
 		if p.State == "bad" {
 			return fmt.Sprintf("%s is bad: %s", p.Name, p.Detail)

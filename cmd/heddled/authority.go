@@ -10,19 +10,20 @@ import (
 	"github.com/heddle-network/heddle/join"
 )
 
-// keep acts with an operator's credential, in a call about the authority's key.
-func (h hosts) keep(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
+// useAuthority acts with an operator's credential, in a call about the authority's key.
+func (h hosts) useAuthority(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "the authority", "is that of an embedded store", "", "certificates for an external etcd are of your own authority")
+		return heddle.Errorf(heddle.NoStore, "use authority's key", "", externalStore,
+			"issue the etcd's certificates with your own authority")
 	}
 	return h.operate(ctx, credential, act)
 }
 
-// Authority implements api.Custodian.
+// Authority implements api.AuthorityKeys.
 func (h hosts) Authority(ctx context.Context, q client.AuthorityRequest) (client.Authority, error) {
 	var a join.Authority
-	err := h.keep(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
-		a, err = custody(ctx, o, q)
+	err := h.useAuthority(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
+		a, err = changeCustody(ctx, o, q)
 		return err
 	})
 	shown := client.Authority{Withdrawn: a.Withdrawn, By: a.By, Keepers: []client.AuthorityKeeper{}}
@@ -32,7 +33,7 @@ func (h hosts) Authority(ctx context.Context, q client.AuthorityRequest) (client
 	return shown, err
 }
 
-func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (join.Authority, error) {
+func changeCustody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (join.Authority, error) {
 	switch q.Do {
 	case client.AuthorityShow:
 		return o.Authority(ctx)
@@ -43,13 +44,14 @@ func custody(ctx context.Context, o *join.Operator, q client.AuthorityRequest) (
 	case client.AuthorityReturn:
 		return o.ReturnAuthority(ctx, []byte(q.Key))
 	}
-	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "act", heddle.Clip(q.Do), "", "give show, withdraw, lend or return")
+	return join.Authority{}, heddle.Errorf(heddle.BadArgument, "change custody of authority's key", "",
+		fmt.Sprintf("there is no act %q", heddle.Clip(q.Do)), "give show, withdraw, lend or return")
 }
 
-// AuthorityKey implements api.Custodian.
+// AuthorityKey implements api.AuthorityKeys.
 func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (client.AuthorityKey, error) {
 	var key []byte
-	err := h.keep(ctx, q.Credential, func(_ context.Context, o *join.Operator) (err error) {
+	err := h.useAuthority(ctx, q.Credential, func(_ context.Context, o *join.Operator) (err error) {
 		key, err = o.ExportAuthority()
 		return err
 	})
@@ -58,9 +60,9 @@ func (h hosts) AuthorityKey(ctx context.Context, q client.AuthorityKeyRequest) (
 
 // authorityPart is the status of the authority's key, and of a certificate that nobody can
 // renew. It asks no other host.
-func (h hosts) authorityPart() heddle.PartStatus { return partOf(h.node.Custody()) }
+func (h hosts) authorityPart() heddle.PartStatus { return authorityStatus(h.node.Custody()) }
 
-func partOf(c join.Custody) heddle.PartStatus {
+func authorityStatus(c join.Custody) heddle.PartStatus {
 	p := heddle.PartStatus{Name: "authority", State: "ok", Detail: "its key is on the hosts that keep the store"}
 	if !c.Known {
 		p.Detail = "where its key is is not known yet: the store has not answered"
@@ -72,7 +74,7 @@ func partOf(c join.Custody) heddle.PartStatus {
 		}
 		return p
 	}
-	p.Detail = "its key is off the hosts since " + day(c.Withdrawn)
+	p.Detail = "its key is off the hosts since " + formatDate(c.Withdrawn)
 	if !c.Holding.Lent.IsZero() {
 		p.Detail += ", and lent to this host until " + c.Holding.Lent.UTC().Format("15:04:05 UTC")
 	}
@@ -80,9 +82,9 @@ func partOf(c join.Custody) heddle.PartStatus {
 	case c.Holding.Disk:
 		p.State, p.Detail = "warn", p.Detail+", and still on this host's disk: it is deleted when the store answers"
 	case c.Due:
-		p.State, p.Detail = "warn", fmt.Sprintf("%s: this host's certificate ends on %s, and nobody can renew it; an operator lends the key ('heddle host authority lend FILE')", p.Detail, day(c.Ends))
+		p.State, p.Detail = "warn", fmt.Sprintf("%s: this host's certificate ends on %s, and nobody can renew it; an operator lends the key ('heddle host authority lend FILE')", p.Detail, formatDate(c.Ends))
 	}
 	return p
 }
 
-func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
+func formatDate(t time.Time) string { return t.UTC().Format("2006-01-02") }

@@ -27,7 +27,7 @@ func TestAuthorityPart(t *testing.T) {
 		{"lent", join.Custody{Known: true, Keeper: true, Withdrawn: at, Holding: lent}, "ok", "until 12:00:00 UTC"},
 		{"an end comes near", join.Custody{Known: true, Withdrawn: at, Due: true, Ends: at.AddDate(0, 3, 0)}, "warn", "ends on 2026-06-01, and nobody can renew it"},
 	} {
-		if p := partOf(c.custody); p.Name != "authority" || p.State != c.state || !strings.Contains(p.Detail, c.word) {
+		if p := authorityStatus(c.custody); p.Name != "authority" || p.State != c.state || !strings.Contains(p.Detail, c.word) {
 			t.Errorf("%s: %+v", c.what, p)
 		}
 	}

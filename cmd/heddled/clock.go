@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/heddle-network/heddle"
@@ -16,7 +17,8 @@ func clock() (func() time.Time, error) {
 	}
 	shift, err := time.ParseDuration(text)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read HEDDLE_CLOCK", text, err, "give a duration, such as -1h")
+		return nil, heddle.Wrap(heddle.BadArgument, "read variable HEDDLE_CLOCK", strconv.Quote(text), err,
+			"give a duration, such as -1h")
 	}
 	return func() time.Time { return time.Now().Add(shift) }, nil
 }

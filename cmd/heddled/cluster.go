@@ -18,16 +18,15 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// How long the start waits for the store: of a cluster that this host remembers, and of
+// How long the start waits for the store: of a cluster that this host has been in, and of
 // one that is new to it.
 const (
-	rememberedTime = time.Second
-	openTime       = 20 * time.Second
+	knownClusterWait = time.Second
+	newClusterWait   = 20 * time.Second
 )
 
-// company is this host's part in a cluster, which the agent and the doors use. It is nil
-// for a host without a cluster.
-type company struct {
+// membership is this host's part in a cluster. It is nil for a host without a cluster.
+type membership struct {
 	cluster *cluster.Cluster
 	store   store.Store
 	// node is nil with an external store.
@@ -35,23 +34,23 @@ type company struct {
 	name string
 }
 
-// keepCompany connects the host to its cluster. It returns nil for a host without one.
-func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, error) {
+// openMembership connects the host to its cluster. It returns nil for a host without one.
+func openMembership(ctx context.Context, c config, log *slog.Logger) (*membership, error) {
 	endpoints, clear, external := c.external()
 	if !external && !c.embedded() {
 		return nil, nil
 	}
-	self, now, err := c.self(log)
+	self, now, err := c.ownHost(log)
 	if err != nil {
 		return nil, err
 	}
-	known := c.belongs()
-	if c.tokenUnused != nil {
-		log.Warn("the token is not used: this host belongs to its cluster already", "error", c.tokenUnused)
+	known := c.isMember()
+	if c.tokenError != nil {
+		log.Warn("the token is not used: this host belongs to its cluster already", "error", c.tokenError)
 	}
-	m := &company{name: self.Name}
+	m := &membership{name: self.Name}
 	if external {
-		m.store, err = c.dial(endpoints, clear, log)
+		m.store, err = c.dialExternal(endpoints, clear, log)
 	} else if m.node, err = join.Open(ctx, join.Options{Dir: c.clusterDir(), Name: self.Name, Underlay: self.Underlay, MTU: self.MTU,
 		Join: c.Join, Token: c.Token, ForceNew: c.ForceNewStore, Now: now, Log: log}); err == nil {
 		m.store = m.node.Store()
@@ -60,9 +59,9 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	if err != nil {
 		return nil, err
 	}
-	wait := openTime
+	wait := newClusterWait
 	if _, err := os.Stat(c.clusterDir() + "/cluster.json"); err == nil && known || err == nil && external {
-		wait = rememberedTime
+		wait = knownClusterWait
 	}
 	ranges, err := cluster.ParseRanges(c.ClusterRanges)
 	if err != nil {
@@ -79,8 +78,8 @@ func keepCompany(ctx context.Context, c config, log *slog.Logger) (*company, err
 	return m, nil
 }
 
-// self is this host's record for other hosts.
-func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
+// ownHost returns this host's record for other hosts, and its clock.
+func (c config) ownHost(log *slog.Logger) (heddle.Host, func() time.Time, error) {
 	h := heddle.Host{Name: c.Name, PrivilegedPorts: true, Version: heddle.Version}
 	now, err := clock()
 	if err != nil {
@@ -110,8 +109,8 @@ func (c config) self(log *slog.Logger) (heddle.Host, func() time.Time, error) {
 	return h, now, err
 }
 
-// dial connects to an external etcd.
-func (c config) dial(endpoints []string, clear bool, log *slog.Logger) (store.Store, error) {
+// dialExternal connects to an external etcd.
+func (c config) dialExternal(endpoints []string, clear bool, log *slog.Logger) (store.Store, error) {
 	o := store.Options{Endpoints: endpoints, Log: log}
 	if clear {
 		log.Warn("the store is not encrypted, and does not know who calls: whoever reaches it can change all networks", "store", c.Store)
@@ -121,16 +120,18 @@ func (c config) dial(endpoints []string, clear bool, log *slog.Logger) (store.St
 	if c.StoreCA != "" {
 		text, err := os.ReadFile(c.StoreCA)
 		if err != nil {
-			return nil, heddle.Wrap(heddle.BadArgument, "read --store-ca", c.StoreCA, err, "name a readable file in PEM")
+			return nil, heddle.Wrap(heddle.BadArgument, "read file of --store-ca", c.StoreCA, err, "name a readable file in PEM")
 		}
 		o.TLS.RootCAs = x509.NewCertPool()
 		if !o.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return nil, wrongFlag("--store-ca", c.StoreCA+" holds no certificate", "name a file in PEM")
+			return nil, heddle.Errorf(heddle.BadArgument, "read file of --store-ca", c.StoreCA,
+				"it holds no certificate in PEM", "name another file")
 		}
 	}
 	if c.StoreCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.StoreCert, c.StoreKey); err != nil {
-			return nil, heddle.Wrap(heddle.BadArgument, "read --store-cert and --store-key", c.StoreCert+", "+c.StoreKey, err, "name a certificate and its key in PEM")
+			return nil, heddle.Wrap(heddle.BadArgument, "read files of --store-cert and --store-key",
+				c.StoreCert+", "+c.StoreKey, err, "name a certificate and its key in PEM")
 		}
 		// Read at each connection, since a renewal replaces the files.
 		o.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -141,23 +142,23 @@ func (c config) dial(endpoints []string, clear bool, log *slog.Logger) (store.St
 	return store.Dial(o)
 }
 
-// api is the interface for the agent. It is nil if company is, since an interface with a
-// nil pointer is not nil.
-func (m *company) api() cluster.API {
+// api returns the interface for the agent. For a nil membership it returns nil, since an
+// interface with a nil pointer is not nil.
+func (m *membership) api() cluster.API {
 	if m == nil {
 		return nil
 	}
 	return m.cluster
 }
 
-func (m *company) hosts() api.Hosts {
+func (m *membership) hosts() api.Hosts {
 	if m == nil {
 		return nil
 	}
 	return hosts{m}
 }
 
-func (m *company) close() error {
+func (m *membership) close() error {
 	if m == nil {
 		return nil
 	}

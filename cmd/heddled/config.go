@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -10,7 +11,7 @@ import (
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/door/docker"
-	"github.com/heddle-network/heddle/door/docker/engine"
+	"github.com/heddle-network/heddle/door/docker/reconcile"
 	"github.com/heddle-network/heddle/path"
 )
 
@@ -48,17 +49,17 @@ type config struct {
 	ForceNewStore bool `json:"-"`
 	// TokenFD is a descriptor that the token is read from, or -1.
 	TokenFD int `json:"-"`
-	// tokenShown is why the file's token may be known to others, tokenUnused why the
-	// host goes without one.
-	tokenShown, tokenUnused error
+	// tokenExposed is set if others can read the token in the file; tokenError is set if a
+	// member of a cluster has a token that cannot be read.
+	tokenExposed, tokenError error
 }
 
-func defaults() config {
+func defaultConfig() config {
 	return config{StateDir: "/var/lib/heddle", RunDir: "/run/heddle", TunnelPort: path.Default().Port(), TokenFD: -1, LogLevel: "info", LogFormat: "text", FastPath: "auto"}
 }
 
 func newCommand(run func(context.Context, config) error) *cobra.Command {
-	flags := defaults()
+	flags := defaultConfig()
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "heddled",
@@ -89,7 +90,7 @@ clusterRanges; flags win over it.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := load(file)
+			c, err := loadConfig(file)
 			if err != nil {
 				return err
 			}
@@ -112,11 +113,11 @@ clusterRanges; flags win over it.`,
 			}
 			c.ForceNewStore, c.TokenFD = flags.ForceNewStore, flags.TokenFD
 			if cmd.Flags().Changed("token") {
-				return heddle.Errorf(heddle.OpenSecret, "--token", "on the command line: every user of this host can read it in the list of processes",
-					"", "'heddle host token --out FILE' writes a new one to a file, which --token-file FILE takes")
+				return heddle.Errorf(heddle.OpenSecret, "read flag", "--token", "every user of this host can read the command line in the list of processes",
+					"make a new token with 'heddle host token --out FILE', and give --token-file FILE")
 			}
 			if cmd.Flags().Changed("token-file") || cmd.Flags().Changed("token-fd") { // over the file's
-				c.Token, c.tokenShown = "", nil
+				c.Token, c.tokenExposed = "", nil
 			}
 			if cmd.Flags().Changed("token-fd") && !cmd.Flags().Changed("token-file") {
 				c.TokenFile = ""
@@ -124,11 +125,11 @@ clusterRanges; flags win over it.`,
 			if err := c.checkStore(); err != nil {
 				return err
 			}
-			if err := c.takeToken(); err != nil {
+			if err := c.loadToken(); err != nil {
 				return err
 			}
 			if c.FastPath != "auto" && c.FastPath != "off" {
-				return heddle.Errorf(heddle.BadArgument, "--fast-path", c.FastPath, "", "give auto or off")
+				return badFlag("--fast-path", fmt.Sprintf("%q is neither auto nor off", c.FastPath), "give auto or off")
 			}
 			return run(cmd.Context(), c)
 		},
@@ -141,7 +142,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.SocketGroup, "socket-group", "", "group whose members may use the socket")
 	f.StringVar(&flags.DockerSocket, "docker-socket", "", "socket on which dockerd finds this agent as its driver, or none (default: "+docker.DefaultSocket+")")
 	f.StringVar(&flags.DockerDriver, "docker-driver", "", "what dockerd calls this agent, such as a managed plugin's heddle:latest (default: heddle)")
-	f.StringVar(&flags.DockerHost, "docker-host", "", "address of the dockerd that gets the cluster's networks, or none (default: "+engine.DefaultHost+")")
+	f.StringVar(&flags.DockerHost, "docker-host", "", "address of the dockerd that gets the cluster's networks, or none (default: "+reconcile.DefaultHost+")")
 	f.StringVar(&flags.Metrics, "metrics", "", "address to serve Prometheus metrics on, such as 127.0.0.1:9468")
 	f.StringVar(&flags.LogLevel, "log-level", flags.LogLevel, "debug, info, warn or error")
 	f.StringVar(&flags.LogFormat, "log-format", flags.LogFormat, "text or json")
@@ -154,7 +155,7 @@ clusterRanges; flags win over it.`,
 	f.StringVar(&flags.TokenFile, "token-file", "", "`file` with a token of the cluster to join ('heddle host token'), which only its owner can read; - for standard input")
 	f.IntVar(&flags.TokenFD, "token-fd", -1, "open file descriptor to read that token from")
 	f.StringVar(&flags.Token, "token", "", "refused: others could read it")
-	_ = f.MarkHidden("token") // it is told what to do instead
+	_ = f.MarkHidden("token") // the error says what to do instead
 	f.StringVar(&flags.Underlay, "underlay", "", "this host's addresses for other hosts, or their interface (default: that of the default route)")
 	f.BoolVar(&flags.ForceNewStore, "force-new-store", false, "once, on a host that keeps an embedded store: drop its other members, which are lost for good")
 	f.Uint16Var(&flags.TunnelPort, "tunnel-port", path.Default().Port(), "UDP port of the tunnels of a cluster that this host founds")
@@ -162,25 +163,25 @@ clusterRanges; flags win over it.`,
 	return cmd
 }
 
-func load(file string) (config, error) {
-	c := defaults()
+func loadConfig(file string) (config, error) {
+	c := defaultConfig()
 	if file == "" {
 		return c, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration file", file, err, "name a readable file with --config")
 	}
 	defer f.Close()
 	data, err := io.ReadAll(f)
 	if err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "read configuration", file, err, "name a readable file with --config")
+		return c, heddle.Wrap(heddle.BadArgument, "read configuration file", file, err, "name a readable file with --config")
 	}
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return c, heddle.Wrap(heddle.BadArgument, "parse configuration", file, err, "see 'heddled --help' for the keys")
+		return c, heddle.Wrap(heddle.BadArgument, "parse configuration file", file, err, "see 'heddled --help' for the keys")
 	}
 	if c.Token != "" {
-		c.tokenShown = heddle.CheckSecret(f, "the token in the configuration", file)
+		c.tokenExposed = heddle.CheckSecret(f, "the token in the configuration", file)
 	}
 	return c, nil
 }

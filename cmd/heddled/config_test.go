@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/cluster"
 	"github.com/heddle-network/heddle/door/docker"
-	"github.com/heddle-network/heddle/door/docker/engine"
+	"github.com/heddle-network/heddle/door/docker/reconcile"
 )
 
 // TestConfigurationTold: the configuration that is installed has every key as a
@@ -37,14 +37,14 @@ func TestConfigurationTold(t *testing.T) {
 	if slices.Sort(told); !slices.Equal(told, keys()) {
 		t.Errorf("told are %v, want %v", told, keys())
 	}
-	d := defaults()
+	d := defaultConfig()
 	var ranges []string
 	for _, p := range cluster.DefaultRanges {
 		ranges = append(ranges, p.String())
 	}
 	hold := map[string]any{"stateDir": d.StateDir, "runDir": d.RunDir, "logLevel": d.LogLevel, "logFormat": d.LogFormat,
 		"fastPath": d.FastPath, "tunnelPort": float64(d.TunnelPort), "clusterRanges": strings.Join(ranges, ","),
-		"dockerSocket": docker.DefaultSocket, "dockerHost": engine.DefaultHost, "dockerDriver": heddle.Mark}
+		"dockerSocket": docker.DefaultSocket, "dockerHost": reconcile.DefaultHost, "dockerDriver": heddle.Mark}
 	if !reflect.DeepEqual(have, hold) {
 		t.Errorf("the defaults are told as %v, want %v", have, hold)
 	}

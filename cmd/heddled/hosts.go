@@ -14,32 +14,33 @@ import (
 )
 
 // hosts answers the calls about the hosts of the cluster.
-type hosts struct{ *company }
+type hosts struct{ *membership }
 
 // List implements api.Hosts.
 func (h hosts) List(ctx context.Context) []client.HostStatus {
-	all := h.seen()
+	all := h.knownHosts()
 	if h.node != nil {
-		in, err := h.letIn(ctx)
-		all = admitted(all, in)
+		in, err := h.admissions(ctx)
+		all = addAdmissions(all, in)
 		if err != nil {
-			unread(all, err)
+			markIncomplete(all, err)
 		}
 	}
 	slices.SortFunc(all, func(a, b client.HostStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-// letIn are the hosts that were let in. It does not ask a store that is known to be down.
-func (h hosts) letIn(ctx context.Context) ([]join.Admission, error) {
+// admissions returns the hosts that were let in. It does not ask a store that is known to be
+// down.
+func (h hosts) admissions(ctx context.Context) ([]join.Admission, error) {
 	if health := h.cluster.Health(); health.State == "down" {
 		return nil, errors.New(health.Detail)
 	}
 	return h.node.Admitted(ctx)
 }
 
-// unread notes, for the asked host, that the admissions are not known.
-func unread(all []client.HostStatus, why error) {
+// markIncomplete adds to the asked host why the admissions are not known.
+func markIncomplete(all []client.HostStatus, why error) {
 	for i := range all {
 		if all[i].Self {
 			all[i].Incomplete = "who was let in could not be read: " + why.Error()
@@ -47,8 +48,8 @@ func unread(all []client.HostStatus, why error) {
 	}
 }
 
-// seen are the hosts that have appeared. It asks no other host.
-func (h hosts) seen() []client.HostStatus {
+// knownHosts returns the hosts that have appeared. It asks no other host.
+func (h hosts) knownHosts() []client.HostStatus {
 	v := h.cluster.View()
 	health := h.cluster.Health()
 	roles := h.roles(health)
@@ -72,9 +73,9 @@ func (h hosts) seen() []client.HostStatus {
 	return append(all, refusedHosts(v, all)...)
 }
 
-// admitted adds to each host how it was let in, and adds the hosts that have not appeared
+// addAdmissions adds to each host how it was let in, and adds the hosts that have not appeared
 // since.
-func admitted(all []client.HostStatus, in []join.Admission) []client.HostStatus {
+func addAdmissions(all []client.HostStatus, in []join.Admission) []client.HostStatus {
 	for _, a := range in {
 		i := slices.IndexFunc(all, func(h client.HostStatus) bool { return h.Name == a.Name })
 		if i < 0 {
@@ -90,7 +91,7 @@ func admitted(all []client.HostStatus, in []join.Admission) []client.HostStatus 
 	return all
 }
 
-// roles are the hosts' in the store. Members of an external one are no hosts.
+// roles returns the roles of hosts in an embedded store, by name.
 func (h hosts) roles(health store.Health) map[string]string {
 	if h.node == nil {
 		return nil
@@ -104,9 +105,9 @@ func (h hosts) roles(health store.Health) map[string]string {
 	return roles
 }
 
-// part is the status of the hosts that keep the store, with suggestions.
-func (h hosts) part() heddle.PartStatus {
-	all := h.seen()
+// keepersPart is the status of the hosts that keep the store, with suggestions.
+func (h hosts) keepersPart() heddle.PartStatus {
+	all := h.knownHosts()
 	if advice := client.AdviceOnKeepers(all); advice != "" {
 		return heddle.PartStatus{Name: "keepers", State: "warn", Detail: advice}
 	}

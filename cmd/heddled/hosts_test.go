@@ -14,7 +14,7 @@ import (
 // came.
 func TestAdmitted(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	all := admitted([]client.HostStatus{{Name: "host1", State: "alive", Role: "leader"}, {Name: "old", State: "away", Role: "client"}},
+	all := addAdmissions([]client.HostStatus{{Name: "host1", State: "alive", Role: "leader"}, {Name: "old", State: "away", Role: "client"}},
 		[]join.Admission{{Name: "ghost", ID: "0123456789abcdef", At: at, Token: "t2", Key: "k2"}, {Name: "host1", At: at, Key: "k1"}})
 	if len(all) != 3 {
 		t.Fatalf("%d hosts: %+v", len(all), all)
@@ -54,7 +54,7 @@ func TestAdviceOnKeepers(t *testing.T) {
 // TestUnread: a list that may lack hosts says so at the host that was asked, once.
 func TestUnread(t *testing.T) {
 	all := []client.HostStatus{{Name: "host1"}, {Name: "host2", Self: true}}
-	unread(all, errors.New("no answer"))
+	markIncomplete(all, errors.New("no answer"))
 	if all[0].Incomplete != "" || !strings.Contains(all[1].Incomplete, "no answer") {
 		t.Errorf("%+v", all)
 	}

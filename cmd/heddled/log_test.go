@@ -15,7 +15,7 @@ func TestNothingHidden(t *testing.T) {
 	const hostile = "x\x1b[2J\u009b31m\x7f\nlevel=INFO msg=forged\r\u202egnp.exe\u200b\ufeff\xff\x07"
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		c := defaults()
+		c := defaultConfig()
 		c.LogFormat = format
 		log, err := c.logger(&out)
 		if err != nil {

@@ -1,5 +1,5 @@
-// Command heddled is the agent of one host: it reads its configuration, wires
-// the rooms together and serves the doors.
+// Command heddled is the agent of one host: it reads its configuration, connects the
+// packages and serves the doors.
 package main
 
 import (
@@ -28,47 +28,47 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	began := false
+	started := false
 	command := newCommand(func(ctx context.Context, c config) error {
-		began = true
+		started = true
 		return run(ctx, c)
 	})
 	if err := command.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "heddled:", heddle.Visible(err.Error(), true))
 		code := int(heddle.KindOf(err))
 		var known *heddle.Error
-		if !began && !errors.As(err, &known) {
+		if !started && !errors.As(err, &known) {
 			code = int(heddle.Usage)
 		}
 		os.Exit(code)
 	}
 }
 
-// run is the agent's life: open, serve, and leave everything in place.
+// run opens the cluster, serves until the context ends, and leaves all networks in place.
 func run(ctx context.Context, c config) error {
 	log, err := c.logger(os.Stderr)
 	if err != nil {
 		return err
 	}
-	company, err := keepCompany(ctx, c, log)
+	member, err := openMembership(ctx, c, log)
 	if err != nil {
 		return err
 	}
-	err = serve(ctx, c, company, log)
-	return errors.Join(err, company.close())
+	err = serve(ctx, c, member, log)
+	return errors.Join(err, member.close())
 }
 
-// serve is the agent's life beside its company.
-func serve(ctx context.Context, c config, company *company, log *slog.Logger) error {
-	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: company.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
+// serve runs the agent and its doors until the context ends.
+func serve(ctx context.Context, c config, member *membership, log *slog.Logger) error {
+	a, err := agent.New(agent.Options{Name: c.Name, StateDir: c.StateDir, RunDir: c.RunDir, Modes: mode.All(), Cluster: member.api(), Alone: c.Store == "none", NoFastPath: c.FastPath == "off", Log: log, Tripwire: tripwire()})
 	if err != nil {
 		return err
 	}
 	server := api.NewServer(a, log)
-	server.HandleHosts(company.hosts())
-	if company != nil && company.node != nil {
-		a.Show(hosts{company}.part)
-		a.Show(hosts{company}.authorityPart)
+	server.HandleHosts(member.hosts())
+	if member != nil && member.node != nil {
+		a.Show(hosts{member}.keepersPart)
+		a.Show(hosts{member}.authorityPart)
 	}
 	server.Handle("POST "+cni.Path, cni.NewHandler(a, log, filepath.Join(c.StateDir, "cni-queue")))
 	socket := filepath.Join(c.RunDir, "heddle.sock")
@@ -109,7 +109,8 @@ func serveMetrics(address string, a *agent.Agent, log *slog.Logger) (*http.Serve
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "serve metrics on", address, err, "give a free address, such as --metrics 127.0.0.1:9468")
+		return nil, heddle.Wrap(heddle.BadArgument, "serve metrics on", address, err,
+			"give a free address, such as --metrics 127.0.0.1:9468")
 	}
 	go func() {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {

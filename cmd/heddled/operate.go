@@ -10,13 +10,18 @@ import (
 	"github.com/heddle-network/heddle/join"
 )
 
-// removalTime bounds a removal, and the wait for another host's vote.
-const removalTime = 90 * time.Second
+// operationTime is how long an operator's call may take, with the wait for another host's
+// vote.
+const operationTime = 90 * time.Second
+
+// externalStore is the cause of refusals of what only an embedded store can do.
+const externalStore = "this takes an embedded store, and this host uses an external etcd"
 
 // Token implements api.Hosts.
 func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, error) {
 	if h.node == nil {
-		return client.Token{}, heddle.Errorf(heddle.NoStore, "tokens", "are for an embedded store", "", "start the other hosts with this one's --store and certificates of the etcd's own authority")
+		return client.Token{}, heddle.Errorf(heddle.NoStore, "make token", "", "tokens are for an embedded store, and this host uses an external etcd",
+			"start the other hosts with this host's --store, and certificates of the etcd's own authority")
 	}
 	t := client.Token{Uses: q.Uses, May: q.May, Join: h.node.Doors()}
 	err := h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) (err error) {
@@ -29,10 +34,11 @@ func (h hosts) Token(ctx context.Context, q client.TokenRequest) (client.Token, 
 // Keepers implements api.Hosts.
 func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "keepers", "are of an embedded store", "", "the members of an external etcd are managed by etcdctl")
+		return heddle.Errorf(heddle.NoStore, "change keepers", "", externalStore, "manage the members of the etcd with etcdctl")
 	}
 	if (len(q.Promote) == 0) == (len(q.Demote) == 0) {
-		return heddle.Errorf(heddle.BadArgument, "keepers", "to promote or to demote", "", "name hosts for the one or the other")
+		return heddle.Errorf(heddle.BadArgument, "change keepers", "",
+			"the request names hosts to promote and hosts to demote, or none", "name hosts for one of the two")
 	}
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
 		if len(q.Promote) > 0 {
@@ -45,10 +51,12 @@ func (h hosts) Keepers(ctx context.Context, q client.KeepersRequest) error {
 // Rights implements api.Hosts.
 func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	if h.node == nil {
-		return heddle.Errorf(heddle.NoStore, "rights of hosts", "are of an embedded store", "", "those in an external etcd are managed by etcdctl")
+		return heddle.Errorf(heddle.NoStore, "change rights of host", q.Name, externalStore,
+			"manage the rights of the etcd's users with etcdctl")
 	}
 	if (len(q.Grant) == 0) == (len(q.Revoke) == 0) {
-		return heddle.Errorf(heddle.BadArgument, "rights", "to grant or to revoke", "", "name rights for the one or the other")
+		return heddle.Errorf(heddle.BadArgument, "change rights of host", q.Name,
+			"the request names rights to grant and rights to revoke, or none", "name rights for one of the two")
 	}
 	return h.operate(ctx, q.Credential, func(ctx context.Context, o *join.Operator) error {
 		if len(q.Grant) > 0 {
@@ -58,9 +66,9 @@ func (h hosts) Rights(ctx context.Context, q client.RightsRequest) error {
 	})
 }
 
-// operate calls act with the rights of an operator's credential, and closes the access.
+// operate calls act with the rights of an operator's credential.
 func (h hosts) operate(ctx context.Context, credential string, act func(context.Context, *join.Operator) error) error {
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	o, err := h.node.Operator(ctx, []byte(credential))
 	if err != nil {
@@ -72,7 +80,7 @@ func (h hosts) operate(ctx context.Context, credential string, act func(context.
 // Remove implements api.Hosts.
 func (h hosts) Remove(ctx context.Context, q client.RemovalRequest) error {
 	if q.Name == h.name {
-		return heddle.Errorf(heddle.BadArgument, "host", q.Name+" is this host", "", "call on another one")
+		return heddle.Errorf(heddle.BadArgument, "remove host", q.Name, "it is the host that was asked", "ask another host")
 	}
 	if h.node == nil {
 		return h.removeExternal(ctx, q)
@@ -105,7 +113,8 @@ func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.Remova
 		return err
 	}
 	if q.By != "" && !h.cluster.View().Alive[q.By] {
-		return heddle.Errorf(heddle.BadArgument, "host", q.By+" is away", "", "start its agent first")
+		return heddle.Errorf(heddle.BadArgument, "replace host", q.Name,
+			"the agent of "+q.By+" is not connected to the store", "start the agent of "+q.By+" first")
 	}
 	err := h.cluster.RemoveHost(ctx, o.Store(), q.Name, q.Force)
 	if errors.Is(err, heddle.NoHost.Sentinel()) {
@@ -124,12 +133,13 @@ func (h hosts) removeOnce(ctx context.Context, o *join.Operator, q client.Remova
 // with a credential for it.
 func (h hosts) removeExternal(ctx context.Context, q client.RemovalRequest) error {
 	if q.By != "" {
-		return heddle.Errorf(heddle.NoStore, "to replace", q.Name+" needs an embedded store", "", "the members of an external etcd are managed by etcdctl")
+		return heddle.Errorf(heddle.NoStore, "replace host", q.Name, externalStore, "manage the members of the etcd with etcdctl")
 	}
 	if q.Credential != "" {
-		return heddle.Errorf(heddle.BadArgument, "--credential", "is for an embedded store", "", "start this host's agent with a certificate that may do so in the external etcd, for the time being")
+		return heddle.Errorf(heddle.BadArgument, "remove host", q.Name, "--credential is for an embedded store, and this host uses an external etcd",
+			"leave --credential out, and start this host's agent with a certificate that may do this in the etcd")
 	}
-	ctx, cancel := context.WithTimeout(ctx, removalTime)
+	ctx, cancel := context.WithTimeout(ctx, operationTime)
 	defer cancel()
 	return h.cluster.RemoveHost(ctx, h.store, q.Name, q.Force)
 }

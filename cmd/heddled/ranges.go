@@ -15,7 +15,7 @@ func (h hosts) Ranges() client.Ranges { return client.Ranges{Ranges: h.cluster.V
 // SetRanges implements api.Hosts. In an external etcd it uses this host's own rights.
 func (h hosts) SetRanges(ctx context.Context, q client.Ranges) (client.Ranges, error) {
 	if h.node == nil {
-		ctx, cancel := context.WithTimeout(ctx, removalTime)
+		ctx, cancel := context.WithTimeout(ctx, operationTime)
 		defer cancel()
 		return h.Ranges(), h.cluster.SetRanges(ctx, h.store, q.Ranges)
 	}
@@ -35,7 +35,7 @@ func refusedBy(v *cluster.View, name string) (all []string) {
 	return all
 }
 
-// refusedHosts are hosts whose own record is not accepted.
+// refusedHosts returns the hosts whose own record is not accepted.
 func refusedHosts(v *cluster.View, known []client.HostStatus) (all []client.HostStatus) {
 	seen := map[string]bool{}
 	for _, h := range known {

@@ -58,17 +58,17 @@ func TestStoreFlags(t *testing.T) {
 		"--store redis":            "none, embedded",
 		"--store etcd://192.0.2.1": "ports",
 		"--store etcd://":          "ports",
-		"--join 192.0.2.1":         "one without the other",
-		"--token-file x":           "one without the other",
-		"--token-fd 0":             "one without the other",
+		"--join 192.0.2.1":         "--token-file is not given",
+		"--token-file x":           "--join is not given",
+		"--token-fd 0":             "--join is not given",
 		"--store none --join 192.0.2.1 --token-file x":               "--join",
 		"--store etcd://192.0.2.1:1 --join 192.0.2.1 --token-file x": "--join",
 		"--store embedded --store-ca a":                              "external etcd",
 		"--store etcd+insecure://192.0.2.1:1 --store-ca a":           "external etcd",
 		"--store etcd://192.0.2.1:1 --store-cert a":                  "both files",
 		"--tunnel-port 0":                                      "65535",
-		"--force-new-store --store embedded":                   "embedded store on this host",
-		"--force-new-store --store none --state-dir " + joined: "embedded store on this host",
+		"--force-new-store --store embedded":                   "no part in an embedded store",
+		"--force-new-store --store none --state-dir " + joined: "no part in an embedded store",
 	} {
 		if _, err := parsed(strings.Fields(line)...); heddle.KindOf(err) != heddle.Usage || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", line, err)

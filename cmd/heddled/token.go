@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,22 +9,23 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// maxToken bounds, in bytes, how much of a token's file is read.
+// maxToken is how many bytes of a token's file are read.
 const maxToken = 4096
 
 // hasToken says whether the host is given a token in any way.
 func (c config) hasToken() bool { return c.Token != "" || c.TokenFile != "" || c.TokenFD >= 0 }
 
-// takeToken reads the token from its file or descriptor, and refuses a file that others
+// loadToken reads the token from its file or descriptor, and refuses a file that others
 // can read. A host that belongs to a cluster already needs no token: then an error is only
 // recorded.
-func (c *config) takeToken() error {
+func (c *config) loadToken() error {
 	if c.Token != "" && (c.TokenFile != "" || c.TokenFD >= 0) || c.TokenFile != "" && c.TokenFD >= 0 {
-		return wrongFlag("token, --token-file and --token-fd", "more than one of them", "give one")
+		return heddle.Errorf(heddle.BadArgument, "read token", "",
+			"more than one of token, --token-file and --token-fd is given", "give one of them")
 	}
 	text, err := c.readToken()
-	if err != nil && c.belongs() {
-		c.Token, c.tokenUnused = "", err
+	if err != nil && c.isMember() {
+		c.Token, c.tokenError = "", err
 		return nil
 	}
 	c.Token = text
@@ -34,7 +36,7 @@ func (c config) readToken() (string, error) {
 	file, name := os.Stdin, c.TokenFile
 	switch {
 	case c.Token != "":
-		return c.Token, c.tokenShown // out of the configuration
+		return c.Token, c.tokenExposed // out of the configuration
 	case !c.hasToken():
 		return "", nil
 	case c.TokenFD >= 0:
@@ -43,7 +45,7 @@ func (c config) readToken() (string, error) {
 	case c.TokenFile != "-":
 		var err error
 		if file, err = os.Open(c.TokenFile); err != nil {
-			return "", heddle.Wrap(heddle.BadArgument, "read token", name, err, "name a readable file with --token-file")
+			return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, err, "name a readable file with --token-file")
 		}
 	}
 	defer file.Close()
@@ -52,14 +54,15 @@ func (c config) readToken() (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken))
 	if err != nil || len(text) == 0 {
-		return "", heddle.Wrap(heddle.BadArgument, "read token", name, noneIf(err), "'heddle host token --out FILE' makes a token in a file")
+		return "", heddle.Wrap(heddle.BadArgument, "read token from file", name, orEmptyFile(err),
+			"make a token with 'heddle host token --out FILE'")
 	}
 	return string(text), nil
 }
 
-func noneIf(err error) error {
+func orEmptyFile(err error) error {
 	if err == nil {
-		return io.ErrUnexpectedEOF
+		return errors.New("it is empty")
 	}
 	return err
 }

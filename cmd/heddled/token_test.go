@@ -86,7 +86,7 @@ func TestTokens(t *testing.T) {
 	}
 	write("cluster/host.json", "{}", 0o600)
 	for _, args := range [][]string{{"--join", "192.0.2.1", "--token-file", open}, {"--config", dir + "/c2"}, {"--join", "192.0.2.1", "--token-file", dir + "/none"}} {
-		if got, err := parsed(append(args, "--state-dir", dir)...); err != nil || got.Token != "" || got.tokenUnused == nil {
+		if got, err := parsed(append(args, "--state-dir", dir)...); err != nil || got.Token != "" || got.tokenError == nil {
 			t.Errorf("%v: token %q, %v", args, got.Token, err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// tripwire kills the process before its Nth step, where N is HEDDLE_CRASH_AT. So the crash
-// tests visit every step, whatever the steps are. Without the variable there is none.
-// HEDDLE_CRASH_AFTER names a file; steps are counted from the moment it exists.
+// tripwire returns a function that kills the process at its Nth call, where N is
+// HEDDLE_CRASH_AT, or nil without this variable. The crash tests use it to crash before
+// every step. HEDDLE_CRASH_AFTER names a file; steps are counted once it exists.
 func tripwire() func(string) error {
 	n, err := strconv.ParseInt(os.Getenv("HEDDLE_CRASH_AT"), 10, 64)
 	if err != nil {

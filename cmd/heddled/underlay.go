@@ -17,7 +17,9 @@ func underlay(text string, host heddle.HostFacts) ([]netip.Addr, int, error) {
 	if len(words) == 0 {
 		l, ok := host.Uplink(heddle.Network{})
 		if !ok {
-			return nil, 0, heddle.Errorf(heddle.NoParent, "underlay", "there is no default route that would name an interface", "", "name this host's address or interface with --underlay")
+			return nil, 0, heddle.Errorf(heddle.NoParent, "find underlay address", "",
+				"there is no default route, which would name an interface",
+				"name this host's address or interface with --underlay")
 		}
 		words = []string{l.Name}
 	}
@@ -34,7 +36,8 @@ func underlay(text string, host heddle.HostFacts) ([]netip.Addr, int, error) {
 		}
 	}
 	if len(all) > 2 || len(all) == 2 && heddle.FamilyOf(all[0]) == heddle.FamilyOf(all[1]) {
-		return nil, 0, heddle.Errorf(heddle.BadArgument, "--underlay", fmt.Sprint(all), "", "give one address of each family at most")
+		return nil, 0, heddle.Errorf(heddle.BadArgument, "read flag", "--underlay",
+			fmt.Sprintf("%v has more than one address of a family", all), "give one address of each family at most")
 	}
 	slices.SortFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
 	return all, mtu, nil
@@ -47,11 +50,13 @@ func underlayOf(word string, host heddle.HostFacts) ([]netip.Addr, heddle.LinkFa
 		if l, ok := host.Holder(want.Unmap()); ok {
 			return []netip.Addr{want.Unmap()}, l, nil
 		}
-		return nil, heddle.LinkFact{}, heddle.Errorf(heddle.NoParent, "underlay address", word+" is on no interface of this host", "", "name one that 'ip address' shows, or an interface, with --underlay")
+		return nil, heddle.LinkFact{}, heddle.Errorf(heddle.NoParent, "find underlay address", word,
+			"it is on no interface of this host", "name an address that 'ip address' shows, or an interface, with --underlay")
 	}
 	l, ok := host.Link(word)
 	if !ok {
-		return nil, l, heddle.Errorf(heddle.NoParent, "underlay interface", word+" is not there", "", "name an address or interface that 'ip address' shows with --underlay")
+		return nil, l, heddle.Errorf(heddle.NoParent, "find underlay interface", word, "there is no such interface",
+			"name an address or interface that 'ip address' shows with --underlay")
 	}
 	var v4, v6 []netip.Addr
 	for _, p := range l.Addrs {
@@ -64,7 +69,8 @@ func underlayOf(word string, host heddle.HostFacts) ([]netip.Addr, heddle.LinkFa
 	}
 	found := append(v4[:min(1, len(v4))], v6[:min(1, len(v6))]...)
 	if len(found) == 0 {
-		return nil, l, heddle.Errorf(heddle.NoParent, "underlay interface", word+" has no address", "", "give it one, or name another with --underlay")
+		return nil, l, heddle.Errorf(heddle.NoParent, "use underlay interface", word, "it has no address",
+			"give the interface an address, or name another one with --underlay")
 	}
 	return found, l, nil
 }

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// readTime is how long a watcher may not read before it is disconnected; lastTime is
-	// that time when the server ends.
-	readTime, lastTime = 30 * time.Second, time.Second
+	// writeTime is how long a watcher may not read before it is disconnected;
+	// shutdownWriteTime is that time when the server ends.
+	writeTime, shutdownWriteTime = 30 * time.Second, time.Second
 	// bookmarkAfter is how many events a filter leaves out before the caller gets its
 	// current cursor.
 	bookmarkAfter = 256
@@ -24,18 +24,18 @@ const (
 
 // handleEvents adds the stream of events.
 func (s *Server) handleEvents() {
-	ending, end := context.WithCancel(context.Background())
+	shutdown, end := context.WithCancel(context.Background())
 	s.http.RegisterOnShutdown(end)
 	s.mux.HandleFunc("GET "+client.PathEvents, func(w http.ResponseWriter, r *http.Request) {
-		if err := s.watch(ending, w, r); err != nil {
+		if err := s.streamEvents(shutdown, w, r); err != nil {
 			write(w, nil, err)
 		}
 	})
 }
 
-// watch streams events until the caller disconnects or the server ends. It returns an
+// streamEvents streams events until the caller disconnects or the server ends. It returns an
 // error only before anything was sent.
-func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) streamEvents(shutdown context.Context, w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	filter, err := events.ParseFilter(q[client.QueryFilter])
 	if err != nil {
@@ -44,7 +44,8 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 	follow := true
 	if text := q.Get(client.QueryFollow); text != "" {
 		if follow, err = strconv.ParseBool(text); err != nil {
-			return heddle.Errorf(heddle.BadArgument, "follow", strconv.Quote(heddle.Clip(text)), "", "give true or false")
+			return heddle.Errorf(heddle.BadArgument, "read parameter", client.QueryFollow,
+				strconv.Quote(heddle.Clip(text))+" is neither true nor false", "give true or false")
 		}
 	}
 	since := q.Get(client.QuerySince)
@@ -57,18 +58,18 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 	}
 	defer watcher.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	out := newStream(ending, w)
+	out := newEventStream(shutdown, w)
 	defer out.stop()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(ending, cancel)()
-	err = out.mark(watcher) // tells the caller that the stream has begun, and its cursor
+	defer context.AfterFunc(shutdown, cancel)()
+	err = out.sendCursor(watcher) // shows the caller that the stream has begun
 	for err == nil {
 		var all []events.Event
 		all, err = watcher.Read()
 		if err == nil && len(all) == 0 {
 			if !follow {
-				out.mark(watcher)
+				out.sendCursor(watcher)
 				return nil
 			}
 			all, err = watcher.Next(ctx)
@@ -79,29 +80,29 @@ func (s *Server) watch(ending context.Context, w http.ResponseWriter, r *http.Re
 		}
 		err = out.send(all, filter)
 		if err == nil && out.leftOut >= bookmarkAfter {
-			err = out.mark(watcher)
+			err = out.sendCursor(watcher)
 		}
 	}
 	return nil // the caller does not read
 }
 
-// stream writes lines. It is cut off when the server ends or nobody reads.
-type stream struct {
-	to     http.ResponseWriter
-	flow   *http.ResponseController
-	ending context.Context
-	stop   func() bool
+// eventStream writes lines. It is cut off when the server ends or nobody reads.
+type eventStream struct {
+	w        http.ResponseWriter
+	flow     *http.ResponseController
+	shutdown context.Context
+	stop     func() bool
 	// leftOut counts the events since the last line.
 	leftOut int
 }
 
-func newStream(ending context.Context, w http.ResponseWriter) *stream {
+func newEventStream(shutdown context.Context, w http.ResponseWriter) *eventStream {
 	flow := http.NewResponseController(w)
-	return &stream{to: w, flow: flow, ending: ending, stop: context.AfterFunc(ending, func() { flow.SetWriteDeadline(time.Now().Add(lastTime)) })}
+	return &eventStream{w: w, flow: flow, shutdown: shutdown, stop: context.AfterFunc(shutdown, func() { flow.SetWriteDeadline(time.Now().Add(shutdownWriteTime)) })}
 }
 
 // send writes the events that pass the filter.
-func (s *stream) send(all []events.Event, filter heddle.Filter) error {
+func (s *eventStream) send(all []events.Event, filter heddle.Filter) error {
 	var lines []client.EventLine
 	for i := range all {
 		s.leftOut++
@@ -115,16 +116,16 @@ func (s *stream) send(all []events.Event, filter heddle.Filter) error {
 	return s.write(lines)
 }
 
-// mark writes the watcher's cursor.
-func (s *stream) mark(w *events.Watcher) error {
+// sendCursor writes the watcher's cursor.
+func (s *eventStream) sendCursor(w *events.Watcher) error {
 	s.leftOut = 0
 	return s.write([]client.EventLine{{Bookmark: w.Cursor()}})
 }
 
 // fail says why the stream ends, if the caller is still connected.
-func (s *stream) fail(why error) {
-	if s.ending.Err() != nil {
-		why = heddle.Errorf(heddle.Stopping, "watch", "events", "", "watch again when the agent is back")
+func (s *eventStream) fail(why error) {
+	if s.shutdown.Err() != nil {
+		why = heddle.Errorf(heddle.Stopping, "watch events", "", "", "watch again when the agent is back")
 	}
 	var e *heddle.Error
 	if errors.As(why, &e) {
@@ -132,15 +133,15 @@ func (s *stream) fail(why error) {
 	}
 }
 
-func (s *stream) write(lines []client.EventLine) error {
-	patience := readTime
-	if s.ending.Err() != nil {
-		patience = lastTime
+func (s *eventStream) write(lines []client.EventLine) error {
+	timeout := writeTime
+	if s.shutdown.Err() != nil {
+		timeout = shutdownWriteTime
 	}
-	if err := s.flow.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := s.flow.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
-	enc := json.NewEncoder(s.to)
+	enc := json.NewEncoder(s.w)
 	for _, l := range lines {
 		if err := enc.Encode(l); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-network/heddle/door/client"
 )
 
-// Hosts is what an agent with a store does about the hosts of its cluster.
+// Hosts serves the calls about the hosts of the cluster.
 type Hosts interface {
 	List(context.Context) []client.HostStatus
 	Token(context.Context, client.TokenRequest) (client.Token, error)
@@ -17,50 +17,50 @@ type Hosts interface {
 	Rights(context.Context, client.RightsRequest) error
 	Ranges() client.Ranges
 	SetRanges(context.Context, client.Ranges) (client.Ranges, error)
-	Custodian
+	AuthorityKeys
 }
 
 // HandleHosts adds the calls about other hosts. Without a store, h is nil, and
 // the calls are answered with heddle.NoStore.
 func (s *Server) HandleHosts(h Hosts) {
-	s.mux.HandleFunc("GET "+client.PathHosts, reply(func(r *http.Request) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathHosts, withoutBody(func(r *http.Request) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return h.List(r.Context()), nil
 	}))
-	s.mux.HandleFunc("POST "+client.PathHostToken, take(func(ctx context.Context, q client.TokenRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathHostToken, withBody(func(ctx context.Context, q client.TokenRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return h.Token(ctx, q)
 	}))
-	s.mux.HandleFunc("GET "+client.PathRanges, reply(func(*http.Request) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathRanges, withoutBody(func(*http.Request) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return h.Ranges(), nil
 	}))
-	s.mux.HandleFunc("POST "+client.PathRanges, take(func(ctx context.Context, q client.Ranges) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathRanges, withBody(func(ctx context.Context, q client.Ranges) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return h.SetRanges(ctx, q)
 	}))
-	s.mux.HandleFunc("POST "+client.PathHostRemove, take(func(ctx context.Context, q client.RemovalRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathHostRemove, withBody(func(ctx context.Context, q client.RemovalRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return struct{}{}, h.Remove(ctx, q)
 	}))
-	s.mux.HandleFunc("POST "+client.PathKeepers, take(func(ctx context.Context, q client.KeepersRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathKeepers, withBody(func(ctx context.Context, q client.KeepersRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
 		return struct{}{}, h.Keepers(ctx, q)
 	}))
 	s.handleAuthority(h)
-	s.mux.HandleFunc("POST "+client.PathRights, take(func(ctx context.Context, q client.RightsRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathRights, withBody(func(ctx context.Context, q client.RightsRequest) (any, error) {
 		if h == nil {
 			return nil, noStore()
 		}
@@ -69,5 +69,6 @@ func (s *Server) HandleHosts(h Hosts) {
 }
 
 func noStore() error {
-	return heddle.Errorf(heddle.NoStore, "agent", "of this host alone", "", "start it with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE")
+	return heddle.Errorf(heddle.NoStore, "ask cluster", "", "this host's agent runs without a store",
+		"start the agent with --store embedded, --store etcd://HOST:PORT, or --join ADDR --token-file FILE")
 }

@@ -8,5 +8,5 @@ import (
 
 // handlePeers adds the call about the paths to other hosts.
 func (s *Server) handlePeers() {
-	s.mux.HandleFunc("GET "+client.PathPeers, reply(func(*http.Request) (any, error) { return s.agent.Peers(), nil }))
+	s.mux.HandleFunc("GET "+client.PathPeers, withoutBody(func(*http.Request) (any, error) { return s.agent.Peers(), nil }))
 }

@@ -33,64 +33,65 @@ type Server struct {
 // NewServer returns a server that does not listen yet.
 func NewServer(a *agent.Agent, log *slog.Logger) *Server {
 	s := &Server{agent: a, log: log, mux: http.NewServeMux()}
-	s.http = &http.Server{Handler: s.guarded(s.routed()), ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
-	s.mux.HandleFunc("GET "+client.PathModes, reply(func(*http.Request) (any, error) { return a.Modes(), nil }))
-	s.mux.HandleFunc("GET "+client.PathNetworks, reply(s.networks))
-	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
-	s.mux.HandleFunc("DELETE "+client.PathNetworks+"/{name}", reply(func(r *http.Request) (any, error) {
+	s.http = &http.Server{Handler: s.authorize(s.route()), ConnContext: withCaller, ReadHeaderTimeout: 10 * time.Second}
+	s.mux.HandleFunc("GET "+client.PathModes, withoutBody(func(*http.Request) (any, error) { return a.Modes(), nil }))
+	s.mux.HandleFunc("GET "+client.PathNetworks, withoutBody(s.networks))
+	s.mux.HandleFunc("GET "+client.PathNetworks+"/{name}", withoutBody(func(r *http.Request) (any, error) { return a.Network(r.PathValue("name")) }))
+	s.mux.HandleFunc("DELETE "+client.PathNetworks+"/{name}", withoutBody(func(r *http.Request) (any, error) {
 		return struct{}{}, a.DeleteNetwork(r.PathValue("name"))
 	}))
-	s.mux.HandleFunc("POST "+client.PathNetworks, take(func(_ context.Context, q client.CreateRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathNetworks, withBody(func(_ context.Context, q client.CreateRequest) (any, error) {
 		n, commands, err := a.CreateNetwork(q.Network, q.DryRun)
 		return client.CreateReply{Network: n, Commands: commands}, err
 	}))
-	s.mux.HandleFunc("POST "+client.PathAllow, take(func(_ context.Context, q client.AllowRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathAllow, withBody(func(_ context.Context, q client.AllowRequest) (any, error) {
 		return struct{}{}, a.Allow(q.First, q.Second)
 	}))
-	s.mux.HandleFunc("GET "+client.PathEndpoints, reply(s.endpoints))
-	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
-	s.mux.HandleFunc("POST "+client.PathAttach, take(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
-	s.mux.HandleFunc("POST "+client.PathDetach, take(func(ctx context.Context, id heddle.EndpointID) (any, error) {
+	s.mux.HandleFunc("GET "+client.PathEndpoints, withoutBody(s.endpoints))
+	s.mux.HandleFunc("GET "+client.PathEndpoints+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Endpoint(id) }))
+	s.mux.HandleFunc("POST "+client.PathAttach, withBody(func(ctx context.Context, q heddle.AttachRequest) (any, error) { return a.Attach(ctx, q) }))
+	s.mux.HandleFunc("POST "+client.PathDetach, withBody(func(ctx context.Context, id heddle.EndpointID) (any, error) {
 		found, err := a.Detach(ctx, id)
 		return client.DetachReply{Found: found}, err
 	}))
-	s.mux.HandleFunc("POST "+client.PathMove, take(func(ctx context.Context, q client.MoveRequest) (any, error) { return a.Move(ctx, q.ID, q.To) }))
-	s.mux.HandleFunc("GET "+client.PathCheck, reply(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
-	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
-	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.about(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
-	s.mux.HandleFunc("GET "+client.PathAudit, reply(func(*http.Request) (any, error) { return a.Audit() }))
-	s.mux.HandleFunc("GET "+client.PathStatus, reply(func(*http.Request) (any, error) { return a.Status(), nil }))
+	s.mux.HandleFunc("POST "+client.PathMove, withBody(func(ctx context.Context, q client.MoveRequest) (any, error) { return a.Move(ctx, q.ID, q.To) }))
+	s.mux.HandleFunc("GET "+client.PathCheck, withoutBody(func(*http.Request) (any, error) { return a.Check(heddle.EndpointID{}) }))
+	s.mux.HandleFunc("GET "+client.PathCheck+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Check(id) }))
+	s.mux.HandleFunc("GET "+client.PathExplain+"/{container}/{ifname}", s.withEndpoint(func(id heddle.EndpointID) (any, error) { return a.Explain(id) }))
+	s.mux.HandleFunc("GET "+client.PathAudit, withoutBody(func(*http.Request) (any, error) { return a.Audit() }))
+	s.mux.HandleFunc("GET "+client.PathStatus, withoutBody(func(*http.Request) (any, error) { return a.Status(), nil }))
 	s.handlePeers()
 	s.handleEvents()
-	s.mux.HandleFunc("POST "+client.PathGC, take(func(ctx context.Context, q client.GCRequest) (any, error) {
+	s.mux.HandleFunc("POST "+client.PathGC, withBody(func(ctx context.Context, q client.GCRequest) (any, error) {
 		removed, err := a.GC(ctx, q.Owner, q.Keep)
 		return client.GCReply{Removed: removed}, err
 	}))
 	return s
 }
 
-// routed answers in JSON if no handler matches: unknown paths and methods.
-func (s *Server) routed() http.Handler {
+// route calls the handler of a request. For an unknown path or method it answers in JSON.
+func (s *Server) route() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h, pattern := s.mux.Handler(r); pattern == "" {
-			code := &statusOnly{header: w.Header()}
+			code := &statusRecorder{header: w.Header()}
 			h.ServeHTTP(code, r)
-			write(w, nil, heddle.Errorf(heddle.BadArgument, "no such call", r.Method+" "+r.URL.Path, "", "is this program of the agent's version?"), code.status)
+			write(w, nil, heddle.Errorf(heddle.BadArgument, "call agent", r.Method+" "+r.URL.Path,
+				"this agent has no such call", "use a program of the agent's version"), code.status)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
 	})
 }
 
-// statusOnly keeps only the status and headers (Allow) of an answer.
-type statusOnly struct {
+// statusRecorder keeps only the status and headers (Allow) of an answer.
+type statusRecorder struct {
 	header http.Header
 	status int
 }
 
-func (s *statusOnly) Header() http.Header         { return s.header }
-func (s *statusOnly) WriteHeader(status int)      { s.status = status }
-func (s *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
+func (s *statusRecorder) Header() http.Header         { return s.header }
+func (s *statusRecorder) WriteHeader(status int)      { s.status = status }
+func (s *statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 
 // Handle adds another door's handler.
 func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
@@ -106,9 +107,9 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown stops the server once its calls under way are answered.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
 
-// about serves a call that names an endpoint in its path.
-func (s *Server) about(f func(heddle.EndpointID) (any, error)) http.HandlerFunc {
-	return reply(func(r *http.Request) (any, error) {
+// withEndpoint serves a call that names an endpoint in its path.
+func (s *Server) withEndpoint(f func(heddle.EndpointID) (any, error)) http.HandlerFunc {
+	return withoutBody(func(r *http.Request) (any, error) {
 		id := heddle.EndpointID{Container: r.PathValue("container"), IfName: r.PathValue("ifname")}
 		if err := id.Check(); err != nil {
 			return nil, err
@@ -117,16 +118,16 @@ func (s *Server) about(f func(heddle.EndpointID) (any, error)) http.HandlerFunc 
 	})
 }
 
-func reply(f func(*http.Request) (any, error)) http.HandlerFunc {
+func withoutBody(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := f(r)
 		write(w, v, err)
 	}
 }
 
-// take serves a call with a JSON body; fields that it does not know are
-// refused, so that a typing error is not silently ignored.
-func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
+// withBody serves a call with a JSON body. It refuses unknown fields, so that a typing
+// error is not silently ignored.
+func withBody[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
 		d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
@@ -138,7 +139,8 @@ func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 		if err != nil {
 			// Read on for a while, so that a caller that is still writing gets the answer.
 			io.Copy(io.Discard, io.LimitReader(r.Body, 8*maxBody))
-			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "send one JSON document with known fields"))
+			write(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err,
+				"send one JSON document with known fields only"))
 			return
 		}
 		// Finish the work even if the caller disconnects: all or nothing.
@@ -147,7 +149,7 @@ func take[Q any](f func(context.Context, Q) (any, error)) http.HandlerFunc {
 	}
 }
 
-var statusOf = map[heddle.Kind]int{
+var httpStatus = map[heddle.Kind]int{
 	heddle.Usage: http.StatusBadRequest, heddle.Unavailable: http.StatusNotImplemented, heddle.Conflict: http.StatusConflict,
 	heddle.Timeout: http.StatusGatewayTimeout, heddle.Unreachable: http.StatusServiceUnavailable, heddle.Partial: http.StatusInternalServerError,
 }
@@ -156,7 +158,7 @@ var statusOf = map[heddle.Kind]int{
 func write(w http.ResponseWriter, v any, err error, given ...int) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
-		status, known := statusOf[heddle.KindOf(err)]
+		status, known := httpStatus[heddle.KindOf(err)]
 		if !known {
 			status = http.StatusUnprocessableEntity
 		}
@@ -166,7 +168,7 @@ func write(w http.ResponseWriter, v any, err error, given ...int) {
 		w.WriteHeader(status)
 		var e *heddle.Error
 		if !errors.As(err, &e) {
-			e = &heddle.Error{Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+			e = &heddle.Error{Kind: heddle.Failed, Op: "answer call", Cause: strings.TrimSpace(err.Error())}
 		}
 		v = e
 	}

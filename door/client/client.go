@@ -166,11 +166,12 @@ func (c *Client) do(ctx context.Context, by *http.Client, method, path string, i
 	resp, err := by.Do(req)
 	switch {
 	case os.IsTimeout(err):
-		return nil, heddle.Wrap(heddle.Waited, "call agent at", c.socket, err, "it is there and does not answer; see its log")
+		return nil, heddle.Wrap(heddle.Waited, "call agent", c.socket, err, "look at the agent's log ('journalctl -u heddled')")
 	case errors.Is(err, os.ErrPermission):
-		return nil, heddle.Wrap(heddle.NoPermission, "call agent at", c.socket, err, "call as root, or join the socket's group")
+		return nil, heddle.Wrap(heddle.NoPermission, "call agent", c.socket, err, "call as root, or join the socket's group")
 	case err != nil:
-		return nil, heddle.Wrap(heddle.AgentDown, "call agent at", c.socket, err, "start it ('systemctl start heddled'), or name its socket with --socket")
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, err,
+			"start the agent ('systemctl start heddled'), or name its socket with --socket")
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -178,11 +179,13 @@ func (c *Client) do(ctx context.Context, by *http.Client, method, path string, i
 	defer resp.Body.Close()
 	e := &heddle.Error{}
 	if err := json.NewDecoder(resp.Body).Decode(e); err != nil || e.Op == "" {
-		return nil, heddle.Wrap(heddle.AgentDown, "call agent at", c.socket+path, &statusError{resp.Status}, "is this heddled's socket, of the same version?")
+		return nil, heddle.Wrap(heddle.AgentDown, "call agent", c.socket, &statusError{resp.Status, path},
+			"give the socket of a heddled of this program's version with --socket")
 	}
 	return nil, e
 }
 
-type statusError struct{ status string }
+// statusError is an answer that is not an agent's.
+type statusError struct{ status, path string }
 
-func (e *statusError) Error() string { return "it answered " + e.status }
+func (e *statusError) Error() string { return "it answered " + e.status + " to " + e.path }

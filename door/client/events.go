@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -113,7 +114,8 @@ func (s *EventStream) broken(err error) error {
 	if errors.Is(err, io.EOF) && s.once || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return heddle.Wrap(heddle.AgentDown, "read events from", s.socket, err, "the agent has ended, or cut off who did not read: watch again, after the last cursor")
+	return heddle.Wrap(heddle.AgentDown, "read events from agent", s.socket,
+		fmt.Errorf("the agent has ended, or has cut off a slow reader: %w", err), "watch again after the last cursor")
 }
 
 // Close ends the stream.

@@ -16,10 +16,10 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conf.Wishes.request(env, &req); err != nil {
+	if err := conf.Options.apply(env, &req); err != nil {
 		return nil, err
 	}
-	result, err := previous(conf)
+	result, err := previousResult(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -27,12 +27,12 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.withoutPublished(&req)
+	h.dropPublishedPorts(&req)
 	reply, err := h.endpoints.Attach(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return render(conf, n, c.netns, reply, result)
+	return buildResult(conf, n, c.netns, reply, result)
 }
 
 // del detaches (section 4, DEL). It only needs the id: the configuration may have changed,
@@ -40,7 +40,8 @@ func (h *Handler) add(ctx context.Context, c call, conf Conf) (any, error) {
 // ADD. So it reads the configuration only to report text that is not JSON.
 func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 	if len(body) > 0 && !json.Valid(body) {
-		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is no JSON document", "send one JSON object")
+		return faultf(undecodable, heddle.BadJSON, "decode network configuration", "", "it is not a JSON document",
+			"send one JSON object")
 	}
 	_, err := h.endpoints.Detach(ctx, c.id)
 	return err
@@ -52,7 +53,7 @@ func (h *Handler) del(ctx context.Context, c call, body []byte) error {
 // an ADD meanwhile does not wait, and its endpoint stays.
 func (h *Handler) gc(ctx context.Context, conf Conf) error {
 	if conf.Valid == nil {
-		return wrong("cni.dev/valid-attachments", "it is missing", "list the attachments to keep")
+		return badKey("cni.dev/valid-attachments", "it is missing", "list the attachments to keep")
 	}
 	keep := make([]heddle.EndpointID, 0, len(*conf.Valid))
 	for _, v := range *conf.Valid {
@@ -69,11 +70,12 @@ func (h *Handler) gc(ctx context.Context, conf Conf) error {
 func (h *Handler) status(conf Conf) error {
 	s := h.networks.Status()
 	if !s.Ready {
-		return faultf(notAvailable, heddle.Stopping, "agent", s.Host, "it is not ready", "wait until it is")
+		return faultf(notAvailable, heddle.Stopping, "ask agent of host", s.Host, "it is not ready",
+			"try again when 'heddle status --wait' returns")
 	}
 	for _, p := range s.Parts {
 		if p.State == "bad" && p.Name != heddle.PartWork { // which may be another network's
-			return faultf(limited, heddle.AuditFound, "agent's part", p.Name, p.Detail, "'heddle status' says more")
+			return faultf(limited, heddle.AuditFound, "ask agent about its part", p.Name, p.Detail, "look at 'heddle status'")
 		}
 	}
 	n, err := h.networks.Network(conf.Network)
@@ -85,12 +87,14 @@ func (h *Handler) status(conf Conf) error {
 	}
 	for _, l := range s.Late {
 		if l.Network == n.Name && l.Endpoint == "" {
-			return faultf(limited, heddle.AuditFound, "network", n.Name, l.String(), "'heddle status' says more")
+			return faultf(limited, heddle.AuditFound, "use network", n.Name, l.String(), "look at 'heddle status'")
 		}
 	}
 	for _, u := range s.Networks {
 		if u.Name == n.Name && u.Free == 0 {
-			return faultf(notAvailable, heddle.PoolExhausted, "network", n.Name, fmt.Sprintf("no address left, %d endpoints", u.Endpoints), "detach endpoints, or use a network with a larger subnet")
+			return faultf(notAvailable, heddle.PoolExhausted, "use network", n.Name,
+				fmt.Sprintf("its %d endpoints have all addresses", u.Endpoints),
+				"detach endpoints, or use a network with a larger subnet")
 		}
 	}
 	return nil

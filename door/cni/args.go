@@ -48,11 +48,11 @@ func ParseArgs(s string) (a Args, err error) {
 		case !found || key == "":
 			return Args{}, badArgs(pair, "it is not of the form KEY=VALUE")
 		case key == "IP":
-			a.IPs = append(a.IPs, split(value)...)
+			a.IPs = append(a.IPs, splitList(value)...)
 		case key == "MAC":
 			a.MAC = value
 		case key == "IgnoreUnknown":
-			if ignore, found = truth(value); !found {
+			if ignore, found = parseBool(value); !found {
 				return Args{}, badArgs(pair, "it is neither true nor false")
 			}
 		case strings.HasPrefix(key, "K8S_"):
@@ -62,19 +62,19 @@ func ParseArgs(s string) (a Args, err error) {
 		}
 	}
 	if unknown != "" && !ignore {
-		return Args{}, badArgs(unknown, "it is unknown")
+		return Args{}, badArgs(unknown, "there is no such key")
 	}
 	return a, nil
 }
 
-func split(list string) []string {
+func splitList(list string) []string {
 	if list == "" {
 		return nil
 	}
 	return strings.Split(list, ",")
 }
 
-func truth(s string) (value, ok bool) {
+func parseBool(s string) (value, ok bool) {
 	switch strings.ToLower(s) {
 	case "1", "true":
 		return true, true
@@ -85,5 +85,6 @@ func truth(s string) (value, ok bool) {
 }
 
 func badArgs(pair, cause string) error {
-	return faultf(badEnvironment, heddle.BadArgument, "read environment CNI_ARGS", heddle.Clip(pair), cause, "the keys are IP and MAC; with IgnoreUnknown=1 others are ignored")
+	return faultf(badEnvironment, heddle.BadArgument, "read CNI_ARGS", heddle.Clip(pair), cause,
+		"give the keys IP and MAC; add IgnoreUnknown=1 to have others ignored")
 }

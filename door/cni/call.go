@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -35,7 +36,8 @@ func (c call) check() error {
 	switch c.command {
 	case "ADD", "CHECK":
 		if !strings.HasPrefix(c.netns, "/") {
-			return faultf(badEnvironment, heddle.BadNamespace, "read environment", "CNI_NETNS="+heddle.Clip(c.netns), "", "give the absolute path of a network namespace")
+			return faultf(badEnvironment, heddle.BadNamespace, "read variable", "CNI_NETNS",
+				fmt.Sprintf("%q is not an absolute path", heddle.Clip(c.netns)), "give the absolute path of a network namespace")
 		}
 		return c.checkID()
 	case "DEL":
@@ -43,13 +45,14 @@ func (c call) check() error {
 	case "GC", "STATUS":
 		return nil
 	}
-	return faultf(badEnvironment, heddle.BadArgument, "read environment", "CNI_COMMAND="+heddle.Clip(c.command), "", "the verbs are ADD, DEL, CHECK, GC, STATUS and VERSION")
+	return faultf(badEnvironment, heddle.BadArgument, "read variable", "CNI_COMMAND", fmt.Sprintf("there is no verb %q", heddle.Clip(c.command)),
+		"give ADD, DEL, CHECK, GC, STATUS or VERSION")
 }
 
 func (c call) checkID() error {
 	for name, value := range map[string]string{"CNI_CONTAINERID": c.id.Container, "CNI_IFNAME": c.id.IfName} {
 		if value == "" {
-			return faultf(badEnvironment, heddle.BadID, "read environment", name, "it is missing", "the runtime sets it")
+			return faultf(badEnvironment, heddle.BadID, "read variable", name, "it is missing", "have the runtime set it")
 		}
 	}
 	if err := c.id.Check(); err != nil {

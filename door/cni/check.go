@@ -15,9 +15,9 @@ import (
 // remembers of the ADD (specification, section 4, CHECK).
 func (h *Handler) check(c call, conf Conf) error {
 	if len(conf.PrevResult) == 0 {
-		return wrong("prevResult", "it is missing", "CHECK needs the result of the ADD")
+		return badKey("prevResult", "it is missing", "give the result of the ADD")
 	}
-	result, err := previous(conf)
+	result, err := previousResult(conf)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (h *Handler) check(c call, conf Conf) error {
 	if err != nil {
 		return err
 	}
-	own, err := remembered(result, e, c.netns)
+	own, err := findInterface(result, e, c.netns)
 	if err != nil {
 		return err
 	}
@@ -35,19 +35,20 @@ func (h *Handler) check(c call, conf Conf) error {
 	}
 	var left []string
 	for _, f := range findings {
-		if !tuned(f, e, own) {
+		if !byLaterPlugin(f, e, own) {
 			left = append(left, strings.TrimSpace(f.Kind+" "+f.Object+" "+f.Detail))
 		}
 	}
 	if len(left) > 0 {
-		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check", c.id.String(), strings.Join(left, ", "), "'heddle explain "+c.id.String()+"' shows the difference")
+		return faultf(ownCodes+int(heddle.Failed), heddle.Drift, "check endpoint", c.id.String(), strings.Join(left, ", "),
+			"run 'heddle explain "+c.id.String()+"' to see the difference")
 	}
 	return nil
 }
 
-// remembered finds our interface in the result, with all our addresses. Later
-// plugins may have added others.
-func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
+// findInterface returns our interface in the result, which must have all our addresses.
+// Later plugins may have added others.
+func findInterface(r *current.Result, e heddle.Endpoint, netns string) (*current.Interface, error) {
 	if e.MAC == "" {
 		return nil, nil // the container has no interface of ours
 	}
@@ -55,14 +56,16 @@ func remembered(r *current.Result, e heddle.Endpoint, netns string) (*current.In
 		return i.Name == e.ID.IfName && i.Sandbox == netns
 	})
 	if index < 0 {
-		return nil, wrong("prevResult.interfaces", fmt.Sprintf("no interface %s in %s", e.ID.IfName, netns), "pass the result of the ADD on as it is")
+		return nil, badKey("prevResult.interfaces", fmt.Sprintf("it has no interface %s in %s", e.ID.IfName, netns),
+			"pass on the result of the ADD as it is")
 	}
 	for _, want := range e.Addrs {
 		if !slices.ContainsFunc(r.IPs, func(ip *current.IPConfig) bool {
 			a, _ := netip.AddrFromSlice(ip.Address.IP)
 			return a.Unmap() == want.Addr() && (ip.Interface == nil || *ip.Interface == index)
 		}) {
-			return nil, wrong("prevResult.ips", fmt.Sprintf("%s has %s, which is not among them", e.ID, want), "pass the result of the ADD on as it is")
+			return nil, badKey("prevResult.ips", fmt.Sprintf("it lacks the address %s of endpoint %s", want, e.ID),
+				"pass on the result of the ADD as it is")
 		}
 	}
 	return r.Interfaces[index], nil

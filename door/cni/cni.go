@@ -17,10 +17,10 @@ import (
 	"github.com/heddle-network/heddle/agent"
 )
 
-// Path is where the agent's server hangs the handler in.
+// Path is the handler's path in the agent's server.
 const Path = "/v1/cni"
 
-// exitHeader tells the plugin's exit code, and that this door answered.
+// exitHeader has the plugin's exit code, and shows that this door answered.
 const exitHeader = "Cni-Exit"
 
 // maxConf bounds a network configuration in bytes.
@@ -48,7 +48,7 @@ type Handler struct {
 	networks  networks
 	log       *slog.Logger
 	queue     *queue
-	defined   definitions
+	confirmed confirmedDefinitions
 }
 
 // NewHandler returns the handler, after executing the DELs that were queued in
@@ -63,15 +63,14 @@ func newHandler(e endpoints, n networks, log *slog.Logger, queueDir string) *Han
 	return h
 }
 
-// ServeHTTP answers one verb. Work begun is finished, also when the plugin is
-// killed meanwhile: all or nothing.
+// ServeHTTP answers one verb. It finishes the work even if the plugin is killed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context())
-	version := newest
+	version := newestVersion
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxConf))
 	var answer any
 	if err != nil {
-		err = faultf(ioFailure, heddle.CNIConfig, "read network configuration", "", err.Error(), "it has at most 1 MiB")
+		err = faultf(ioFailure, heddle.CNIConfig, "read network configuration", "", err.Error(), "send at most 1 MiB")
 	} else {
 		version, answer, err = h.serve(ctx, callOf(r.Header), body)
 	}
@@ -81,9 +80,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, version, answer, err)
 }
 
-// serve decodes and dispatches. The version is that in which to answer.
+// serve decodes and dispatches a call. It also returns the version of the answer.
 func (h *Handler) serve(ctx context.Context, c call, body []byte) (version string, answer any, err error) {
-	version = newest
+	version = newestVersion
 	if err := c.check(); err != nil {
 		return version, nil, err
 	}
@@ -96,7 +95,7 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 		version = conf.CNIVersion
 	}
 	if err == nil {
-		err = c.allowedIn(conf.CNIVersion)
+		err = c.checkVersion(conf.CNIVersion)
 	}
 	if err != nil {
 		return version, nil, err
@@ -104,7 +103,8 @@ func (h *Handler) serve(ctx context.Context, c call, body []byte) (version strin
 	switch c.command {
 	case "ADD":
 		if err := undone[c.id]; err != nil {
-			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "detach", c.id.String(), err.Error(), "a DEL queued before this ADD failed; try again")
+			return version, nil, faultf(tryAgainLater, heddle.KernelRefused, "attach endpoint", c.id.String(),
+				"the DEL queued before failed: "+heddle.SentenceOf(err), "try again")
 		}
 		answer, err = h.add(ctx, c, conf)
 	case "CHECK":

@@ -18,7 +18,7 @@ type Conf struct {
 	CNIVersion string
 	Name       string
 	DNS        types.DNS
-	Wishes     Wishes
+	Options    AttachOptions
 	// PrevResult is the result of the plugin before, or for CHECK of the ADD.
 	PrevResult json.RawMessage
 	// Valid lists the attachments to keep; nil when the key is absent.
@@ -44,7 +44,7 @@ func ParseConf(body []byte) (Conf, error) {
 		return Conf{}, faultf(undecodable, heddle.BadJSON, "decode network configuration", "", err.Error(), "send one JSON object")
 	}
 	var c Conf
-	// the version first: it is that in which errors are reported
+	// the version first: errors are reported in it
 	if raw, ok := doc["cniVersion"]; ok {
 		if err := decode("cniVersion", raw, &c.CNIVersion); err != nil {
 			return c, err
@@ -52,19 +52,19 @@ func ParseConf(body []byte) (Conf, error) {
 	}
 	var d definition
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
-		if err := c.field(&d, key, doc[key]); err != nil {
+		if err := c.decodeKey(&d, key, doc[key]); err != nil {
 			return c, err
 		}
 	}
-	return c, c.complete(d)
+	return c, c.check(d)
 }
 
-// field decodes one member.
-func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
+// decodeKey decodes one member.
+func (c *Conf) decodeKey(d *definition, key string, raw json.RawMessage) error {
 	var ignored any
 	target, known := map[string]any{
 		"cniVersion": &c.CNIVersion, "name": &c.Name, "dns": &c.DNS, "prevResult": &c.PrevResult,
-		"cni.dev/valid-attachments": &c.Valid, "runtimeConfig": &c.Wishes.runtime, "args": &c.Wishes.args,
+		"cni.dev/valid-attachments": &c.Valid, "runtimeConfig": &c.Options.runtime, "args": &c.Options.args,
 		"network": &c.Network, "defaultRoute": &c.DefaultRoute, "fastPath": &c.FastPath, "mode": &d.mode, "subnet": &d.subnet, "subnets": &d.subnets, "gateway": &d.gateway,
 		"gateways": &d.gateways, "ranges": &d.ranges, "parent": &d.parent, "mtu": &d.mtu, "internal": &d.internal,
 		"options": &d.options, "type": &ignored, "capabilities": &ignored, "socket": &ignored, "queue": &ignored,
@@ -72,7 +72,7 @@ func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
 	}[key]
 	switch {
 	case known:
-		d.present = d.present || d.owns(key)
+		d.present = d.present || d.hasKey(key)
 		if key == "cni.dev/valid-attachments" {
 			c.Valid = new([]types.GCAttachment) // null is an empty list
 			return decode(key, raw, c.Valid)
@@ -83,21 +83,23 @@ func (c *Conf) field(d *definition, key string, raw json.RawMessage) error {
 	case key == "ipam" && (string(raw) == "{}" || string(raw) == "null"):
 		return nil
 	case key == "ipam":
-		return unsupported(key, raw, "heddle gives the addresses itself; leave ipam out, and say subnets")
+		return unsupported(key, raw, "leave ipam out, and give subnets: heddle chooses the addresses itself")
 	}
-	return unsupported(key, raw, "leave it out; docs/guides/cni.md lists the keys")
+	return unsupported(key, raw, "leave the key out; look up the keys in docs/guides/cni.md")
 }
 
 func decode(key string, raw json.RawMessage, target any) error {
 	if err := json.Unmarshal(raw, target); err != nil {
-		return wrong(key+": "+heddle.Clip(string(raw)), err.Error(), "docs/guides/cni.md lists the keys and their types")
+		return badKey(key, fmt.Sprintf("its value %s does not fit: %v", heddle.Clip(string(raw)), err),
+			"look up the type of the key in docs/guides/cni.md")
 	}
 	return nil
 }
 
-func (c *Conf) complete(d definition) error {
+func (c *Conf) check(d definition) error {
 	if !validName(c.Name) {
-		return wrong("name: "+fmt.Sprintf("%q", heddle.Clip(c.Name)), "", "a network configuration's name starts with a letter or digit, and goes on with letters, digits, '_', '.', '-'")
+		return badKey("name", fmt.Sprintf("%q is not the name of a configuration", heddle.Clip(c.Name)),
+			"give a name of letters, digits, '_', '.' and '-' that starts with a letter or digit")
 	}
 	if c.Network == "" {
 		c.Network = c.Name

@@ -10,24 +10,25 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// definition is a network defined in the configuration itself.
+// definition is the network that the configuration defines.
 type definition struct {
 	mode, subnet, gateway, parent string
 	subnets, gateways, ranges     []string
 	mtu                           int
 	internal                      bool
 	options                       map[string]string
-	// present says that one of the keys is there.
+	// present says that the configuration has one of the keys.
 	present bool
 }
 
-func (definition) owns(key string) bool {
+func (definition) hasKey(key string) bool {
 	return slices.Contains([]string{"mode", "subnet", "subnets", "gateway", "gateways", "ranges", "parent", "mtu", "internal", "options"}, key)
 }
 
 func (d definition) network(name string) (n heddle.Network, err error) {
 	if d.mode == "" {
-		return n, wrong("mode", "it is missing, though other keys define the network", "give the network a mode, such as bridge, or leave out all keys but network")
+		return n, badKey("mode", "it is missing, though other keys define the network",
+			"give the network a mode, such as bridge, or leave out all keys but network")
 	}
 	n = heddle.Network{Name: name, Mode: d.mode, Parent: d.parent, MTU: d.mtu, Internal: d.internal, Options: d.options}
 	if n.Subnets, err = prefixes("subnets", d.subnet, d.subnets); err != nil {
@@ -36,18 +37,18 @@ func (d definition) network(name string) (n heddle.Network, err error) {
 	if n.Ranges, err = prefixes("ranges", "", d.ranges); err != nil {
 		return n, err
 	}
-	for _, s := range one(d.gateway, d.gateways) {
+	for _, s := range allValues(d.gateway, d.gateways) {
 		g, err := netip.ParseAddr(s)
 		if err != nil {
-			return n, wrong("gateways: "+heddle.Clip(s), err.Error(), "give addresses such as 10.20.0.1")
+			return n, badKey("gateways", fmt.Sprintf("%q is not an address", heddle.Clip(s)), "give addresses such as 10.20.0.1")
 		}
 		n.Gateways = append(n.Gateways, g)
 	}
 	return n, nil
 }
 
-// one joins the singular form of a key with the plural one.
-func one(single string, several []string) []string {
+// allValues joins the value of a singular key (subnet) with those of the plural (subnets).
+func allValues(single string, several []string) []string {
 	if single == "" {
 		return several
 	}
@@ -55,43 +56,43 @@ func one(single string, several []string) []string {
 }
 
 func prefixes(key, single string, several []string) (all []netip.Prefix, err error) {
-	for _, s := range one(single, several) {
+	for _, s := range allValues(single, several) {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, wrong(key+": "+heddle.Clip(s), err.Error(), "give prefixes such as 10.20.0.0/24")
+			return nil, badKey(key, fmt.Sprintf("%q is not a prefix", heddle.Clip(s)), "give prefixes such as 10.20.0.0/24")
 		}
 		all = append(all, p)
 	}
 	return all, nil
 }
 
-// definitions remembers which definitions the agent has found to agree with the existing
+// confirmedDefinitions remembers which definitions the agent has found to agree with the existing
 // networks. To compare them, the agent reads the host's state, which takes longer than an
 // attach. There is one entry for each network.
-type definitions struct {
-	mu    sync.Mutex
-	agree map[string]agreement
+type confirmedDefinitions struct {
+	mu     sync.Mutex
+	byName map[string]confirmedDefinition
 }
 
-type agreement struct {
-	id   string
-	with heddle.Network
+type confirmedDefinition struct {
+	id         string
+	definition heddle.Network
 }
 
-func (d *definitions) knows(n, with heddle.Network) bool {
+func (d *confirmedDefinitions) has(n, with heddle.Network) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a, ok := d.agree[n.Name]
-	return ok && a.id == n.ID && reflect.DeepEqual(a.with, with)
+	a, ok := d.byName[n.Name]
+	return ok && a.id == n.ID && reflect.DeepEqual(a.definition, with)
 }
 
-func (d *definitions) learn(n, with heddle.Network) {
+func (d *confirmedDefinitions) add(n, with heddle.Network) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.agree == nil {
-		d.agree = map[string]agreement{}
+	if d.byName == nil {
+		d.byName = map[string]confirmedDefinition{}
 	}
-	d.agree[n.Name] = agreement{n.ID, with}
+	d.byName[n.Name] = confirmedDefinition{n.ID, with}
 }
 
 // network returns the configuration's network, and creates it if the
@@ -100,16 +101,17 @@ func (h *Handler) network(c Conf) (heddle.Network, error) {
 	n, err := h.networks.Network(c.Network)
 	if c.Definition == nil {
 		if err != nil {
-			return n, wrong("network: "+c.Network, err.Error(), fmt.Sprintf("create it ('heddle network create %s --mode bridge --subnet …'), or define it here with the keys mode and subnets", c.Network))
+			return n, badKey("network", heddle.SentenceOf(err),
+				fmt.Sprintf("create the network ('heddle network create %s --mode bridge --subnet …'), or define it in the configuration with the keys mode and subnets", c.Network))
 		}
 		return n, nil
 	}
-	if err == nil && h.defined.knows(n, *c.Definition) {
+	if err == nil && h.confirmed.has(n, *c.Definition) {
 		return n, nil
 	}
 	n, _, err = h.networks.CreateNetwork(*c.Definition, false)
 	if err == nil {
-		h.defined.learn(n, *c.Definition)
+		h.confirmed.add(n, *c.Definition)
 	}
 	return n, err
 }

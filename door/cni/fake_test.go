@@ -60,7 +60,7 @@ func (f *fakeAgent) Check(heddle.EndpointID) ([]heddle.Finding, error) { return 
 
 func (f *fakeAgent) Endpoint(id heddle.EndpointID) (heddle.Endpoint, error) {
 	if _, ok := f.made[id]; !ok {
-		return heddle.Endpoint{}, heddle.Errorf(heddle.NoEndpoint, "endpoint", id.String(), "", "")
+		return heddle.Endpoint{}, heddle.Errorf(heddle.NoEndpoint, "show endpoint", id.String(), "", "")
 	}
 	return f.endpoint(id), nil
 }
@@ -86,7 +86,7 @@ func (f *fakeAgent) GC(_ context.Context, owner string, keep []heddle.EndpointID
 func (f *fakeAgent) Network(name string) (heddle.Network, error) {
 	n, ok := f.networks[name]
 	if !ok {
-		return n, heddle.Errorf(heddle.NoNetwork, "network", name, "", "")
+		return n, heddle.Errorf(heddle.NoNetwork, "show network", name, "", "")
 	}
 	return n, nil
 }
@@ -94,7 +94,7 @@ func (f *fakeAgent) Network(name string) (heddle.Network, error) {
 func (f *fakeAgent) CreateNetwork(n heddle.Network, dryRun bool) (heddle.Network, []string, error) {
 	f.note("create", n.Name, n.Mode)
 	if old, ok := f.networks[n.Name]; ok && old.Mode != n.Mode {
-		return old, nil, heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "")
+		return old, nil, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "", "")
 	}
 	if !dryRun {
 		n.ID = "fedcba9876543210"
@@ -139,7 +139,7 @@ func (d door) ask(t *testing.T, command, conf string, env map[string]string) (co
 		}
 		return 0, body
 	}
-	var e failure
+	var e errorResult
 	if err := json.Unmarshal([]byte(body), &e); err != nil || e.Msg == "" || e.CNIVersion == "" {
 		t.Fatalf("%s: answer is no CNI error: %s", command, body)
 	}

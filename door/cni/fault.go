@@ -35,7 +35,7 @@ var codes = map[heddle.Code]int{
 	heddle.Stopping: tryAgainLater, heddle.AgentDown: tryAgainLater,
 }
 
-// fault is an error whose code the verb determines.
+// fault is an error with a code of the specification.
 type fault struct {
 	code int
 	error
@@ -44,24 +44,26 @@ type fault struct {
 func (f fault) Unwrap() error { return f.error }
 
 func faultf(code int, id heddle.Code, op, object, cause, remedy string) error {
-	e := heddle.Errorf(id, op, object, "", remedy)
-	e.Op, e.Cause = op, cause
-	return fault{code, e}
+	return fault{code, heddle.Errorf(id, op, object, cause, remedy)}
 }
 
-// wrong is a fault of the network configuration.
-func wrong(object, cause, remedy string) error {
-	return faultf(badConf, heddle.CNIConfig, "read network configuration", object, cause, remedy)
+// readKey is the operation of faults in the network configuration.
+const readKey = "read configuration key"
+
+// badKey is a fault in the value of a key of the network configuration.
+func badKey(key, cause, remedy string) error {
+	return faultf(badConf, heddle.CNIConfig, readKey, key, cause, remedy)
 }
 
 // unsupported is a field that the door does not serve; the specification wants
 // its key and value in the message.
 func unsupported(key string, value []byte, remedy string) error {
-	return faultf(unsupportedField, heddle.CNIConfig, "read network configuration", key+": "+heddle.Clip(string(value)), "it is not supported", remedy)
+	return faultf(unsupportedField, heddle.CNIConfig, readKey, key,
+		"its value "+heddle.Clip(string(value))+" is not supported", remedy)
 }
 
-// failure is the error as the specification wants it printed.
-type failure struct {
+// errorResult is an error as the specification wants it printed.
+type errorResult struct {
 	CNIVersion string `json:"cniVersion"`
 	Code       int    `json:"code"`
 	Msg        string `json:"msg"`
@@ -69,16 +71,16 @@ type failure struct {
 }
 
 // errorReply is what a runtime shows people as it is, so nothing in it is hidden.
-func errorReply(version string, err error) failure {
+func errorReply(version string, err error) errorResult {
 	var known *heddle.Error
 	if !errors.As(err, &known) {
-		return failure{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
+		return errorResult{version, codeOf(err), heddle.Visible(err.Error(), true), ""}
 	}
 	remedy := known.Remedy
 	if x, ok := heddle.Explain(known.Code); ok && remedy == "" {
 		remedy = x.Remedy
 	}
-	return failure{version, codeOf(err), heddle.Visible(known.Sentence(), true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
+	return errorResult{version, codeOf(err), heddle.Visible(known.Sentence(), true), heddle.Visible(fmt.Sprintf("%s [%s]", remedy, known.Code), true)}
 }
 
 func codeOf(err error) int {

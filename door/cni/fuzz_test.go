@@ -24,10 +24,10 @@ func FuzzConf(f *testing.F) {
 		c, err := ParseConf(body)
 		if err == nil {
 			var q heddle.AttachRequest
-			err = c.Wishes.request(Args{}, &q)
+			err = c.Options.apply(Args{}, &q)
 		}
 		if err == nil {
-			_, err = previous(c)
+			_, err = previousResult(c)
 		}
 		if err == nil {
 			if heddle.CheckNetworkName(c.Network) != nil || !validName(c.Name) {
@@ -35,7 +35,7 @@ func FuzzConf(f *testing.F) {
 			}
 			return
 		}
-		reply := errorReply(newest, err)
+		reply := errorReply(newestVersion, err)
 		if reply.Code == 0 || reply.Msg == "" || !strings.Contains(reply.Details, "[HDL-") {
 			t.Errorf("error %+v", reply)
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// previous decodes the result of the plugin before this one; without one it is
+// previousResult decodes the result of the plugin before this one; without one it is
 // empty.
-func previous(conf Conf) (*current.Result, error) {
+func previousResult(conf Conf) (*current.Result, error) {
 	if s := string(conf.PrevResult); s == "" || s == "null" {
-		return &current.Result{CNIVersion: newest}, nil
+		return &current.Result{CNIVersion: newestVersion}, nil
 	}
 	var head struct {
 		CNIVersion string `json:"cniVersion"`
@@ -27,18 +27,18 @@ func previous(conf Conf) (*current.Result, error) {
 	}
 	r, err := create.Create(head.CNIVersion, conf.PrevResult)
 	if err != nil {
-		return nil, wrong("prevResult", err.Error(), "pass the result of the plugin before on as it is")
+		return nil, badKey("prevResult", err.Error(), "pass on the result of the previous plugin as it is")
 	}
 	result, err := current.NewResultFromResult(r)
 	if err != nil {
-		return nil, wrong("prevResult", err.Error(), "pass the result of the plugin before on as it is")
+		return nil, badKey("prevResult", err.Error(), "pass on the result of the previous plugin as it is")
 	}
 	return result, nil
 }
 
-// render adds the endpoint to the result of the plugin before (specification,
+// buildResult adds the endpoint to the result of the plugin before (specification,
 // section 5, Add Success), in the version asked for.
-func render(conf Conf, n heddle.Network, netns string, reply heddle.AttachReply, r *current.Result) (types.Result, error) {
+func buildResult(conf Conf, n heddle.Network, netns string, reply heddle.AttachReply, r *current.Result) (types.Result, error) {
 	e := reply.Endpoint
 	if reply.PortName != "" {
 		r.Interfaces = append(r.Interfaces, &current.Interface{Name: reply.PortName, Mac: string(reply.PortMAC), Mtu: mtu(conf, e)})
@@ -55,7 +55,7 @@ func render(conf Conf, n heddle.Network, netns string, reply heddle.AttachReply,
 		r.IPs = append(r.IPs, ip)
 	}
 	for _, g := range reply.Gateways {
-		r.Routes = append(r.Routes, &types.Route{Dst: everything(g), GW: g.AsSlice()})
+		r.Routes = append(r.Routes, &types.Route{Dst: defaultDestination(g), GW: g.AsSlice()})
 	}
 	if !conf.DNS.IsEmpty() {
 		r.DNS = conf.DNS
@@ -63,7 +63,7 @@ func render(conf Conf, n heddle.Network, netns string, reply heddle.AttachReply,
 	return r.GetAsVersion(conf.CNIVersion)
 }
 
-// mtu is told to callers whose version knows it.
+// mtu is the endpoint's MTU, or 0 if the caller's version does not have this field.
 func mtu(conf Conf, e heddle.Endpoint) int {
 	if conf.CNIVersion < "1.1.0" {
 		return 0
@@ -71,8 +71,8 @@ func mtu(conf Conf, e heddle.Endpoint) int {
 	return e.MTU
 }
 
-// everything is the default route's destination in the gateway's family.
-func everything(gateway netip.Addr) net.IPNet {
+// defaultDestination is the default route's destination in the gateway's family.
+func defaultDestination(gateway netip.Addr) net.IPNet {
 	bits := gateway.BitLen()
 	return net.IPNet{IP: make(net.IP, bits/8), Mask: net.CIDRMask(0, bits)}
 }

@@ -380,7 +380,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")),
-		failure{"1.0.0", 101, "make link/x: file already exists", "do this [HDL-3002]"}) {
+		errorResult{"1.0.0", 101, "make link/x: file already exists", "do this [HDL-3002]"}) {
 		t.Error(errorReply("1.0.0", heddle.Wrap(heddle.KernelRefused, "make", "link/x", os.ErrExist, "do this")))
 	}
 }

@@ -7,27 +7,27 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// newest is the version answered in when the caller's is not known.
-const newest = "1.1.0"
+// newestVersion is the version of answers to callers whose version is not known.
+const newestVersion = "1.1.0"
 
 // versions are the versions of the specification that the door speaks.
 var versions = []string{"0.3.1", "0.4.0", "1.0.0", "1.1.0"}
 
 func supported(version string) bool { return slices.Contains(versions, version) }
 
-// since says which version brought a verb.
-var since = map[string]string{"ADD": "0.3.1", "CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
+// verbSince is the first version that has a verb.
+var verbSince = map[string]string{"ADD": "0.3.1", "CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
 
-// allowedIn refuses versions not spoken, and verbs that the version does not
-// have. (The supported versions compare as texts.)
-func (c call) allowedIn(version string) error {
+// checkVersion refuses unsupported versions, and verbs that the version does not have.
+// Supported versions can be compared as text.
+func (c call) checkVersion(version string) error {
 	switch {
 	case !supported(version):
-		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", fmt.Sprintf("%q", heddle.Clip(version)), "",
+		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", fmt.Sprintf("version %q is not supported", heddle.Clip(version)),
 			fmt.Sprintf("set cniVersion to one of %v", versions))
-	case version < since[c.command]:
-		return faultf(badVersion, heddle.CNIVersion, "read cniVersion", version, "it has no "+c.command,
-			"set cniVersion to "+since[c.command]+" or newer")
+	case version < verbSince[c.command]:
+		return faultf(badVersion, heddle.CNIVersion, readKey, "cniVersion", "version "+version+" has no "+c.command,
+			"set cniVersion to "+verbSince[c.command]+" or newer")
 	}
 	return nil
 }

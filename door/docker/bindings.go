@@ -26,11 +26,11 @@ type Binding struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// intent reports whether the network may not be there yet.
-func (b Binding) intent() bool { return b.NetworkID == "" }
+// pending reports whether the network may not be there yet.
+func (b Binding) pending() bool { return b.NetworkID == "" }
 
-// bindings are on disk: after a reboot the engine still knows its networks, but does not
-// report them.
+// bindings are on disk: after a reboot the engine still has its networks, but does not
+// create them again in its driver.
 type bindings struct {
 	path string
 	mu   sync.RWMutex
@@ -49,7 +49,8 @@ func openBindings(path string, changed func()) (*bindings, error) {
 		err = json.Unmarshal(text, &b.all)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks in", path, err, "restore the file from a copy, or move it away: Docker's networks of this driver have to be removed and created anew then")
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read Docker's networks from file", path, err,
+			"restore the file from a copy; or move it away, and create Docker's networks of this driver again")
 	}
 	return b, nil
 }
@@ -94,7 +95,7 @@ func (b *bindings) withdraw(dockerID string, yes bool) error {
 // named records that a network has the engine's name.
 func (b *bindings) named(dockerID string) error {
 	return b.change(func(all map[string]Binding) {
-		if with, known := all[dockerID]; known && !with.intent() {
+		if with, known := all[dockerID]; known && !with.pending() {
 			with.Provisional = false
 			all[dockerID] = with
 		}
@@ -121,7 +122,7 @@ func (b *bindings) change(f func(map[string]Binding)) error {
 	}
 	b.mu.Unlock()
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "record Docker's networks in", b.path, err, "make room on that file system")
+		return heddle.Wrap(heddle.LedgerFull, "write Docker's networks to file", b.path, err, "make room on that file system")
 	}
 	if b.changed != nil {
 		b.changed()

@@ -4,11 +4,11 @@
 //
 //	dockerd ── POST /NetworkDriver.Join ──> heddle.sock ──> Server ──> agent
 //
-// The engine gives orders and waits: every call is answered within two seconds,
-// whatever state the store is in, and no call asks the engine back, since it
-// holds its own locks meanwhile. The engine replays nothing, so what it said and
-// the agent does not record (which of its networks is which of ours, endpoints
-// that nobody has joined yet) is in two folders of this door's own.
+// The engine waits for every answer and holds its own locks meanwhile. So every call is
+// answered within two seconds, whatever state the store is in, and no call calls the
+// engine. The engine repeats nothing after a restart. So this door has two folders for
+// what the agent does not record: which network of the engine is which of ours, and the
+// endpoints that nobody has joined yet.
 package docker
 
 import (
@@ -44,14 +44,14 @@ type Server struct {
 	agent     *agent.Agent
 	log       *slog.Logger
 	networks  *bindings
-	endpoints *drafts
+	endpoints *pendingEndpoints
 	http      *http.Server
 	// calls are those under way, including those for which the engine has stopped waiting.
 	calls sync.WaitGroup
-	// turns lets only one such call be under way at a time, until it is finished, and
+	// callLocks allow one call with the same name and body at a time, until it is finished, and
 	// undone if it was late. Otherwise the undoing could remove what a repeated call has
 	// made or found.
-	turns agent.KeyedLocks[string]
+	callLocks agent.KeyedLocks[string]
 }
 
 // NewServer reads the door's records.
@@ -60,12 +60,12 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoints, err := openDrafts(filepath.Join(opt.RunDir, "docker"))
+	endpoints, err := openPendingEndpoints(filepath.Join(opt.RunDir, "docker"))
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{agent: a, log: opt.Log, networks: networks, endpoints: endpoints}
-	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: limit}
+	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: answerTime}
 	return s, nil
 }
 
@@ -75,30 +75,33 @@ func NewServer(a *agent.Agent, opt Options) (*Server, error) {
 // plugin.
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "make folder of Docker's socket", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "make folder of socket", path, err,
+			"give another path with --docker-socket, or none")
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, heddle.Errorf(heddle.AgentRuns, "Docker's socket", path, "", "another agent answers there: give this one another path with --docker-socket, or none")
+		return nil, heddle.Errorf(heddle.AgentRuns, "listen on socket", path, "another agent answers there",
+			"give this agent another path with --docker-socket, or none")
 	}
 	// Created under another name and renamed: a client reaches either the old or the new
 	// one.
-	aside := path + ".new"
-	if err := os.Remove(aside); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, heddle.Wrap(heddle.BadArgument, "make Docker's socket", path, err, "remove what is there")
+	temporary := path + ".new"
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, heddle.Wrap(heddle.BadArgument, "remove old socket", temporary, err, "remove the file by hand")
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: aside, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
 	if err == nil {
 		l.SetUnlinkOnClose(false)
-		if err = os.Chmod(aside, 0o600); err == nil {
-			err = os.Rename(aside, path)
+		if err = os.Chmod(temporary, 0o600); err == nil {
+			err = os.Rename(temporary, path)
 		}
 	}
 	if err != nil {
 		if l != nil {
 			err = errors.Join(err, l.Close())
 		}
-		return nil, heddle.Wrap(heddle.BadArgument, "listen for Docker on", path, err, "give another path with --docker-socket, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "listen on socket", path, err,
+			"give another path with --docker-socket, or none")
 	}
 	return l, nil
 }
@@ -125,6 +128,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// limit bounds every answer: the engine waits up to 30 s for one, and is blocked
+// answerTime bounds every answer: the engine waits up to 30 s for one, and is blocked
 // meanwhile.
-const limit = 2 * time.Second
+const answerTime = 2 * time.Second

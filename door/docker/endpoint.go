@@ -10,18 +10,18 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// dstPrefix is what the engine calls interfaces in containers, with a number
+// containerPrefix begins the names of interfaces in containers. The engine adds a number
 // that it chooses.
-const dstPrefix = "eth"
+const containerPrefix = "eth"
 
-// endpointID is our name for the engine's endpoint. The engine does not tell the number of
-// its interface.
+// endpointID is our id for the engine's endpoint. The interface is without its number,
+// since the engine does not tell it.
 func endpointID(dockerID string) heddle.EndpointID {
-	return heddle.EndpointID{Container: dockerID, IfName: dstPrefix}
+	return heddle.EndpointID{Container: dockerID, IfName: containerPrefix}
 }
 
 // OfDocker reports whether an endpoint belongs to an engine.
-func OfDocker(id heddle.EndpointID) bool { return id.IfName == dstPrefix }
+func OfDocker(id heddle.EndpointID) bool { return id.IfName == containerPrefix }
 
 // owner names the engine's network that an endpoint belongs to.
 func owner(dockerNetwork string) string { return "docker/" + dockerNetwork }
@@ -34,7 +34,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		return nil, err
 	}
 	if n.Deleting {
-		return nil, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "use another network")
+		return nil, heddle.Errorf(heddle.NetworkLeaving, "create endpoint on network", n.Name, "", "use another network")
 	}
 	given := endpointInterface{}
 	if q.Interface != nil {
@@ -45,7 +45,7 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 		if text == "" {
 			continue
 		}
-		a, err := bare(text)
+		a, err := parseAddr(text)
 		if err != nil {
 			return nil, err
 		}
@@ -55,21 +55,21 @@ func (s *Server) createEndpoint(_ context.Context, q createEndpoint) (any, error
 	if given.MacAddress != "" {
 		req.MAC, err = heddle.ParseMAC(given.MacAddress)
 	} else if s.agent.ChoosesMAC(n) {
-		req.MAC = macOf(req, n)
+		req.MAC = dockerMAC(req, n)
 		answer.MacAddress = string(req.MAC)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.endpoints.put(q.EndpointID, draft{q.NetworkID, req}); err != nil {
+	if err := s.endpoints.put(q.EndpointID, pendingEndpoint{q.NetworkID, req}); err != nil {
 		return nil, err
 	}
 	return createdEndpoint{&answer}, nil
 }
 
-// macOf is Docker's own rule: 02:42 and the IPv4 address. An address that is used again
+// dockerMAC is Docker's own rule: 02:42 and the IPv4 address. An address that is used again
 // then has the MAC that its neighbours already know.
-func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
+func dockerMAC(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	for _, a := range req.IPs {
 		if a.Is4() {
 			b := a.As4()
@@ -79,18 +79,18 @@ func macOf(req heddle.AttachRequest, n heddle.Network) heddle.MAC {
 	return req.ID.DefaultMAC(n.ID, 0)
 }
 
-// deleteEndpoint forgets an endpoint, and removes it if there was no Leave.
+// deleteEndpoint deletes the record of an endpoint, and the endpoint if there was no Leave.
 func (s *Server) deleteEndpoint(ctx context.Context, q endpointRef) (any, error) {
 	if err := endpointID(q.EndpointID).Check(); err != nil {
-		return nothing{}, nil // it was never created
+		return empty{}, nil // it was never created
 	}
 	if err := s.agent.Forgo(ctx, endpointID(q.EndpointID)); err != nil {
 		return nil, err
 	}
-	return nothing{}, s.endpoints.drop(q.EndpointID)
+	return empty{}, s.endpoints.drop(q.EndpointID)
 }
 
-// endpointInfo is what the engine shows.
+// endpointInfo returns what the engine shows of an endpoint.
 func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 	e, err := s.agent.Endpoint(endpointID(q.EndpointID))
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) {
@@ -101,7 +101,7 @@ func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 	}
 	value := map[string]any{keyMAC: string(e.MAC), "heddle.endpoint": e.ID.String(), "heddle.network": e.NetworkName}
 	if len(e.Ports) > 0 {
-		value[keyPorts] = bindingsOf(e)
+		value[keyPorts] = portBindings(e)
 	}
 	return endpointInfo{value}, nil
 }
@@ -111,7 +111,8 @@ func (s *Server) endpointInfo(_ context.Context, q endpointRef) (any, error) {
 func (s *Server) join(ctx context.Context, q join) (any, error) {
 	d, known, err := s.endpoints.get(q.EndpointID)
 	if err == nil && (!known || d.DockerNetwork != q.NetworkID) {
-		err = heddle.Errorf(heddle.NoEndpoint, "endpoint of Docker's", heddle.ShortDockerID(q.EndpointID), "", "start the container anew")
+		err = heddle.Errorf(heddle.NoEndpoint, "join endpoint of Docker", heddle.ShortDockerID(q.EndpointID),
+			"the agent has no record of it", "start the container again")
 	}
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (s *Server) join(ctx context.Context, q join) (any, error) {
 // leads through docker_gwbridge, which the engine adds if there is no gateway. With the
 // option gwbridge=false it leads through the network itself.
 func render(n heddle.Network, reply heddle.AttachReply) joined {
-	j := joined{InterfaceName: interfaceName{SrcName: reply.Source, DstPrefix: dstPrefix}}
+	j := joined{InterfaceName: interfaceName{SrcName: reply.Source, DstPrefix: containerPrefix}}
 	for _, r := range reply.Routes {
 		route := staticRoute{Destination: r.Dst.String(), RouteType: onLink}
 		if r.Via.IsValid() {
@@ -169,7 +170,7 @@ func gateways(n heddle.Network, reply heddle.AttachReply) []netip.Addr {
 // leave removes the link. The engine deletes the endpoint later, or joins it again.
 func (s *Server) leave(ctx context.Context, q endpointRef) (any, error) {
 	if strings.TrimSpace(q.EndpointID) == "" || endpointID(q.EndpointID).Check() != nil {
-		return nothing{}, nil
+		return empty{}, nil
 	}
-	return nothing{}, s.agent.Leave(ctx, endpointID(q.EndpointID))
+	return empty{}, s.agent.Leave(ctx, endpointID(q.EndpointID))
 }

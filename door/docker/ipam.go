@@ -3,29 +3,30 @@ package docker
 import (
 	"context"
 	"net/netip"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/agent"
 )
 
-// The address spaces by which a pool is known to be ours. The engine takes the
-// local one, since our networks are local to it.
+// The address spaces of our pools. The engine uses the local one, since our networks have
+// local scope.
 const (
 	localSpace  = "heddle-local"
 	globalSpace = "heddle-global"
 )
 
-// The engine's requests for a gateway are told apart by an option (moby,
+// keyRequestType is the option that marks the engine's requests for a gateway (moby,
 // libnetwork/ipamapi).
 const keyRequestType = "RequestAddressType"
 
 // ipamCapabilities: pools and addresses are on disk, so the engine need not request them
 // again.
-func (s *Server) ipamCapabilities(context.Context, nothing) (any, error) {
+func (s *Server) ipamCapabilities(context.Context, empty) (any, error) {
 	return ipamCapabilities{}, nil
 }
 
-func (s *Server) addressSpaces(context.Context, nothing) (any, error) {
+func (s *Server) addressSpaces(context.Context, empty) (any, error) {
 	return addressSpaces{localSpace, globalSpace}, nil
 }
 
@@ -35,14 +36,15 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	ask := agent.PoolAsk{V6: q.V6, Network: q.Options[KeyID]}
 	for key := range q.Options {
 		if key != KeyID {
-			return nil, heddle.Errorf(heddle.BadOption, "IPAM option", heddle.Clip(key), "", "the only one is "+KeyID)
+			return nil, heddle.Errorf(heddle.BadOption, "request address pool", "",
+				"IPAM option "+heddle.Clip(key)+" is not known", "leave the option out; the only one is "+KeyID)
 		}
 	}
 	var err error
-	if ask.Subnet, err = prefix(q.Pool); err != nil {
+	if ask.Subnet, err = parsePrefix(q.Pool); err != nil {
 		return nil, err
 	}
-	if ask.Range, err = prefix(q.SubPool); err != nil {
+	if ask.Range, err = parsePrefix(q.SubPool); err != nil {
 		return nil, err
 	}
 	p, err := s.agent.RequestPool(ask)
@@ -52,18 +54,19 @@ func (s *Server) requestPool(_ context.Context, q requestPool) (any, error) {
 	return pool{PoolID: p.ID, Pool: p.Subnet.String(), Data: map[string]string{keyGateway: p.Gateway.String()}}, nil
 }
 
-func prefix(text string) (p netip.Prefix, err error) {
+func parsePrefix(text string) (p netip.Prefix, err error) {
 	if text == "" {
 		return p, nil
 	}
 	if p, err = netip.ParsePrefix(text); err != nil {
-		return p, heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(text), err, "give a prefix such as 10.20.0.0/24")
+		return p, heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(text)), err,
+			"give a prefix such as 10.20.0.0/24")
 	}
 	return p.Masked(), nil
 }
 
 func (s *Server) releasePool(_ context.Context, q poolRef) (any, error) {
-	return nothing{}, s.agent.ReleasePool(q.PoolID)
+	return empty{}, s.agent.ReleasePool(q.PoolID)
 }
 
 // requestAddress takes a lease that has no endpoint yet. A gateway's address belongs to
@@ -72,7 +75,7 @@ func (s *Server) requestAddress(ctx context.Context, q requestAddress) (any, err
 	var wanted netip.Addr
 	if q.Address != "" {
 		var err error
-		if wanted, err = bare(q.Address); err != nil {
+		if wanted, err = parseAddr(q.Address); err != nil {
 			return nil, err
 		}
 	}
@@ -104,33 +107,35 @@ func (s *Server) gateway(id string, wanted netip.Addr) (any, error) {
 			wanted = p.Gateway.Addr()
 		}
 		if !p.Subnet.Contains(wanted) {
-			return nil, heddle.Errorf(heddle.OutsidePool, "gateway", wanted.String(), "", "give one in "+p.Subnet.String())
+			return nil, heddle.Errorf(heddle.OutsidePool, "request gateway", wanted.String(),
+				"it is outside the pool "+p.Subnet.String(), "give an address in the pool")
 		}
 		return address{Address: netip.PrefixFrom(wanted, p.Subnet.Bits()).String(), Data: map[string]string{}}, nil
 	}
-	return nil, heddle.Errorf(heddle.OutsidePool, "gateway of pool", heddle.Clip(id), "", "ask for the pool first (RequestPool)")
+	return nil, heddle.Errorf(heddle.OutsidePool, "request gateway of pool", heddle.Clip(id), "there is no such pool",
+		"request the pool first (RequestPool)")
 }
 
 // releaseAddress gives a lease back; a missing lease is no error.
 func (s *Server) releaseAddress(_ context.Context, q releaseAddress) (any, error) {
-	a, err := bare(q.Address)
+	a, err := parseAddr(q.Address)
 	if err != nil {
 		return nil, err
 	}
-	return nothing{}, s.agent.Unlease(q.PoolID, a)
+	return empty{}, s.agent.Unlease(q.PoolID, a)
 }
 
 // rangesOf are the ranges that were requested with the pools of a network; CreateNetwork
 // does not repeat them.
-func (s *Server) rangesOf(w wishes) (all []netip.Prefix) {
+func (s *Server) rangesOf(w networkRequest) (all []netip.Prefix) {
 	for i, subnet := range w.network.Subnets {
 		p, known := s.agent.PoolOf(subnet)
-		if known && p.Range.IsValid() && ours(w.spaces[i]) {
+		if known && p.Range.IsValid() && isOwnSpace(w.spaces[i]) {
 			all = append(all, p.Range)
 		}
 	}
 	return all
 }
 
-// ours reports whether an address space belongs to this door's IPAM.
-func ours(space string) bool { return space == localSpace || space == globalSpace }
+// isOwnSpace reports whether an address space belongs to this door's IPAM.
+func isOwnSpace(space string) bool { return space == localSpace || space == globalSpace }

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-func (s *Server) capabilities(context.Context, nothing) (any, error) {
+func (s *Server) capabilities(context.Context, empty) (any, error) {
 	return capabilities{Scope: "local", ConnectivityScope: "local", GwAllocChecker: true}, nil
 }
 
@@ -20,7 +20,7 @@ func (s *Server) gatewayCheck(context.Context, gatewayQuery) (any, error) {
 }
 
 // discover does nothing: engines in a swarm report nodes here, but agents find each other.
-func (s *Server) discover(context.Context, nothing) (any, error) { return nothing{}, nil }
+func (s *Server) discover(context.Context, empty) (any, error) { return empty{}, nil }
 
 // Networks lists the bindings: which network of the engine is which of ours.
 func (s *Server) Networks() []Binding { return s.networks.list() }
@@ -39,35 +39,35 @@ func (s *Server) Forget(dockerID string) error {
 	if err := s.networks.put(Binding{DockerID: dockerID}); err != nil {
 		return err
 	}
-	return s.endpoints.dropOf(func(network string) bool { return network == dockerID })
+	return s.endpoints.dropOfNetworks(func(network string) bool { return network == dockerID })
 }
 
-// createNetwork makes a network under a provisional name, or binds to an existing one
-// (heddle.id).
+// createNetwork makes a network with a provisional name, or binds to an existing one if the
+// request has its id (heddle.id).
 func (s *Server) createNetwork(_ context.Context, q createNetwork) (any, error) {
 	if q.NetworkID == "" {
-		return nil, heddle.Errorf(heddle.BadID, "Docker's network", "", "", "the request has no NetworkID")
+		return nil, heddle.Errorf(heddle.BadID, "create network", "", "the request has no NetworkID", "send the NetworkID")
 	}
 	if _, err := s.network(q.NetworkID); err == nil {
-		return nothing{}, nil // a repeated request, after the connection broke
+		return empty{}, nil // a repeated request, after the connection broke
 	}
-	w, err := wishesOf(q, s.agent.Spans("overlay"))
+	w, err := parseNetworkRequest(q, s.agent.Spans("overlay"))
 	if err != nil {
 		return nil, err
 	}
 	if w.id != "" {
-		return nothing{}, s.takeOn(q.NetworkID, w)
+		return empty{}, s.bindExisting(q.NetworkID, w)
 	}
-	if err := s.acceptable(w); err != nil {
+	if err := s.checkUsable(w); err != nil {
 		return nil, err
 	}
 	w.network.Ranges = s.rangesOf(w)
-	return nothing{}, s.make(q.NetworkID, w.network)
+	return empty{}, s.makeNetwork(q.NetworkID, w.network)
 }
 
-// make creates a network. It records its intent first, so that the network's owner is
+// makeNetwork creates a network. It records its intent first, so that the network's owner is
 // known whatever happens.
-func (s *Server) make(dockerID string, wanted heddle.Network) error {
+func (s *Server) makeNetwork(dockerID string, wanted heddle.Network) error {
 	if err := s.networks.put(Binding{DockerID: dockerID, Provisional: true}); err != nil {
 		return err
 	}
@@ -84,48 +84,53 @@ func (s *Server) make(dockerID string, wanted heddle.Network) error {
 	return nil
 }
 
-// acceptable refuses what an agent would accept but an engine could not use.
-func (s *Server) acceptable(w wishes) error {
+// checkUsable refuses what an agent would accept but an engine could not use.
+func (s *Server) checkUsable(w networkRequest) error {
 	n := w.network
 	if n.Mode == "host" {
-		return heddle.Errorf(heddle.BadOption, "option", "mode=host", "", "containers share the host's network with --network host, without any driver")
+		return heddle.Errorf(heddle.BadOption, "create network", "", "option mode=host needs no driver in Docker",
+			"start containers with --network host")
 	}
-	foreign := func(space string) bool { return !ours(space) }
+	foreign := func(space string) bool { return !isOwnSpace(space) }
 	if i := slices.IndexFunc(w.spaces, foreign); i >= 0 && s.agent.Spans(n.Mode) {
 		remedy := "create it with --ipam-driver heddle"
 		if !w.modeGiven {
 			remedy += ", or on this host alone with -o mode=bridge"
 		}
-		return heddle.Errorf(heddle.DockerIPAM, "mode "+n.Mode+" with addresses of", "Docker's IPAM driver ("+n.Subnets[i].String()+")", "", remedy)
+		return heddle.Errorf(heddle.DockerIPAM, "create network", "",
+			"a network of mode "+n.Mode+" cannot have addresses from Docker's own IPAM driver ("+n.Subnets[i].String()+")", remedy)
 	}
 	return nil
 }
 
-// takeOn binds the engine's network to one of ours.
-func (s *Server) takeOn(dockerID string, w wishes) error {
+// bindExisting binds the engine's network to one of ours.
+func (s *Server) bindExisting(dockerID string, w networkRequest) error {
 	n, err := s.agent.NetworkByID(w.id)
 	if err != nil {
 		return err
 	}
 	for _, subnet := range w.network.Subnets {
 		if !slices.Contains(n.Subnets, subnet) {
-			return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", subnet.String(), "", fmt.Sprintf("its subnets are %v", n.Subnets))
+			return heddle.Errorf(heddle.BadSubnet, "create network", n.Name,
+				fmt.Sprintf("it exists, with the subnets %v, and not %s", n.Subnets, subnet),
+				"give the subnets of the network with --subnet")
 		}
 	}
 	if len(w.network.Subnets) != len(n.Subnets) {
-		return heddle.Errorf(heddle.BadSubnet, "network "+n.Name+" with", fmt.Sprint(w.network.Subnets), "", fmt.Sprintf("its subnets are %v: give each with --subnet, and --ipv6 if there is one of IPv6", n.Subnets))
+		return heddle.Errorf(heddle.BadSubnet, "create network", n.Name, fmt.Sprintf("it exists, with the subnets %v, and not only %v", n.Subnets, w.network.Subnets),
+			"give each subnet with --subnet, and --ipv6 if there is one of IPv6")
 	}
 	return s.networks.put(Binding{DockerID: dockerID, NetworkID: n.ID})
 }
 
 // deleteNetwork deletes a network, on all hosts if it is on several. A missing network is
 // no error. The engine deletes its own network whatever the answer is. If the deletion
-// fails and no other host knows the network, the binding stays, and package engine tries
+// fails and no other host knows the network, the binding stays, and package reconcile tries
 // again. A network that other hosts use stays with them, and this engine gets it anew.
 func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	b, known := s.networks.find(q.NetworkID)
 	if !known || b.Withdrawn {
-		return nothing{}, s.Forget(q.NetworkID)
+		return empty{}, s.Forget(q.NetworkID)
 	}
 	n, err := s.NetworkOf(b)
 	if err == nil {
@@ -137,13 +142,13 @@ func (s *Server) deleteNetwork(_ context.Context, q networkRef) (any, error) {
 	if err != nil && (b.Provisional || !n.Shared) {
 		return nil, err
 	}
-	return nothing{}, errors.Join(err, s.Forget(q.NetworkID))
+	return empty{}, errors.Join(err, s.Forget(q.NetworkID))
 }
 
-// uncreateNetwork undoes a creation: what existed before stays.
-func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, error) {
-	if w, err := wishesOf(q, false); err != nil || w.id != "" {
-		return nothing{}, s.Forget(q.NetworkID)
+// undoCreateNetwork undoes a creation. A network that existed before stays.
+func (s *Server) undoCreateNetwork(ctx context.Context, q createNetwork) (any, error) {
+	if w, err := parseNetworkRequest(q, false); err != nil || w.id != "" {
+		return empty{}, s.Forget(q.NetworkID)
 	}
 	return s.deleteNetwork(ctx, networkRef{q.NetworkID})
 }
@@ -151,8 +156,9 @@ func (s *Server) uncreateNetwork(ctx context.Context, q createNetwork) (any, err
 // network returns our network for the engine's id.
 func (s *Server) network(dockerID string) (heddle.Network, error) {
 	b, known := s.networks.find(dockerID)
-	if !known || b.intent() {
-		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "network of Docker's", heddle.ShortDockerID(dockerID), "", "remove it with 'docker network rm' and create it anew")
+	if !known || b.pending() {
+		return heddle.Network{}, heddle.Errorf(heddle.NoNetwork, "find network of Docker", heddle.ShortDockerID(dockerID),
+			"the agent has no record of it", "remove the network with 'docker network rm', and create it again")
 	}
 	return s.agent.NetworkByID(b.NetworkID)
 }

@@ -33,16 +33,16 @@ const (
 	prefixLabel = "heddle.label."
 )
 
-// elsewhere says what to use instead of options of Docker's own drivers that no mode has.
-var elsewhere = map[string]string{
-	"encrypted":                                           "an overlay is not encrypted; 'heddle network show' lists a network's limits",
-	"com.docker.network.bridge.name":                      "bridges are named by heddle; leave the option out",
-	"com.docker.network.bridge.enable_icc":                "containers of one network reach each other; use a network for each group that shall not",
+// dockerOptions are options of Docker's own drivers that no mode has, each with a remedy.
+var dockerOptions = map[string]string{
+	"encrypted":                                           "leave the option out: an overlay is not encrypted",
+	"com.docker.network.bridge.name":                      "leave the option out: heddle names the bridges",
+	"com.docker.network.bridge.enable_icc":                "leave the option out, and use a network for each group of containers that may not reach the others",
 	"com.docker.network.bridge.host_binding_ipv4":         "name the address when publishing: -p IP:HOST:CONTAINER",
 	"com.docker.network.bridge.inhibit_ipv4":              "leave the option out",
-	"com.docker.network.driver.overlay.vxlanid_list":      "one tunnel serves all networks of a cluster; leave the option out",
-	"com.docker.network.bridge.gateway_mode_ipv4":         "the option masquerade=false sends containers' own addresses out",
-	"com.docker.network.bridge.gateway_mode_ipv6":         "the option masquerade=false sends containers' own addresses out",
+	"com.docker.network.driver.overlay.vxlanid_list":      "leave the option out: one tunnel serves all networks of a cluster",
+	"com.docker.network.bridge.gateway_mode_ipv4":         "use the option masquerade=false, which sends containers' own addresses out",
+	"com.docker.network.bridge.gateway_mode_ipv6":         "use the option masquerade=false, which sends containers' own addresses out",
 	"com.docker.network.bridge.trusted_host_interfaces":   "leave the option out",
 	"com.docker.network.windowsshim.dnsservers":           "leave the option out",
 	"com.docker.network.host_ipv4":                        "leave the option out",
@@ -50,9 +50,9 @@ var elsewhere = map[string]string{
 	"com.docker.network.driver.overlay.bind_ipv4_address": "leave the option out",
 }
 
-// usual are values of such options that ask for what is always the case: Docker's
-// defaults.
-var usual = map[string]string{
+// usualValues are the values of such options that are accepted: Docker's defaults, which
+// describe what heddle does in any case.
+var usualValues = map[string]string{
 	"com.docker.network.bridge.enable_icc":        "true",
 	"com.docker.network.bridge.host_binding_ipv4": "0.0.0.0",
 	"com.docker.network.bridge.inhibit_ipv4":      "false",
@@ -64,10 +64,10 @@ var usual = map[string]string{
 // gateway than the network's.
 const auxGateway4, auxGateway6 = "DefaultGatewayIPv4", "DefaultGatewayIPv6"
 
-// wishes is what CreateNetwork asks for.
-type wishes struct {
+// networkRequest is a decoded CreateNetwork.
+type networkRequest struct {
 	network heddle.Network
-	// id is that of a network that is there already, or empty.
+	// id is the id of an existing network of ours, or empty.
 	id string
 	// modeGiven says that the request named the mode.
 	modeGiven bool
@@ -75,33 +75,33 @@ type wishes struct {
 	spaces []string
 }
 
-// wishesOf reads a request. Multi says that the host belongs to a cluster.
-func wishesOf(q createNetwork, multi bool) (w wishes, err error) {
-	generic, err := texts(q.Options[keyGeneric])
+// parseNetworkRequest decodes a request; multi says that the host belongs to a cluster.
+func parseNetworkRequest(q createNetwork, multi bool) (w networkRequest, err error) {
+	generic, err := optionMap(q.Options[keyGeneric])
 	if err != nil {
 		return w, err
 	}
 	w.network.Name = heddle.ProvisionalDockerName(q.NetworkID)
-	if w.network.Internal, err = flag(q.Options, keyInternal); err != nil {
+	if w.network.Internal, err = boolOption(q.Options, keyInternal); err != nil {
 		return w, err
 	}
-	if err := w.settings(generic); err != nil {
+	if err := w.addOptions(generic); err != nil {
 		return w, err
 	}
 	if w.network.Mode == "" {
-		w.network.Mode = likely(w.network, multi)
+		w.network.Mode = defaultMode(w.network, multi)
 	}
 	for _, d := range append(slices.Clone(q.IPv4Data), q.IPv6Data...) {
-		if err := w.pool(d); err != nil {
+		if err := w.addPool(d); err != nil {
 			return w, err
 		}
 	}
 	return w, nil
 }
 
-// likely is the mode of a network that names none: that of the Docker driver with the
+// defaultMode is the mode of a network that names none: that of the Docker driver with the
 // given options, otherwise overlay in a cluster and bridge without one.
-func likely(n heddle.Network, multi bool) string {
+func defaultMode(n heddle.Network, multi bool) string {
 	switch {
 	case n.Options["ipvlan_mode"] != "" || n.Options["ipvlan_flag"] != "":
 		return "ipvlan"
@@ -113,7 +113,7 @@ func likely(n heddle.Network, multi bool) string {
 	return "bridge"
 }
 
-func (w *wishes) settings(generic map[string]string) (err error) {
+func (w *networkRequest) addOptions(generic map[string]string) (err error) {
 	n := &w.network
 	for _, key := range slices.Sorted(maps.Keys(generic)) {
 		value := generic[key]
@@ -126,44 +126,49 @@ func (w *wishes) settings(generic map[string]string) (err error) {
 			n.Parent = value
 		case keyMTU:
 			if n.MTU, err = strconv.Atoi(value); err != nil || n.MTU < 1 {
-				return heddle.Errorf(heddle.BadMTU, "option", key+"="+heddle.Clip(value), "", "give a number of bytes, such as 1450")
+				return heddle.Errorf(heddle.BadMTU, "read option", key,
+					strconv.Quote(heddle.Clip(value))+" is not a number above zero", "give a number of bytes, such as 1450")
 			}
 		case keyPrefix:
-			if value != dstPrefix {
-				return heddle.Errorf(heddle.BadOption, "option", key+"="+heddle.Clip(value), "", "interfaces in containers are called eth0, eth1, …; leave the option out")
+			if value != containerPrefix {
+				return heddle.Errorf(heddle.BadOption, "read option", key,
+					strconv.Quote(heddle.Clip(value))+" cannot be used: interfaces in containers are called eth0, eth1, …",
+					"leave the option out")
 			}
 		case keyMasquerade:
-			n.Options = with(n.Options, "masquerade", value)
+			n.Options = withOption(n.Options, "masquerade", value)
 		default:
 			if label, is := strings.CutPrefix(key, prefixLabel); is {
-				n.Labels = with(n.Labels, label, value)
+				n.Labels = withOption(n.Labels, label, value)
 				continue
 			}
-			if usual[key] == value && value != "" {
+			if usualValues[key] == value && value != "" {
 				continue
 			}
-			if remedy, known := elsewhere[key]; known {
-				return heddle.Errorf(heddle.BadOption, "option", key, "", remedy)
+			if remedy, known := dockerOptions[key]; known {
+				return heddle.Errorf(heddle.BadOption, "read option", key,
+					"no mode of heddle has this option of Docker's own drivers", remedy)
 			}
-			n.Options = with(n.Options, key, value)
+			n.Options = withOption(n.Options, key, value)
 		}
 	}
 	return nil
 }
 
-// pool adds one pool. Null IPAM gives 0.0.0.0/0 and means none.
-func (w *wishes) pool(d ipamData) error {
+// addPool adds one pool. The null IPAM driver sends 0.0.0.0/0, which means no pool.
+func (w *networkRequest) addPool(d ipamData) error {
 	if d.Pool == "" || strings.HasPrefix(d.Pool, "0.0.0.0/0") || d.Pool == "::/0" {
 		return nil
 	}
 	p, err := netip.ParsePrefix(d.Pool)
 	if err != nil {
-		return heddle.Wrap(heddle.BadSubnet, "read Docker's pool", heddle.Clip(d.Pool), err, "give --subnet such as 10.20.0.0/24")
+		return heddle.Wrap(heddle.BadSubnet, "read address pool", strconv.Quote(heddle.Clip(d.Pool)), err,
+			"give --subnet such as 10.20.0.0/24")
 	}
 	n := &w.network
 	n.Subnets, w.spaces = append(n.Subnets, p.Masked()), append(w.spaces, d.AddressSpace)
 	if d.Gateway != "" {
-		g, err := bare(d.Gateway)
+		g, err := parseAddr(d.Gateway)
 		if err != nil {
 			return err
 		}
@@ -171,9 +176,10 @@ func (w *wishes) pool(d ipamData) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.AuxAddresses)) {
 		if name == auxGateway4 || name == auxGateway6 {
-			return heddle.Errorf(heddle.BadOption, "auxiliary address", name, "", "containers' default route leads to the network's gateway: name it with --gateway")
+			return heddle.Errorf(heddle.BadOption, "read auxiliary address", name,
+				"containers' default route leads to the network's gateway", "name the gateway with --gateway")
 		}
-		a, err := bare(d.AuxAddresses[name])
+		a, err := parseAddr(d.AuxAddresses[name])
 		if err != nil {
 			return err
 		}

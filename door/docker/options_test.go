@@ -48,7 +48,7 @@ func TestWishes(t *testing.T) {
 		"Docker's defaults":    {`{"com.docker.network.generic":{"com.docker.network.bridge.enable_icc":"true","com.docker.network.bridge.host_binding_ipv4":"0.0.0.0","com.docker.network.bridge.inhibit_ipv4":false,"com.docker.network.bridge.gateway_mode_ipv4":"nat","com.docker.network.bridge.gateway_mode_ipv6":"nat"}}`, false, heddle.Network{Mode: "bridge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := wishesOf(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+c.options+`,`+pool+`}`), c.multi)
+			w, err := parseNetworkRequest(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+c.options+`,`+pool+`}`), c.multi)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,14 +75,14 @@ func TestRefusedOptions(t *testing.T) {
 		`{"com.docker.network.generic":{"mode":{}}}`:                                              heddle.BadOption,
 		`{"com.docker.network.internal":"perhaps"}`:                                               heddle.BadOption,
 	} {
-		_, err := wishesOf(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+options+`}`), false)
+		_, err := parseNetworkRequest(decode(t, `{"NetworkID":"0123456789abcdef","Options":`+options+`}`), false)
 		if !errors.Is(err, code.Sentinel()) {
 			t.Errorf("%s: %v", options, err)
 		}
 	}
 	for _, pool := range []string{`{"Pool":"10.0.0.0"}`, `{"Pool":"10.0.0.0/24","Gateway":"x"}`, `{"Pool":"10.0.0.0/24","AuxAddresses":{"a":"b"}}`,
 		`{"Pool":"10.0.0.0/24","AuxAddresses":{"DefaultGatewayIPv4":"10.0.0.9/24"}}`, `{"Pool":"fd00::/64","AuxAddresses":{"DefaultGatewayIPv6":"fd00::9/64"}}`} {
-		if _, err := wishesOf(decode(t, `{"IPv4Data":[`+pool+`]}`), false); err == nil {
+		if _, err := parseNetworkRequest(decode(t, `{"IPv4Data":[`+pool+`]}`), false); err == nil {
 			t.Errorf("%s: no error", pool)
 		}
 	}
@@ -90,7 +90,7 @@ func TestRefusedOptions(t *testing.T) {
 
 // Docker's null IPAM driver gives a pool that is none.
 func TestNullPool(t *testing.T) {
-	w, err := wishesOf(decode(t, `{"IPv4Data":[{"AddressSpace":"null","Pool":"0.0.0.0/0"}],"Options":{"com.docker.network.generic":{"mode":"direct"}}}`), false)
+	w, err := parseNetworkRequest(decode(t, `{"IPv4Data":[{"AddressSpace":"null","Pool":"0.0.0.0/0"}],"Options":{"com.docker.network.generic":{"mode":"direct"}}}`), false)
 	if err != nil || len(w.network.Subnets) != 0 || len(w.spaces) != 0 {
 		t.Errorf("%+v %v", w, err)
 	}
@@ -103,7 +103,7 @@ func TestPorts(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &raw); err != nil {
 			t.Fatal(err)
 		}
-		return portsOf(raw)
+		return parsePorts(raw)
 	}
 	all, err := parse(`[{"Proto":6,"IP":"","Port":80,"HostIP":"","HostPort":8080,"HostPortEnd":8080},
 		{"Proto":6,"IP":null,"Port":80,"HostIP":"::","HostPort":8080,"HostPortEnd":8080},
@@ -114,13 +114,13 @@ func TestPorts(t *testing.T) {
 	}
 	ip := netip.MustParseAddr("127.0.0.1")
 	for offset, udp := range []uint16{5000, 5001, 5002} {
-		got, more, err := settle(all, uint16(offset))
+		got, more, err := resolvePorts(all, uint16(offset))
 		want := []heddle.PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}, {HostIP: ip, HostPort: udp, ContainerPort: 53, Protocol: "udp"}, {ContainerPort: 81, Protocol: "tcp"}}
 		if err != nil || more != (offset < 2) || !slices.Equal(got, want) {
 			t.Errorf("offset %d: %v %v %v", offset, got, more, err)
 		}
 		got[2].HostPort = 40000
-		if !serves(got, all) || serves(got[:2], all) || serves(nil, all) || !serves(nil, nil) {
+		if !publishesAll(got, all) || publishesAll(got[:2], all) || publishesAll(nil, all) || !publishesAll(nil, nil) {
 			t.Errorf("offset %d: serves is wrong about %v", offset, got)
 		}
 	}
@@ -152,16 +152,16 @@ func TestPortFamilies(t *testing.T) {
 			}
 			list = append(list, map[string]any{"Proto": 6, "Port": port, "HostIP": strings.TrimPrefix(host, "="), "HostPort": 8080, "HostPortEnd": 8080})
 		}
-		all, err := portsOf(list)
+		all, err := parsePorts(list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports, _, err := settle(all, 0)
+		ports, _, err := resolvePorts(all, 0)
 		var got []netip.Addr
 		for _, p := range ports {
 			got = append(got, p.HostIP)
 		}
-		if err != nil || !slices.Equal(got, want) || !serves(ports, all) {
+		if err != nil || !slices.Equal(got, want) || !publishesAll(ports, all) {
 			t.Errorf("%q: %v, want %v (%v)", hosts, got, want, err)
 		}
 	}
@@ -186,7 +186,7 @@ func FuzzWishes(f *testing.F) {
 			return
 		}
 		for _, multi := range []bool{true, false} {
-			w, err := wishesOf(q, multi)
+			w, err := parseNetworkRequest(q, multi)
 			if err != nil {
 				continue
 			}
@@ -199,8 +199,8 @@ func FuzzWishes(f *testing.F) {
 				}
 			}
 		}
-		if all, err := portsOf(q.Options[keyPorts]); err == nil {
-			if ports, _, err := settle(all, 1); err == nil && len(ports) != len(all) {
+		if all, err := parsePorts(q.Options[keyPorts]); err == nil {
+			if ports, _, err := resolvePorts(all, 1); err == nil && len(ports) != len(all) {
 				t.Errorf("%v of %v", ports, all)
 			}
 		}

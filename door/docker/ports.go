@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/heddle-network/heddle"
 )
@@ -26,13 +27,13 @@ var protocols = map[int]string{6: "tcp", 17: "udp"}
 
 // publish is called after Join, for the endpoint that has the container's default route.
 func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
-	wanted, err := portsOf(q.Options[keyPorts])
+	wanted, err := parsePorts(q.Options[keyPorts])
 	if err != nil {
 		return nil, err
 	}
 	id := endpointID(q.EndpointID)
 	if len(wanted) == 0 {
-		return nothing{}, nil
+		return empty{}, nil
 	}
 	e, err := s.agent.Endpoint(id)
 	if err != nil {
@@ -40,12 +41,12 @@ func (s *Server) publish(ctx context.Context, q programExternal) (any, error) {
 	}
 	if n, err := s.agent.NetworkByID(e.Network); err == nil && !s.agent.Publishes(n) { // Docker's own drivers ignore them there, too
 		s.log.Info("published ports are ignored: the container has all its ports at its own address", "endpoint", e.ID.String(), "network", n.Name, "mode", n.Mode)
-		return nothing{}, nil
+		return empty{}, nil
 	}
-	if serves(e.Ports, wanted) {
-		return nothing{}, nil
+	if publishesAll(e.Ports, wanted) {
+		return empty{}, nil
 	}
-	return nothing{}, s.choose(ctx, id, wanted)
+	return empty{}, s.publishFreePorts(ctx, id, wanted)
 }
 
 // unpublish removes the ports; a missing endpoint has none.
@@ -54,15 +55,15 @@ func (s *Server) unpublish(ctx context.Context, q endpointRef) (any, error) {
 	if errors.Is(err, heddle.NoEndpoint.Sentinel()) || endpointID(q.EndpointID).Check() != nil {
 		err = nil
 	}
-	return nothing{}, err
+	return empty{}, err
 }
 
-// choose publishes the ports. From a range of host ports it takes the first port that is
+// publishFreePorts publishes the ports. From a range of host ports it takes the first port that is
 // free for all bindings with this range. If any port may be used (port 0), the agent
 // chooses it.
-func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
+func (s *Server) publishFreePorts(ctx context.Context, id heddle.EndpointID, wanted []portBinding) error {
 	for offset := uint16(0); ; offset++ {
-		ports, more, err := settle(wanted, offset)
+		ports, more, err := resolvePorts(wanted, offset)
 		if err != nil {
 			return err
 		}
@@ -73,9 +74,9 @@ func (s *Server) choose(ctx context.Context, id heddle.EndpointID, wanted []port
 	}
 }
 
-// settle gives each binding the port at the offset in its range, or its last port if the
+// resolvePorts gives each binding the port at the offset in its range, or its last port if the
 // offset is beyond; more says that at least one range has more ports.
-func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
+func resolvePorts(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more bool, err error) {
 	for _, b := range wanted {
 		m := heddle.PortMapping{HostPort: b.HostPort, ContainerPort: b.Port, Protocol: protocols[b.Proto]}
 		if room := max(b.HostPortEnd, b.HostPort) - b.HostPort; b.HostPort != 0 {
@@ -85,7 +86,8 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 		if b.HostIP != "" {
 			a, err := netip.ParseAddr(b.HostIP)
 			if err != nil {
-				return nil, false, heddle.Wrap(heddle.BadPort, "read Docker's host address", heddle.Clip(b.HostIP), err, "publish as -p IP:HOST:CONTAINER")
+				return nil, false, heddle.Wrap(heddle.BadPort, "read host address", strconv.Quote(heddle.Clip(b.HostIP)), err,
+					"publish as -p IP:HOST:CONTAINER")
 			}
 			m.HostIP = a.Unmap()
 		}
@@ -94,10 +96,10 @@ func settle(wanted []portBinding, offset uint16) (all []heddle.PortMapping, more
 	return all, more, nil
 }
 
-// portsOf reads the engine's list. A port that is published at all addresses of one family
+// parsePorts reads the engine's list. A port that is published at all addresses of one family
 // is for that family only, unless the list also has it for the other family. Engines may
 // list a plain port twice, for IPv4 and IPv6; for us this is one port.
-func portsOf(raw any) (all []portBinding, err error) {
+func parsePorts(raw any) (all []portBinding, err error) {
 	if raw == nil {
 		return nil, nil
 	}
@@ -106,18 +108,19 @@ func portsOf(raw any) (all []portBinding, err error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadPort, "read Docker's published ports", "", err, "is this an engine from 20.10 on?")
+		return nil, heddle.Wrap(heddle.BadPort, "read published ports", "", err, "use Docker 20.10 or later")
 	}
 	var some []portBinding
 	for _, b := range all {
 		if protocols[b.Proto] == "" {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", fmt.Sprintf("%d over IP protocol %d", b.Port, b.Proto), "", "ports are published over tcp or udp")
+			return nil, heddle.Errorf(heddle.BadPort, "publish port", fmt.Sprint(b.Port),
+				fmt.Sprintf("IP protocol %d has no published ports", b.Proto), "publish over tcp or udp")
 		}
 		if b.Port == 0 {
-			return nil, heddle.Errorf(heddle.BadPort, "published port", "0", "", "ports are from 1 to 65535")
+			return nil, heddle.Errorf(heddle.BadPort, "publish port", "0", "it is out of range", "give a port from 1 to 65535")
 		}
 		b.IP = ""
-		if hasTwin(all, b) {
+		if listedForOtherFamily(all, b) {
 			b.HostIP = ""
 		}
 		if !slices.Contains(some, b) {
@@ -127,9 +130,9 @@ func portsOf(raw any) (all []portBinding, err error) {
 	return some, nil
 }
 
-// hasTwin reports whether a port that is published at all addresses of one family is also
+// listedForOtherFamily reports whether a port that is published at all addresses of one family is also
 // in the list for the other family, or for both.
-func hasTwin(all []portBinding, b portBinding) bool {
+func listedForOtherFamily(all []portBinding, b portBinding) bool {
 	a, err := netip.ParseAddr(b.HostIP)
 	if err != nil || !a.IsUnspecified() {
 		return false
@@ -142,9 +145,9 @@ func hasTwin(all []portBinding, b portBinding) bool {
 	})
 }
 
-// serves reports whether an endpoint already publishes what is wanted: the engine asks
+// publishesAll reports whether an endpoint already publishes what is wanted: the engine asks
 // again after a restart.
-func serves(has []heddle.PortMapping, wanted []portBinding) bool {
+func publishesAll(has []heddle.PortMapping, wanted []portBinding) bool {
 	for _, b := range wanted {
 		fits := func(m heddle.PortMapping) bool {
 			host := ""
@@ -161,8 +164,8 @@ func serves(has []heddle.PortMapping, wanted []portBinding) bool {
 	return len(has) == len(wanted)
 }
 
-// bindingsOf is what an endpoint publishes, in the engine's terms.
-func bindingsOf(e heddle.Endpoint) (all []portBinding) {
+// portBindings is what an endpoint publishes, in the engine's terms.
+func portBindings(e heddle.Endpoint) (all []portBinding) {
 	for _, m := range e.Ports {
 		b := portBinding{Port: m.ContainerPort, HostPort: m.HostPort, HostPortEnd: m.HostPort, HostIP: "0.0.0.0"}
 		for number, name := range protocols {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -47,50 +48,49 @@ func (s *Server) routes() http.Handler {
 // swarm call for networks of global scope: ours are local to each engine.
 func (s *Server) networkMethods() map[string]method {
 	return map[string]method{
-		"GetCapabilities":             take(s.capabilities),
-		"GwAllocCheck":                take(s.gatewayCheck),
-		"CreateNetwork":               take(s.createNetwork),
-		"DeleteNetwork":               take(s.deleteNetwork),
-		"CreateEndpoint":              take(s.createEndpoint),
-		"DeleteEndpoint":              take(s.deleteEndpoint),
-		"EndpointOperInfo":            take(s.endpointInfo),
-		"Join":                        take(s.join),
-		"Leave":                       take(s.leave),
-		"ProgramExternalConnectivity": take(s.publish),
-		"RevokeExternalConnectivity":  take(s.unpublish),
-		"DiscoverNew":                 take(s.discover),
-		"DiscoverDelete":              take(s.discover),
+		"GetCapabilities":             decoded(s.capabilities),
+		"GwAllocCheck":                decoded(s.gatewayCheck),
+		"CreateNetwork":               decoded(s.createNetwork),
+		"DeleteNetwork":               decoded(s.deleteNetwork),
+		"CreateEndpoint":              decoded(s.createEndpoint),
+		"DeleteEndpoint":              decoded(s.deleteEndpoint),
+		"EndpointOperInfo":            decoded(s.endpointInfo),
+		"Join":                        decoded(s.join),
+		"Leave":                       decoded(s.leave),
+		"ProgramExternalConnectivity": decoded(s.publish),
+		"RevokeExternalConnectivity":  decoded(s.unpublish),
+		"DiscoverNew":                 decoded(s.discover),
+		"DiscoverDelete":              decoded(s.discover),
 	}
 }
 
 func (s *Server) ipamMethods() map[string]method {
 	return map[string]method{
-		"GetCapabilities":         take(s.ipamCapabilities),
-		"GetDefaultAddressSpaces": take(s.addressSpaces),
-		"RequestPool":             take(s.requestPool),
-		"ReleasePool":             take(s.releasePool),
-		"RequestAddress":          take(s.requestAddress),
-		"ReleaseAddress":          take(s.releaseAddress),
+		"GetCapabilities":         decoded(s.ipamCapabilities),
+		"GetDefaultAddressSpaces": decoded(s.addressSpaces),
+		"RequestPool":             decoded(s.requestPool),
+		"ReleasePool":             decoded(s.releasePool),
+		"RequestAddress":          decoded(s.requestAddress),
+		"ReleaseAddress":          decoded(s.releaseAddress),
 	}
 }
 
-// take decodes the body. Fields that it does not know are of newer engines, and
-// ignored.
-func take[Q any](f func(context.Context, Q) (any, error)) method {
+// decoded returns a method that decodes the body for f. Fields that it does not know come
+// from newer engines, and are ignored.
+func decoded[Q any](f func(context.Context, Q) (any, error)) method {
 	return func(ctx context.Context, body []byte) (any, error) {
 		var q Q
 		if len(body) > 0 {
 			if err := json.Unmarshal(body, &q); err != nil {
-				return nil, heddle.Wrap(heddle.BadJSON, "read Docker's request", "", err, "is this an engine from 20.10 on?")
+				return nil, heddle.Wrap(heddle.BadJSON, "read request of Docker", "", err, "use Docker 20.10 or later")
 			}
 		}
 		return f(ctx, q)
 	}
 }
 
-// answer calls the method and answers within the limit. Work begun is finished,
-// also when that takes longer: the engine is told that the call failed, and what
-// was made too late is undone.
+// answer calls the method and answers in time. If the method takes longer, it is still
+// finished: the engine is told that the call failed, and what was made is undone.
 func (s *Server) answer(name, errorKey string, m method) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -99,10 +99,10 @@ func (s *Server) answer(name, errorKey string, m method) http.HandlerFunc {
 			return
 		}
 		start := time.Now()
-		answer, err := s.within(r.Context(), name, body, m, s.undo(name))
+		answer, err := s.callInTime(r.Context(), name, body, m, s.undoOf(name))
 		if err != nil {
 			s.log.Warn("Docker's call failed", "call", name, "after", time.Since(start).Round(time.Millisecond), "error", err)
-			write(w, map[string]string{errorKey: sentence(err)})
+			write(w, map[string]string{errorKey: errorText(err)})
 			return
 		}
 		s.log.Debug("Docker's call answered", "call", name, "after", time.Since(start).Round(time.Microsecond))
@@ -110,33 +110,33 @@ func (s *Server) answer(name, errorKey string, m method) http.HandlerFunc {
 	}
 }
 
-// outcome is what a method returned.
-type outcome struct {
+// result is what a method returned.
+type result struct {
 	answer any
 	err    error
 }
 
-// within waits for the method up to the limit, less what reading and writing take.
-// Pools and addresses need no undoing: those asked for by name are the same ones
-// again, and what the agent chose expires when no network or endpoint takes it, after
-// 10 and 2 minutes.
-func (s *Server) within(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit-limit/10)
-	done, gone := make(chan outcome), make(chan struct{})
+// callInTime waits for the method, for the answer time less what reading and writing take.
+// Pools and addresses need no undoing: a repeated request by name gets the same ones, and
+// what the agent chose expires if no network or endpoint uses it, pools after 10 minutes
+// and addresses after 2.
+func (s *Server) callInTime(ctx context.Context, name string, body []byte, m, undo method) (any, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime-answerTime/10)
+	done, gone := make(chan result), make(chan struct{})
 	s.calls.Go(func() {
 		defer cancel()
 		if undo != nil {
-			defer s.turns.Lock(name + string(body))()
+			defer s.callLocks.Lock(name + string(body))()
 			if ctx.Err() != nil { // the turn came too late
 				return
 			}
 		}
 		answer, err := m(ctx, body)
 		select {
-		case done <- outcome{answer, err}:
+		case done <- result{answer, err}:
 		case <-gone:
 			if err == nil && undo != nil {
-				s.takeBack(name, body, undo)
+				s.undoLate(name, body, undo)
 			}
 		}
 	})
@@ -145,39 +145,41 @@ func (s *Server) within(ctx context.Context, name string, body []byte, m, undo m
 		return o.answer, o.err
 	case <-ctx.Done():
 		close(gone)
-		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name, "", "try again, and look at 'heddle status'")
+		return nil, heddle.Errorf(heddle.Waited, "answer Docker's call", name,
+			fmt.Sprintf("it took longer than %s", answerTime-answerTime/10), "look at 'heddle status', and try again")
 	}
 }
 
-// undo says which call takes back what another one made.
-func (s *Server) undo(name string) method {
+// undoOf returns the call that undoes the named one, or nil.
+func (s *Server) undoOf(name string) method {
 	switch name {
 	case "CreateNetwork":
-		return take(s.uncreateNetwork)
+		return decoded(s.undoCreateNetwork)
 	case "CreateEndpoint":
-		return take(s.deleteEndpoint)
+		return decoded(s.deleteEndpoint)
 	case "Join":
-		return take(s.leave)
+		return decoded(s.leave)
 	case "ProgramExternalConnectivity":
-		return take(s.unpublish)
+		return decoded(s.unpublish)
 	}
 	return nil
 }
 
-// undoing bounds a call that takes another one back.
-const undoing = time.Minute
+// undoTime is how long a call that undoes another one may take.
+const undoTime = time.Minute
 
-// takeBack undoes what was made after the engine was told that it failed.
-func (s *Server) takeBack(name string, body []byte, undo method) {
-	ctx, cancel := context.WithTimeout(context.Background(), undoing)
+// undoLate undoes a call that finished after the engine was told that it failed.
+func (s *Server) undoLate(name string, body []byte, undo method) {
+	ctx, cancel := context.WithTimeout(context.Background(), undoTime)
 	defer cancel()
 	if _, err := undo(ctx, body); err != nil {
 		s.log.Error("a call of Docker's that took too long is not undone", "call", name, "error", err)
 	}
 }
 
-// sentence is an error as the engine shows it: on one line, with nothing hidden in it.
-func sentence(err error) string {
+// errorText is an error as the engine shows it: on one line, with invisible characters
+// made visible.
+func errorText(err error) string {
 	var known *heddle.Error
 	if errors.As(err, &known) {
 		err = known
@@ -185,8 +187,8 @@ func sentence(err error) string {
 	return heddle.Visible(strings.ReplaceAll(err.Error(), "\n", "; "), false)
 }
 
-// write answers. The protocol has no use for other states than 200: an error is
-// a field of the answer.
+// write answers with status 200, as the protocol requires: an error is a field of the
+// answer.
 func write(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", mediaType)
 	if v == nil {

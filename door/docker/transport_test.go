@@ -27,7 +27,7 @@ func bareServer(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoints, err := openDrafts(filepath.Join(dir, "endpoints"))
+	endpoints, err := openPendingEndpoints(filepath.Join(dir, "endpoints"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +90,11 @@ func TestTimeLimit(t *testing.T) {
 	s := bareServer(t)
 	gate := make(chan struct{})
 	left := make(chan string, 1)
-	slow := func(context.Context, []byte) (any, error) { <-gate; return nothing{}, nil }
+	slow := func(context.Context, []byte) (any, error) { <-gate; return empty{}, nil }
 	undo := func(_ context.Context, body []byte) (any, error) { left <- string(body); return nil, nil }
 	start := time.Now()
-	_, err := s.within(context.Background(), "Join", []byte("the request"), slow, undo)
-	if took := time.Since(start); !errors.Is(err, heddle.Waited.Sentinel()) || took >= 10*limit {
+	_, err := s.callInTime(context.Background(), "Join", []byte("the request"), slow, undo)
+	if took := time.Since(start); !errors.Is(err, heddle.Waited.Sentinel()) || took >= 10*answerTime {
 		t.Fatalf("after %v: %v", took, err)
 	}
 	close(gate)
@@ -103,7 +103,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 	s.calls.Wait()
 	failing := func(context.Context, []byte) (any, error) { return nil, io.EOF }
-	if _, err := s.within(context.Background(), "Join", nil, failing, undo); !errors.Is(err, io.EOF) {
+	if _, err := s.callInTime(context.Background(), "Join", nil, failing, undo); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	s.calls.Wait()
@@ -119,17 +119,17 @@ func TestTimeLimit(t *testing.T) {
 func TestRepeatedLate(t *testing.T) {
 	s := bareServer(t)
 	gate, steps := make(chan struct{}), make(chan string, 9)
-	quick := func(context.Context, []byte) (any, error) { steps <- "made"; return nothing{}, nil }
+	quick := func(context.Context, []byte) (any, error) { steps <- "made"; return empty{}, nil }
 	slow := func(ctx context.Context, body []byte) (any, error) { <-gate; return quick(ctx, body) }
 	undo := func(context.Context, []byte) (any, error) { steps <- "undone"; return nil, nil }
 	call := func(m method) error {
-		_, err := s.within(context.Background(), "Join", []byte("the request"), m, undo)
+		_, err := s.callInTime(context.Background(), "Join", []byte("the request"), m, undo)
 		return err
 	}
 	if err := call(slow); !errors.Is(err, heddle.Waited.Sentinel()) {
 		t.Fatal(err)
 	}
-	time.AfterFunc(limit/10, func() { close(gate) })
+	time.AfterFunc(answerTime/10, func() { close(gate) })
 	wants := []string{"made, undone, made"}
 	if err := call(quick); errors.Is(err, heddle.Waited.Sentinel()) { // late, too, on a busy machine
 		wants = []string{"made, undone", "made, undone, made, undone"}
@@ -180,7 +180,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Bindings outlive the process; drafts too, and no id leaves their folder.
+// Bindings outlive the process; pending endpoints too, and no id leaves their folder.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "docker", "networks.json")
@@ -208,7 +208,7 @@ func TestRecords(t *testing.T) {
 	if b, err = openBindings(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d3", Provisional: true}) || !all[0].intent() {
+	if all := b.list(); len(all) != 1 || all[0] != (Binding{DockerID: "d3", Provisional: true}) || !all[0].pending() {
 		t.Errorf("%v", all)
 	}
 	if err := b.put(Binding{DockerID: "d3"}); err != nil || len(b.list()) != 0 {
@@ -220,16 +220,16 @@ func TestRecords(t *testing.T) {
 	if _, err := openBindings(path, nil); !errors.Is(err, heddle.LedgerBroken.Sentinel()) {
 		t.Errorf("a broken file: %v", err)
 	}
-	d, err := openDrafts(filepath.Join(dir, "endpoints"))
+	d, err := openPendingEndpoints(filepath.Join(dir, "endpoints"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"", "../networks", "a/b", ".", "..", "e.new", strings.Repeat("f", 200)} {
-		if err := d.put(id, draft{}); !errors.Is(err, heddle.BadID.Sentinel()) {
+		if err := d.put(id, pendingEndpoint{}); !errors.Is(err, heddle.BadID.Sentinel()) {
 			t.Errorf("endpoint %q: %v", id, err)
 		}
 	}
-	if err := d.put("e", draft{DockerNetwork: "d2"}); err != nil {
+	if err := d.put("e", pendingEndpoint{DockerNetwork: "d2"}); err != nil {
 		t.Fatal(err)
 	}
 	if e, known, err := d.get("e"); err != nil || !known || e.DockerNetwork != "d2" {
@@ -248,7 +248,7 @@ func TestRecords(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	s := bareServer(t)
 	b := Binding{DockerID: "d1", NetworkID: "n1"}
-	if err := errors.Join(s.endpoints.put("e1", draft{DockerNetwork: "d1"}), s.endpoints.put("e2", draft{DockerNetwork: "d2"})); err != nil {
+	if err := errors.Join(s.endpoints.put("e1", pendingEndpoint{DockerNetwork: "d1"}), s.endpoints.put("e2", pendingEndpoint{DockerNetwork: "d2"})); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(s.networks.put(b), s.Withdraw("d1", true), s.Withdraw("d2", true)); err != nil {

@@ -257,7 +257,7 @@ func TestNameClash(t *testing.T) {
 	b.Docker(t, "network", "create", "-d", "bridge", "--label", "mine=yes", "myapp")
 	a.Docker(t, "network", "create", "-d", "heddle", "--ipam-driver", "heddle", "--subnet", "10.20.0.0/24", "myapp")
 	world.Within(t, time.Minute, "the clash is told", func() error {
-		if out := b.Heddle(t, "status"); !strings.Contains(out, "network myapp: ") || !strings.Contains(out, "another one of that name is there (bridge, ") {
+		if out := b.Heddle(t, "status"); !strings.Contains(out, "network myapp: ") || !strings.Contains(out, "another network of that name (bridge, ") {
 			return errors.New(out)
 		}
 		return nil

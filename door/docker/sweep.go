@@ -8,10 +8,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// NetworkOf is the network of a binding; one that was about to be made is known by
-// its provisional name.
+// NetworkOf returns the network of a binding. A network whose creation was interrupted is
+// found by its provisional name.
 func (s *Server) NetworkOf(b Binding) (heddle.Network, error) {
-	if b.intent() {
+	if b.pending() {
 		return s.agent.Network(heddle.ProvisionalDockerName(b.DockerID))
 	}
 	return s.agent.NetworkByID(b.NetworkID)
@@ -21,7 +21,7 @@ func (s *Server) NetworkOf(b Binding) (heddle.Network, error) {
 func (s *Server) Part() heddle.PartStatus {
 	p := heddle.PartStatus{Name: "docker", State: "ok"}
 	unnamed, gone := 0, 0
-	all := slices.DeleteFunc(s.networks.list(), Binding.intent)
+	all := slices.DeleteFunc(s.networks.list(), Binding.pending)
 	for _, b := range all {
 		switch n, err := s.agent.NetworkByID(b.NetworkID); {
 		case err != nil:
@@ -40,28 +40,28 @@ func (s *Server) Part() heddle.PartStatus {
 	return p
 }
 
-// Sweep removes networks that were made while an engine waited, and that it was not
-// told of: the agent died before. What the store cannot be asked about stays, for
-// whoever keeps the engine's networks. Nobody is served yet.
+// Sweep removes networks that an earlier agent made for an engine, and died before it
+// answered. While the store does not answer, they stay, and package reconcile removes them
+// later. Sweep must be called before Serve.
 func (s *Server) Sweep() {
 	unbound := func(network string) bool { _, known := s.networks.find(network); return !known }
-	if err := s.endpoints.dropOf(unbound); err != nil {
+	if err := s.endpoints.dropOfNetworks(unbound); err != nil {
 		s.log.Error("endpoints of networks that are gone are not forgotten", "error", err)
 	}
 	for _, b := range s.networks.list() {
-		if !b.intent() {
+		if !b.pending() {
 			continue
 		}
 		n, err := s.NetworkOf(b)
 		if errors.Is(err, heddle.NoNetwork.Sentinel()) && s.agent.Spans("overlay") {
-			continue // the store may be about to tell of it
+			continue // the store may not have sent it yet
 		}
 		if err == nil {
 			err = s.agent.DeleteNetwork(n.ID)
 			s.log.Info("a network that no engine knows is removed", "network", n.Name, "error", err)
 		}
 		if err != nil && !errors.Is(err, heddle.NoNetwork.Sentinel()) {
-			continue // whoever keeps the engine's networks tries again
+			continue // package reconcile tries again
 		}
 		if err := s.Forget(b.DockerID); err != nil {
 			s.log.Error("a network that is gone is not forgotten", "docker", b.DockerID, "error", err)

@@ -1,4 +1,4 @@
-package engine
+package reconcile
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 const callTime = 30 * time.Second
 
 // dockerd is a client of the Docker Engine API. The module that Docker offers reads
-// addresses strictly, and dockerd 20.10 writes some that it refuses (a gateway of
-// IPv6 with its prefix length): one network of somebody else's would hide all.
+// addresses strictly, and refuses some that dockerd 20.10 writes (an IPv6 gateway with
+// its prefix length). So one foreign network would make the whole list unreadable.
 type dockerd struct {
 	http *http.Client
 	base string
@@ -30,7 +30,8 @@ type dockerd struct {
 func dial(host string) (*dockerd, error) {
 	u, err := url.Parse(host)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "read Docker's address", host, err, "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+		return nil, heddle.Wrap(heddle.BadArgument, "read flag", "--docker-host", err,
+			"give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
 	}
 	t := &http.Transport{MaxIdleConns: 2, IdleConnTimeout: time.Minute}
 	d := &dockerd{http: &http.Client{Transport: t}}
@@ -44,7 +45,8 @@ func dial(host string) (*dockerd, error) {
 	case u.Scheme == "tcp" && u.Host != "":
 		d.base = "http://" + u.Host
 	default:
-		return nil, heddle.Errorf(heddle.BadArgument, "Docker's address", host, "", "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
+		return nil, heddle.Errorf(heddle.BadArgument, "read flag", "--docker-host",
+			fmt.Sprintf("%q is not an address of dockerd", host), "give unix:///var/run/docker.sock, tcp://HOST:PORT, or none")
 	}
 	return d, nil
 }
@@ -65,7 +67,7 @@ func (d *dockerd) call(ctx context.Context, method, path string, body, reply any
 	if err != nil {
 		return err
 	}
-	answer, err := d.send(ctx, method, version+path, body)
+	answer, err := d.do(ctx, method, version+path, body)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (d *dockerd) call(ctx context.Context, method, path string, body, reply any
 // version asks dockerd for its version of the API, as a path. It is asked each time:
 // another dockerd may answer at the address by now.
 func (d *dockerd) version(ctx context.Context) (string, error) {
-	answer, err := d.send(ctx, "GET", "/_ping", nil)
+	answer, err := d.do(ctx, "GET", "/_ping", nil)
 	if err != nil {
 		return "", err
 	}
@@ -91,7 +93,7 @@ func (d *dockerd) version(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-func (d *dockerd) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+func (d *dockerd) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var text bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&text).Encode(body); err != nil {
@@ -123,27 +125,27 @@ func (d *dockerd) send(ctx context.Context, method, path string, body any) (*htt
 	return nil, r
 }
 
-// disconnected is the event of a container that has left a network.
-const disconnected = "disconnect"
+// eventDisconnect is the event of a container that has left a network.
+const eventDisconnect = "disconnect"
 
-// follow calls told when dockerd answers, with "", and with each event of its networks,
-// until the connection or the context ends.
-func (d *dockerd) follow(ctx context.Context, told func(event string)) {
+// watchEvents calls report with "" when dockerd answers, and then with each event of its
+// networks, until the connection or the context ends.
+func (d *dockerd) watchEvents(ctx context.Context, report func(event string)) {
 	version, err := d.version(ctx)
 	if err != nil {
 		return
 	}
-	answer, err := d.send(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","`+disconnected+`"]}`), nil)
+	answer, err := d.do(ctx, "GET", version+"/events?filters="+url.QueryEscape(`{"type":["network"],"event":["create","destroy","`+eventDisconnect+`"]}`), nil)
 	if err != nil {
 		return
 	}
 	defer answer.Body.Close()
-	told("")
+	report("")
 	for events := json.NewDecoder(answer.Body); ; {
 		var event struct{ Action string }
 		if events.Decode(&event) != nil {
 			return
 		}
-		told(event.Action)
+		report(event.Action)
 	}
 }

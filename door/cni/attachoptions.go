@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// Wishes is what the runtime asks for one attachment: by capabilities
-// (runtimeConfig), by the configuration's args, and by CNI_ARGS. Where several
-// say the same thing, that order decides (CONVENTIONS.md of the specification).
-type Wishes struct {
+// AttachOptions is what the runtime asks for one attachment: by capabilities
+// (runtimeConfig), by the configuration's args, and by CNI_ARGS. The first of these that
+// has a value counts (CONVENTIONS.md of the specification).
+type AttachOptions struct {
 	runtime map[string]json.RawMessage
 	args    struct {
 		CNI struct {
@@ -33,8 +33,8 @@ type portMapping struct {
 	HostIP        string `json:"hostIP"`
 }
 
-// request fills in the attach request's addresses, MAC, ports and labels.
-func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
+// apply adds addresses, MAC, NIC, ports and labels to an attach request.
+func (w AttachOptions) apply(env Args, q *heddle.AttachRequest) error {
 	ips, mac := w.args.CNI.IPs, w.args.CNI.MAC
 	if len(ips) == 0 {
 		ips = env.IPs
@@ -51,10 +51,11 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 		case "mac":
 			err = override(key, raw, &mac)
 		case "portMappings":
-			q.Ports, err = ports(raw)
+			q.Ports, err = parsePorts(raw)
 		default:
 			if string(raw) != "null" {
-				err = unsupported("runtimeConfig."+key, raw, "the capabilities are portMappings, mac and ips; chain a plugin that serves "+heddle.Clip(key))
+				err = unsupported("runtimeConfig."+key, raw,
+					"give portMappings, mac or ips; chain a plugin that serves "+heddle.Clip(key))
 			}
 		}
 		if err != nil {
@@ -62,7 +63,7 @@ func (w Wishes) request(env Args, q *heddle.AttachRequest) error {
 		}
 	}
 	q.NIC, q.Labels = w.args.CNI.NIC, env.Labels
-	return address(ips, mac, q)
+	return setAddresses(ips, mac, q)
 }
 
 // override decodes a capability, which takes precedence over other sources; an empty one
@@ -79,13 +80,14 @@ func override[T any](key string, raw json.RawMessage, value *T) error {
 	return nil
 }
 
-func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
+func setAddresses(ips []string, mac string, q *heddle.AttachRequest) (err error) {
 	for _, s := range ips {
-		// the prefix length is the network's own: a given one says nothing more
+		// a prefix length is allowed and not used: the network has its own
 		bare, _, _ := strings.Cut(s, "/")
 		a, err := netip.ParseAddr(bare)
 		if p, bad := netip.ParsePrefix(s); bare != s && (bad != nil || p.Addr() != a) || err != nil || a.Zone() != "" {
-			return wrong("ips: "+heddle.Clip(s), "it is no address", "give addresses such as 10.20.0.7 or 10.20.0.7/24")
+			return badKey("ips", fmt.Sprintf("%q is not an address", heddle.Clip(s)),
+				"give addresses such as 10.20.0.7 or 10.20.0.7/24")
 		}
 		q.IPs = append(q.IPs, a.Unmap())
 	}
@@ -95,7 +97,7 @@ func address(ips []string, mac string, q *heddle.AttachRequest) (err error) {
 	return err
 }
 
-func ports(raw json.RawMessage) (all []heddle.PortMapping, err error) {
+func parsePorts(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 	var given []portMapping
 	if err := decode("runtimeConfig.portMappings", raw, &given); err != nil {
 		return nil, err
@@ -107,17 +109,18 @@ func ports(raw json.RawMessage) (all []heddle.PortMapping, err error) {
 			m.Protocol = "tcp"
 		}
 		if m.Protocol != "tcp" && m.Protocol != "udp" {
-			return nil, unsupported(key+".protocol", []byte(p.Protocol), "ports are published over tcp or udp")
+			return nil, unsupported(key+".protocol", []byte(p.Protocol), "give tcp or udp")
 		}
 		for _, n := range []int{p.HostPort, p.ContainerPort} {
 			if n < 1 || n > 65535 {
-				return nil, wrong(key, fmt.Sprintf("port %d", n), "hostPort and containerPort are from 1 to 65535")
+				return nil, badKey(key, fmt.Sprintf("port %d is out of range", n), "give hostPort and containerPort from 1 to 65535")
 			}
 		}
 		m.HostPort, m.ContainerPort = uint16(p.HostPort), uint16(p.ContainerPort)
 		if p.HostIP != "" {
 			if m.HostIP, err = netip.ParseAddr(p.HostIP); err != nil {
-				return nil, wrong(key+".hostIP: "+heddle.Clip(p.HostIP), err.Error(), "give one of the host's addresses, or leave it out")
+				return nil, badKey(key+".hostIP", fmt.Sprintf("%q is not an address", heddle.Clip(p.HostIP)),
+					"give one of the host's addresses, or leave it out")
 			}
 			m.HostIP = m.HostIP.Unmap()
 		}

@@ -1,4 +1,4 @@
-package engine
+package reconcile
 
 import (
 	"context"
@@ -51,9 +51,9 @@ func (d *dockerd) remove(ctx context.Context, id string) error {
 	return d.call(ctx, "DELETE", "/networks/"+id, nil, nil)
 }
 
-// described is what other hosts need to know of a network.
-func (n network) described() *heddle.DockerNetwork {
-	d := &heddle.DockerNetwork{Labels: filled(n.Labels), Options: without(n.Options), IPAMOptions: without(n.IPAM.Options), Attachable: n.Attachable}
+// description is what other hosts need to know of a network.
+func (n network) description() *heddle.DockerNetwork {
+	d := &heddle.DockerNetwork{Labels: nilIfEmpty(n.Labels), Options: withoutID(n.Options), IPAMOptions: withoutID(n.IPAM.Options), Attachable: n.Attachable}
 	for _, p := range n.IPAM.Config {
 		subnet, err := netip.ParsePrefix(p.Subnet)
 		if err != nil {
@@ -77,11 +77,11 @@ func (n network) described() *heddle.DockerNetwork {
 	return d
 }
 
-// wantedOf is the form that a network of the cluster should have in a dockerd.
-func wantedOf(n heddle.Network, driver string) network {
+// networkFor is the form that a network of the cluster should have in a dockerd.
+func networkFor(n heddle.Network, driver string) network {
 	w := network{Name: n.Name, CheckDuplicate: true, Driver: driver, Internal: n.Internal, Attachable: n.Docker.Attachable,
-		Options: identified(n.Docker.Options, n.ID), Labels: n.Docker.Labels,
-		IPAM: ipam{Driver: driver, Options: identified(n.Docker.IPAMOptions, n.ID)}}
+		Options: withID(n.Docker.Options, n.ID), Labels: n.Docker.Labels,
+		IPAM: ipam{Driver: driver, Options: withID(n.Docker.IPAMOptions, n.ID)}}
 	v4 := false
 	for i, subnet := range n.Subnets {
 		p := pool{Subnet: subnet.String()}

@@ -5,7 +5,7 @@ package docker
 
 type activation struct{ Implements []string }
 
-type nothing struct{}
+type empty struct{}
 
 type capabilities struct {
 	// Scope is "local": every engine is told of a network by its own agent.

@@ -6,10 +6,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// withoutPublished removes from a request the ports that another interface of the
+// dropPublishedPorts removes from a request the ports that another interface of the
 // container publishes already. Podman repeats all ports of a container when it connects it
 // to another network, but a port of the host can lead to only one address.
-func (h *Handler) withoutPublished(req *heddle.AttachRequest) {
+func (h *Handler) dropPublishedPorts(req *heddle.AttachRequest) {
 	if len(req.Ports) == 0 {
 		return
 	}

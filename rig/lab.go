@@ -7,13 +7,13 @@ import (
 	"github.com/heddle-network/heddle/lab"
 )
 
-// storeHost has the store of hosts that are virtual machines.
+// storeHost is the host of the store if the other hosts are virtual machines.
 const storeHost = "store"
 
-// topology of a stage: two hosts with agents, which have a store if a mode spans
-// hosts, and two bare ones for what is not ours.
+// topology of a lab: two hosts with agents, which have a store if a mode spans hosts, and
+// two plain hosts if a mode has no agent.
 func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
-	t := lab.Topology{Name: r.Name, Machine: r.Machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: isCut(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
+	t := lab.Topology{Name: r.Name, Machine: r.Machines, MTU: wire.MTU, Rate: lab.Rate(wire.Rate), Cut: segmentationOff(wire), Merge: wire.Name == wireMerged, Sysctls: r.sysctls(), Progress: func(string) {}}
 	if number > 0 {
 		t.Name += "-" + wireLabel(wire)
 	}
@@ -21,44 +21,44 @@ func (r *Rig) topology(number int, wire bench.Wire) lab.Topology {
 		t.Store = lab.StoreEmbedded
 	}
 	if t.Store != "" && r.Machines != "" {
-		// A store's servers promise answers in time, which an emulated processor does
-		// not give: they are beside the machines.
+		// A store's servers must answer in time, which they cannot on an emulated
+		// processor. So they do not run in the machines.
 		t.Store, t.Etcd = lab.StoreEtcd, []string{storeHost}
 	}
 	spare := 0
 	if slices.Contains(r.Modes, modeDirect) {
 		spare = 2 * r.containers()
 	}
-	if r.secondParent() {
+	if r.macvlanOwnParent() {
 		spare++
 	}
 	t.Hosts = []lab.Node{{Name: "host1", Spare: spare}, {Name: "host2", Spare: spare}}
-	if slices.ContainsFunc(r.Modes, agentless) {
+	if slices.ContainsFunc(r.Modes, withoutAgent) {
 		for host := range 2 {
 			t.Hosts = append(t.Hosts, lab.Node{Name: dockerHost(host), Agent: lab.Agent{Off: true}})
 		}
 	}
-	if len(t.Etcd) > 0 { // the last one: the others are told by their place
+	if len(t.Etcd) > 0 { // the last one: the others are found by their index
 		t.Hosts = append(t.Hosts, lab.Node{Name: storeHost, Machine: lab.Namespaces, Agent: lab.Agent{Off: true}})
 	}
 	return t
 }
 
-// secondParent is true where macvlan needs a parent of its own: an interface carries
+// macvlanOwnParent is true where macvlan needs a parent of its own: an interface carries
 // either macvlan or ipvlan devices.
-func (r *Rig) secondParent() bool {
+func (r *Rig) macvlanOwnParent() bool {
 	return slices.Contains(r.Modes, modeMacvlan) && slices.Contains(r.Modes, modeIPvlan)
 }
 
 // Machine says what is special about figures of virtual machines, "" of others, and
 // whether their processor is emulated.
 func (r *Rig) Machine() (words string, emulated bool) {
-	s := r.stages[0]
-	return s.machineWords(), s.lab.Hosts[0].Emulated()
+	s := r.labs[0]
+	return s.machineNote(), s.lab.Hosts[0].Emulated()
 }
 
-// machineWords say what is special about figures of virtual machines.
-func (s *stage) machineWords() string {
+// machineNote say what is special about figures of virtual machines.
+func (s *testLab) machineNote() string {
 	h := s.lab.Hosts[0]
 	switch {
 	case h.Machine == "":
@@ -69,9 +69,9 @@ func (s *stage) machineWords() string {
 	return "virtual machines with Linux " + h.Machine + " (" + h.Accelerator + ")"
 }
 
-// isCut tells whether each frame crosses a wire by itself.
-func isCut(w bench.Wire) bool {
+// segmentationOff reports whether each frame crosses the wire by itself.
+func segmentationOff(w bench.Wire) bool {
 	return w.Name == wireCut || w.Name == wireMerged || w.Name == wireJumbo
 }
 
-func (r *Rig) wants(span string) bool { return slices.Contains(r.Spans, span) }
+func (r *Rig) hasSpan(span string) bool { return slices.Contains(r.Spans, span) }

@@ -21,13 +21,14 @@ import (
 // the run folder.
 func Listen(path, group string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove it by hand")
+		return nil, heddle.Wrap(heddle.AgentRuns, "remove old socket", path, err, "remove the file by hand")
 	}
 	old := unix.Umask(0o117)
 	l, err := net.Listen("unix", path)
 	unix.Umask(old)
 	if err != nil {
-		return nil, heddle.Wrap(heddle.NoPermission, "listen on socket", path, err, "give a folder that can be written with --run-dir")
+		return nil, heddle.Wrap(heddle.NoPermission, "listen on socket", path, err,
+			"give a folder that can be written with --run-dir")
 	}
 	if group == "" {
 		return l, nil
@@ -35,22 +36,23 @@ func Listen(path, group string) (net.Listener, error) {
 	g, err := user.LookupGroup(group)
 	if err != nil {
 		l.Close()
-		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err, "create it with 'groupadd --system "+group+"', or leave --socket-group out")
+		return nil, heddle.Wrap(heddle.BadArgument, "look up socket group", group, err,
+			"create the group with 'groupadd --system "+group+"', or leave --socket-group out")
 	}
 	gid, _ := strconv.Atoi(g.Gid)
 	return l, os.Chown(path, 0, gid)
 }
 
-type peerKey struct{}
+type callerKey struct{}
 
-// peer is the process at the other end.
-type peer struct {
+// caller is the process at the other end of a connection.
+type caller struct {
 	*unix.Ucred
 	groups []uint32
 }
 
-// peerGroups asks for the caller's supplementary groups (SO_PEERGROUPS).
-func peerGroups(fd uintptr) []uint32 {
+// callerGroups asks for the caller's supplementary groups (SO_PEERGROUPS).
+func callerGroups(fd uintptr) []uint32 {
 	groups := make([]uint32, 1<<10)
 	size := uint32(len(groups) * 4)
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_PEERGROUPS,
@@ -61,8 +63,8 @@ func peerGroups(fd uintptr) []uint32 {
 	return groups[:size/4]
 }
 
-// withPeer asks the kernel for the process at the other end (SO_PEERCRED, unix(7)).
-func withPeer(ctx context.Context, c net.Conn) context.Context {
+// withCaller asks the kernel for the process at the other end (SO_PEERCRED, unix(7)).
+func withCaller(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return ctx
@@ -73,32 +75,33 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	}
 	raw.Control(func(fd uintptr) {
 		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, peerKey{}, &peer{cred, peerGroups(fd)})
+			ctx = context.WithValue(ctx, callerKey{}, &caller{cred, callerGroups(fd)})
 		}
 	})
 	return ctx
 }
 
-// guarded refuses callers that are neither root, nor the agent's own user, nor in the
+// authorize refuses callers that are neither root, nor the agent's own user, nor in the
 // socket's group. Having the socket open is not enough: it may have been passed on, or
 // opened by a process that has dropped its rights.
-func (s *Server) guarded(next http.Handler) http.Handler {
+func (s *Server) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cred, _ := r.Context().Value(peerKey{}).(*peer)
+		cred, _ := r.Context().Value(callerKey{}).(*caller)
 		if cred == nil || !s.permitted(r, cred) {
 			who := "unknown caller"
 			if cred != nil {
 				who = fmt.Sprintf("uid %d, pid %d", cred.Uid, cred.Pid)
 			}
 			s.log.Warn("caller refused", "caller", who, "path", r.URL.Path)
-			write(w, nil, heddle.Errorf(heddle.NoPermission, "call by", who, "", "call as root, or join the socket's group"))
+			write(w, nil, heddle.Errorf(heddle.NoPermission, "call agent as", who,
+				"this user is neither root nor in the socket's group", "call as root, or join the socket's group"))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *Server) permitted(r *http.Request, cred *peer) bool {
+func (s *Server) permitted(r *http.Request, cred *caller) bool {
 	if cred.Uid == 0 || int(cred.Uid) == os.Geteuid() {
 		return true
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// tuned reports whether a finding is the result of a later plugin in the chain, such as
-// tuning; the specification wants CHECK to allow for that. A MAC address must be the one
+// byLaterPlugin reports whether a finding is the result of a later plugin in the chain,
+// such as tuning; the specification wants CHECK to accept it. A MAC address must be the one
 // that the runtime remembers. Any MTU is allowed: tuning does not write it into the
 // result, and checks its own. A finding's detail is a list of "want SETTING VALUE, have
 // VALUE", one for each setting.
-func tuned(f heddle.Finding, e heddle.Endpoint, own *current.Interface) bool {
+func byLaterPlugin(f heddle.Finding, e heddle.Endpoint, own *current.Interface) bool {
 	if own == nil || f.Kind != "differs" || f.Object != (heddle.Link{Name: e.ID.IfName}).Key() {
 		return false
 	}

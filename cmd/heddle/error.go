@@ -7,27 +7,27 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// complain writes an error to standard error: for people, or as a document.
-func (s *session) complain(err error) {
+// printError writes an error to standard error, as text or as a document.
+func (s *session) printError(err error) {
 	var e *heddle.Error
 	if !errors.As(err, &e) {
-		e = &heddle.Error{Kind: heddle.Failed, Op: err.Error()}
+		e = &heddle.Error{Kind: heddle.Failed, Op: "run command", Cause: err.Error()}
 	}
 	if s.format != formatTable && writeDocument(s.stderr, s.format, "Error", e) == nil {
 		return
 	}
-	_ = say(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())
+	_ = printLine(s.stderr, "%s %s\n", s.colour(s.stderr, red, "heddle:"), e.Sentence())
 	if e.Remedy != "" {
-		_ = say(s.stderr, "  hint: %s\n", e.Remedy)
+		_ = printLine(s.stderr, "  hint: %s\n", e.Remedy)
 	}
 	if e.Code != "" {
-		_ = say(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
+		_ = printLine(s.stderr, "  id:   %s ('heddle explain %s')\n", e.Code, e.Code)
 	}
 }
 
-// wantedFormat looks for -o before cobra does, so that an error about an argument before
-// it has the format, too.
-func wantedFormat(args []string) string {
+// requestedFormat looks for -o before cobra does, so that an error about an earlier
+// argument is in this format, too.
+func requestedFormat(args []string) string {
 	for i, a := range args {
 		value, joined := strings.CutPrefix(a, "--output=")
 		switch {
