@@ -60,9 +60,9 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 	entry, known := c.record.network(n.ID)
 	switch {
 	case known == nil:
-		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name, "", "the cluster has it no more: 'heddle network list' shows those there are")
+		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name, "the cluster has no such network any more", "use another network: 'heddle network list' shows those there are")
 	case known.Deleting:
-		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name, "", "wait until it is gone, and create it again")
+		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name, "the network is being deleted", "wait until it is gone, and create it again")
 	}
 	b.network = n.ID
 	if near.IsValid() {
@@ -75,7 +75,7 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 			return b, change, errBusy
 		}
 		if owner != "" {
-			return b, change, heddle.Errorf(heddle.AddressTaken, "block", b.prefix.String()+" of network "+n.Name, "", "host "+c.record.hostName(owner)+" has it")
+			return b, change, heddle.Errorf(heddle.AddressTaken, "claim block", b.prefix.String()+" of network "+n.Name, "host "+c.record.hostName(owner)+" has it", "choose an address of another block")
 		}
 	} else {
 		taken := map[netip.Prefix]bool{}
@@ -90,8 +90,8 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 		}
 		var free bool
 		if b.prefix, free = choose(*known, subnet, taken, draw); !free {
-			return b, change, heddle.Errorf(heddle.PoolExhausted, "claim addresses of network", n.Name+", subnet "+subnet.String(),
-				"", "all its blocks are with hosts: detach endpoints, or create a network with a larger subnet")
+			return b, change, heddle.Errorf(heddle.PoolExhausted, "claim addresses of network", n.Name, "all blocks of the subnet "+subnet.String()+" are with hosts",
+				"detach endpoints, or create a network with a larger subnet")
 		}
 	}
 	c.claiming[b] = true
@@ -135,7 +135,8 @@ func (c *Cluster) letGo(b blockID) error {
 	}
 	for _, p := range lentOut(c.memory, c.view.Load().Pins) {
 		if p.Network == b.network && b.prefix.Contains(p.Addr) {
-			return heddle.Errorf(heddle.AddressTaken, "yield block "+b.prefix.String()+", its address", p.Addr.String(), "", "host "+c.record.hostName(p.Host)+" has it; it is yielded when that returns it")
+			return heddle.Errorf(heddle.AddressTaken, "give back block", b.prefix.String(), "host "+c.record.hostName(p.Host)+" has its address "+p.Addr.String(),
+				"wait until that host returns the address")
 		}
 	}
 	if err := c.keep(func(m *memory) { delete(m.Held, b) }); err != nil {

@@ -23,7 +23,7 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 	c.mu.Lock()
 	if c.asking[p] {
 		c.mu.Unlock()
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String(), "", "another endpoint of this host is about to get it; choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "borrow address", a.String(), "another endpoint of this host is about to get it", "choose another address")
 	}
 	c.asking[p] = true
 	c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 		return false, c.awaitAnswer(ctx, p, s)
 	case s.denied != "":
 		c.mu.Unlock()
-		return false, heddle.Errorf(heddle.AddressTaken, "address", p.addr.String(), "", "host "+s.owner+" says: "+s.denied)
+		return false, heddle.Errorf(heddle.AddressTaken, "borrow address", p.addr.String(), "host "+s.owner+" refused: "+s.denied, "choose another address")
 	default:
 		pins, change = true, c.pin(p, s.answer)
 		change.Require = append(change.Require, store.Condition{Key: s.block.key, Revision: s.block.revision})
@@ -130,7 +130,7 @@ type surroundings struct {
 func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	r, self := &c.record, c.o.Self
 	if n, known := r.network(p.network); n.key == "" || known.Deleting {
-		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.addr.String(), "", "its network is being deleted, or gone")
+		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.addr.String(), "its network is being deleted, or is gone", "use another network")
 	}
 	_, s.pinned = c.memory.Pins[p]
 	s.own = r.items[pinKey(self.Name, p)]
@@ -146,9 +146,9 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	}
 	switch s.ownerHostID {
 	case "":
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "", "its block became free just now; try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "its block became free just now", "try again")
 	case self.ID:
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "", "its block became this host's just now; try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "this host got its block just now", "try again")
 	}
 	s.owner = r.hostName(s.ownerHostID)
 	answer := r.items[answerKey(s.owner, self.Name, p)]
@@ -195,11 +195,12 @@ func (c *Cluster) awaitAnswer(ctx context.Context, p place, was surroundings) er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := "it does not answer"
+	state := "host " + was.owner + " does not answer"
 	if c.record.revisionOf(aliveKey(was.owner)) == 0 {
-		state = "it is not connected"
+		state = "host " + was.owner + " is not connected to the store"
 	}
-	return heddle.Errorf(heddle.Waited, "borrow address "+p.addr.String()+" from host", was.owner, "", state+"; try again, choose another address, or remove the host if it never returns ('heddle host remove "+was.owner+"')")
+	return heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), state,
+		"try again, choose another address, or remove the host if it never returns ('heddle host remove "+was.owner+"')")
 }
 
 // Return gives a borrowed address back. It leaves the disk at once, and the store as soon

@@ -85,7 +85,7 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	case c.ctx.Err() != nil:
 		err = waited
 	default:
-		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", "", "'heddle status' shows its members: "+c.o.Store.Health().Detail)
+		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Detail, "look at its members with 'heddle status', and try again")
 	}
 	return fence, err
 }
@@ -111,7 +111,7 @@ func (c *Cluster) isRemoved() bool {
 // RemovedError tells a host that it was removed from the cluster, and how it can join
 // again.
 func RemovedError(host string) error {
-	return heddle.Errorf(heddle.HostRemoved, "host", host, "", "detach its endpoints, move its state folder away, and join again with a new token")
+	return heddle.Errorf(heddle.HostRemoved, "use cluster as host", host, "an operator removed this host from the cluster", "detach its endpoints, move its state folder away, and join again with a new token")
 }
 
 // settle renews the fence after a change with an unknown outcome.
@@ -164,7 +164,7 @@ func (c *Cluster) introduced() error {
 		return nil
 	}
 	if self == nil || self.Run != c.run {
-		return heddle.Errorf(heddle.StoreDown, "introduce host", c.o.Self.Name, "", "its record changed meanwhile; it is written again")
+		return heddle.Errorf(heddle.StoreDown, "write record of host", c.o.Self.Name, "the record changed meanwhile", "wait: the agent writes it again")
 	}
 	if !c.memory.Introduced {
 		if err := c.keep(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
@@ -183,12 +183,12 @@ func (c *Cluster) introduction() (store.Change, error) {
 	r, name := &c.record, c.o.Self.Name
 	self := r.items[selfKey(name)]
 	if h, is := self.value.(*hostRecord); is && h.ID != c.o.Self.ID {
-		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
-			"", "choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "join cluster as host", name, "a host of that name has the ID "+h.ID+", and this one has "+c.o.Self.ID,
+			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
 	}
 	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // no host would accept it as a peer
-		return store.Change{}, heddle.Errorf(heddle.HostExists, "host "+name+": underlay address", at.String()+" is that of host "+old.Name,
-			"", "if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"'); else choose another address with --underlay")
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "join cluster as host", name, "host "+old.Name+" has the underlay address "+at.String(),
+			"choose another address with --underlay; if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"')")
 	}
 	change := store.Change{
 		Require: []store.Condition{{Key: selfKey(name), Revision: self.revision}, {Key: removedKey(c.o.Self.ID)}, {Key: clusterKey, Revision: r.revisionOf(clusterKey)}},

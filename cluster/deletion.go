@@ -36,9 +36,12 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 			c.mu.Lock()
 			users := c.usersOf(n.ID)
 			c.mu.Unlock()
-			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "", "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
+			err := heddle.Errorf(heddle.NetworkInUse, "delete network", name, "it is in use on "+strings.Join(users, ", "),
+				"detach its endpoints there; remove a host that never returns with 'heddle host remove'")
 			if kept := c.mark(ctx, id, false); kept != nil {
-				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
+				return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
+					"it is in use on "+strings.Join(users, ", ")+", and is still marked as being deleted: "+heddle.CauseOf(kept),
+					"delete it again when the store is back")
 			}
 			return err
 		}

@@ -101,9 +101,11 @@ func (c *Cluster) judge() {
 	switch {
 	case c.memory.Cluster == "" || c.twin != nil:
 	case found == nil:
-		c.strange = heddle.Errorf(heddle.StoreStrange, "the store has no record of cluster", c.memory.Cluster, "", "it lost its data, or is another one: restore it from a backup, or point --store to the right one")
+		c.strange = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store has no record of this cluster: it lost its data, or is another store",
+			"restore it from a backup, or point --store to the right one")
 	case found.ID != c.memory.Cluster:
-		c.strange = heddle.Errorf(heddle.StoreStrange, "the store is that of cluster", found.ID+", and not of "+c.memory.Cluster, "", "point --store to the right one; to change the cluster, move the host's state folder away")
+		c.strange = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store is that of cluster "+found.ID,
+			"point --store to the right one; to change the cluster, move the host's state folder away")
 	}
 	if c.strange != nil {
 		c.accepted = false
@@ -137,8 +139,8 @@ func (c *Cluster) noticeTwin() {
 		c.fence = self.revision // the answer to this renewal was lost
 		return
 	}
-	c.twin = heddle.Errorf(heddle.HostExists, "another agent runs as host", c.o.Self.Name+" with ID "+c.o.Self.ID,
-		"", "its state folder was copied: stop one of the two, and move that one's state folder away")
+	c.twin = heddle.Errorf(heddle.HostExists, "use cluster as host", c.o.Self.Name+" with ID "+c.o.Self.ID, "another agent runs as this host: the state folder was copied",
+		"stop one of the two agents, and move its state folder away")
 	c.strange, c.accepted, c.fence = c.twin, false, 0
 	c.o.Log.Error("two agents are one host", "error", c.twin)
 }
@@ -193,9 +195,9 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 		select {
 		case <-news:
 		case <-c.ctx.Done():
-			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "", "call again when the agent runs")
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "the agent is stopping", "call again when the agent runs")
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "", "'heddle status' shows its members; try again")
+			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "it did not answer in time", "look at its members with 'heddle status', and try again")
 		}
 	}
 }

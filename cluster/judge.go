@@ -41,7 +41,7 @@ func judgeCluster(c *clusterRecord) string {
 		return fmt.Sprintf("its path %q is one that this host does not know", heddle.Clip(c.Path))
 	}
 	if err := CheckRanges(c.Ranges); err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	return ""
 }
@@ -63,12 +63,12 @@ func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error
 	}
 	bounded, err := heddle.Bounded(*n)
 	if err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	*n = bounded
 	checked, err := ipam.Check(*n)
 	if err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	if !SamePlace(checked, *n) || !slices.Equal(checked.Reserved, n.Reserved) {
 		return "its subnets, gateways and ranges are not in their canonical form"
@@ -77,7 +77,7 @@ func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error
 		return ""
 	}
 	if err := fits(*n); err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	return ""
 }

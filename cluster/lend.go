@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -67,7 +68,7 @@ func (c *Cluster) answer(ctx context.Context, w item) error {
 	said := answerRecord{Host: asker, Want: w.revision, Denied: c.engaged(w.place, asker)}
 	if said.Denied == "" {
 		if err := c.lender.Lend(w.place.network, w.place.addr); err != nil {
-			said.Denied = err.Error()
+			said.Denied = heddle.CauseOf(err)
 		}
 	}
 	block, err := c.setAside(w.place, asker, said.Denied == "")

@@ -135,7 +135,8 @@ func loadMemory(dir string) (m memory, err error) {
 		err = json.Unmarshal(f.Memory, &m)
 	}
 	if err != nil {
-		return m, heddle.Wrap(heddle.LedgerBroken, "read", memoryPath(dir), err, "restore it from a copy; without it the host does not know which addresses are its own, and has to be removed from the cluster and join again")
+		return m, heddle.Wrap(heddle.LedgerBroken, "read record", memoryPath(dir), err,
+			"restore the file from a copy; if there is none, remove the host from the cluster and join again: without the file it does not know which addresses are its own")
 	}
 	m.fill()
 	return m, nil
@@ -151,7 +152,7 @@ func saveMemory(dir string, m memory) error {
 		err = durable.Replace(memoryPath(dir), text)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "write", memoryPath(dir), err, "free room on the disk; until then the host takes on no blocks")
+		return heddle.Wrap(heddle.LedgerFull, "write record", memoryPath(dir), err, "free room on the disk; until then the host claims no blocks of addresses")
 	}
 	return nil
 }

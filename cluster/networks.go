@@ -27,7 +27,8 @@ func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []
 		return n, err
 	}
 	if len(blocks) > mostBlocks {
-		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), "", fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
+		return n, heddle.Errorf(heddle.BadArgument, "create network", n.Name,
+			fmt.Sprintf("its addresses in use are in %d blocks; it can come into a cluster with at most %d", len(blocks), mostBlocks), "detach endpoints first")
 	}
 	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
 		if err := c.permitted(ctx, writing(n)); err != nil {
@@ -80,20 +81,21 @@ func (c *Cluster) refused(n heddle.Network) error {
 		return nil // looked at again when it is in the store
 	}
 	if s, out := outside(c.record.ranges(), n); out {
-		return heddle.Errorf(heddle.OutsideRanges, "network "+n.Name+": subnet", s.String(),
-			"", "choose one in the cluster's ranges ("+listed(c.record.ranges())+"); an operator changes them with 'heddle host ranges'")
+		return heddle.Errorf(heddle.OutsideRanges, "create network", n.Name, "its subnet "+s.String()+" lies in none of the cluster's ranges ("+listed(c.record.ranges())+")",
+			"choose a subnet in the ranges, or have an operator change them with 'heddle host ranges'")
 	}
 	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
-		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "", "no host would take it on: "+why)
+		return heddle.Errorf(heddle.BadArgument, "create network", n.Name, "no host would accept it: "+why, "change what the message names")
 	}
 	if len(c.record.networks) >= MostNetworks {
-		return heddle.Errorf(heddle.TooMuch, "network", n.Name, "", fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
+		return heddle.Errorf(heddle.TooMuch, "create network", n.Name, fmt.Sprintf("the cluster has %d networks, and can have no more", MostNetworks), "delete one first")
 	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
 		for _, s := range n.Subnets {
 			if self != nil && slices.ContainsFunc(self.Underlay, s.Contains) {
-				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "host "+c.record.hostName(name)+" has its underlay address in it; choose another one")
+				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					"host "+c.record.hostName(name)+" has its underlay address in the subnet "+s.String(), "choose another subnet")
 			}
 		}
 	}
@@ -115,7 +117,7 @@ func (c *Cluster) begin(n heddle.Network, blocks []netip.Prefix) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.making[n.ID] {
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "it is being created just now")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it is being created just now", "wait until the other call has ended")
 	}
 	c.making[n.ID] = true
 	if len(blocks) == 0 {
@@ -169,9 +171,10 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 	there = value[heddle.Network](&c.record, networkKey(n.Name))
 	switch {
 	case there != nil && there.Deleting:
-		return there, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
+		return there, heddle.Errorf(heddle.NetworkLeaving, "create network", n.Name, "the old network of that name is being deleted",
+			"wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
 	case there != nil:
-		return there, heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of the cluster", "", "choose another name, or delete the old one first")
+		return there, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the cluster has a network of that name", "choose another name, or delete the old network first")
 	}
 	for _, i := range c.record.items {
 		other, is := i.value.(*heddle.Network)
@@ -180,7 +183,8 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 		}
 		for _, s := range n.Subnets {
 			if j := slices.IndexFunc(other.Subnets, s.Overlaps); j >= 0 {
-				return nil, heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "network "+other.Name+" of the cluster has "+other.Subnets[j].String()+"; choose another one")
+				return nil, heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					"its subnet "+s.String()+" overlaps "+other.Subnets[j].String()+" of network "+other.Name+" of the cluster", "choose another subnet")
 			}
 		}
 	}
@@ -227,14 +231,14 @@ func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, found := c.record.network(id)
-	return c.copied(found, "with the ID "+id)
+	return c.copied(found, "with ID "+id)
 }
 
 // copied is what was found, if anything, of the network that was looked for. The caller
 // holds the lock.
 func (c *Cluster) copied(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", what+" of the cluster", "", "'heddle network list' shows those there are")
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "find network", what, "the cluster has no such network", "name another one: 'heddle network list' shows those there are")
 	}
 	text, err := json.Marshal(found)
 	if err == nil {

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "make", o.StateDir, err, "name another folder with --state-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "create folder", o.StateDir, err, "name another folder with --state-dir")
 	}
 	m, err := loadMemory(o.StateDir)
 	if err != nil {
@@ -89,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), work: make(chan struct{}, 1), unfenced: make(chan struct{}, 1), news: make(chan struct{}), memory: m,
 		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, making: map[string]bool{}, asking: map[place]bool{}, sending: map[place]bool{}, since: map[string]time.Time{}}
 	if why := judgeHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
-		return nil, heddle.Errorf(heddle.BadAddress, "host", o.Self.Name, "", "no host would take it on: "+why)
+		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name, "no host would accept its record: "+why, "change the host's name or addresses with --name and --underlay")
 	}
 	c.record = record{self: o.Self.Name, fits: o.Fits, known: m.Last.Peers, had: map[string]bool{}, names: map[string]string{}}
 	for _, n := range m.Last.Networks {
@@ -120,8 +120,9 @@ func (m *memory) identify(o *Options) error {
 		o.Self.ID = randomID()
 	}
 	if m.Introduced && (o.Self.ID != id || o.Self.Name != name) {
-		return heddle.Errorf(heddle.HostExists, "host", name+" with ID "+id+" by "+memoryPath(o.StateDir)+", and not "+o.Self.Name+" with ID "+o.Self.ID,
-			"", "a host keeps its name in a cluster; to begin anew remove it ('heddle host remove "+name+"') and move its state folder away")
+		return heddle.Errorf(heddle.HostExists, "join cluster as host", o.Self.Name+" with ID "+o.Self.ID,
+			memoryPath(o.StateDir)+" is of host "+name+" with ID "+id+", and a host keeps its name in a cluster",
+			"start the agent with --name "+name+"; to begin anew, remove that host ('heddle host remove "+name+"') and move the state folder away")
 	}
 	if !joined.IsZero() {
 		o.Self.Joined = joined
@@ -156,7 +157,8 @@ func (c *Cluster) meet(ctx context.Context) error {
 	case c.fence == 0 && c.trouble != nil:
 		return c.trouble
 	case err != nil:
-		return heddle.Errorf(heddle.StoreDown, "join the cluster as host", c.o.Self.Name, "", "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Detail)
+		return heddle.Errorf(heddle.StoreDown, "join cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Detail,
+			"look at the store's servers and at the network to them")
 	}
 	return nil
 }

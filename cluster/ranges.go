@@ -28,7 +28,7 @@ func ParseRanges(text string) (all []netip.Prefix, err error) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(word)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, "range", heddle.Clip(word), "", "give it in CIDR form, such as 10.0.0.0/8")
+			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is no subnet", "give it in CIDR form, such as 10.0.0.0/8")
 		}
 		all = append(all, p)
 	}
@@ -40,13 +40,13 @@ func CheckRanges(all []netip.Prefix) error {
 	for _, p := range all {
 		switch {
 		case !p.IsValid() || p != p.Masked():
-			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "", "give it in CIDR form, without host bits: 10.0.0.0/8")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(), "it has host bits, or is no subnet", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
 		case p.Bits() == 0 || p.Addr().Is4In6() || p.Addr().IsLoopback() || p.Addr().IsMulticast() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsUnspecified():
-			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "", "give unicast addresses that are not all there are")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(), "no network may have these addresses", "give a range of unicast addresses, and not all there are")
 		}
 	}
 	if len(all) > mostRanges {
-		return heddle.Errorf(heddle.BadSubnet, "ranges of the cluster", fmt.Sprint(len(all)), "", fmt.Sprintf("give at most %d", mostRanges))
+		return heddle.Errorf(heddle.BadSubnet, "check address ranges", "of the cluster", fmt.Sprintf("there are %d", len(all)), fmt.Sprintf("give at most %d", mostRanges))
 	}
 	return nil
 }
@@ -108,7 +108,8 @@ func (r *record) left(next clusterRecord) error {
 	for _, i := range r.networks {
 		n := i.value.(*heddle.Network)
 		if s, out := outside(ranges, *n); out {
-			return heddle.Errorf(heddle.SubnetOverlap, "ranges of the cluster: network "+n.Name+" has", s.String(), "", "add a range that holds it, or delete the network first")
+			return heddle.Errorf(heddle.SubnetOverlap, "change address ranges", "of the cluster", "network "+n.Name+" has the subnet "+s.String()+", which lies in none of them",
+				"add a range that holds it, or delete the network first")
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			host = &hostRecord{}
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {
-			return heddle.Errorf(heddle.HostAlive, "remove host", name+", which is connected to the store",
-				"", "stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
+			return heddle.Errorf(heddle.HostAlive, "remove host", name, "it is connected to the store",
+				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
 		}
 		done, revision, err := operator.Commit(ctx, store.Change{
 			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},
@@ -76,7 +76,7 @@ func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, na
 		}
 	}
 	if !found {
-		return heddle.Errorf(heddle.NoHost, "remove host", name, "", "'heddle host list' shows those there are")
+		return heddle.Errorf(heddle.NoHost, "remove host", name, "", "name another host: 'heddle host list' shows those there are")
 	}
 	return nil
 }
