@@ -85,7 +85,7 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	case c.ctx.Err() != nil:
 		err = waited
 	default:
-		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Detail, "look at its members with 'heddle status', and try again")
+		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Cause, "look at its members with 'heddle status', and try again")
 	}
 	return fence, err
 }

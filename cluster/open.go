@@ -157,7 +157,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 	case c.fence == 0 && c.trouble != nil:
 		return c.trouble
 	case err != nil:
-		return heddle.Errorf(heddle.StoreDown, "join cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Detail,
+		return heddle.Errorf(heddle.StoreDown, "join cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Cause,
 			"look at the store's servers and at the network to them")
 	}
 	return nil

@@ -34,11 +34,11 @@ func (l *Log) begin(since string) (uint64, error) {
 	number, err := strconv.ParseUint(text, 10, 64)
 	switch {
 	case !found || err != nil || len(life) != lifeDigits || strings.Trim(life, "0123456789abcdef") != "":
-		return 0, heddle.Errorf(heddle.BadArgument, "cursor", fmt.Sprintf("%q", heddle.Clip(since)), "", "give the cursor of an event, a duration such as 10m, or all")
+		return 0, heddle.Errorf(heddle.BadArgument, "read cursor", fmt.Sprintf("%q", heddle.Clip(since)), "it is no cursor", "give the cursor of an event, a duration such as 10m, or all")
 	case life != l.life:
-		return 0, lost(since, "it is of another life of the agent")
+		return 0, lost(since, "the cursor is from before the agent's last start")
 	case number > l.next:
-		return 0, lost(since, "it is of no event that there was")
+		return 0, lost(since, "there was no such event")
 	case number < l.first:
 		return 0, lost(since, "later events are not kept any more")
 	}
@@ -56,7 +56,5 @@ func (l *Log) after(t time.Time) uint64 {
 
 // lost is the error of a watcher that has missed events.
 func lost(cursor, why string) error {
-	e := heddle.Errorf(heddle.EventsLost, "watch since", heddle.Clip(cursor), "", "list networks, endpoints and peers anew, while watching from now on")
-	e.Cause = why
-	return e
+	return heddle.Errorf(heddle.EventsLost, "watch events since", heddle.Clip(cursor), why, "watch from now on, and list networks, endpoints and peers again")
 }

@@ -71,7 +71,7 @@ func ParseFilter(words []string) (heddle.Filter, error) {
 	}
 	for _, k := range f[keyKind] {
 		if !slices.Contains(Kinds(), Kind(k)) {
-			return nil, heddle.Errorf(heddle.BadArgument, "filter", "kind="+heddle.Clip(k), "", "the kinds are network, endpoint, peer, path and trouble")
+			return nil, heddle.Errorf(heddle.BadArgument, "read filter", "kind="+heddle.Clip(k), "there is no such kind", "give one of network, endpoint, peer, path and trouble")
 		}
 	}
 	return f, nil

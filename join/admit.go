@@ -106,11 +106,12 @@ func (q joinRequest) check(now time.Time) error {
 		return err
 	}
 	if !hostID.MatchString(q.ID) || len(q.Secret) != 16 || !goodUnderlay(q.Underlay) {
-		return heddle.Errorf(heddle.BadJSON, "request to join is", "not whole", "", "is that program heddled, of this version?")
+		return heddle.Errorf(heddle.BadJSON, "read join request of host", q.Name, "its ID, secret or addresses are not valid", "use heddled of the same version on both hosts")
 	}
 	if off := q.Clock.Sub(now).Abs(); off > clockSlack {
-		return heddle.Errorf(heddle.StoreRefused, "clocks differ by", off.Round(time.Second).String()+": that of "+q.Name+" says "+stamp(q.Clock)+", the one here "+stamp(now),
-			"", "set the wrong one; certificates would not be valid")
+		return heddle.Errorf(heddle.StoreRefused, "admit host", q.Name,
+			"the clocks differ by "+off.Round(time.Second).String()+": that of "+q.Name+" says "+stamp(q.Clock)+", the one here "+stamp(now),
+			"set the wrong clock: with it, certificates are not valid")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (n *Node) Admitted(ctx context.Context) ([]Admission, error) {
 func (r roster) prune(ctx context.Context) error {
 	users, err := r.client.UserList(ctx)
 	if err != nil {
-		return refusedTo("list users of", "store", err)
+		return refusedTo("list users of", "the store", err)
 	}
 	all, _, err := r.admissions(ctx) // read after the users, since a host is admitted before it becomes a user
 	if err != nil {

@@ -104,7 +104,7 @@ func requested(der []byte, name string) (crypto.PublicKey, error) {
 		err = fmt.Errorf("it is for %.80q", r.Subject.CommonName)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadJSON, "read certificate request of", name, err, "is that program heddled, of this version?")
+		return nil, heddle.Wrap(heddle.BadJSON, "read certificate request of", name, err, "use heddled of the same version on both hosts")
 	}
 	return r.PublicKey, nil
 }

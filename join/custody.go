@@ -35,7 +35,7 @@ type authorityRequest struct {
 // returns the key.
 func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.Certificate) (any, error) {
 	if c == nil || verify(n.ca, c, x509.ExtKeyUsageClientAuth) != nil || c.Subject.CommonName != operatorName {
-		return nil, heddle.Errorf(heddle.StoreRefused, "the authority's key", "is an operator's concern", "", "call with the operator's credential")
+		return nil, heddle.Errorf(heddle.StoreRefused, "manage", "the authority's key", "the caller is no operator", "call with the operator's credential")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, q.Clock); err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (o *Operator) LendAuthority(ctx context.Context, key []byte, life time.Dura
 		return Authority{}, err
 	}
 	if life < time.Second || life > maxLending {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(), "the time is out of bounds", "give 1s to "+maxLending.String())
 	}
 	w, err := withdrawnNow(ctx, o.store)
 	if err != nil {
 		return Authority{}, err
 	}
 	if w == nil {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "the authority's key", "is not withdrawn", "", "the hosts that keep the store have it: there is nothing to lend")
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "lend", "the authority's key", "it is not withdrawn: the hosts that keep the store have it", "withdraw it first ('heddle host authority withdraw FILE')")
 	}
 	return o.askKeepers(ctx, authorityRequest{Key: key, Seconds: int64(life / time.Second)})
 }
@@ -146,23 +146,13 @@ func (o *Operator) askKeepers(ctx context.Context, q authorityRequest) (Authorit
 		calls.Go(func() {
 			err := o.ask(ctx, h, q, &a.Keepers[i])
 			a.Keepers[i].Host = h.name
-			a.Keepers[i].Problem = problem(err)
+			if err != nil {
+				a.Keepers[i].Problem = heddle.SentenceOf(err)
+			}
 		})
 	}
 	calls.Wait()
 	return a, nil
-}
-
-// problem is an error without its advice, which the caller adds.
-func problem(err error) string {
-	var ours *heddle.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &ours):
-		return ours.Sentence()
-	}
-	return err.Error()
 }
 
 // ask calls a keeper's door at the address of its member of the store. The door's
@@ -172,7 +162,7 @@ func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got 
 		return slices.ContainsFunc(o.node.opt.Underlay, heddle.FamilyOf(a).Has)
 	})
 	if i < 0 {
-		return heddle.Errorf(heddle.NoPath, "host", h.name+" has no address of a family of this host", "", "call on another host")
+		return heddle.Errorf(heddle.NoPath, "call host", h.name, "it has no address of a family of this host", "make the call on another host")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, confirming, errors.New("it did not answer in time"))
 	defer cancel()
@@ -180,7 +170,7 @@ func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got 
 	c := doorCaller{pin: fingerprint(o.node.ca), host: o.cert, now: o.node.opt.Now, named: true}
 	err := c.call(ctx, netip.AddrPortFrom(h.Underlay[i], DoorPort).String(), pathAuthority, q, got)
 	if err == nil && got.Host != h.name {
-		err = fmt.Errorf("at its address answers %q", got.Host)
+		err = fmt.Errorf("host %q answers at its address", got.Host)
 	}
 	return err
 }

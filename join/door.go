@@ -67,8 +67,8 @@ func (n *Node) openDoor() (*door, error) {
 	for _, a := range n.opt.Underlay {
 		l, err := net.Listen("tcp", netip.AddrPortFrom(a, DoorPort).String())
 		if err != nil {
-			return nil, errors.Join(heddle.Wrap(heddle.PortTaken, "listen for joining hosts on", netip.AddrPortFrom(a, DoorPort).String(), err,
-				"is another agent running on this host, or is the address not here?"), d.close())
+			return nil, errors.Join(heddle.Wrap(heddle.PortTaken, "open join door on", netip.AddrPortFrom(a, DoorPort).String(), err,
+				"end the program that uses the port ('ss -ltnp' shows it), or give an address of this host with --underlay"), d.close())
 		}
 		d.listeners = append(d.listeners, l)
 		go func() {
@@ -100,7 +100,7 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		d := json.NewDecoder(io.LimitReader(r.Body, doorAsks))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q); err != nil {
-			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "is that program heddled, of this version?"))
+			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "use heddled of the same version on both hosts"))
 			return
 		}
 		select {
@@ -109,7 +109,7 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		case <-r.Context().Done():
 			return
 		case <-time.After(doorTime / 3):
-			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "", "try again"))
+			reply(w, nil, heddle.Errorf(heddle.StoreDown, "answer request", r.URL.Path, "the join door is busy", "try again"))
 			return
 		}
 		var caller *x509.Certificate
@@ -129,7 +129,7 @@ func reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		var e *heddle.Error
 		if !errors.As(err, &e) {
-			e = &heddle.Error{Code: heddle.StoreRefused, Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+			e = heddle.Errorf(heddle.StoreRefused, "answer", "request", strings.TrimSpace(err.Error()), "look at the log of the host that answered")
 		}
 		w.WriteHeader(http.StatusForbidden)
 		v = e

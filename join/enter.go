@@ -50,7 +50,7 @@ func (n *Node) key() (*ecdsa.PrivateKey, error) {
 			err = errors.New("there is no key in it")
 		}
 		if err != nil {
-			return nil, heddle.Wrap(heddle.LedgerBroken, "read", n.dir.path(fileHostKey), err, "restore it from a backup, or move the folder away and join again")
+			return nil, heddle.Wrap(heddle.LedgerBroken, "read key", n.dir.path(fileHostKey), err, "restore the file from a backup, or move the folder away and join again")
 		}
 		return key, nil
 	}

@@ -19,16 +19,15 @@ func (n *Node) mayForce(ctx context.Context) error {
 	if !n.opt.ForceNew {
 		return nil
 	}
-	const flag = "--force-new-store"
 	if !n.record.Member || !n.dir.has(dirData) {
-		return heddle.Errorf(heddle.BadArgument, flag, "on "+n.record.Name+", which does not keep the store", "", "give it to a host that does: one with operator.pem in "+string(n.dir))
+		return heddle.Errorf(heddle.BadArgument, "use --force-new-store on host", n.record.Name, "the host does not keep the store", "give it to a host that does: one with operator.pem in "+string(n.dir))
 	}
 	if n.record.Forced {
-		return heddle.Errorf(heddle.BadArgument, flag, "was given when "+n.record.Name+" was last started, and is done", "", "leave it out")
+		return heddle.Errorf(heddle.BadArgument, "use --force-new-store on host", n.record.Name, "it was given at the last start, and is done", "leave it out")
 	}
 	if up := n.answering(ctx); len(up) > 0 {
-		return heddle.Errorf(heddle.BadArgument, flag, "while "+strings.Join(up, ", ")+" answers",
-			"", "with most of its members the store comes back by itself; if they are lost, stop the agents of those that are left first: they are ordinary hosts when they start again")
+		return heddle.Errorf(heddle.BadArgument, "use --force-new-store on host", n.record.Name, "other members of the store answer: "+strings.Join(up, ", "),
+			"wait: with most of its members the store comes back by itself; if they are lost, stop the agents of those that are left first: they are ordinary hosts when they start again")
 	}
 	n.endpoints = urls(n.record.Underlay[:1], ClientPort)
 	return nil
@@ -106,6 +105,6 @@ func (n *Node) ready(ctx context.Context) error {
 	case <-n.server.Stopped():
 		return n.server.Err()
 	case <-ctx.Done():
-		return heddle.Wrap(heddle.StoreDown, "start the store of", n.record.Name, context.Cause(ctx), "see the log for the store's own words")
+		return heddle.Wrap(heddle.StoreDown, "start the store on host", n.record.Name, context.Cause(ctx), "look for the store's messages in the log")
 	}
 }

@@ -16,7 +16,7 @@ const Networks = "networks"
 func CheckRights(all []string) error {
 	for _, r := range all {
 		if r != Networks {
-			return heddle.Errorf(heddle.BadArgument, "right", heddle.Clip(r), "", "the one there is: "+Networks)
+			return heddle.Errorf(heddle.BadArgument, "use right", heddle.Clip(r), "there is no such right", "give the right "+Networks+", the only one")
 		}
 	}
 	return nil
@@ -34,7 +34,7 @@ func (o *Operator) Grant(ctx context.Context, name string, rights []string) erro
 func (o *Operator) Revoke(ctx context.Context, name string, rights []string) error {
 	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
 		if h.keeper {
-			return nil, heddle.Errorf(heddle.BadArgument, "host", name+" keeps the store, and may write "+strings.Join(rights, ", ")+" for that", "", "take that from it first ('heddle host demote "+name+"')")
+			return nil, heddle.Errorf(heddle.BadArgument, "revoke rights of host", name, "it keeps the store, and so may write "+strings.Join(rights, ", "), "demote it first ('heddle host demote "+name+"')")
 		}
 		return slices.DeleteFunc(slices.Clone(h.May), func(r string) bool { return slices.Contains(rights, r) }), nil
 	})
@@ -90,9 +90,10 @@ func (n *Node) MayWriteNetworks(ctx context.Context) error {
 	}
 	where := ""
 	if who := n.writers(ctx); len(who) > 0 {
-		where = "do it on " + strings.Join(who, ", ") + ", or "
+		where = "call on " + strings.Join(who, ", ") + ", or "
 	}
-	return heddle.Errorf(heddle.NotGranted, "host", n.me.Name+" may not create, change or delete networks that hosts share", "", where+"have an operator grant it: 'heddle host grant "+n.me.Name+" "+Networks+"' on a host that keeps the store")
+	return heddle.Errorf(heddle.NotGranted, "write networks that hosts share on host", n.me.Name, "no operator has granted it",
+		where+"have an operator grant it: 'heddle host grant "+n.me.Name+" "+Networks+"' on a host that keeps the store")
 }
 
 // writers names the hosts that may write networks.

@@ -3,6 +3,7 @@ package join
 import (
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -17,9 +18,9 @@ type judged struct {
 func (j judged) Health() store.Health {
 	h := j.Etcd.Health()
 	if err := checkDates(j.node.host.Load().cert, j.node.opt.Now(), "this host", time.Time{}); err != nil {
-		h.State, h.Detail = "down", err.Error()
+		h.State, h.Detail, h.Cause = "down", err.Error(), heddle.SentenceOf(err)
 	} else if err := j.node.refused.Load(); err != nil {
-		h.State, h.Detail = "down", (*err).Error()
+		h.State, h.Detail, h.Cause = "down", (*err).Error(), heddle.SentenceOf(*err)
 	}
 	return h
 }

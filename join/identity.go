@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -28,8 +27,8 @@ func keyPrint(public crypto.PublicKey) (string, error) {
 }
 
 func otherKey(g guest) error {
-	return heddle.Errorf(heddle.OtherKey, "host", g.Name+" (ID "+g.ID+") is in the cluster with another key",
-		"", "if it is this host, and its state folder was lost or is of an earlier version: have an operator remove it ('heddle host remove "+g.Name+"'), move the state folder away, and join again")
+	return heddle.Errorf(heddle.OtherKey, "admit host", g.Name+" with ID "+g.ID, "a host of that name and ID is in the cluster with another key",
+		"if it is this host, and its state folder was lost or is of an earlier version: have an operator remove it ('heddle host remove "+g.Name+"'), move the state folder away, and join again")
 }
 
 // admittable reports whether a host may come in with its key and addresses, and
@@ -49,12 +48,13 @@ func (r roster) admittable(ctx context.Context, g guest, key string, underlay []
 	for _, h := range all {
 		switch {
 		case h.name == g.Name && h.ID != g.ID:
-			return nil, 0, heddle.Errorf(heddle.HostExists, "host", g.Name+" is in the cluster, with ID "+h.ID+" and not "+g.ID,
-				"", "choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
+			return nil, 0, heddle.Errorf(heddle.HostExists, "admit host", g.Name, "a host of that name is in the cluster with ID "+h.ID+", and this one has "+g.ID,
+				"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
 		case h.name == g.Name && h.Key != key:
 			return nil, 0, otherKey(g)
 		case h.name != g.Name && h.ID == g.ID:
-			return nil, 0, heddle.Errorf(heddle.HostExists, "host", h.name+" has the ID "+g.ID, "", "if this host's disk is a copy of that one's, move the state folder away and join again")
+			return nil, 0, heddle.Errorf(heddle.HostExists, "admit host", g.Name, "host "+h.name+" has the same ID, "+g.ID,
+				"if this host's disk is a copy of that one's, move the state folder away and join again")
 		}
 	}
 	return all, at, keepersApart(all, g.Name, underlay)
@@ -69,7 +69,7 @@ func keepersApart(all []admitted, name string, underlay []netip.Addr) error {
 		}
 		for _, a := range underlay {
 			if slices.Contains(h.Underlay, a) {
-				return heddle.Errorf(heddle.HostExists, "underlay address", fmt.Sprintf("%s is that of host %s, which keeps the store", a, h.name), "", "give another address with --underlay")
+				return heddle.Errorf(heddle.HostExists, "use underlay address", a.String(), "host "+h.name+" has it, which keeps the store", "give another address with --underlay")
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (a admission) entries(name string) ([]store.Entry, error) {
 func (r roster) change(ctx context.Context, h admitted) error {
 	done, err := r.rewrite(ctx, h)
 	if err == nil && !done {
-		err = heddle.Errorf(heddle.StoreDown, "record of", h.name+" changed meanwhile", "", "it is tried again")
+		err = heddle.Errorf(heddle.StoreDown, "change record of host", h.name, "the record changed meanwhile", "try again")
 	}
 	return err
 }

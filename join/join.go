@@ -68,8 +68,8 @@ func CheckHostName(name string) error {
 	if hostName.MatchString(name) && !strings.EqualFold(name, operatorName) {
 		return nil
 	}
-	return heddle.Errorf(heddle.BadName, "host name", fmt.Sprintf("%.80q", name),
-		"", "give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
+	return heddle.Errorf(heddle.BadName, "use host name", fmt.Sprintf("%.80q", name), "hosts cannot have this name",
+		"give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
 }
 
 // guest is a host that was let in. Name and ID are both part of its certificate's common

@@ -66,8 +66,8 @@ func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 		c.Require = append(c.Require, store.Condition{Key: admittedKey(name), Revision: s.hosts[i].revision})
 	}
 	if len(all) > maxKeepers {
-		return heddle.Errorf(heddle.BadArgument, "keepers of the store", fmt.Sprintf("would be %d: %s", len(all), strings.Join(all, ", ")),
-			"", fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
+		return heddle.Errorf(heddle.BadArgument, "promote", strings.Join(names, ", "), fmt.Sprintf("the store would have %d keepers: %s", len(all), strings.Join(all, ", ")),
+			fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
 	}
 	return o.commit(ctx, c, names)
 }
@@ -90,10 +90,12 @@ func (o *Operator) unnameKeepers(ctx context.Context, names []string) error {
 	}
 	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return slices.Contains(names, k) })
 	if !slices.ContainsFunc(left, s.keeps) {
-		return heddle.Errorf(heddle.BadArgument, "the store", "would be kept by nobody", "", "name another host first ('heddle host promote NAME'), and wait until 'heddle host list' shows that it keeps the store")
+		return heddle.Errorf(heddle.BadArgument, "demote", strings.Join(names, ", "), "nobody would keep the store",
+			"name another host first ('heddle host promote NAME'), and wait until 'heddle host list' shows that it keeps the store")
 	}
 	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.spareInTime(ctx, s, names...) {
-		return heddle.Errorf(heddle.StoreDown, "host", strings.Join(names, ", ")+" is needed: most of the store's other members are away", "", "start the agents of the others first ('heddle host list')")
+		return heddle.Errorf(heddle.StoreDown, "demote", strings.Join(names, ", "), "the vote is needed: most of the store's other members are away",
+			"start the agents of the others first ('heddle host list')")
 	}
 	return o.commit(ctx, s.demotion(names), names)
 }
@@ -118,7 +120,7 @@ func (o *Operator) commit(ctx context.Context, c store.Change, names []string) e
 	if len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)
 		if err == nil && !done {
-			err = heddle.Errorf(heddle.StoreDown, "the hosts", "changed meanwhile", "", "try again")
+			err = heddle.Errorf(heddle.StoreDown, "change keepers of the store:", strings.Join(names, ", "), "the hosts changed meanwhile", "try again")
 		}
 		if err != nil {
 			return err

@@ -30,11 +30,11 @@ func (n *Node) known(ctx context.Context, c *x509.Certificate, clock time.Time) 
 		return r, guest{}, err
 	}
 	if c == nil {
-		return r, guest{}, heddle.Errorf(heddle.StoreRefused, "join door", "a call without a certificate", "", "is that program heddled, of this version?")
+		return r, guest{}, heddle.Errorf(heddle.StoreRefused, "answer", "request to the join door", "the caller shows no certificate", "use heddled of the same version on both hosts")
 	}
 	g, ok := parseGuest(c.Subject.CommonName)
 	if err := verify(n.ca, c, x509.ExtKeyUsageClientAuth); err != nil || !ok {
-		return r, g, heddle.Errorf(heddle.StoreStrange, "certificate of", fmt.Sprintf("%.80q, which is not of this cluster", c.Subject.CommonName), "", "join with a token of this cluster")
+		return r, g, heddle.Errorf(heddle.StoreStrange, "use certificate of", fmt.Sprintf("%.80q", c.Subject.CommonName), "it is not of this cluster", "join with a token of this cluster")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, clock); err != nil {
 		return r, g, err

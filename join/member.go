@@ -46,7 +46,8 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 		return nil, err
 	}
 	if keeper.Value == nil || !goodUnderlay(q.Underlay) {
-		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "", "no operator has named this host: 'heddle host promote "+g.Name+"' does")
+		return nil, heddle.Errorf(heddle.StoreRefused, "add member", g.Name, "no operator has named this host as a keeper of the store",
+			"have an operator name it: 'heddle host promote "+g.Name+"'")
 	}
 	if err := r.move(ctx, g, q.Underlay); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 		return nil, err
 	}
 	if slices.ContainsFunc(members, func(m member) bool { return m.Name == "" && !slices.Contains(m.Peers, own) }) {
-		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name+" while another one is about to start", "", "it is tried again")
+		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name, "another member is about to start", "wait: it is tried again")
 	}
 	for _, m := range members {
 		if !slices.Contains(m.Peers, own) {
@@ -153,7 +154,7 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
 		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // this error is temporary
-			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
+			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "wait: it is tried again")
 		}
 		return nil, refusedTo("add member", g.Name, err)
 	}

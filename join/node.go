@@ -147,7 +147,8 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 // asBefore compares the options with what the host is in its cluster.
 func (n *Node) asBefore(ctx context.Context) error {
 	if n.opt.Name != n.record.Name {
-		return heddle.Errorf(heddle.HostExists, "host", n.record.Name+" cannot be called "+n.opt.Name, "", "start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
+		return heddle.Errorf(heddle.HostExists, "start host", n.opt.Name, "in its cluster this host is "+n.record.Name,
+			"start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
 	}
 	if n.opt.Token != "" {
 		t, err := parseToken(n.opt.Token)
@@ -155,15 +156,16 @@ func (n *Node) asBefore(ctx context.Context) error {
 			return err
 		}
 		if t.pin != fingerprint(n.ca) {
-			return heddle.Errorf(heddle.StoreStrange, "host", n.record.Name+" belongs to another cluster than the token", "", "leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
+			return heddle.Errorf(heddle.StoreStrange, "start host", n.record.Name, "it belongs to another cluster than the token",
+				"leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
 		}
 	}
 	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
 		n.opt.Underlay = n.record.Underlay // the second address has not appeared yet
 	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
-		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
-			"", "replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
+		return heddle.Errorf(heddle.BadArgument, "change underlay address of host", n.record.Name, "it keeps the store at "+joined(n.record.Underlay)+", and not at "+joined(n.opt.Underlay),
+			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
 	}
 	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
 		if err := n.join(ctx); err != nil { // the token replaces the old certificate

@@ -61,7 +61,7 @@ func (n *Node) credential(given []byte) (pair, error) {
 		err = fmt.Errorf("it is of %.80q", p.cert.Subject.CommonName)
 	}
 	if err != nil {
-		return pair{}, heddle.Wrap(heddle.NoCredential, "use the credential", "given", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
+		return pair{}, heddle.Wrap(heddle.NoCredential, "use", "the operator's credential", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
 	}
 	return p, nil
 }
@@ -76,10 +76,10 @@ func (o *Operator) Close() error { return o.store.Close() }
 // them rights. The admissions of these hosts contain the token's name.
 func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "", "give 1s to "+maxTokenLife.String())
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", "--ttl "+life.String(), "the time is out of bounds", "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), "", fmt.Sprintf("give 1 to %d", maxTokenUses))
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", fmt.Sprintf("--uses %d", uses), "the number is out of bounds", fmt.Sprintf("give 1 to %d", maxTokenUses))
 	}
 	if err := CheckRights(may); err != nil {
 		return "", "", time.Time{}, err

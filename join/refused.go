@@ -28,5 +28,5 @@ func refusedTo(op, object string, err error) error {
 	if store.Away(err) {
 		code = heddle.StoreDown
 	}
-	return heddle.Wrap(code, op, object, err, "'heddle status' shows the store's state")
+	return heddle.Wrap(code, op, object, err, "look at the store's state with 'heddle status', and try again")
 }

@@ -58,7 +58,7 @@ func (n *Node) load() error {
 		err = errors.Join(n.dropKeys(), n.dir.remove(dirData))
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerBroken, "read the host's part in the cluster from", string(n.dir), err, "restore the folder from a backup, or move it away and join again")
+		return heddle.Wrap(heddle.LedgerBroken, "read cluster state in folder", string(n.dir), err, "restore the folder from a backup, or move it away and join again")
 	}
 	if text, err := n.dir.read(fileEndpoints); err == nil {
 		n.endpoints = strings.Fields(string(text))

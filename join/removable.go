@@ -25,7 +25,7 @@ func (o *Operator) dismissInTime(ctx context.Context, m member) error {
 			return nil
 		}
 		if !store.Away(err) || ctx.Err() != nil || time.Now().After(end) {
-			return refusedTo("take off the store's member", m.Name, err)
+			return refusedTo("remove member", m.Name, err)
 		}
 	}
 }
@@ -61,17 +61,17 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 	case !s.has(name):
 		return noHost(name)
 	case last:
-		return heddle.Errorf(heddle.BadArgument, "host", name+" alone has a vote in the store", "", "name another host first ('heddle host promote NAME', and then 'heddle host demote "+name+"')")
+		return heddle.Errorf(heddle.BadArgument, "remove host", name, "it alone has a vote in the store", "name another host first ('heddle host promote NAME', and then 'heddle host demote "+name+"')")
 	case s.votes(name) && !o.spareInTime(ctx, s, name):
-		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "", "start the agents of the others first ('heddle host list')")
+		return heddle.Errorf(heddle.StoreDown, "remove host", name, "its vote is needed: without it, most of the store's members would be away", "start the agents of the others first ('heddle host list')")
 	case by == "":
 		return nil
 	case !s.has(by):
 		return noHost(by)
 	case s.keeps(by):
-		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "", "name one that does not, or use 'heddle host remove "+name+"'")
+		return heddle.Errorf(heddle.BadArgument, "replace host", name, by+" keeps the store already", "name a host that does not, or use 'heddle host remove "+name+"'")
 	case !s.keeps(name):
-		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "", "use 'heddle host remove "+name+"'")
+		return heddle.Errorf(heddle.BadArgument, "replace host", name, "it does not keep the store", "use 'heddle host remove "+name+"'")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 	c := doorCaller{pin: fingerprint(n.ca), host: *n.host.Load(), now: n.opt.Now}
 	doors := n.Doors()
 	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
-	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "", "no host is known that keeps the store"))
+	err := error(heddle.Errorf(heddle.StoreDown, "call", "the hosts that keep the store", "none is known", "wait until one of them is up"))
 	for _, addr := range doors {
 		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
 		if !errors.Is(err, heddle.StoreDown.Sentinel()) && !errors.Is(err, heddle.AuthorityAway.Sentinel()) {

@@ -65,11 +65,11 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 		case err == nil && s.keeps(name):
 			why = "it is a member of the store, and has not all of its records yet"
 		case err != nil && ctx.Err() == nil:
-			why = err.Error()
+			why = heddle.SentenceOf(err)
 		}
 		select {
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.Waited, "vote of", name+": "+why, "", "it goes on when the host can be reached; 'heddle host list' shows it")
+			return heddle.Errorf(heddle.Waited, "wait for vote of host", name, why, "wait: it goes on when the host can be reached, and 'heddle host list' shows it")
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
@@ -111,10 +111,10 @@ func (s state) resumable(name, by string) error {
 	case slices.Contains(left, by) || len(left)%2 == 0:
 		return nil
 	}
-	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already",
-		"", "use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
+	return heddle.Errorf(heddle.BadArgument, "replace host", name, "it is gone, and others keep the store already",
+		"use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
 }
 
 func noHost(name string) error {
-	return heddle.Errorf(heddle.NoHost, "host", name, "", "'heddle host list' shows those there are")
+	return heddle.Errorf(heddle.NoHost, "find host", name, "", "name another host: 'heddle host list' shows those there are")
 }

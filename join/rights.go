@@ -45,13 +45,13 @@ func (h admitted) writesNetworks() bool { return h.keeper || slices.Contains(h.M
 func (r roster) grant(ctx context.Context, g guest) error {
 	user := g.String()
 	if _, err := r.client.RoleAdd(ctx, user); ignore(err, rpctypes.ErrRoleAlreadyExist) != nil {
-		return refusedTo("make role", user, err)
+		return refusedTo("create role", user, err)
 	}
 	if _, err := r.settleRights(ctx, g.Name); err != nil {
 		return err
 	}
 	if err := ignore(r.user(ctx, user), rpctypes.ErrUserAlreadyExist); err != nil {
-		return refusedTo("make user", user, err)
+		return refusedTo("create user", user, err)
 	}
 	_, err := r.client.UserGrantRole(ctx, user, user)
 	return refusedTo("give rights to", user, err)

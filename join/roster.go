@@ -39,7 +39,7 @@ func (r roster) enable(ctx context.Context, founder guest) error {
 		func() error { _, err := r.client.AuthEnable(ctx); return err },
 	} {
 		if err := ignore(do(), rpctypes.ErrRoleAlreadyExist, rpctypes.ErrUserAlreadyExist); err != nil {
-			return refusedTo("turn access control on", "store", err)
+			return refusedTo("turn on access control of", "the store", err)
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func (r roster) revoke(ctx context.Context, user string) error {
 func (r roster) usersOf(ctx context.Context, name string) ([]string, error) {
 	all, err := r.client.UserList(ctx)
 	if err != nil {
-		return nil, refusedTo("list users of", "store", err)
+		return nil, refusedTo("list users of", "the store", err)
 	}
 	return slices.DeleteFunc(all.Users, func(u string) bool { return !strings.HasPrefix(u, name+"@") }), nil
 }
@@ -94,7 +94,7 @@ func (r roster) members(ctx context.Context) ([]member, error) {
 		resp, err = r.client.MemberList(ctx)
 	}
 	if err != nil {
-		return nil, refusedTo("list members of", "store", err)
+		return nil, refusedTo("list members of", "the store", err)
 	}
 	var all []member
 	for _, m := range resp.Members {
@@ -111,7 +111,8 @@ func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string,
 	}
 	all := reachable(s.members, underlay)
 	if len(all) == 0 {
-		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "", "give the host an address of the family of the hosts that keep the store, with --underlay")
+		return nil, heddle.Errorf(heddle.NoPath, "find address of", "the store", "the hosts that keep it have none of a family of "+joined(underlay),
+			"give the host an address of the family of the hosts that keep the store, with --underlay")
 	}
 	return all, nil
 }

@@ -40,7 +40,8 @@ func (n *Node) signer() (authority, error) {
 }
 
 func keyAway() error {
-	return heddle.Errorf(heddle.AuthorityAway, "the authority's key", "is off the hosts", "", "an operator lends it with 'heddle host authority lend FILE', on a host that keeps the store")
+	return heddle.Errorf(heddle.AuthorityAway, "use", "the authority's key", "it is off the hosts: an operator withdrew it",
+		"have an operator lend it with 'heddle host authority lend FILE', on a host that keeps the store")
 }
 
 // authorityKey reads the key that belongs to an authority's certificate, and refuses
@@ -54,7 +55,7 @@ func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) 
 		err = errors.New("it does not fit the certificate of this cluster's authority")
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "use the authority's key", "given", err, "give the file that 'heddle host authority export' wrote")
+		return nil, heddle.Wrap(heddle.BadArgument, "use", "the authority's key", err, "give the file that 'heddle host authority export' wrote")
 	}
 	return key, nil
 }
@@ -62,7 +63,7 @@ func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) 
 // borrow takes the key into memory for a time.
 func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
 	if life < time.Second || life > maxLending {
-		return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
+		return heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(), "the time is out of bounds", "give 1s to "+maxLending.String())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,7 +71,7 @@ func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
 		return noCredential(n.me.Name)
 	}
 	if n.keys.authority.key != nil {
-		return heddle.Errorf(heddle.BadArgument, "the authority's key", "is on the disk of "+n.me.Name, "", "only one that was withdrawn is lent ('heddle host authority withdraw FILE')")
+		return heddle.Errorf(heddle.BadArgument, "lend the authority's key to host", n.me.Name, "the host has it on its disk", "withdraw the key first ('heddle host authority withdraw FILE')")
 	}
 	n.keys.lent = loan{key, time.Now().Add(life)}
 	time.AfterFunc(life, n.giveUp)
@@ -154,7 +155,8 @@ func (o *Operator) ExportAuthority() ([]byte, error) {
 	k, err := o.node.memberKeys()
 	switch {
 	case err != nil:
-		return nil, heddle.Errorf(heddle.NoCredential, "host", o.node.me.Name+" does not keep the store, and has not the authority's key", "", "call on a host that does ('heddle host list')")
+		return nil, heddle.Errorf(heddle.NoCredential, "export", "the authority's key", "host "+o.node.me.Name+" does not keep the store, and so does not have the key",
+			"call on a host that keeps the store ('heddle host list')")
 	case k.authority.key == nil:
 		return nil, keyAway()
 	}

@@ -174,8 +174,8 @@ func (n *Node) as(p pair, endpoints []string) (roster, error) {
 }
 
 func noCredential(name string) error {
-	return heddle.Errorf(heddle.NoCredential, "host", name+" does not keep the store",
-		"", "call on a host that does ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
+	return heddle.Errorf(heddle.NoCredential, "use the operator's credential on host", name, "the host does not keep the store, and so has none",
+		"call on a host that keeps the store ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
 }
 
 // memberKeys returns the keys, which exist as long as the host keeps the store.

@@ -61,7 +61,7 @@ func parseToken(s string) (token, error) {
 }
 
 func badToken(why string) error {
-	return heddle.Errorf(heddle.BadToken, "the token is refused:", why, "", "'heddle host token' on a host of the cluster prints a new one")
+	return heddle.Errorf(heddle.BadToken, "use", "token", why, "make a new one with 'heddle host token' on a host that keeps the store")
 }
 
 // tokenRecord is what the store has of a token.

@@ -100,8 +100,8 @@ func (n *Node) checkWelcome(ctx context.Context) {
 	err := n.readMembers(ctx)
 	switch {
 	case store.Denied(err):
-		removed := error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
-			"", "detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		removed := error(heddle.Errorf(heddle.HostRemoved, "use the store as host", n.me.Name, "the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
 		if n.refused.Swap(&removed) == nil {
 			n.log.Error("refused by the store", "error", removed)
 		}

@@ -21,15 +21,15 @@ const MaxOps = 128
 func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 	object := c.object()
 	if object == "" {
-		return false, 0, heddle.Errorf(heddle.BadArgument, "change of nothing", "", "", "name a key")
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change", "the store", "the change names no key", "name a key")
 	}
 	if n := len(c.Put) + len(c.Delete) + len(c.DeletePrefix); n > MaxOps || len(c.Require) > MaxOps {
-		return false, 0, heddle.Errorf(heddle.BadArgument, fmt.Sprintf("change of %d conditions and %d keys", len(c.Require), n), object,
-			"", fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change store record", object, fmt.Sprintf("the change has %d conditions and %d keys", len(c.Require), n),
+			fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
 	}
 	var response *etcdserverpb.TxnResponse
 	began := time.Now()
-	err := e.attempt(ctx, "change", object, changeAgain, func(ctx context.Context) error {
+	err := e.attempt(ctx, "change store record", object, changeAgain, func(ctx context.Context) error {
 		lease, err := e.leases.get(ctx, e, c.Lease)
 		if err != nil {
 			return err

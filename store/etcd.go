@@ -70,7 +70,7 @@ func Dial(o Options) (*Etcd, error) {
 		},
 	})
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "open the store", strings.Join(o.Endpoints, ","), err, "name its servers as HOST:PORT")
+		return nil, heddle.Wrap(heddle.BadArgument, "open store", strings.Join(o.Endpoints, ","), err, "name its servers as HOST:PORT")
 	}
 	e := &Etcd{options: o, client: client}
 	e.ctx, e.cancel = context.WithCancel(context.Background())

@@ -57,6 +57,14 @@ func (e *Etcd) Health() Health {
 	case h.took > slowAfter:
 		r.State, r.Detail = "slow", "the last answer took "+h.took.Round(time.Millisecond).String()
 	}
+	switch {
+	case h.probe != nil:
+		r.Cause = heddle.CauseOf(h.probe)
+	case r.State == "slow" && h.change != nil:
+		r.Cause = heddle.CauseOf(h.change)
+	default:
+		r.Cause = r.Detail
+	}
 	r.Members = h.list(len(e.client.Endpoints()))
 	return r
 }
@@ -203,7 +211,7 @@ func (h *health) note(e *Etcd, err error, status *etcdserverpb.StatusResponse, t
 	was := h.probe
 	h.probe = nil
 	if err != nil {
-		h.probe = e.explain("see the state", "", err)
+		h.probe = e.explain("ask for the state of", "the store", err)
 		h.leader = 0
 	} else {
 		h.leader, h.took, h.alarm = status.Leader, took, ""

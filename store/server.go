@@ -188,12 +188,12 @@ func (o ServerOptions) hold() (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, heddle.Wrap(heddle.AgentRuns, "lock the store's data", o.Dir, err, "another agent runs a member with these data: stop it first")
+		return nil, heddle.Wrap(heddle.AgentRuns, "lock folder", o.Dir, said{"another agent runs a member of the store in it", err}, "stop that agent first")
 	}
 	return f, nil
 }
 
 func (o ServerOptions) explain(err error) error {
 	code, remedy := o.classify(err.Error())
-	return heddle.Wrap(code, "run a member of the store", o.Name, err, remedy)
+	return heddle.Wrap(code, "run member of the store", o.Name, err, remedy)
 }
