@@ -127,7 +127,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if !local.Shared {
 		return nil // it is not in the store with the addresses it has; see migrate
 	}
-	if !cluster.SamePlace(local.Network, n) {
+	if !cluster.SameAddresses(local.Network, n) {
 		return heddle.Errorf(heddle.NetworkExists, "network", n.Name+" with other addresses than on this host", "", "somebody changed its record in the store; delete the network and create it anew")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)
