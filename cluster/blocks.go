@@ -60,9 +60,12 @@ func (c *Cluster) chooseBlock(n heddle.Network, subnet netip.Prefix, near netip.
 	entry, known := c.record.network(n.ID)
 	switch {
 	case known == nil:
-		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name, "the cluster has no such network any more", "use another network: 'heddle network list' shows those there are")
+		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name,
+			"the cluster has no such network any more",
+			"use another network: 'heddle network list' shows those there are")
 	case known.Deleting:
-		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name, "the network is being deleted", "wait until it is gone, and create it again")
+		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name,
+			"the network is being deleted", "wait until it is gone, and create it again")
 	}
 	b.network = n.ID
 	if near.IsValid() {
@@ -75,7 +78,8 @@ func (c *Cluster) chooseBlock(n heddle.Network, subnet netip.Prefix, near netip.
 			return b, change, errBusy
 		}
 		if owner != "" {
-			return b, change, heddle.Errorf(heddle.AddressTaken, "claim block", b.prefix.String()+" of network "+n.Name, "host "+c.record.hostName(owner)+" has it", "choose an address of another block")
+			return b, change, heddle.Errorf(heddle.AddressTaken, "claim block", b.prefix.String()+" of network "+n.Name,
+				"host "+c.record.hostName(owner)+" has it", "choose an address of another block")
 		}
 	} else {
 		taken := map[netip.Prefix]bool{}

@@ -23,7 +23,8 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 	c.mu.Lock()
 	if c.borrowing[p] {
 		c.mu.Unlock()
-		return heddle.Errorf(heddle.AddressTaken, "borrow address", a.String(), "another endpoint of this host is about to get it", "choose another address")
+		return heddle.Errorf(heddle.AddressTaken, "borrow address", a.String(),
+			"another endpoint of this host is about to get it", "choose another address")
 	}
 	c.borrowing[p] = true
 	c.mu.Unlock()
@@ -70,7 +71,8 @@ func (c *Cluster) borrow(ctx context.Context, p netAddr, by heddle.EndpointID) (
 		return false, c.awaitAnswer(ctx, p, s)
 	case s.denied != "":
 		c.mu.Unlock()
-		return false, heddle.Errorf(heddle.AddressTaken, "borrow address", p.ip.String(), "host "+s.owner+" refused: "+s.denied, "choose another address")
+		return false, heddle.Errorf(heddle.AddressTaken, "borrow address", p.ip.String(),
+			"host "+s.owner+" refused: "+s.denied, "choose another address")
 	default:
 		pins, change = true, c.pin(p, s.answer)
 		change.Require = append(change.Require, store.Condition{Key: s.block.key, Revision: s.block.revision})
@@ -130,7 +132,8 @@ type borrowState struct {
 func (c *Cluster) borrowStateOf(p netAddr) (s borrowState, err error) {
 	r, self := &c.record, c.o.Self
 	if n, known := r.network(p.network); n.key == "" || known.Deleting {
-		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.ip.String(), "its network is being deleted, or is gone", "use another network")
+		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.ip.String(),
+			"its network is being deleted, or is gone", "use another network")
 	}
 	_, s.pinned = c.memory.Pins[p]
 	s.own = r.items[pinKey(self.Name, p)]
@@ -146,9 +149,11 @@ func (c *Cluster) borrowStateOf(p netAddr) (s borrowState, err error) {
 	}
 	switch s.ownerHostID {
 	case "":
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "its block became free just now", "try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "its block became free just now",
+			"try again")
 	case self.ID:
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "this host got its block just now", "try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "this host got its block just now",
+			"try again")
 	}
 	s.owner = r.hostName(s.ownerHostID)
 	answer := r.items[answerKey(s.owner, self.Name, p)]

@@ -85,7 +85,8 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	case c.ctx.Err() != nil:
 		err = waited
 	default:
-		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Cause, "look at its members with 'heddle status', and try again")
+		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Cause,
+			"look at its members with 'heddle status', and try again")
 	}
 	return fence, err
 }
@@ -111,7 +112,9 @@ func (c *Cluster) isRemoved() bool {
 // RemovedError tells a host that it was removed from the cluster, and how it can join
 // again.
 func RemovedError(host string) error {
-	return heddle.Errorf(heddle.HostRemoved, "use cluster as host", host, "an operator removed this host from the cluster", "detach its endpoints, move its state folder away, and join again with a new token")
+	return heddle.Errorf(heddle.HostRemoved, "use cluster as host", host,
+		"an operator removed this host from the cluster",
+		"detach its endpoints, move its state folder away, and join again with a new token")
 }
 
 // renewFence renews the fence after a change with an unknown outcome.
@@ -164,7 +167,8 @@ func (c *Cluster) introduced() error {
 		return nil
 	}
 	if self == nil || self.Run != c.run {
-		return heddle.Errorf(heddle.StoreDown, "write record of host", c.o.Self.Name, "the record changed meanwhile", "wait: the agent writes it again")
+		return heddle.Errorf(heddle.StoreDown, "write record of host", c.o.Self.Name, "the record changed meanwhile",
+			"wait: the agent writes it again")
 	}
 	if !c.memory.Introduced {
 		if err := c.updateMemory(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {

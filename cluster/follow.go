@@ -195,9 +195,11 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 		select {
 		case <-news:
 		case <-c.ctx.Done():
-			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "the agent is stopping", "call again when the agent runs")
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "the agent is stopping",
+				"call again when the agent runs")
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "it did not answer in time", "look at its members with 'heddle status', and try again")
+			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "it did not answer in time",
+				"look at its members with 'heddle status', and try again")
 		}
 	}
 }

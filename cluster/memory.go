@@ -152,7 +152,8 @@ func saveMemory(dir string, m memory) error {
 		err = durable.Replace(memoryPath(dir), text)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "write record", memoryPath(dir), err, "free room on the disk; until then the host claims no blocks of addresses")
+		return heddle.Wrap(heddle.LedgerFull, "write record", memoryPath(dir), err,
+			"free room on the disk; until then the host claims no blocks of addresses")
 	}
 	return nil
 }

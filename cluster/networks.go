@@ -85,10 +85,12 @@ func (c *Cluster) checkNew(n heddle.Network) error {
 			"choose a subnet in the ranges, or have an operator change them with 'heddle host ranges'")
 	}
 	if why := checkNetwork(n.Name, &n, c.o.Fits); why != "" {
-		return heddle.Errorf(heddle.BadArgument, "create network", n.Name, "no host would accept it: "+why, "change what the message names")
+		return heddle.Errorf(heddle.BadArgument, "create network", n.Name, "no host would accept it: "+why,
+			"change what the message names")
 	}
 	if len(c.record.networks) >= MaxNetworks {
-		return heddle.Errorf(heddle.TooMuch, "create network", n.Name, fmt.Sprintf("the cluster has %d networks, and can have no more", MaxNetworks), "delete one first")
+		return heddle.Errorf(heddle.TooMuch, "create network", n.Name,
+			fmt.Sprintf("the cluster has %d networks, and can have no more", MaxNetworks), "delete one first")
 	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
@@ -117,7 +119,8 @@ func (c *Cluster) recordNewBlocks(n heddle.Network, blocks []netip.Prefix) error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.creating[n.ID] {
-		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it is being created just now", "wait until the other call has ended")
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it is being created just now",
+			"wait until the other call has ended")
 	}
 	c.creating[n.ID] = true
 	if len(blocks) == 0 {
@@ -174,7 +177,8 @@ func (c *Cluster) findConflict(n heddle.Network) (there *heddle.Network, err err
 		return there, heddle.Errorf(heddle.NetworkLeaving, "create network", n.Name, "the old network of that name is being deleted",
 			"wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
 	case there != nil:
-		return there, heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "the cluster has a network of that name", "choose another name, or delete the old network first")
+		return there, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"the cluster has a network of that name", "choose another name, or delete the old network first")
 	}
 	for _, i := range c.record.items {
 		other, is := i.value.(*heddle.Network)
@@ -238,7 +242,8 @@ func (c *Cluster) networkByID(id string) (n heddle.Network, revision int64, err 
 // the network. The caller holds the lock.
 func (c *Cluster) copyNetwork(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "find network", what, "the cluster has no such network", "name another one: 'heddle network list' shows those there are")
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "find network", what, "the cluster has no such network",
+			"name another one: 'heddle network list' shows those there are")
 	}
 	text, err := json.Marshal(found)
 	if err == nil {

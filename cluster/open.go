@@ -77,7 +77,8 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "create folder", o.StateDir, err, "name another folder with --state-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "create folder", o.StateDir, err,
+			"name another folder with --state-dir")
 	}
 	m, err := loadMemory(o.StateDir)
 	if err != nil {
@@ -89,7 +90,8 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), pending: make(chan struct{}, 1), fenceLost: make(chan struct{}, 1), updated: make(chan struct{}), memory: m,
 		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{}}
 	if why := checkHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
-		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name, "no host would accept its record: "+why, "change the host's name or addresses with --name and --underlay")
+		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name,
+			"no host would accept its record: "+why, "change the host's name or addresses with --name and --underlay")
 	}
 	c.record = record{self: o.Self.Name, fits: o.Fits, knownPeers: m.Last.Peers, acceptedBefore: map[string]bool{}, lastNames: map[string]string{}}
 	for _, n := range m.Last.Networks {

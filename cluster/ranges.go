@@ -28,7 +28,8 @@ func ParseRanges(text string) (all []netip.Prefix, err error) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(word)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is no subnet", "give it in CIDR form, such as 10.0.0.0/8")
+			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is no subnet",
+				"give it in CIDR form, such as 10.0.0.0/8")
 		}
 		all = append(all, p)
 	}
@@ -40,13 +41,16 @@ func CheckRanges(all []netip.Prefix) error {
 	for _, p := range all {
 		switch {
 		case !p.IsValid() || p != p.Masked():
-			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(), "it has host bits, or is no subnet", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
+				"it has host bits, or is no subnet", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
 		case p.Bits() == 0 || p.Addr().Is4In6() || p.Addr().IsLoopback() || p.Addr().IsMulticast() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsUnspecified():
-			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(), "no network may have these addresses", "give a range of unicast addresses, and not all there are")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
+				"no network may have these addresses", "give a range of unicast addresses, and not all there are")
 		}
 	}
 	if len(all) > maxRanges {
-		return heddle.Errorf(heddle.BadSubnet, "check address ranges", "of the cluster", fmt.Sprintf("there are %d", len(all)), fmt.Sprintf("give at most %d", maxRanges))
+		return heddle.Errorf(heddle.BadSubnet, "check address ranges", "of the cluster",
+			fmt.Sprintf("there are %d", len(all)), fmt.Sprintf("give at most %d", maxRanges))
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (c *Cluster) finishRemoval(ctx context.Context, operator store.Store, r *re
 		}
 	}
 	if !found {
-		return heddle.Errorf(heddle.NoHost, "remove host", name, "", "name another host: 'heddle host list' shows those there are")
+		return heddle.Errorf(heddle.NoHost, "remove host", name, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	return nil
 }

@@ -28,10 +28,12 @@ func (c *Cluster) RenameNetwork(ctx context.Context, id, name string, change fun
 		case err != nil:
 			return err
 		case n.Deleting:
-			return heddle.Errorf(heddle.NetworkLeaving, "rename network", old+" to "+name, "network "+old+" is being deleted", "create another network")
+			return heddle.Errorf(heddle.NetworkLeaving, "rename network", old+" to "+name,
+				"network "+old+" is being deleted", "create another network")
 		}
 		if _, _, err := c.networkByName(name); err == nil {
-			return heddle.Errorf(heddle.NetworkExists, "rename network", old+" to "+name, "the cluster has a network of that name", "choose another name, or delete the other network first")
+			return heddle.Errorf(heddle.NetworkExists, "rename network", old+" to "+name,
+				"the cluster has a network of that name", "choose another name, or delete the other network first")
 		}
 		n.Name = name
 		change(&n)
@@ -52,7 +54,8 @@ func (c *Cluster) nameOf(id string) (string, error) {
 	defer c.mu.Unlock()
 	_, n := c.record.network(id)
 	if n == nil {
-		return "", heddle.Errorf(heddle.NoNetwork, "rename network", "with ID "+id, "the cluster has no such network", "name another one: 'heddle network list' shows those there are")
+		return "", heddle.Errorf(heddle.NoNetwork, "rename network", "with ID "+id, "the cluster has no such network",
+			"name another one: 'heddle network list' shows those there are")
 	}
 	return n.Name, nil
 }

@@ -33,7 +33,8 @@ func (c *Cluster) Send(ctx context.Context, m Move) error {
 		return nil
 	}
 	if err == nil { // the change was certainly not made
-		err = heddle.Errorf(heddle.Waited, "send", "address "+p.ip.String()+" to host "+m.To, "the cluster changed meanwhile", "try again")
+		err = heddle.Errorf(heddle.Waited, "send", "address "+p.ip.String()+" to host "+m.To,
+			"the cluster changed meanwhile", "try again")
 		err = errors.Join(err, c.undoDispatch(p))
 	}
 	return err
@@ -46,7 +47,8 @@ func (c *Cluster) dispatch(p netAddr, m Move) (store.Change, error) {
 	defer c.mu.Unlock()
 	to := value[hostRecord](&c.record, selfKey(m.To))
 	if to == nil || to.ID == c.o.Self.ID {
-		return store.Change{}, heddle.Errorf(heddle.NoHost, "send", "address "+p.ip.String()+" to host "+m.To, "", "name another host: 'heddle host list' shows those there are")
+		return store.Change{}, heddle.Errorf(heddle.NoHost, "send", "address "+p.ip.String()+" to host "+m.To, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	change, said := store.Change{}, answerRecord{Host: to.ID, Move: &m}
 	block, _ := c.record.blockAround(p)
@@ -64,12 +66,14 @@ func (c *Cluster) dispatch(p netAddr, m Move) (store.Change, error) {
 		err = c.updateMemory(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
 	case own:
 		if host, out := c.memory.Lent[p]; out {
-			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.ip.String(), "host "+c.record.hostName(host)+" has it", "wait until that host gives it back")
+			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.ip.String(),
+				"host "+c.record.hostName(host)+" has it", "wait until that host gives it back")
 		}
 		change.Require = []store.Condition{{Key: block.key, Revision: block.revision}}
 		err = c.updateMemory(func(m *memory) { m.Lent[p] = to.ID })
 	default:
-		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.ip.String(), "this host does not have it", "call on the host that has it")
+		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.ip.String(), "this host does not have it",
+			"call on the host that has it")
 	}
 	if !home {
 		said.Key, said.Revision = change.Require[0].Key, change.Require[0].Revision

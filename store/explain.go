@@ -19,21 +19,21 @@ import (
 // explain turns an error of etcd's into one of ours.
 func (e *Etcd) explain(op, object string, err error) error {
 	code, cause, remedy := e.classify(err)
-	return heddle.Wrap(code, op, object, said{cause, err}, remedy)
+	return heddle.Wrap(code, op, object, etcdError{cause, err}, remedy)
 }
 
-// said is an error of etcd's with a text of its own.
-type said struct {
+// etcdError is an error of etcd's with a text of its own.
+type etcdError struct {
 	text string
 	error
 }
 
-func (s said) Error() string { return s.text }
-func (s said) Unwrap() error { return s.error }
+func (s etcdError) Error() string { return s.text }
+func (s etcdError) Unwrap() error { return s.error }
 
 // classify finds the code, cause and remedy of an error of etcd's.
 func (e *Etcd) classify(err error) (code heddle.Code, cause, remedy string) {
-	cause = words(err)
+	cause = message(err)
 	servers := strings.Join(e.client.Endpoints(), ", ")
 	switch status := status.Code(err); {
 	case refusedByTLS(err):
@@ -55,7 +55,7 @@ func (e *Etcd) classify(err error) (code heddle.Code, cause, remedy string) {
 // the caller what it asked for. A certificate that is not accepted does not count: then
 // there is no answer.
 func Denied(err error) bool {
-	var etcds said
+	var etcds etcdError
 	return errors.As(err, &etcds) && status.Code(etcds.error) == codes.PermissionDenied
 }
 

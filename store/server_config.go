@@ -20,7 +20,8 @@ import (
 // config is etcd's configuration, for a store of some megabytes and few members.
 func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 	if len(o.Client) == 0 || len(o.Peer) == 0 {
-		return nil, heddle.Errorf(heddle.BadArgument, "start member of the store", o.Name, "it has no address to listen on", "name addresses of the underlay")
+		return nil, heddle.Errorf(heddle.BadArgument, "start member of the store", o.Name,
+			"it has no address to listen on", "name addresses of the underlay")
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
