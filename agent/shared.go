@@ -127,7 +127,7 @@ func (a *Agent) adoptNetwork(n heddle.Network) error {
 	if !local.Shared {
 		return nil // it is not in the store with the addresses it has; see migrate
 	}
-	if !cluster.SamePlace(local.Network, n) {
+	if !cluster.SameAddresses(local.Network, n) {
 		return heddle.Errorf(heddle.NetworkExists, "follow the record of network", n.Name, "somebody has changed its addresses in the store: they are others than on this host", "delete the network and create it again")
 	}
 	plan, err := local.mode.Network(a.host.now(), n)

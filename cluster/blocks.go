@@ -12,14 +12,14 @@ import (
 
 // ClaimBlock claims a block for this host.
 func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip.Prefix, near netip.Addr) (netip.Prefix, error) {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	var draw func(int) int // where the first is free, addresses look sequential
 	for {
 		if _, err := c.fenced(ctx); err != nil {
 			return netip.Prefix{}, err
 		}
-		b, change, err := c.pick(n, subnet, near, draw)
+		b, change, err := c.chooseBlock(n, subnet, near, draw)
 		if errors.Is(err, errBusy) {
 			if err := c.await(ctx, func() bool { return !c.busy(b) }); err != nil {
 				return netip.Prefix{}, err
@@ -29,13 +29,13 @@ func (c *Cluster) ClaimBlock(ctx context.Context, n heddle.Network, subnet netip
 		if err != nil || change.Put == nil {
 			return b.prefix, err
 		}
-		err = c.own(ctx, b, change)
+		err = c.commitBlock(ctx, b, change)
 		c.mu.Lock()
 		delete(c.claiming, b)
 		_, held := c.memory.Held[b]
 		c.publish() // wakes the waiters
 		c.mu.Unlock()
-		c.wake() // tend settles a claim whose outcome is unknown
+		c.wake() // reconcile settles a claim whose outcome is unknown
 		if held || err != nil {
 			return b.prefix, err
 		}
@@ -52,17 +52,20 @@ func (c *Cluster) busy(b blockID) bool {
 	return !held && (c.claiming[b] || c.record.owner(b) == c.o.Self.ID)
 }
 
-// pick chooses a block and returns the change that claims it. There is no change if the
+// chooseBlock chooses a block and returns the change that claims it. There is no change if the
 // block is this host's already.
-func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, draw func(int) int) (b blockID, change store.Change, err error) {
+func (c *Cluster) chooseBlock(n heddle.Network, subnet netip.Prefix, near netip.Addr, draw func(int) int) (b blockID, change store.Change, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, known := c.record.network(n.ID)
 	switch {
 	case known == nil:
-		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name, "", "the cluster has it no more: 'heddle network list' shows those there are")
+		return b, change, heddle.Errorf(heddle.NoNetwork, "claim addresses of network", n.Name,
+			"the cluster has no such network any more",
+			"use another network: 'heddle network list' shows those there are")
 	case known.Deleting:
-		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name, "", "wait until it is gone, and create it again")
+		return b, change, heddle.Errorf(heddle.NetworkLeaving, "claim addresses of network", n.Name,
+			"the network is being deleted", "wait until it is gone, and create it again")
 	}
 	b.network = n.ID
 	if near.IsValid() {
@@ -75,12 +78,13 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 			return b, change, errBusy
 		}
 		if owner != "" {
-			return b, change, heddle.Errorf(heddle.AddressTaken, "block", b.prefix.String()+" of network "+n.Name, "", "host "+c.record.hostName(owner)+" has it")
+			return b, change, heddle.Errorf(heddle.AddressTaken, "claim block", b.prefix.String()+" of network "+n.Name,
+				"host "+c.record.hostName(owner)+" has it", "choose an address of another block")
 		}
 	} else {
 		taken := map[netip.Prefix]bool{}
 		for _, i := range c.record.items {
-			other := blockID{i.place.network, i.prefix}
+			other := blockID{i.addr.network, i.prefix}
 			if _, is := i.value.(*blockRecord); is && other.network == n.ID && c.record.owner(other) != "" {
 				taken[i.prefix] = true
 			}
@@ -89,9 +93,9 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 			taken[other.prefix] = taken[other.prefix] || other.network == n.ID
 		}
 		var free bool
-		if b.prefix, free = choose(*known, subnet, taken, draw); !free {
-			return b, change, heddle.Errorf(heddle.PoolExhausted, "claim addresses of network", n.Name+", subnet "+subnet.String(),
-				"", "all its blocks are with hosts: detach endpoints, or create a network with a larger subnet")
+		if b.prefix, free = freeBlock(*known, subnet, taken, draw); !free {
+			return b, change, heddle.Errorf(heddle.PoolExhausted, "claim addresses of network", n.Name, "all blocks of the subnet "+subnet.String()+" are with hosts",
+				"detach endpoints, or create a network with a larger subnet")
 		}
 	}
 	c.claiming[b] = true
@@ -99,12 +103,12 @@ func (c *Cluster) pick(n heddle.Network, subnet netip.Prefix, near netip.Addr, d
 }
 
 // YieldBlock gives a block back. The block leaves the disk first, so that a host that
-// starts again never uses it. mendBlocks cleans up after a crash.
+// starts again never uses it. reconcileBlocks cleans up after a crash.
 func (c *Cluster) YieldBlock(ctx context.Context, network string, block netip.Prefix) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	b := blockID{network, block.Masked()}
-	if err := c.letGo(b); err != nil {
+	if err := c.dropBlock(b); err != nil {
 		return err
 	}
 	for {
@@ -114,20 +118,20 @@ func (c *Cluster) YieldBlock(ctx context.Context, network string, block netip.Pr
 		if !pending {
 			return nil
 		}
-		if err := c.release(ctx, b); err != nil {
-			return err // tend goes on with it
+		if err := c.deleteBlock(ctx, b); err != nil {
+			return err // reconcile goes on with it
 		}
 	}
 }
 
-// letGo removes a block from the disk, so that it is only in the store.
-func (c *Cluster) letGo(b blockID) error {
+// dropBlock removes a block from the disk, so that it is only in the store.
+func (c *Cluster) dropBlock(b blockID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.yielding[b] {
 		return nil
 	}
-	if err := c.barred(); err != nil {
+	if err := c.cannotWrite(); err != nil {
 		return err
 	}
 	if _, held := c.memory.Held[b]; !held {
@@ -135,18 +139,19 @@ func (c *Cluster) letGo(b blockID) error {
 	}
 	for _, p := range lentOut(c.memory, c.view.Load().Pins) {
 		if p.Network == b.network && b.prefix.Contains(p.Addr) {
-			return heddle.Errorf(heddle.AddressTaken, "yield block "+b.prefix.String()+", its address", p.Addr.String(), "", "host "+c.record.hostName(p.Host)+" has it; it is yielded when that returns it")
+			return heddle.Errorf(heddle.AddressTaken, "give back block", b.prefix.String(), "host "+c.record.hostName(p.Host)+" has its address "+p.Addr.String(),
+				"wait until that host returns the address")
 		}
 	}
-	if err := c.keep(func(m *memory) { delete(m.Held, b) }); err != nil {
+	if err := c.updateMemory(func(m *memory) { delete(m.Held, b) }); err != nil {
 		return err
 	}
 	c.yielding[b] = true
 	return nil
 }
 
-// release deletes from the store a block that letGo has removed from the disk.
-func (c *Cluster) release(ctx context.Context, b blockID) error {
+// deleteBlock deletes from the store a block that dropBlock has removed from the disk.
+func (c *Cluster) deleteBlock(ctx context.Context, b blockID) error {
 	key := blockKey(b.network, b.prefix)
 	c.mu.Lock()
 	if c.record.revision == 0 {

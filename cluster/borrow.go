@@ -17,21 +17,22 @@ import (
 // An owner takes an answer back by deleting it, on condition that there is neither want
 // nor pin. After that, nobody can pin the address by this answer.
 func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by heddle.EndpointID) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	p := place{network, a}
+	p := netAddr{network, a}
 	c.mu.Lock()
-	if c.asking[p] {
+	if c.borrowing[p] {
 		c.mu.Unlock()
-		return heddle.Errorf(heddle.AddressTaken, "address", a.String(), "", "another endpoint of this host is about to get it; choose another one")
+		return heddle.Errorf(heddle.AddressTaken, "borrow address", a.String(),
+			"another endpoint of this host is about to get it", "choose another address")
 	}
-	c.asking[p] = true
+	c.borrowing[p] = true
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		delete(c.asking, p)
+		delete(c.borrowing, p)
 		c.mu.Unlock()
-		c.wake() // tend removes what is left of it
+		c.wake() // reconcile removes what is left of it
 	}()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
@@ -45,9 +46,9 @@ func (c *Cluster) Borrow(ctx context.Context, network string, a netip.Addr, by h
 }
 
 // borrow takes the next step, depending on what the record shows.
-func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (done bool, err error) {
+func (c *Cluster) borrow(ctx context.Context, p netAddr, by heddle.EndpointID) (done bool, err error) {
 	c.mu.Lock()
-	s, err := c.lookAround(p)
+	s, err := c.borrowStateOf(p)
 	var change store.Change
 	var pins bool
 	switch {
@@ -58,19 +59,20 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 		// The pin comes from an earlier step with an unknown outcome, or it is being
 		// returned. It is written again, so that a return under way cannot take effect.
 		pins = true
-		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{put(s.own.key, s.own.value)}}
+		change = store.Change{Require: []store.Condition{{Key: s.own.key, Revision: s.own.revision}}, Put: []store.Entry{entry(s.own.key, s.own.value)}}
 	case s.move.key != "":
 		pins, change = true, c.pin(p, s.move)
 		change.Require = append(change.Require, s.source)
 	case s.want.key == "":
 		change = store.Change{Require: []store.Condition{{Key: s.block.key, Revision: s.block.revision}},
-			Put: []store.Entry{put(wantKey(c.o.Self.Name, p), wantRecord{c.o.Self.ID, by})}}
+			Put: []store.Entry{entry(wantKey(c.o.Self.Name, p), wantRecord{c.o.Self.ID, by})}}
 	case s.answer.key == "":
 		c.mu.Unlock()
 		return false, c.awaitAnswer(ctx, p, s)
 	case s.denied != "":
 		c.mu.Unlock()
-		return false, heddle.Errorf(heddle.AddressTaken, "address", p.addr.String(), "", "host "+s.owner+" says: "+s.denied)
+		return false, heddle.Errorf(heddle.AddressTaken, "borrow address", p.ip.String(),
+			"host "+s.owner+" refused: "+s.denied, "choose another address")
 	default:
 		pins, change = true, c.pin(p, s.answer)
 		change.Require = append(change.Require, store.Condition{Key: s.block.key, Revision: s.block.revision})
@@ -84,36 +86,36 @@ func (c *Cluster) borrow(ctx context.Context, p place, by heddle.EndpointID) (do
 }
 
 // pin is the change that pins an address here by an answer.
-func (c *Cluster) pin(p place, answer item) store.Change {
+func (c *Cluster) pin(p netAddr, answer item) store.Change {
 	return store.Change{
 		Require: []store.Condition{{Key: answer.key, Revision: answer.revision}},
-		Put:     []store.Entry{put(pinKey(c.o.Self.Name, p), pinRecord{c.o.Self.ID})},
+		Put:     []store.Entry{entry(pinKey(c.o.Self.Name, p), pinRecord{c.o.Self.ID})},
 		Delete:  []string{wantKey(c.o.Self.Name, p)},
 	}
 }
 
-// useUp notes that the present moves of an address have been used. A move that is used
+// markMoveUsed notes that the present moves of an address have been used. A move that is used
 // twice could bring back an address that was given to somebody else since. The sender
 // deletes the moves when it sees the pin, which may be much later.
-func (c *Cluster) useUp(m *memory, p place) {
+func (c *Cluster) markMoveUsed(m *memory, p netAddr) {
 	if c.movedHere(p) {
 		m.Used[p] = c.record.revision
 	}
 }
 
 // pinned records a pin that is in the store.
-func (c *Cluster) pinned(p place, revision int64) (bool, error) {
+func (c *Cluster) pinned(p netAddr, revision int64) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.record.revisionOf(pinKey(c.o.Self.Name, p)) != revision {
 		return false, nil
 	}
-	err := c.keep(func(m *memory) { m.Pins[p] = revision; c.useUp(m, p) })
+	err := c.updateMemory(func(m *memory) { m.Pins[p] = revision; c.markMoveUsed(m, p) })
 	return err == nil, err
 }
 
-// surroundings are what the record says about a requested address.
-type surroundings struct {
+// borrowState is what the record says about a requested address.
+type borrowState struct {
 	pinned      bool // it is this host's
 	own         item // this host's pin of it
 	want        item
@@ -126,11 +128,12 @@ type surroundings struct {
 	ownerHostID string
 }
 
-// lookAround reads the surroundings. The caller holds the lock.
-func (c *Cluster) lookAround(p place) (s surroundings, err error) {
+// borrowStateOf reads what the record says about an address. The caller holds the lock.
+func (c *Cluster) borrowStateOf(p netAddr) (s borrowState, err error) {
 	r, self := &c.record, c.o.Self
 	if n, known := r.network(p.network); n.key == "" || known.Deleting {
-		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.addr.String(), "", "its network is being deleted, or gone")
+		return s, heddle.Errorf(heddle.NetworkLeaving, "borrow address", p.ip.String(),
+			"its network is being deleted, or is gone", "use another network")
 	}
 	_, s.pinned = c.memory.Pins[p]
 	s.own = r.items[pinKey(self.Name, p)]
@@ -146,9 +149,11 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 	}
 	switch s.ownerHostID {
 	case "":
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "", "its block became free just now; try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "its block became free just now",
+			"try again")
 	case self.ID:
-		return s, heddle.Errorf(heddle.Waited, "borrow address", p.addr.String(), "", "its block became this host's just now; try again")
+		return s, heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), "this host got its block just now",
+			"try again")
 	}
 	s.owner = r.hostName(s.ownerHostID)
 	answer := r.items[answerKey(s.owner, self.Name, p)]
@@ -161,10 +166,10 @@ func (c *Cluster) lookAround(p place) (s surroundings, err error) {
 // moveTo finds a move of the address to this host that it has not used yet. It also
 // returns the condition that the sender still has the address as it had it when it sent
 // it.
-func (c *Cluster) moveTo(p place) (item, store.Condition) {
+func (c *Cluster) moveTo(p netAddr) (item, store.Condition) {
 	for _, i := range c.record.items {
 		v, is := i.value.(*answerRecord)
-		if !is || v.Move == nil || v.Host != c.o.Self.ID || i.place != p || i.revision <= c.memory.Used[p] {
+		if !is || v.Move == nil || v.Host != c.o.Self.ID || i.addr != p || i.revision <= c.memory.Used[p] {
 			continue
 		}
 		if v.Key != "" && c.record.revisionOf(v.Key) == v.Revision {
@@ -175,19 +180,19 @@ func (c *Cluster) moveTo(p place) (item, store.Condition) {
 }
 
 // movedHere says whether a move of the address to this host is in the record.
-func (c *Cluster) movedHere(p place) bool {
+func (c *Cluster) movedHere(p netAddr) bool {
 	for _, i := range c.record.items {
-		if v, is := i.value.(*answerRecord); is && v.Move != nil && v.Host == c.o.Self.ID && i.place == p {
+		if v, is := i.value.(*answerRecord); is && v.Move != nil && v.Host == c.o.Self.ID && i.addr == p {
 			return true
 		}
 	}
 	return false
 }
 
-// awaitAnswer waits until the surroundings of the address differ from was.
-func (c *Cluster) awaitAnswer(ctx context.Context, p place, was surroundings) error {
+// awaitAnswer waits until the state of the borrowing differs from was.
+func (c *Cluster) awaitAnswer(ctx context.Context, p netAddr, was borrowState) error {
 	waited := c.await(ctx, func() bool {
-		s, err := c.lookAround(p)
+		s, err := c.borrowStateOf(p)
 		return err != nil || c.fence == 0 || s.answer.key != "" || s.move.key != "" || s.want.key == "" || s.block.revision != was.block.revision
 	})
 	if waited == nil {
@@ -195,23 +200,24 @@ func (c *Cluster) awaitAnswer(ctx context.Context, p place, was surroundings) er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := "it does not answer"
+	state := "host " + was.owner + " does not answer"
 	if c.record.revisionOf(aliveKey(was.owner)) == 0 {
-		state = "it is not connected"
+		state = "host " + was.owner + " is not connected to the store"
 	}
-	return heddle.Errorf(heddle.Waited, "borrow address "+p.addr.String()+" from host", was.owner, "", state+"; try again, choose another address, or remove the host if it never returns ('heddle host remove "+was.owner+"')")
+	return heddle.Errorf(heddle.Waited, "borrow address", p.ip.String(), state,
+		"try again, choose another address, or remove the host if it never returns ('heddle host remove "+was.owner+"')")
 }
 
 // Return gives a borrowed address back. It leaves the disk at once, and the store as soon
 // as that can be reached.
 func (c *Cluster) Return(network string, a netip.Addr) {
-	p := place{network, a}
+	p := netAddr{network, a}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, mine := c.memory.Pins[p]; !mine {
 		return
 	}
-	if err := c.keep(func(m *memory) { delete(m.Pins, p) }); err != nil {
+	if err := c.updateMemory(func(m *memory) { delete(m.Pins, p) }); err != nil {
 		c.o.Log.Error("a borrowed address is not given back", "network", network, "address", a, "error", err)
 		return
 	}

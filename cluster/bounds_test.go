@@ -24,7 +24,7 @@ func TestRecordsAreBounded(t *testing.T) {
 	network := func(change func(*heddle.Network)) item {
 		n := plain
 		change(&n)
-		return taken(put(networkKey("net"), n))
+		return taken(entry(networkKey("net"), n))
 	}
 	ids := func(number int) (all []string) {
 		for i := range number {
@@ -45,7 +45,7 @@ func TestRecordsAreBounded(t *testing.T) {
 			}
 		}),
 		"a label that turns the text": network(func(n *heddle.Network) { n.Labels = map[string]string{"a": "\u202e"} }),
-		"a long host":                 taken(put(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
+		"a long host":                 taken(entry(selfKey("h"), hostRecord{Host: heddle.Host{Name: "h", Version: strings.Repeat("x", heddle.MaxRecord)}})),
 	} {
 		if i.value != nil {
 			t.Errorf("%s is taken for a record", name)
@@ -56,7 +56,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Errorf("what is named again: %+v, %s", again.value, again.refused)
 	}
 	block := store.Entry{Key: blockKey(plain.ID, netip.MustParsePrefix("10.0.0.0/26")), Value: []byte(`"` + strings.Repeat("x", heddle.MaxRecord) + `"`)}
-	if _, is := taken(put(networkKey("net"), plain), block).value.(*blockRecord); !is {
+	if _, is := taken(entry(networkKey("net"), plain), block).value.(*blockRecord); !is {
 		t.Error("a block with a long record is free")
 	}
 }
@@ -69,15 +69,15 @@ func TestWantsOfMany(t *testing.T) {
 	c.memory.Held[blockID{"n", prefix}] = 1
 	var all []store.Entry
 	for addr := prefix.Addr(); prefix.Contains(addr); addr = addr.Next() {
-		all = append(all, put(wantKey("greedy", place{"n", addr}), wantRecord{Host: "000000000000000a"}))
+		all = append(all, entry(wantKey("greedy", netAddr{"n", addr}), wantRecord{Host: "000000000000000a"}))
 	}
-	all = append(all, put(wantKey("modest", place{"n", prefix.Addr()}), wantRecord{Host: "000000000000000b"}))
+	all = append(all, entry(wantKey("modest", netAddr{"n", prefix.Addr()}), wantRecord{Host: "000000000000000b"}))
 	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: all})
 	by := map[string]int{}
 	for _, w := range c.wanted() {
 		by[w.host]++
 	}
-	if by["greedy"] != wantsAtOnce || by["modest"] != 1 {
+	if by["greedy"] != maxAnswers || by["modest"] != 1 {
 		t.Errorf("answered in one round: %v", by)
 	}
 }
@@ -86,16 +86,16 @@ func TestWantsOfMany(t *testing.T) {
 // aside is on the disk: what is not there is never taken back.
 func TestWantOfNobody(t *testing.T) {
 	prefix := netip.MustParsePrefix("10.0.0.0/24")
-	at := place{"n", prefix.Addr()}
-	c := &Cluster{o: Options{StateDir: t.TempDir(), Self: heddle.Host{Name: "a", ID: "000000000000000c"}}, news: make(chan struct{}), changed: make(chan struct{}, 1)}
+	at := netAddr{"n", prefix.Addr()}
+	c := &Cluster{o: Options{StateDir: t.TempDir(), Self: heddle.Host{Name: "a", ID: "000000000000000c"}}, updated: make(chan struct{}), changed: make(chan struct{}, 1)}
 	c.view.Store(&View{})
 	c.memory.fill()
 	c.memory.Held[blockID{"n", prefix}] = 1
-	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: []store.Entry{put(wantKey("gone", at), wantRecord{})}})
+	c.record.apply(store.Event{Revision: 1, Snapshot: true, Entries: []store.Entry{entry(wantKey("gone", at), wantRecord{})}})
 	if all := c.wanted(); len(all) != 0 {
 		t.Errorf("wants of nobody are answered: %+v", all)
 	}
-	if _, err := c.setAside(at, "", true); err != nil {
+	if _, err := c.recordLent(at, "", true); err != nil {
 		t.Fatal(err)
 	}
 	if _, out := c.memory.Lent[at]; !out {

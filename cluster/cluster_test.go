@@ -297,7 +297,7 @@ func TestSameUnderlay(t *testing.T) {
 	}
 	until(t, "a leaves out the later one", firstOnly)
 	cell.Must(t, b.Close())
-	b = open(t, dial(t, at), "b", dirB) // not refused, though it has a neighbour by now
+	b = open(t, dial(t, at), "b", dirB) // not refused, though another host has its address by now
 	until(t, "a has seen b again", func() bool { return a.View().Revision >= b.View().Revision })
 	if !firstOnly() {
 		t.Fatalf("b lost its place by its start: %+v, left out %+v", a.View().Peers, a.View().LeftOut)

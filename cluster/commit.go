@@ -11,14 +11,14 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// patience bounds an operation if its caller sets no bound.
-const patience = 5 * time.Second
+// defaultTimeout bounds an operation if its caller sets no bound.
+const defaultTimeout = 5 * time.Second
 
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, patience)
+	return context.WithTimeout(ctx, defaultTimeout)
 }
 
 // commit makes a change of this host, fenced by its own record. When it returns without
@@ -33,27 +33,27 @@ func (c *Cluster) commit(ctx context.Context, change store.Change) (done bool, r
 	if err != nil {
 		return false, 0, err
 	}
-	if err := c.permitted(ctx, change); err != nil {
+	if err := c.checkPermission(ctx, change); err != nil {
 		return false, 0, err
 	}
 	change.Require = append([]store.Condition{{Key: selfKey(c.o.Self.Name), Revision: fence}}, change.Require...)
 	done, revision, err = c.o.Store.Commit(ctx, change)
 	if err == nil {
-		return done, revision, c.learned(ctx, change, done, revision)
+		return done, revision, c.awaitResult(ctx, change, done, revision)
 	}
 	if errors.Is(err, heddle.StoreRefused.Sentinel()) || errors.Is(err, heddle.StoreFull.Sentinel()) || errors.Is(err, heddle.BadArgument.Sentinel()) {
 		return false, 0, err
 	}
-	if settled := c.settle(ctx, fence); settled != nil {
+	if settled := c.renewFence(ctx, fence); settled != nil {
 		return false, 0, err
 	}
 	return false, 0, nil
 }
 
-// permitted returns why this host may not make a change: it writes networks only with an
+// checkPermission returns why this host may not make a change: it writes networks only with an
 // operator's permission. This is asked before the store is, because the store does not say
 // whose permission is missing.
-func (c *Cluster) permitted(ctx context.Context, change store.Change) error {
+func (c *Cluster) checkPermission(ctx context.Context, change store.Change) error {
 	ofNetworks := func(key string) bool { return strings.HasPrefix(key, networksKey) }
 	if c.o.MayWriteNetworks == nil || !slices.ContainsFunc(change.Put, func(e store.Entry) bool { return ofNetworks(e.Key) }) && !slices.ContainsFunc(change.Delete, ofNetworks) {
 		return nil
@@ -61,13 +61,13 @@ func (c *Cluster) permitted(ctx context.Context, change store.Change) error {
 	return c.o.MayWriteNetworks(ctx)
 }
 
-// learned waits until the record shows the result of a change: that it was made, or why it
+// awaitResult waits until the record shows the result of a change: that it was made, or why it
 // was refused. The record may never reach the revision of a refusal, since keys that are
 // not ours advance the revision, too. But then the change's conditions no longer hold, and
 // the record comes to show that, or it passes the revision.
-func (c *Cluster) learned(ctx context.Context, change store.Change, done bool, revision int64) error {
+func (c *Cluster) awaitResult(ctx context.Context, change store.Change, done bool, revision int64) error {
 	if done {
-		return c.saw(ctx, revision)
+		return c.awaitRevision(ctx, revision)
 	}
 	return c.await(ctx, func() bool { return c.record.revision >= revision || !c.record.holds(change.Require) })
 }
@@ -76,7 +76,7 @@ func (c *Cluster) learned(ctx context.Context, change store.Change, done bool, r
 // its own record.
 func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	waited := c.await(ctx, func() bool {
-		err = c.barred()
+		err = c.cannotWrite()
 		fence = c.fence
 		return err != nil || fence != 0
 	})
@@ -85,16 +85,17 @@ func (c *Cluster) fenced(ctx context.Context) (fence int64, err error) {
 	case c.ctx.Err() != nil:
 		err = waited
 	default:
-		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", "", "'heddle status' shows its members: "+c.o.Store.Health().Detail)
+		err = heddle.Errorf(heddle.StoreDown, "reach", "the store", c.o.Store.Health().Cause,
+			"look at its members with 'heddle status', and try again")
 	}
 	return fence, err
 }
 
-// barred returns why this host may change nothing. The caller holds the lock.
-func (c *Cluster) barred() error {
+// cannotWrite returns why this host may change nothing. The caller holds the lock.
+func (c *Cluster) cannotWrite() error {
 	switch {
-	case c.strange != nil:
-		return c.strange
+	case c.wrongStore != nil:
+		return c.wrongStore
 	case c.isRemoved():
 		return RemovedError(c.o.Self.Name)
 	default:
@@ -111,11 +112,13 @@ func (c *Cluster) isRemoved() bool {
 // RemovedError tells a host that it was removed from the cluster, and how it can join
 // again.
 func RemovedError(host string) error {
-	return heddle.Errorf(heddle.HostRemoved, "host", host, "", "detach its endpoints, move its state folder away, and join again with a new token")
+	return heddle.Errorf(heddle.HostRemoved, "use cluster as host", host,
+		"an operator removed this host from the cluster",
+		"detach its endpoints, move its state folder away, and join again with a new token")
 }
 
-// settle renews the fence after a change with an unknown outcome.
-func (c *Cluster) settle(ctx context.Context, fence int64) error {
+// renewFence renews the fence after a change with an unknown outcome.
+func (c *Cluster) renewFence(ctx context.Context, fence int64) error {
 	c.mu.Lock()
 	if c.fence == fence {
 		c.fence = 0
@@ -129,10 +132,10 @@ func (c *Cluster) settle(ctx context.Context, fence int64) error {
 // introduce writes this host's record if the fence is not known. After that, no change
 // under an earlier fence, or of an earlier run of the agent, can take effect.
 func (c *Cluster) introduce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	c.mu.Lock()
-	if !c.accepted || c.barred() != nil || c.fence != 0 {
+	if !c.accepted || c.cannotWrite() != nil || c.fence != 0 {
 		c.mu.Unlock()
 		return nil
 	}
@@ -142,7 +145,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 		var revision int64
 		var done bool
 		if done, revision, err = c.o.Store.Commit(ctx, change); err == nil {
-			err = c.learned(ctx, change, done, revision)
+			err = c.awaitResult(ctx, change, done, revision)
 		}
 	}
 	c.mu.Lock()
@@ -150,7 +153,7 @@ func (c *Cluster) introduce(ctx context.Context) error {
 	if err == nil {
 		err = c.introduced()
 	}
-	if c.trouble = err; err != nil {
+	if c.introduceError = err; err != nil {
 		c.publish() // wakes the waiters
 	}
 	return err
@@ -160,14 +163,15 @@ func (c *Cluster) introduce(ctx context.Context) error {
 func (c *Cluster) introduced() error {
 	key := selfKey(c.o.Self.Name)
 	self, found := value[hostRecord](&c.record, key), value[clusterRecord](&c.record, clusterKey)
-	if c.barred() != nil || found == nil {
+	if c.cannotWrite() != nil || found == nil {
 		return nil
 	}
 	if self == nil || self.Run != c.run {
-		return heddle.Errorf(heddle.StoreDown, "introduce host", c.o.Self.Name, "", "its record changed meanwhile; it is written again")
+		return heddle.Errorf(heddle.StoreDown, "write record of host", c.o.Self.Name, "the record changed meanwhile",
+			"wait: the agent writes it again")
 	}
 	if !c.memory.Introduced {
-		if err := c.keep(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
+		if err := c.updateMemory(func(m *memory) { m.Cluster, m.Introduced = found.ID, true }); err != nil {
 			return err
 		}
 	}
@@ -183,20 +187,20 @@ func (c *Cluster) introduction() (store.Change, error) {
 	r, name := &c.record, c.o.Self.Name
 	self := r.items[selfKey(name)]
 	if h, is := self.value.(*hostRecord); is && h.ID != c.o.Self.ID {
-		return store.Change{}, heddle.Errorf(heddle.HostExists, "host", name+" is in the cluster with ID "+h.ID+", and this one has "+c.o.Self.ID,
-			"", "choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "join cluster as host", name, "a host of that name has the ID "+h.ID+", and this one has "+c.o.Self.ID,
+			"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+name+"')")
 	}
-	if old, at, found := r.neighbourAt(c.o.Self); found && !c.memory.Introduced { // no host would accept it as a peer
-		return store.Change{}, heddle.Errorf(heddle.HostExists, "host "+name+": underlay address", at.String()+" is that of host "+old.Name,
-			"", "if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"'); else choose another address with --underlay")
+	if old, at, found := r.hostWithAddress(c.o.Self); found && !c.memory.Introduced { // no host would accept it as a peer
+		return store.Change{}, heddle.Errorf(heddle.HostExists, "join cluster as host", name, "host "+old.Name+" has the underlay address "+at.String(),
+			"choose another address with --underlay; if "+old.Name+" is gone, or was this host before it was installed anew, remove it first ('heddle host remove "+old.Name+"')")
 	}
 	change := store.Change{
 		Require: []store.Condition{{Key: selfKey(name), Revision: self.revision}, {Key: removedKey(c.o.Self.ID)}, {Key: clusterKey, Revision: r.revisionOf(clusterKey)}},
-		Put:     []store.Entry{put(selfKey(name), hostRecord{c.o.Self, c.run})},
+		Put:     []store.Entry{entry(selfKey(name), hostRecord{c.o.Self, c.run})},
 	}
 	if value[clusterRecord](r, clusterKey) == nil {
 		id := randomID()
-		change.Put = append(change.Put, put(clusterKey, clusterRecord{ID: id, VNI: heddle.VNIOf(id), Port: c.o.Port, Ranges: c.o.Ranges}))
+		change.Put = append(change.Put, entry(clusterKey, clusterRecord{ID: id, VNI: heddle.VNIOf(id), Port: c.o.Port, Ranges: c.o.Ranges}))
 	}
 	return change, nil
 }

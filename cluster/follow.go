@@ -50,24 +50,24 @@ func (c *Cluster) take(events []store.Event) bool {
 	defer c.mu.Unlock()
 	for _, e := range events {
 		if e.Snapshot && e.Revision < max(c.record.revision, c.memory.Seen) {
-			c.restored(e.Revision)
+			c.forgetRevisions(e.Revision)
 		}
 		c.record.take(e)
-		c.judge()
+		c.checkStore()
 	}
-	c.record.weigh()
-	c.noticeSetback()
-	c.noticeTwin()
-	c.noticeRemoval()
+	c.record.validate()
+	c.detectRollback()
+	c.detectDuplicate()
+	c.detectRemoval()
 	changed := c.publish()
 	c.wake()
 	return changed
 }
 
-// restored forgets the revisions at which things were committed: the store went back to an
+// forgetRevisions forgets the revisions at which things were committed: the store went back to an
 // earlier state, as after a restore from a backup. What this host holds has to be claimed
 // again.
-func (c *Cluster) restored(revision int64) {
+func (c *Cluster) forgetRevisions(revision int64) {
 	c.o.Log.Warn("the store went back to an earlier state", "revision", revision, "last seen", c.memory.Seen)
 	if c.memory.Cluster == "" {
 		return
@@ -82,43 +82,45 @@ func (c *Cluster) restored(revision int64) {
 	c.memory.Seen = revision
 }
 
-// noticeRemoval records on the disk that the host was removed: from now on the store does
+// detectRemoval records on the disk that the host was removed: from now on the store does
 // not let the host in, and so cannot tell it again.
-func (c *Cluster) noticeRemoval() {
+func (c *Cluster) detectRemoval() {
 	if !c.accepted || c.memory.Removed || !c.record.isRemoved(c.memory) {
 		return
 	}
-	if err := c.keep(func(m *memory) { m.Removed = true }); err != nil {
+	if err := c.updateMemory(func(m *memory) { m.Removed = true }); err != nil {
 		c.o.Log.Error("that the host was removed is not recorded", "error", err)
 	}
 }
 
-// judge decides whether the store is that of our cluster.
-func (c *Cluster) judge() {
+// checkStore decides whether the store is that of our cluster.
+func (c *Cluster) checkStore() {
 	found := value[clusterRecord](&c.record, clusterKey)
-	was := c.strange
-	c.strange, c.accepted = c.twin, c.twin == nil
+	was := c.wrongStore
+	c.wrongStore, c.accepted = c.duplicate, c.duplicate == nil
 	switch {
-	case c.memory.Cluster == "" || c.twin != nil:
+	case c.memory.Cluster == "" || c.duplicate != nil:
 	case found == nil:
-		c.strange = heddle.Errorf(heddle.StoreStrange, "the store has no record of cluster", c.memory.Cluster, "", "it lost its data, or is another one: restore it from a backup, or point --store to the right one")
+		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store has no record of this cluster: it lost its data, or is another store",
+			"restore it from a backup, or point --store to the right one")
 	case found.ID != c.memory.Cluster:
-		c.strange = heddle.Errorf(heddle.StoreStrange, "the store is that of cluster", found.ID+", and not of "+c.memory.Cluster, "", "point --store to the right one; to change the cluster, move the host's state folder away")
+		c.wrongStore = heddle.Errorf(heddle.StoreStrange, "use store", "of cluster "+c.memory.Cluster, "the store is that of cluster "+found.ID,
+			"point --store to the right one; to change the cluster, move the host's state folder away")
 	}
-	if c.strange != nil {
+	if c.wrongStore != nil {
 		c.accepted = false
 		c.fence = 0
 	}
-	if c.strange != nil && was == nil {
-		c.o.Log.Error("the store is not this host's; nothing is changed in it", "error", c.strange)
+	if c.wrongStore != nil && was == nil {
+		c.o.Log.Error("the store is not this host's; nothing is changed in it", "error", c.wrongStore)
 	}
 }
 
-// noticeSetback detects that the store has an earlier record of this host, or none: it
+// detectRollback detects that the store has an earlier record of this host, or none: it
 // went back to an earlier state. The revision does not show this, since etcd can raise it
 // and others may have made changes since. The old fence could not change anything any
 // more.
-func (c *Cluster) noticeSetback() {
+func (c *Cluster) detectRollback() {
 	if !c.accepted || c.fence == 0 || c.isRemoved() || c.record.revisionOf(selfKey(c.o.Self.Name)) >= c.fence {
 		return
 	}
@@ -126,8 +128,8 @@ func (c *Cluster) noticeSetback() {
 	c.fence = 0
 }
 
-// noticeTwin detects another agent with this host's identity.
-func (c *Cluster) noticeTwin() {
+// detectDuplicate detects another agent with this host's identity.
+func (c *Cluster) detectDuplicate() {
 	self := c.record.items[selfKey(c.o.Self.Name)]
 	h, is := self.value.(*hostRecord)
 	if !c.accepted || !is || h.ID != c.o.Self.ID || c.fence == 0 || self.revision <= c.fence {
@@ -137,10 +139,10 @@ func (c *Cluster) noticeTwin() {
 		c.fence = self.revision // the answer to this renewal was lost
 		return
 	}
-	c.twin = heddle.Errorf(heddle.HostExists, "another agent runs as host", c.o.Self.Name+" with ID "+c.o.Self.ID,
-		"", "its state folder was copied: stop one of the two, and move that one's state folder away")
-	c.strange, c.accepted, c.fence = c.twin, false, 0
-	c.o.Log.Error("two agents are one host", "error", c.twin)
+	c.duplicate = heddle.Errorf(heddle.HostExists, "use cluster as host", c.o.Self.Name+" with ID "+c.o.Self.ID, "another agent runs as this host: the state folder was copied",
+		"stop one of the two agents, and move its state folder away")
+	c.wrongStore, c.accepted, c.fence = c.duplicate, false, 0
+	c.o.Log.Error("two agents are one host", "error", c.duplicate)
 }
 
 // publish makes the view anew and reports whether anything in it has changed. The caller
@@ -152,12 +154,12 @@ func (c *Cluster) publish() bool {
 	case c.accepted:
 		next = *c.record.view(c.memory, old.Peers)
 	case c.record.revision == 0:
-		next = *remembered(c.memory)
+		next = *viewFromMemory(c.memory)
 	}
-	next.Strange = c.strange
+	next.Strange = c.wrongStore
 	c.view.Store(&next)
-	close(c.news)
-	c.news = make(chan struct{})
+	close(c.updated)
+	c.updated = make(chan struct{})
 	same := next
 	same.Revision = old.Revision
 	if (old.Revision == 0) == (next.Revision == 0) && reflect.DeepEqual(&same, old) {
@@ -171,9 +173,9 @@ func (c *Cluster) publish() bool {
 	return true
 }
 
-// wake starts the next round of tend.
+// wake starts the next round of reconcile.
 func (c *Cluster) wake() {
-	for _, one := range []chan struct{}{c.work, c.unfenced} {
+	for _, one := range []chan struct{}{c.pending, c.fenceLost} {
 		select {
 		case one <- struct{}{}:
 		default:
@@ -185,7 +187,7 @@ func (c *Cluster) wake() {
 func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 	for {
 		c.mu.Lock()
-		done, news := ok(), c.news
+		done, news := ok(), c.updated
 		c.mu.Unlock()
 		if done {
 			return nil
@@ -193,20 +195,22 @@ func (c *Cluster) await(ctx context.Context, ok func() bool) error {
 		select {
 		case <-news:
 		case <-c.ctx.Done():
-			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "", "call again when the agent runs")
+			return heddle.Errorf(heddle.Stopping, "wait for", "the store", "the agent is stopping",
+				"call again when the agent runs")
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "", "'heddle status' shows its members; try again")
+			return heddle.Errorf(heddle.StoreDown, "wait for", "the store", "it did not answer in time",
+				"look at its members with 'heddle status', and try again")
 		}
 	}
 }
 
-// saw waits until the view has the revision or a later one.
-func (c *Cluster) saw(ctx context.Context, revision int64) error {
+// awaitRevision waits until the view has the revision or a later one.
+func (c *Cluster) awaitRevision(ctx context.Context, revision int64) error {
 	return c.await(ctx, func() bool { return c.record.revision >= revision })
 }
 
-// keep changes the memory, on the disk first. The caller holds the lock.
-func (c *Cluster) keep(change func(m *memory)) error {
+// updateMemory changes the memory, on the disk first. The caller holds the lock.
+func (c *Cluster) updateMemory(change func(m *memory)) error {
 	next := c.memory.clone()
 	change(&next)
 	if c.accepted {
@@ -227,7 +231,7 @@ func (c *Cluster) saveSeen() {
 	if !c.unsaved || !c.accepted {
 		return
 	}
-	if err := c.keep(func(m *memory) {}); err != nil {
+	if err := c.updateMemory(func(m *memory) {}); err != nil {
 		c.o.Log.Warn("what was seen of the cluster is not kept", "error", err)
 	}
 }

@@ -25,19 +25,19 @@ func blockKeys(network string) string {
 	return blocksKey + network + "/"
 }
 func blockKey(network string, p netip.Prefix) string { return blockKeys(network) + p.String() }
-func pinKey(host string, p place) string             { return hostKeys(host) + "pins/" + p.String() }
-func wantKey(host string, p place) string            { return hostKeys(host) + "wants/" + p.String() }
-func answerKey(owner, asker string, p place) string {
+func pinKey(host string, p netAddr) string           { return hostKeys(host) + "pins/" + p.String() }
+func wantKey(host string, p netAddr) string          { return hostKeys(host) + "wants/" + p.String() }
+func answerKey(owner, asker string, p netAddr) string {
 	return hostKeys(owner) + "answers/" + asker + "/" + p.String()
 }
 
-// place is an address of a network.
-type place struct {
+// netAddr is an IP address in a network.
+type netAddr struct {
 	network string
-	addr    netip.Addr
+	ip      netip.Addr
 }
 
-func (p place) String() string { return p.network + "/" + p.addr.String() }
+func (p netAddr) String() string { return p.network + "/" + p.ip.String() }
 
 // The values of the keys, in JSON. Blocks and pins name their host by ID, so that a new
 // host with an old name inherits nothing.
@@ -97,16 +97,16 @@ type item struct {
 	// host is the host below whose name the key is; asker is the host that an answer is
 	// for.
 	host, asker string
-	place       place
+	addr        netAddr
 	prefix      netip.Prefix
-	// said is what the record says: a pointer to one of the records or to a heddle.Network,
+	// parsed is what the record says: a pointer to one of the records or to a heddle.Network,
 	// or nil if the key is unknown to us. value is the accepted part: the same, or what the
-	// key said before, or nil (see record.weigh).
-	said, value any
+	// key said before, or nil (see record.validate).
+	parsed, value any
 	// before is what was accepted of the key before its last change.
 	before any
-	// unread says why the record cannot be read, refused why it is not accepted.
-	unread, refused string
+	// parseError says why the record cannot be read, refused why it is not accepted.
+	parseError, refused string
 }
 
 // deleteBy makes a change delete the item, if it is unchanged since it was read.
@@ -115,58 +115,58 @@ func (i item) deleteBy(change *store.Change) {
 	change.Delete = append(change.Delete, i.key)
 }
 
-// read makes an item of an entry.
-func read(e store.Entry) item {
+// parseEntry makes an item of an entry.
+func parseEntry(e store.Entry) item {
 	i := item{key: e.Key, revision: e.Revision, created: e.Created}
 	part := strings.Split(strings.TrimPrefix(e.Key, Prefix), "/")
 	switch {
 	case e.Key == clusterKey:
-		i.said = &clusterRecord{}
+		i.parsed = &clusterRecord{}
 	case part[0] == "networks" && len(part) == 2:
-		i.said = &heddle.Network{}
+		i.parsed = &heddle.Network{}
 	case part[0] == "removed" && len(part) == 2:
-		i.said = &removedRecord{}
+		i.parsed = &removedRecord{}
 	case part[0] == "blocks" && len(part) == 4:
-		i.place.network = part[1]
+		i.addr.network = part[1]
 		var err error
 		if i.prefix, err = netip.ParsePrefix(part[2] + "/" + part[3]); err == nil {
-			i.said = &blockRecord{}
+			i.parsed = &blockRecord{}
 		}
 	case part[0] == "hosts" && len(part) > 2:
 		i.host = part[1]
-		i.readHost(part[2:])
+		i.parseHostKey(part[2:])
 	}
-	if i.said != nil {
-		i.unread = decode(e.Value, i.said)
+	if i.parsed != nil {
+		i.parseError = decode(e.Value, i.parsed)
 	}
 	return i
 }
 
-func (i *item) readHost(part []string) {
+func (i *item) parseHostKey(part []string) {
 	switch {
 	case part[0] == "self" && len(part) == 1:
-		i.said = &hostRecord{}
+		i.parsed = &hostRecord{}
 	case part[0] == "alive" && len(part) == 1:
-		i.said = &aliveRecord{}
+		i.parsed = &aliveRecord{}
 	case part[0] == "pins" && len(part) == 3:
-		i.said = &pinRecord{}
+		i.parsed = &pinRecord{}
 	case part[0] == "wants" && len(part) == 3:
-		i.said = &wantRecord{}
+		i.parsed = &wantRecord{}
 	case part[0] == "answers" && len(part) == 4:
 		i.asker, part = part[1], part[1:]
-		i.said = &answerRecord{}
+		i.parsed = &answerRecord{}
 	}
 	if len(part) == 3 {
 		var err error
-		i.place.network = part[1]
-		if i.place.addr, err = netip.ParseAddr(part[2]); err != nil {
-			i.said = nil
+		i.addr.network = part[1]
+		if i.addr.ip, err = netip.ParseAddr(part[2]); err != nil {
+			i.parsed = nil
 		}
 	}
 }
 
-// put is an entry with a record as its value.
-func put(key string, record any) store.Entry {
+// entry makes an entry with a record as its value.
+func entry(key string, record any) store.Entry {
 	text, err := json.Marshal(record)
 	if err != nil {
 		panic(err) // records are plain data

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/heddle-network/heddle"
 	"github.com/heddle-network/heddle/store"
 )
 
@@ -31,9 +32,9 @@ func (c *Cluster) answerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wantsAtOnce is how many wants of one host are answered in one round, so that a host with
+// maxAnswers is how many wants of one host are answered in one round, so that a host with
 // many wants does not delay the others. The answers' own events start the next round.
-const wantsAtOnce = 16
+const maxAnswers = 16
 
 // wanted lists the wants for addresses of held blocks that have no answer yet.
 func (c *Cluster) wanted() (all []item) {
@@ -44,11 +45,11 @@ func (c *Cluster) wanted() (all []item) {
 		if _, is := i.value.(*wantRecord); !is || i.host == c.o.Self.Name {
 			continue
 		}
-		if _, mine := c.memory.holder(i.place); !mine {
+		if _, mine := c.memory.heldBlock(i.addr); !mine {
 			continue
 		}
-		said := value[answerRecord](&c.record, answerKey(c.o.Self.Name, i.host, i.place))
-		if open := said == nil || said.Want != i.revision && said.Move == nil; open && asked[i.host] < wantsAtOnce {
+		said := value[answerRecord](&c.record, answerKey(c.o.Self.Name, i.host, i.addr))
+		if open := said == nil || said.Want != i.revision && said.Move == nil; open && asked[i.host] < maxAnswers {
 			asked[i.host]++
 			all = append(all, i)
 		}
@@ -64,15 +65,15 @@ func (c *Cluster) answer(ctx context.Context, w item) error {
 		c.lending.Unlock()
 		return nil
 	}
-	said := answerRecord{Host: asker, Want: w.revision, Denied: c.engaged(w.place, asker)}
+	said := answerRecord{Host: asker, Want: w.revision, Denied: c.otherHolder(w.addr, asker)}
 	if said.Denied == "" {
-		if err := c.lender.Lend(w.place.network, w.place.addr); err != nil {
-			said.Denied = err.Error()
+		if err := c.lender.Lend(w.addr.network, w.addr.ip); err != nil {
+			said.Denied = heddle.CauseOf(err)
 		}
 	}
-	block, err := c.setAside(w.place, asker, said.Denied == "")
+	block, err := c.recordLent(w.addr, asker, said.Denied == "")
 	if err != nil && said.Denied == "" {
-		c.lender.Reclaim(w.place.network, w.place.addr)
+		c.lender.Reclaim(w.addr.network, w.addr.ip)
 	}
 	c.lending.Unlock()
 	if err != nil || block.Key == "" {
@@ -80,13 +81,13 @@ func (c *Cluster) answer(ctx context.Context, w item) error {
 	}
 	_, _, err = c.commit(ctx, store.Change{
 		Require: []store.Condition{{Key: w.key, Revision: w.revision}, block},
-		Put:     []store.Entry{put(answerKey(c.o.Self.Name, w.host, w.place), said)},
+		Put:     []store.Entry{entry(answerKey(c.o.Self.Name, w.host, w.addr), said)},
 	})
 	return err
 }
 
-// engaged says which other host has an address, or may have it.
-func (c *Cluster) engaged(p place, asker string) string {
+// otherHolder says which host other than the asker has an address, or may have it; "" if none.
+func (c *Cluster) otherHolder(p netAddr, asker string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if host, out := c.memory.Lent[p]; out && host != asker {
@@ -100,12 +101,12 @@ func (c *Cluster) engaged(p place, asker string) string {
 	return ""
 }
 
-// setAside records on the disk that the asker may have the address, and returns
+// recordLent records on the disk that the asker may have the address, and returns
 // the condition that its block is still this host's; none if it is not.
-func (c *Cluster) setAside(p place, asker string, aside bool) (store.Condition, error) {
+func (c *Cluster) recordLent(p netAddr, asker string, aside bool) (store.Condition, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, held := c.memory.holder(p)
+	b, held := c.memory.heldBlock(p)
 	if !held {
 		return store.Condition{}, errors.New("the block was given back meanwhile")
 	}
@@ -114,14 +115,14 @@ func (c *Cluster) setAside(p place, asker string, aside bool) (store.Condition, 
 	if host, out := c.memory.Lent[p]; !aside || out && host == asker {
 		return block, nil
 	}
-	return block, c.keep(func(m *memory) { m.Lent[p] = asker })
+	return block, c.updateMemory(func(m *memory) { m.Lent[p] = asker })
 }
 
-// mendLent checks each lent address: which host has it now, and whether any host still has
+// reconcileLent checks each lent address: which host has it now, and whether any host still has
 // it.
-func (c *Cluster) mendLent(ctx context.Context) error {
+func (c *Cluster) reconcileLent(ctx context.Context) error {
 	c.mu.Lock()
-	all := map[place]string{}
+	all := map[netAddr]string{}
 	for p, host := range c.memory.Lent {
 		if !c.sending[p] {
 			all[p] = host
@@ -148,15 +149,15 @@ func (c *Cluster) followPins() error {
 		if !is || v.Host == c.o.Self.ID {
 			continue
 		}
-		_, mine := c.memory.holder(i.place)
-		if list := c.record.pinsOf(i.place); mine && list[len(list)-1].key == i.key && c.memory.Lent[i.place] != v.Host {
-			moved[i.place] = v.Host
+		_, mine := c.memory.heldBlock(i.addr)
+		if list := c.record.pinsOf(i.addr); mine && list[len(list)-1].key == i.key && c.memory.Lent[i.addr] != v.Host {
+			moved[i.addr] = v.Host
 		}
 	}
 	if len(moved) == 0 {
 		return nil
 	}
-	return c.keep(func(m *memory) {
+	return c.updateMemory(func(m *memory) {
 		for p, host := range moved {
 			m.Lent[p] = host
 		}
@@ -168,25 +169,25 @@ func (c *Cluster) followPins() error {
 // accepted are stale, too: their host was removed, and another one has its name.
 func (c *Cluster) staleAnswers() (all []store.Change) {
 	for _, i := range c.record.items {
-		_, is := i.said.(*answerRecord)
+		_, is := i.parsed.(*answerRecord)
 		if !is || i.host != c.o.Self.Name {
 			continue
 		}
 		v, taken := i.value.(*answerRecord)
-		want, pin := wantKey(i.asker, i.place), c.record.items[pinKey(i.asker, i.place)]
+		want, pin := wantKey(i.asker, i.addr), c.record.items[pinKey(i.asker, i.addr)]
 		change := store.Change{Delete: []string{i.key}, Require: []store.Condition{{Key: i.key, Revision: i.revision}}}
-		_, out := c.memory.Lent[i.place]
-		_, sent := c.memory.Sent[i.place]
+		_, out := c.memory.Lent[i.addr]
+		_, sent := c.memory.Sent[i.addr]
 		switch {
 		case !taken: // so no pin can come from it
 		case pin.key != "":
 			change.Require = append(change.Require, store.Condition{Key: pin.key, Revision: pin.revision})
-		case v.Move != nil && (out && c.memory.Lent[i.place] == v.Host || sent || c.sending[i.place] || !c.lapsed(i)):
+		case v.Move != nil && (out && c.memory.Lent[i.addr] == v.Host || sent || c.sending[i.addr] || !c.expired(i)):
 			continue // it waits for the host that it was sent to
 		case v.Move == nil && (c.record.revisionOf(want) != 0 || out && v.Denied == ""):
 			continue
 		default:
-			change.Require = append(change.Require, store.Condition{Key: pinKey(i.asker, i.place)})
+			change.Require = append(change.Require, store.Condition{Key: pinKey(i.asker, i.addr)})
 		}
 		all = append(all, change)
 	}
@@ -195,17 +196,17 @@ func (c *Cluster) staleAnswers() (all []store.Change) {
 
 // reclaim takes an address back if its host neither wants nor pins it. This is certain at
 // the commit that deletes the answer: without an answer, there is no pin.
-func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
+func (c *Cluster) reclaim(ctx context.Context, p netAddr, host string) error {
 	c.mu.Lock()
 	name := c.record.hostName(host)
 	key := answerKey(c.o.Self.Name, name, p)
 	answer := c.record.items[key]
 	said, _ := answer.value.(*answerRecord)
 	waits := c.record.revisionOf(wantKey(name, p)) != 0 || len(c.record.pinsOf(p)) > 0
-	waits = waits || said != nil && said.Move != nil && !c.lapsed(answer)
+	waits = waits || said != nil && said.Move != nil && !c.expired(answer)
 	change := store.Change{Require: []store.Condition{{Key: wantKey(name, p)}, {Key: pinKey(name, p)}}}
 	for _, i := range c.record.items { // all: an address may have gone further
-		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.place == p {
+		if _, is := i.value.(*answerRecord); is && i.host == c.o.Self.Name && i.addr == p {
 			i.deleteBy(&change)
 			change.Require = append(change.Require, store.Condition{Key: pinKey(i.asker, p)})
 		}
@@ -221,42 +222,42 @@ func (c *Cluster) reclaim(ctx context.Context, p place, host string) error {
 	if err != nil || !done {
 		return err
 	}
-	return c.backHere(p, func(m *memory) { delete(m.Lent, p) })
+	return c.takeBack(p, func(m *memory) { delete(m.Lent, p) })
 }
 
-// backHere forgets that another host has an address, and ends its Lend.
-func (c *Cluster) backHere(p place, forget func(*memory)) error {
+// takeBack forgets that another host has an address, and ends its Lend.
+func (c *Cluster) takeBack(p netAddr, forget func(*memory)) error {
 	c.lending.Lock()
 	defer c.lending.Unlock()
 	c.mu.Lock()
-	err := c.keep(forget)
+	err := c.updateMemory(forget)
 	c.mu.Unlock()
 	if err == nil && c.lender != nil {
-		c.lender.Reclaim(p.network, p.addr)
+		c.lender.Reclaim(p.network, p.ip)
 	}
 	return err
 }
 
-// lapsed says that a move was not taken up in time. The caller holds the lock.
-func (c *Cluster) lapsed(answer item) bool {
-	first, seen := c.since[answer.key]
+// expired says that a move was not taken up in time. The caller holds the lock.
+func (c *Cluster) expired(answer item) bool {
+	first, seen := c.movesSeen[answer.key]
 	if !seen {
 		first = time.Now()
-		c.since[answer.key] = first
+		c.movesSeen[answer.key] = first
 	}
 	return time.Since(first) > c.o.MoveTime
 }
 
-// lapse fires when the first move may lapse.
-func (c *Cluster) lapse() <-chan time.Time {
+// nextExpiry fires when the moves are to be looked at again; nil if there are none.
+func (c *Cluster) nextExpiry() <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key := range c.since {
+	for key := range c.movesSeen {
 		if c.record.revisionOf(key) == 0 {
-			delete(c.since, key)
+			delete(c.movesSeen, key)
 		}
 	}
-	if len(c.since) == 0 {
+	if len(c.movesSeen) == 0 {
 		return nil
 	}
 	return time.After(c.o.MoveTime / 10)

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// deletedAtOnce is how many keys one change deletes; etcd takes 128 operations.
-	deletedAtOnce = 50
-	// longestBlock is a size in bytes that no valid block record reaches.
-	longestBlock = 256
-	// roomTries is how often the changes that others made meanwhile are looked at again.
-	roomTries = 10
+	// deleteBatch is how many keys one change deletes; etcd takes 128 operations.
+	deleteBatch = 50
+	// maxBlockRecord is a size in bytes that no valid block record reaches.
+	maxBlockRecord = 256
+	// makeRoomTries is how often the changes that others made meanwhile are looked at again.
+	makeRoomTries = 10
 )
 
 // MakeRoom deletes the keys that a host may have filled the store with: everything below
@@ -24,13 +24,13 @@ const (
 // read and have the name of no known network. It only deletes, which is possible in a full
 // store. The host must have lost its rights before, and RemoveHost has to follow.
 func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name string) error {
-	for range roomTries {
+	for range makeRoomTries {
 		s, err := operator.Read(ctx, Prefix)
 		if err != nil {
 			return err
 		}
 		var own, junk []store.Entry
-		useless := c.useless(s, name)
+		useless := c.isJunk(s, name)
 		for _, e := range s.Entries {
 			if strings.HasPrefix(e.Key, hostKeys(name)) {
 				own = append(own, e)
@@ -38,7 +38,7 @@ func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name strin
 				junk = append(junk, e)
 			}
 		}
-		exact, prefixes := besides(own, selfKey(name))
+		exact, prefixes := allExcept(own, selfKey(name))
 		changes := deletions(exact, prefixes, junk)
 		if len(changes) == 0 {
 			return nil
@@ -54,13 +54,13 @@ func (c *Cluster) MakeRoom(ctx context.Context, operator store.Store, name strin
 
 // deletions delete keys and prefixes in any case, and junk only if it is unchanged.
 func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change) {
-	for some := range slices.Chunk(keys, deletedAtOnce) {
+	for some := range slices.Chunk(keys, deleteBatch) {
 		all = append(all, store.Change{Delete: some})
 	}
-	for some := range slices.Chunk(prefixes, deletedAtOnce) {
+	for some := range slices.Chunk(prefixes, deleteBatch) {
 		all = append(all, store.Change{DeletePrefix: some})
 	}
-	for some := range slices.Chunk(junk, deletedAtOnce) {
+	for some := range slices.Chunk(junk, deleteBatch) {
 		var change store.Change
 		for _, e := range some {
 			change.Require = append(change.Require, store.Condition{Key: e.Key, Revision: e.Revision})
@@ -71,9 +71,9 @@ func deletions(keys, prefixes []string, junk []store.Entry) (all []store.Change)
 	return all
 }
 
-// besides covers all keys except one: keys that are prefixes of it are listed exactly, the
+// allExcept covers all keys except one: keys that are prefixes of it are listed exactly, the
 // others are covered by prefixes.
-func besides(all []store.Entry, but string) (exact, prefixes []string) {
+func allExcept(all []store.Entry, but string) (exact, prefixes []string) {
 	seen := map[string]bool{}
 	for _, e := range all {
 		n := 0
@@ -92,11 +92,11 @@ func besides(all []store.Entry, but string) (exact, prefixes []string) {
 	return exact, prefixes
 }
 
-// useless says whether a record that is not below a host's name is of no use without the
-// host. A network that this host knows, or that the store has, keeps its own record in any
+// isJunk returns a function that says whether a record that is not below a host's name is of
+// no use without that host. A network that this host knows, or that the store has, keeps its own record in any
 // case. It keeps the blocks of all other hosts, except padded ones, which their hosts
 // write again.
-func (c *Cluster) useless(s store.Snapshot, name string) func(store.Entry) bool {
+func (c *Cluster) isJunk(s store.Snapshot, name string) func(store.Entry) bool {
 	seen := c.View()
 	r := c.recordOf(s, seen)
 	gone := ""
@@ -126,11 +126,11 @@ func (c *Cluster) useless(s store.Snapshot, name string) func(store.Entry) bool 
 		i := r.items[e.Key]
 		switch {
 		case strings.HasPrefix(e.Key, networksKey):
-			return (i.said == nil || i.unread != "") && !names[e.Key]
+			return (i.parsed == nil || i.parseError != "") && !names[e.Key]
 		case strings.HasPrefix(e.Key, blocksKey):
-			v, is := i.said.(*blockRecord)
-			n, known := networks[i.place.network]
-			return !is || i.unread != "" || len(e.Value) > longestBlock || !known || !isBlock(n, i.prefix) || v.Host == gone || !hosts[v.Host]
+			v, is := i.parsed.(*blockRecord)
+			n, known := networks[i.addr.network]
+			return !is || i.parseError != "" || len(e.Value) > maxBlockRecord || !known || !isBlock(n, i.prefix) || v.Host == gone || !hosts[v.Host]
 		}
 		return false
 	}

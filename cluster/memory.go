@@ -43,8 +43,8 @@ type memory struct {
 
 type (
 	held map[blockID]int64
-	pins map[place]int64
-	lent map[place]string
+	pins map[netAddr]int64
+	lent map[netAddr]string
 )
 
 // blockID names a block.
@@ -64,13 +64,13 @@ func (b *blockID) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText and UnmarshalText make a place the key of a JSON object.
-func (p place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+// MarshalText and UnmarshalText make a netAddr the key of a JSON object.
+func (p netAddr) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-func (p *place) UnmarshalText(text []byte) (err error) {
+func (p *netAddr) UnmarshalText(text []byte) (err error) {
 	network, addr, _ := strings.Cut(string(text), "/")
 	p.network = network
-	p.addr, err = netip.ParseAddr(addr)
+	p.ip, err = netip.ParseAddr(addr)
 	return err
 }
 
@@ -100,10 +100,10 @@ func (m *memory) fill() {
 	}
 }
 
-// holder returns the held block that an address lies in.
-func (m memory) holder(p place) (blockID, bool) {
+// heldBlock returns the held block that an address lies in.
+func (m memory) heldBlock(p netAddr) (blockID, bool) {
 	for b := range m.Held {
-		if b.network == p.network && b.prefix.Contains(p.addr) {
+		if b.network == p.network && b.prefix.Contains(p.ip) {
 			return b, true
 		}
 	}
@@ -135,7 +135,8 @@ func loadMemory(dir string) (m memory, err error) {
 		err = json.Unmarshal(f.Memory, &m)
 	}
 	if err != nil {
-		return m, heddle.Wrap(heddle.LedgerBroken, "read", memoryPath(dir), err, "restore it from a copy; without it the host does not know which addresses are its own, and has to be removed from the cluster and join again")
+		return m, heddle.Wrap(heddle.LedgerBroken, "read record", memoryPath(dir), err,
+			"restore the file from a copy; if there is none, remove the host from the cluster and join again: without the file it does not know which addresses are its own")
 	}
 	m.fill()
 	return m, nil
@@ -151,7 +152,8 @@ func saveMemory(dir string, m memory) error {
 		err = durable.Replace(memoryPath(dir), text)
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "write", memoryPath(dir), err, "free room on the disk; until then the host takes on no blocks")
+		return heddle.Wrap(heddle.LedgerFull, "write record", memoryPath(dir), err,
+			"free room on the disk; until then the host claims no blocks of addresses")
 	}
 	return nil
 }

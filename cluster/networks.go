@@ -13,121 +13,126 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// mostBlocks is how many blocks a new network may have: they and the network go into one
+// maxBlocks is how many blocks a new network may have: they and the network go into one
 // change.
-const mostBlocks = 120
+const maxBlocks = 120
 
 // CreateNetwork records a network. A condition on all networks at once ensures that no
 // other one has its name or its addresses.
 func (c *Cluster) CreateNetwork(ctx context.Context, n heddle.Network, blocks []netip.Prefix) (heddle.Network, error) {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	n = recorded(n)
-	if err := c.refused(n); err != nil {
+	n = asRecord(n)
+	if err := c.checkNew(n); err != nil {
 		return n, err
 	}
-	if len(blocks) > mostBlocks {
-		return n, heddle.Errorf(heddle.BadArgument, "network "+n.Name+" with addresses in use in", fmt.Sprintf("%d blocks", len(blocks)), "", fmt.Sprintf("a network can be taken into a cluster with at most %d: detach endpoints first", mostBlocks))
+	if len(blocks) > maxBlocks {
+		return n, heddle.Errorf(heddle.BadArgument, "create network", n.Name,
+			fmt.Sprintf("its addresses in use are in %d blocks; it can come into a cluster with at most %d", len(blocks), maxBlocks), "detach endpoints first")
 	}
 	if len(blocks) > 0 { // they go on the disk first, which is of no use if the host may not
-		if err := c.permitted(ctx, writing(n)); err != nil {
+		if err := c.checkPermission(ctx, putNetwork(n)); err != nil {
 			return n, err
 		}
 	}
-	if err := c.begin(n, blocks); err != nil {
+	if err := c.recordNewBlocks(n, blocks); err != nil {
 		return n, err
 	}
 	id := n.ID // n becomes the existing network
 	err := c.create(ctx, &n, blocks)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.making, id)
+	delete(c.creating, id)
 	if _, there := c.record.network(id); there == nil && c.fence != 0 {
-		err = errors.Join(err, c.forget(id))
+		err = errors.Join(err, c.forgetBlocks(id))
 	}
-	c.wake() // if the outcome is unknown, tend settles the blocks later
+	c.wake() // if the outcome is unknown, reconcile settles the blocks later
 	return n, err
 }
 
 // CheckNetwork returns why CreateNetwork would refuse a network, as far as this host
 // knows.
 func (c *Cluster) CheckNetwork(ctx context.Context, n heddle.Network) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	n = recorded(n)
-	if err := c.refused(n); err != nil {
+	n = asRecord(n)
+	if err := c.checkNew(n); err != nil {
 		return err
 	}
-	return c.permitted(ctx, writing(n))
+	return c.checkPermission(ctx, putNetwork(n))
 }
 
-// recorded is a new network as it stands in its record.
-func recorded(n heddle.Network) heddle.Network {
+// asRecord is a new network as its record has it.
+func asRecord(n heddle.Network) heddle.Network {
 	n.Shared, n.Deleting, n.Limits = true, false, nil
 	return n
 }
 
-// writing is a change that writes the network's record.
-func writing(n heddle.Network) store.Change {
-	return store.Change{Put: []store.Entry{put(networkKey(n.Name), n)}}
+// putNetwork is the change that writes the network's record.
+func putNetwork(n heddle.Network) store.Change {
+	return store.Change{Put: []store.Entry{entry(networkKey(n.Name), n)}}
 }
 
-// refused returns why no host would accept the network.
-func (c *Cluster) refused(n heddle.Network) error {
+// checkNew returns why no host would accept the network.
+func (c *Cluster) checkNew(n heddle.Network) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.record.revision == 0 {
 		return nil // looked at again when it is in the store
 	}
-	if s, out := outside(c.record.ranges(), n); out {
-		return heddle.Errorf(heddle.OutsideRanges, "network "+n.Name+": subnet", s.String(),
-			"", "choose one in the cluster's ranges ("+listed(c.record.ranges())+"); an operator changes them with 'heddle host ranges'")
+	if s, out := subnetOutside(c.record.ranges(), n); out {
+		return heddle.Errorf(heddle.OutsideRanges, "create network", n.Name, "its subnet "+s.String()+" lies in none of the cluster's ranges ("+joinPrefixes(c.record.ranges())+")",
+			"choose a subnet in the ranges, or have an operator change them with 'heddle host ranges'")
 	}
-	if why := judgeNetwork(n.Name, &n, c.o.Fits); why != "" {
-		return heddle.Errorf(heddle.BadArgument, "network", n.Name, "", "no host would take it on: "+why)
+	if why := checkNetwork(n.Name, &n, c.o.Fits); why != "" {
+		return heddle.Errorf(heddle.BadArgument, "create network", n.Name, "no host would accept it: "+why,
+			"change what the message names")
 	}
-	if len(c.record.networks) >= MostNetworks {
-		return heddle.Errorf(heddle.TooMuch, "network", n.Name, "", fmt.Sprintf("the cluster has %d, and can have no more: delete one first", MostNetworks))
+	if len(c.record.networks) >= MaxNetworks {
+		return heddle.Errorf(heddle.TooMuch, "create network", n.Name,
+			fmt.Sprintf("the cluster has %d networks, and can have no more", MaxNetworks), "delete one first")
 	}
 	for name, h := range c.record.hosts {
 		self := value[hostRecord](&c.record, selfKey(h))
 		for _, s := range n.Subnets {
 			if self != nil && slices.ContainsFunc(self.Underlay, s.Contains) {
-				return heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "host "+c.record.hostName(name)+" has its underlay address in it; choose another one")
+				return heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					"host "+c.record.hostName(name)+" has its underlay address in the subnet "+s.String(), "choose another subnet")
 			}
 		}
 	}
 	return nil
 }
 
-// forget drops the blocks of a network that was not created. The caller holds the lock.
-func (c *Cluster) forget(network string) error {
+// forgetBlocks drops the blocks of a network that was not created. The caller holds the lock.
+func (c *Cluster) forgetBlocks(network string) error {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(c.memory.Held)), func(b blockID) bool { return b.network == network }) {
 		return nil
 	}
-	return c.keep(func(m *memory) {
+	return c.updateMemory(func(m *memory) {
 		maps.DeleteFunc(m.Held, func(b blockID, _ int64) bool { return b.network == network })
 	})
 }
 
-// begin records the blocks on the disk, before they are in the store.
-func (c *Cluster) begin(n heddle.Network, blocks []netip.Prefix) error {
+// recordNewBlocks records the blocks on the disk, before they are in the store.
+func (c *Cluster) recordNewBlocks(n heddle.Network, blocks []netip.Prefix) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.making[n.ID] {
-		return heddle.Errorf(heddle.NetworkExists, "network", n.Name, "", "it is being created just now")
+	if c.creating[n.ID] {
+		return heddle.Errorf(heddle.NetworkExists, "create network", n.Name, "it is being created just now",
+			"wait until the other call has ended")
 	}
-	c.making[n.ID] = true
+	c.creating[n.ID] = true
 	if len(blocks) == 0 {
 		return nil
 	}
-	err := c.keep(func(m *memory) {
+	err := c.updateMemory(func(m *memory) {
 		for _, b := range blocks {
 			m.Held[blockID{n.ID, b}] = 0
 		}
 	})
 	if err != nil {
-		delete(c.making, n.ID)
+		delete(c.creating, n.ID)
 	}
 	return err
 }
@@ -138,7 +143,7 @@ func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.
 			return err
 		}
 		c.mu.Lock()
-		there, err := c.clash(*n)
+		there, err := c.findConflict(*n)
 		revision := c.record.revision
 		c.mu.Unlock()
 		if there != nil && there.ID == n.ID && !there.Deleting {
@@ -152,11 +157,11 @@ func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.
 		}
 		change := store.Change{
 			Require: []store.Condition{{Key: networksKey, Revision: revision, Prefix: true}},
-			Put:     []store.Entry{put(networkKey(n.Name), n)},
+			Put:     []store.Entry{entry(networkKey(n.Name), n)},
 		}
 		for _, b := range blocks {
 			change.Require = append(change.Require, store.Condition{Key: blockKey(n.ID, b)})
-			change.Put = append(change.Put, put(blockKey(n.ID, b), blockRecord{c.o.Self.ID}))
+			change.Put = append(change.Put, entry(blockKey(n.ID, b), blockRecord{c.o.Self.ID}))
 		}
 		if _, _, err := c.commit(ctx, change); err != nil {
 			return err
@@ -164,14 +169,16 @@ func (c *Cluster) create(ctx context.Context, n *heddle.Network, blocks []netip.
 	}
 }
 
-// clash finds what prevents a new network; this may be the network with its name.
-func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
+// findConflict finds what prevents a new network; this may be the network with its name.
+func (c *Cluster) findConflict(n heddle.Network) (there *heddle.Network, err error) {
 	there = value[heddle.Network](&c.record, networkKey(n.Name))
 	switch {
 	case there != nil && there.Deleting:
-		return there, heddle.Errorf(heddle.NetworkLeaving, "network", n.Name, "", "wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
+		return there, heddle.Errorf(heddle.NetworkLeaving, "create network", n.Name, "the old network of that name is being deleted",
+			"wait until it is gone; 'heddle network delete "+n.Name+"' finishes a deletion that was cut off")
 	case there != nil:
-		return there, heddle.Errorf(heddle.NetworkExists, "network", n.Name+" of the cluster", "", "choose another name, or delete the old one first")
+		return there, heddle.Errorf(heddle.NetworkExists, "create network", n.Name,
+			"the cluster has a network of that name", "choose another name, or delete the old network first")
 	}
 	for _, i := range c.record.items {
 		other, is := i.value.(*heddle.Network)
@@ -180,7 +187,8 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 		}
 		for _, s := range n.Subnets {
 			if j := slices.IndexFunc(other.Subnets, s.Overlaps); j >= 0 {
-				return nil, heddle.Errorf(heddle.SubnetOverlap, "network "+n.Name+": subnet", s.String(), "", "network "+other.Name+" of the cluster has "+other.Subnets[j].String()+"; choose another one")
+				return nil, heddle.Errorf(heddle.SubnetOverlap, "create network", n.Name,
+					"its subnet "+s.String()+" overlaps "+other.Subnets[j].String()+" of network "+other.Name+" of the cluster", "choose another subnet")
 			}
 		}
 	}
@@ -189,13 +197,13 @@ func (c *Cluster) clash(n heddle.Network) (there *heddle.Network, err error) {
 
 // ChangeNetwork implements API.
 func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*heddle.Network) error) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
 			return err
 		}
-		n, revision, err := c.storedAs(id)
+		n, revision, err := c.networkByID(id)
 		if err != nil {
 			return err
 		}
@@ -204,7 +212,7 @@ func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*hed
 		if err := change(&n); err != nil {
 			return err
 		}
-		next := put(networkKey(name), n)
+		next := entry(networkKey(name), n)
 		if string(before) == string(next.Value) {
 			return nil // also after a try with an unknown outcome
 		}
@@ -215,26 +223,27 @@ func (c *Cluster) ChangeNetwork(ctx context.Context, id string, change func(*hed
 	}
 }
 
-// stored returns a copy of a network's record.
-func (c *Cluster) stored(name string) (n heddle.Network, revision int64, err error) {
+// networkByName returns a copy of a network's record.
+func (c *Cluster) networkByName(name string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.copied(value[heddle.Network](&c.record, networkKey(name)), name)
+	return c.copyNetwork(value[heddle.Network](&c.record, networkKey(name)), name)
 }
 
-// storedAs is like stored, for the network with an ID.
-func (c *Cluster) storedAs(id string) (n heddle.Network, revision int64, err error) {
+// networkByID is like networkByName, for the network with an ID.
+func (c *Cluster) networkByID(id string) (n heddle.Network, revision int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, found := c.record.network(id)
-	return c.copied(found, "with the ID "+id)
+	return c.copyNetwork(found, "with ID "+id)
 }
 
-// copied is what was found, if anything, of the network that was looked for. The caller
-// holds the lock.
-func (c *Cluster) copied(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
+// copyNetwork copies the record that was found, or returns an error if none was. what names
+// the network. The caller holds the lock.
+func (c *Cluster) copyNetwork(found *heddle.Network, what string) (n heddle.Network, revision int64, err error) {
 	if found == nil {
-		return n, 0, heddle.Errorf(heddle.NoNetwork, "network", what+" of the cluster", "", "'heddle network list' shows those there are")
+		return n, 0, heddle.Errorf(heddle.NoNetwork, "find network", what, "the cluster has no such network",
+			"name another one: 'heddle network list' shows those there are")
 	}
 	text, err := json.Marshal(found)
 	if err == nil {

@@ -26,32 +26,32 @@ type Cluster struct {
 
 	view    atomic.Pointer[View]
 	changed chan struct{}
-	// work and unfenced wake the goroutines that repair differences.
-	work, unfenced chan struct{}
+	// pending wakes reconcile, fenceLost wakes keepFence.
+	pending, fenceLost chan struct{}
 
 	mu sync.Mutex
-	// news is closed, and made anew, whenever something below has changed.
-	news   chan struct{}
-	memory memory
+	// updated is closed, and made anew, whenever something below has changed.
+	updated chan struct{}
+	memory  memory
 	// record is the store as last seen; accepted is set if it is our cluster's.
-	record   record
-	accepted bool
-	strange  error
-	twin     error // another agent is this host; it stays
+	record     record
+	accepted   bool
+	wrongStore error
+	duplicate  error // another agent is this host; it stays
 	// fence is the revision of this host's own record: every change requires it. 0: it is
 	// not known, or it has to be renewed before anything else.
-	fence   int64
-	trouble error // why the host could not write its record yet
+	fence          int64
+	introduceError error // why the host could not write its record yet
 	// These are operations under way.
-	yielding map[blockID]bool
-	claiming map[blockID]bool
-	making   map[string]bool
-	asking   map[place]bool
-	sending  map[place]bool
-	since    map[string]time.Time // answers with moves, and when they were first seen
-	lender   Lender
-	lending  sync.Mutex // held while the lender is called
-	unsaved  bool       // the record has changes that are not on the disk yet
+	yielding  map[blockID]bool
+	claiming  map[blockID]bool
+	creating  map[string]bool
+	borrowing map[netAddr]bool
+	sending   map[netAddr]bool
+	movesSeen map[string]time.Time // answers with moves, and when they were first seen
+	lender    Lender
+	lending   sync.Mutex // held while the lender is called
+	unsaved   bool       // the record has changes that are not on the disk yet
 }
 
 var _ API = (*Cluster)(nil)
@@ -77,7 +77,8 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.StateDir, 0o700); err != nil {
-		return nil, heddle.Wrap(heddle.LedgerFull, "make", o.StateDir, err, "name another folder with --state-dir")
+		return nil, heddle.Wrap(heddle.LedgerFull, "create folder", o.StateDir, err,
+			"name another folder with --state-dir")
 	}
 	m, err := loadMemory(o.StateDir)
 	if err != nil {
@@ -86,24 +87,25 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err := m.identify(&o); err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), work: make(chan struct{}, 1), unfenced: make(chan struct{}, 1), news: make(chan struct{}), memory: m,
-		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, making: map[string]bool{}, asking: map[place]bool{}, sending: map[place]bool{}, since: map[string]time.Time{}}
-	if why := judgeHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
-		return nil, heddle.Errorf(heddle.BadAddress, "host", o.Self.Name, "", "no host would take it on: "+why)
+	c := &Cluster{o: o, run: randomID(), changed: make(chan struct{}, 1), pending: make(chan struct{}, 1), fenceLost: make(chan struct{}, 1), updated: make(chan struct{}), memory: m,
+		yielding: map[blockID]bool{}, claiming: map[blockID]bool{}, creating: map[string]bool{}, borrowing: map[netAddr]bool{}, sending: map[netAddr]bool{}, movesSeen: map[string]time.Time{}}
+	if why := checkHost(o.Self.Name, &hostRecord{o.Self, c.run}); why != "" {
+		return nil, heddle.Errorf(heddle.BadAddress, "join cluster as host", o.Self.Name,
+			"no host would accept its record: "+why, "change the host's name or addresses with --name and --underlay")
 	}
-	c.record = record{self: o.Self.Name, fits: o.Fits, known: m.Last.Peers, had: map[string]bool{}, names: map[string]string{}}
+	c.record = record{self: o.Self.Name, fits: o.Fits, knownPeers: m.Last.Peers, acceptedBefore: map[string]bool{}, lastNames: map[string]string{}}
 	for _, n := range m.Last.Networks {
-		c.record.had[n.ID], c.record.names[n.ID] = true, n.Name
+		c.record.acceptedBefore[n.ID], c.record.lastNames[n.ID] = true, n.Name
 	}
 	if err := saveMemory(o.StateDir, m); err != nil {
 		return nil, err
 	}
-	c.view.Store(remembered(m))
+	c.view.Store(viewFromMemory(m))
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.ended.Go(func() { c.follow(c.ctx) })
-	c.ended.Go(func() { c.guard(c.ctx) })
-	c.ended.Go(func() { c.tend(c.ctx) })
-	if err := c.meet(ctx); err != nil {
+	c.ended.Go(func() { c.keepFence(c.ctx) })
+	c.ended.Go(func() { c.reconcile(c.ctx) })
+	if err := c.awaitIntroduction(ctx); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
@@ -120,8 +122,9 @@ func (m *memory) identify(o *Options) error {
 		o.Self.ID = randomID()
 	}
 	if m.Introduced && (o.Self.ID != id || o.Self.Name != name) {
-		return heddle.Errorf(heddle.HostExists, "host", name+" with ID "+id+" by "+memoryPath(o.StateDir)+", and not "+o.Self.Name+" with ID "+o.Self.ID,
-			"", "a host keeps its name in a cluster; to begin anew remove it ('heddle host remove "+name+"') and move its state folder away")
+		return heddle.Errorf(heddle.HostExists, "join cluster as host", o.Self.Name+" with ID "+o.Self.ID,
+			memoryPath(o.StateDir)+" is of host "+name+" with ID "+id+", and a host keeps its name in a cluster",
+			"start the agent with --name "+name+"; to begin anew, remove that host ('heddle host remove "+name+"') and move the state folder away")
 	}
 	if !joined.IsZero() {
 		o.Self.Joined = joined
@@ -138,25 +141,26 @@ func randomID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// meet waits until the host has written its record, or never will.
-func (c *Cluster) meet(ctx context.Context) error {
+// awaitIntroduction waits until the host has written its record, or never will.
+func (c *Cluster) awaitIntroduction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
 	err := c.await(ctx, func() bool {
-		return c.fence != 0 || c.strange != nil || errors.Is(c.trouble, heddle.HostExists.Sentinel()) || c.isRemoved()
+		return c.fence != 0 || c.wrongStore != nil || errors.Is(c.introduceError, heddle.HostExists.Sentinel()) || c.isRemoved()
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memory.Introduced {
 		return nil // the view says why
 	}
-	switch barred := c.barred(); {
+	switch barred := c.cannotWrite(); {
 	case barred != nil:
 		return barred
-	case c.fence == 0 && c.trouble != nil:
-		return c.trouble
+	case c.fence == 0 && c.introduceError != nil:
+		return c.introduceError
 	case err != nil:
-		return heddle.Errorf(heddle.StoreDown, "join the cluster as host", c.o.Self.Name, "", "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Detail)
+		return heddle.Errorf(heddle.StoreDown, "join cluster as host", c.o.Self.Name, "the store did not answer within "+c.o.Wait.String()+": "+c.o.Store.Health().Cause,
+			"look at the store's servers and at the network to them")
 	}
 	return nil
 }
@@ -179,5 +183,5 @@ func (c *Cluster) Close() error {
 	if !c.unsaved {
 		return nil
 	}
-	return c.keep(func(m *memory) {})
+	return c.updateMemory(func(m *memory) {})
 }

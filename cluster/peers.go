@@ -56,8 +56,8 @@ func (r *record) peers(self heddle.Host, before []heddle.Host) (all, left []hedd
 	return all, left
 }
 
-// neighbourAt returns another host with one of the host's underlay addresses.
-func (r *record) neighbourAt(self heddle.Host) (other heddle.Host, at netip.Addr, found bool) {
+// hostWithAddress returns another host with one of the host's underlay addresses.
+func (r *record) hostWithAddress(self heddle.Host) (other heddle.Host, at netip.Addr, found bool) {
 	for _, i := range r.items {
 		h, is := i.value.(*hostRecord)
 		if !is || h.ID == self.ID || r.removed(h.ID) {

@@ -14,7 +14,7 @@ import (
 
 func entries(pairs ...any) (all []store.Entry) {
 	for i := 0; i < len(pairs); i += 2 {
-		e := put(pairs[i].(string), pairs[i+1])
+		e := entry(pairs[i].(string), pairs[i+1])
 		e.Revision = int64(i + 1)
 		all = append(all, e)
 	}
@@ -22,7 +22,7 @@ func entries(pairs ...any) (all []store.Entry) {
 }
 
 func TestViewFromEntries(t *testing.T) {
-	at := func(a string) place { return place{"00000000000000f1", netip.MustParseAddr(a)} }
+	at := func(a string) netAddr { return netAddr{"00000000000000f1", netip.MustParseAddr(a)} }
 	mine, other, gone := netip.MustParsePrefix("10.0.0.0/26"), netip.MustParsePrefix("10.0.0.64/26"), netip.MustParsePrefix("10.0.0.128/26")
 	unknown := netip.MustParsePrefix("10.0.0.192/26")
 	a, b := heddle.Host{Name: "a", ID: "000000000000000a"}, heddle.Host{Name: "b", ID: "000000000000000b"}
@@ -31,7 +31,7 @@ func TestViewFromEntries(t *testing.T) {
 	m.Held[blockID{"00000000000000f1", mine}] = 1
 	m.Pins[at("10.0.0.70")] = 1
 	moved := func(a string) *Move {
-		return &Move{Network: "00000000000000f1", Addr: at(a).addr, Endpoint: heddle.EndpointID{Container: "c", IfName: "eth0"}, From: "b", To: "a"}
+		return &Move{Network: "00000000000000f1", Addr: at(a).ip, Endpoint: heddle.EndpointID{Container: "c", IfName: "eth0"}, From: "b", To: "a"}
 	}
 	var r record
 	r.apply(store.Event{Revision: 50, Snapshot: true, Entries: entries(
@@ -54,14 +54,14 @@ func TestViewFromEntries(t *testing.T) {
 	if want := []heddle.Block{{Network: "00000000000000f1", Prefix: mine, Host: "000000000000000a"}, {Network: "00000000000000f1", Prefix: other, Host: "000000000000000b"}}; !reflect.DeepEqual(v.Blocks, want) {
 		t.Errorf("blocks %+v", v.Blocks)
 	}
-	lent := heddle.Pin{Network: "00000000000000f1", Addr: at("10.0.0.2").addr, Host: "000000000000000b"}
-	if want := []heddle.Pin{lent, {Network: "00000000000000f1", Addr: at("10.0.0.70").addr, Host: "000000000000000a"}}; !reflect.DeepEqual(v.Pins, want) {
+	lent := heddle.Pin{Network: "00000000000000f1", Addr: at("10.0.0.2").ip, Host: "000000000000000b"}
+	if want := []heddle.Pin{lent, {Network: "00000000000000f1", Addr: at("10.0.0.70").ip, Host: "000000000000000a"}}; !reflect.DeepEqual(v.Pins, want) {
 		t.Errorf("pins %+v", v.Pins)
 	}
 	if !reflect.DeepEqual(v.Lent, []heddle.Pin{lent}) {
 		t.Errorf("lent %+v", v.Lent)
 	}
-	if len(v.Moves) != 1 || v.Moves[0].Addr != at("10.0.0.72").addr || len(v.Peers) != 1 || v.VNI != 7 || v.Removed || v.Revision != 50 {
+	if len(v.Moves) != 1 || v.Moves[0].Addr != at("10.0.0.72").ip || len(v.Peers) != 1 || v.VNI != 7 || v.Removed || v.Revision != 50 {
 		t.Errorf("%+v", v)
 	}
 	if r.owner(blockID{"00000000000000f1", gone}) != "" {
@@ -71,7 +71,7 @@ func TestViewFromEntries(t *testing.T) {
 	if r.view(m, nil).Removed {
 		t.Error("a host whose record is not there is removed, though nobody said so")
 	}
-	for _, e := range []store.Entry{put(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "00000000000000aa"}, "r"}), put(removedKey("000000000000000a"), removedRecord{Name: "a"})} {
+	for _, e := range []store.Entry{entry(selfKey("a"), hostRecord{heddle.Host{Name: "a", ID: "00000000000000aa"}, "r"}), entry(removedKey("000000000000000a"), removedRecord{Name: "a"})} {
 		r.apply(store.Event{Revision: 52, Entries: []store.Entry{e}})
 		if !r.view(m, nil).Removed {
 			t.Errorf("with %s, the host is not removed", e.Key)
@@ -101,7 +101,7 @@ func TestTwoHostsAtOneAddress(t *testing.T) {
 		host              heddle.Host
 		created, revision int64
 	}{{self, 3, 3}, {first, 10, 80}, {later, 20, 20}, {mine, 2, 2}, {twice, 30, 30}, {gone, 1, 1}} {
-		entry := put(selfKey(e.host.Name), hostRecord{e.host, "r"})
+		entry := entry(selfKey(e.host.Name), hostRecord{e.host, "r"})
 		entry.Created, entry.Revision = e.created, e.revision
 		r.apply(store.Event{Revision: 90, Entries: []store.Entry{entry}})
 	}
@@ -112,10 +112,10 @@ func TestTwoHostsAtOneAddress(t *testing.T) {
 	if told, n := r.refusals(); n != 1 || told[0].Writer != "e" {
 		t.Errorf("of a host with another's id is told: %+v", told)
 	}
-	if other, a, found := r.neighbourAt(self); !found || other.Name != "d" || a != self.Underlay[0] {
+	if other, a, found := r.hostWithAddress(self); !found || other.Name != "d" || a != self.Underlay[0] {
 		t.Errorf("%+v at %s, %v", other, a, found)
 	}
-	if other, a, found := r.neighbourAt(heddle.Host{ID: "new", Underlay: at("10.0.0.9")}); found {
+	if other, a, found := r.hostWithAddress(heddle.Host{ID: "new", Underlay: at("10.0.0.9")}); found {
 		t.Errorf("%+v at %s", other, a)
 	}
 }
@@ -148,20 +148,20 @@ func TestChoose(t *testing.T) {
 		p := netip.MustParsePrefix(subnet)
 		taken := map[netip.Prefix]bool{}
 		for range min(blocks, 100) {
-			b, free := choose(heddle.Network{}, p, taken, nil)
+			b, free := freeBlock(heddle.Network{}, p, taken, nil)
 			if !free || taken[b] || !p.Contains(b.Addr()) || b != heddle.BlockOf(p, b.Addr()) {
 				t.Fatalf("%s: %s, %v", p, b, free)
 			}
 			taken[b] = true
 		}
-		if b, free := choose(heddle.Network{}, p, taken, nil); free != (blocks > 100) {
+		if b, free := freeBlock(heddle.Network{}, p, taken, nil); free != (blocks > 100) {
 			t.Errorf("%s has %s after %d", p, b, len(taken))
 		}
 	}
 	p := netip.MustParsePrefix("10.1.0.0/24")
 	ranged := heddle.Network{Ranges: []netip.Prefix{netip.MustParsePrefix("10.1.0.72/30"), netip.MustParsePrefix("fd00::/100")}}
 	for _, draw := range []func(int) int{nil, func(n int) int { return n - 1 }} {
-		if b, free := choose(ranged, p, nil, draw); !free || b.String() != "10.1.0.72/29" {
+		if b, free := freeBlock(ranged, p, nil, draw); !free || b.String() != "10.1.0.72/29" {
 			t.Errorf("with a range: %s", b)
 		}
 	}
@@ -172,7 +172,7 @@ func TestMemoryOnDisk(t *testing.T) {
 	m := memory{Cluster: "c", Host: heddle.Host{Name: "a", ID: "i"}, Introduced: true}
 	m.fill()
 	m.Held[blockID{"n", netip.MustParsePrefix("fd00::/112")}] = 5
-	m.Lent[place{"n", netip.MustParseAddr("fd00::7")}] = "x"
+	m.Lent[netAddr{"n", netip.MustParseAddr("fd00::7")}] = "x"
 	if err := saveMemory(dir, m); err != nil {
 		t.Fatal(err)
 	}

@@ -20,15 +20,16 @@ var DefaultRanges = []netip.Prefix{
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// mostRanges is how many ranges a cluster may have.
-const mostRanges = 64
+// maxRanges is how many ranges a cluster may have.
+const maxRanges = 64
 
 // ParseRanges reads prefixes that are separated by commas; none give none.
 func ParseRanges(text string) (all []netip.Prefix, err error) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(word)
 		if err != nil {
-			return nil, heddle.Errorf(heddle.BadSubnet, "range", heddle.Clip(word), "", "give it in CIDR form, such as 10.0.0.0/8")
+			return nil, heddle.Errorf(heddle.BadSubnet, "read address range", heddle.Clip(word), "it is no subnet",
+				"give it in CIDR form, such as 10.0.0.0/8")
 		}
 		all = append(all, p)
 	}
@@ -40,19 +41,22 @@ func CheckRanges(all []netip.Prefix) error {
 	for _, p := range all {
 		switch {
 		case !p.IsValid() || p != p.Masked():
-			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "", "give it in CIDR form, without host bits: 10.0.0.0/8")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
+				"it has host bits, or is no subnet", "give it in CIDR form, without host bits, such as 10.0.0.0/8")
 		case p.Bits() == 0 || p.Addr().Is4In6() || p.Addr().IsLoopback() || p.Addr().IsMulticast() || p.Addr().IsLinkLocalUnicast() || p.Addr().IsUnspecified():
-			return heddle.Errorf(heddle.BadSubnet, "range", p.String(), "", "give unicast addresses that are not all there are")
+			return heddle.Errorf(heddle.BadSubnet, "check address range", p.String(),
+				"no network may have these addresses", "give a range of unicast addresses, and not all there are")
 		}
 	}
-	if len(all) > mostRanges {
-		return heddle.Errorf(heddle.BadSubnet, "ranges of the cluster", fmt.Sprint(len(all)), "", fmt.Sprintf("give at most %d", mostRanges))
+	if len(all) > maxRanges {
+		return heddle.Errorf(heddle.BadSubnet, "check address ranges", "of the cluster",
+			fmt.Sprintf("there are %d", len(all)), fmt.Sprintf("give at most %d", maxRanges))
 	}
 	return nil
 }
 
-// outside returns a subnet of the network that lies in none of the ranges.
-func outside(ranges []netip.Prefix, n heddle.Network) (netip.Prefix, bool) {
+// subnetOutside returns a subnet of the network that lies in none of the ranges.
+func subnetOutside(ranges []netip.Prefix, n heddle.Network) (netip.Prefix, bool) {
 	for _, s := range n.Subnets {
 		if !slices.ContainsFunc(ranges, func(r netip.Prefix) bool { return r.Overlaps(s) && r.Bits() <= s.Bits() }) {
 			return s, true
@@ -68,7 +72,7 @@ func (c *Cluster) SetRanges(ctx context.Context, operator store.Store, all []net
 	if err := CheckRanges(all); err != nil {
 		return err
 	}
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
@@ -81,34 +85,35 @@ func (c *Cluster) SetRanges(ctx context.Context, operator store.Store, all []net
 			next = *found
 		}
 		next.Ranges = all
-		stays := c.record.left(next)
+		stays := c.record.checkRanges(next)
 		c.mu.Unlock()
 		if stays != nil {
 			return stays
 		}
-		done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: clusterKey, Revision: revision}}, Put: []store.Entry{put(clusterKey, next)}})
+		done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: clusterKey, Revision: revision}}, Put: []store.Entry{entry(clusterKey, next)}})
 		if err != nil {
 			return err
 		}
 		if done {
-			return c.saw(ctx, at)
+			return c.awaitRevision(ctx, at)
 		}
-		if err := c.saw(ctx, at); err != nil {
+		if err := c.awaitRevision(ctx, at); err != nil {
 			return err
 		}
 	}
 }
 
-// left returns an error if a network would be outside the new ranges.
-func (r *record) left(next clusterRecord) error {
+// checkRanges returns an error if a network would be outside the new ranges.
+func (r *record) checkRanges(next clusterRecord) error {
 	ranges := next.Ranges
 	if len(ranges) == 0 {
 		ranges = DefaultRanges
 	}
 	for _, i := range r.networks {
 		n := i.value.(*heddle.Network)
-		if s, out := outside(ranges, *n); out {
-			return heddle.Errorf(heddle.SubnetOverlap, "ranges of the cluster: network "+n.Name+" has", s.String(), "", "add a range that holds it, or delete the network first")
+		if s, out := subnetOutside(ranges, *n); out {
+			return heddle.Errorf(heddle.SubnetOverlap, "change address ranges", "of the cluster", "network "+n.Name+" has the subnet "+s.String()+", which lies in none of them",
+				"add a range that holds it, or delete the network first")
 		}
 	}
 	return nil

@@ -16,51 +16,51 @@ type record struct {
 	// self is the name of the host that reads; fits is the check of its modes.
 	self string
 	fits func(heddle.Network) error
-	// known are hosts that were peers when this agent started.
-	known []heddle.Host
-	// had are the IDs of networks that were accepted before.
-	had map[string]bool
-	// names are the last names, by ID, of networks that were accepted at some time.
-	names map[string]string
+	// knownPeers are hosts that were peers when this agent started.
+	knownPeers []heddle.Host
+	// acceptedBefore are the IDs of networks that were accepted before.
+	acceptedBefore map[string]bool
+	// lastNames are the last names, by ID, of networks that were accepted at some time.
+	lastNames map[string]string
 	// networks are the accepted ones, by ID; hosts are the names of the accepted hosts, by
 	// ID.
 	networks map[string]item
 	hosts    map[string]string
-	// all says that every record has to be weighed anew, since a change may decide about
-	// other records. Otherwise only the keys in came have to be.
-	all  bool
-	came []string
+	// changedAll says that all records have to be validated again, since a change may affect
+	// other records. Otherwise only those of changedKeys have to be.
+	changedAll  bool
+	changedKeys []string
 }
 
-// apply takes in an event, and weighs the changed records.
+// apply takes in an event, and validates the changed records.
 func (r *record) apply(e store.Event) {
 	r.take(e)
-	r.weigh()
+	r.validate()
 }
 
 // take takes in an event. It keeps what a key said before: a change that is not accepted
 // leaves the earlier value in place. A snapshot may be of another history.
 func (r *record) take(e store.Event) {
 	if e.Snapshot || r.items == nil {
-		r.items, r.all = map[string]item{}, true
+		r.items, r.changedAll = map[string]item{}, true
 	}
 	for _, k := range e.Deleted {
-		r.all = r.all || r.items[k].decides()
+		r.changedAll = r.changedAll || r.items[k].affectsOthers()
 		delete(r.items, k)
 	}
 	for _, entry := range e.Entries {
-		next, old := read(entry), r.items[entry.Key]
+		next, old := parseEntry(entry), r.items[entry.Key]
 		if old.created == next.created && old.created != 0 {
 			if next.before = old.value; next.before == nil {
-				next.before = old.before // it was refused, or nobody has weighed it yet
+				next.before = old.before // it was refused, or nobody has validated it yet
 			}
 		}
-		if _, is := next.said.(*clusterRecord); is {
-			r.weighCluster(&next)
+		if _, is := next.parsed.(*clusterRecord); is {
+			r.validateCluster(&next)
 		}
 		r.items[entry.Key] = next
-		r.all = r.all || next.decides()
-		r.came = append(r.came, entry.Key)
+		r.changedAll = r.changedAll || next.affectsOthers()
+		r.changedKeys = append(r.changedKeys, entry.Key)
 	}
 	r.revision = e.Revision
 }
@@ -97,9 +97,9 @@ func (r *record) owner(b blockID) string {
 }
 
 // blockAround returns the claimed block that an address lies in.
-func (r *record) blockAround(p place) (item, bool) {
+func (r *record) blockAround(p netAddr) (item, bool) {
 	for _, i := range r.items {
-		if _, is := i.value.(*blockRecord); is && i.place.network == p.network && i.prefix.Contains(p.addr) {
+		if _, is := i.value.(*blockRecord); is && i.addr.network == p.network && i.prefix.Contains(p.ip) {
 			return i, true
 		}
 	}
@@ -108,10 +108,10 @@ func (r *record) blockAround(p place) (item, bool) {
 
 // pinsOf lists the pins of an address, the newest last. While the address moves, both
 // hosts have a pin.
-func (r *record) pinsOf(p place) []item {
+func (r *record) pinsOf(p netAddr) []item {
 	var all []item
 	for _, i := range r.items {
-		if _, is := i.value.(*pinRecord); is && i.place == p {
+		if _, is := i.value.(*pinRecord); is && i.addr == p {
 			all = append(all, i)
 		}
 	}
@@ -122,16 +122,16 @@ func (r *record) pinsOf(p place) []item {
 // holds says whether the record meets all conditions.
 func (r *record) holds(all []store.Condition) bool {
 	for _, c := range all {
-		if !c.Prefix && r.revisionOf(c.Key) != c.Revision || c.Prefix && r.lastBelow(c.Key) > c.Revision {
+		if !c.Prefix && r.revisionOf(c.Key) != c.Revision || c.Prefix && r.lastRevision(c.Key) > c.Revision {
 			return false
 		}
 	}
 	return true
 }
 
-// lastBelow is the highest revision of the last changes of the existing keys with the
+// lastRevision is the highest revision of the last changes of the existing keys with the
 // prefix.
-func (r *record) lastBelow(prefix string) (last int64) {
+func (r *record) lastRevision(prefix string) (last int64) {
 	for key, i := range r.items {
 		if strings.HasPrefix(key, prefix) {
 			last = max(last, i.revision)

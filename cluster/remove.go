@@ -12,7 +12,7 @@ import (
 // deletes the host's record; after that the host cannot change anything. Its blocks are
 // free from then on, even before they are deleted.
 func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name string, force bool) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for {
 		s, err := operator.Read(ctx, Prefix)
@@ -22,7 +22,7 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		r := c.recordOf(s, c.View())
 		self := r.items[selfKey(name)]
 		if self.key == "" {
-			return c.clear(ctx, operator, &r, name)
+			return c.finishRemoval(ctx, operator, &r, name)
 		}
 		host, named := self.value.(*hostRecord)
 		if !named {
@@ -30,8 +30,8 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 			host = &hostRecord{}
 		}
 		if r.revisionOf(aliveKey(name)) != 0 && !force {
-			return heddle.Errorf(heddle.HostAlive, "remove host", name+", which is connected to the store",
-				"", "stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
+			return heddle.Errorf(heddle.HostAlive, "remove host", name, "it is connected to the store",
+				"stop its agent first, and detach its endpoints: their addresses are given to others; --force removes it all the same")
 		}
 		done, revision, err := operator.Commit(ctx, store.Change{
 			Require:      []store.Condition{{Key: self.key, Revision: self.revision}},
@@ -43,14 +43,14 @@ func (c *Cluster) RemoveHost(ctx context.Context, operator store.Store, name str
 		}
 		if done {
 			r.items[removedKey(host.ID)] = item{}
-			return c.drop(ctx, operator, &r, host.ID, revision)
+			return c.deleteBlocksOf(ctx, operator, &r, host.ID, revision)
 		}
 	}
 }
 
 // recordOf makes a record of a snapshot that an operator read; seen is this host's view.
 func (c *Cluster) recordOf(s store.Snapshot, seen *View) record {
-	r := record{self: seen.Self.Name, fits: c.o.Fits, known: seen.Peers}
+	r := record{self: seen.Self.Name, fits: c.o.Fits, knownPeers: seen.Peers}
 	r.apply(store.Event{Revision: s.Revision, Snapshot: true, Entries: s.Entries})
 	return r
 }
@@ -61,31 +61,32 @@ func removal(id, name string, now time.Time) []store.Entry {
 	if id == "" {
 		return nil
 	}
-	return []store.Entry{put(removedKey(id), removedRecord{name, now.UTC()})}
+	return []store.Entry{entry(removedKey(id), removedRecord{name, now.UTC()})}
 }
 
-// clear finishes an interrupted removal.
-func (c *Cluster) clear(ctx context.Context, operator store.Store, r *record, name string) error {
+// finishRemoval finishes an interrupted removal.
+func (c *Cluster) finishRemoval(ctx context.Context, operator store.Store, r *record, name string) error {
 	found := false
 	for key, i := range r.items {
 		if v, is := i.value.(*removedRecord); is && v.Name == name {
 			found = true
-			if err := c.drop(ctx, operator, r, key[len(removedKey("")):], i.revision); err != nil {
+			if err := c.deleteBlocksOf(ctx, operator, r, key[len(removedKey("")):], i.revision); err != nil {
 				return err
 			}
 		}
 	}
 	if !found {
-		return heddle.Errorf(heddle.NoHost, "remove host", name, "", "'heddle host list' shows those there are")
+		return heddle.Errorf(heddle.NoHost, "remove host", name, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	return nil
 }
 
-// drop deletes the blocks of a host that was removed at the revision, each in its own
+// deleteBlocksOf deletes the blocks of a host that was removed at the revision, each in its own
 // change, except those that another host has claimed since. Then it waits until the view
 // shows it. It waits for its own changes and not for the store's revision, which keys that
 // are not ours advance, too.
-func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id string, revision int64) error {
+func (c *Cluster) deleteBlocksOf(ctx context.Context, operator store.Store, r *record, id string, revision int64) error {
 	for _, i := range r.items {
 		if v, is := i.value.(*blockRecord); is && id != "" && v.Host == id {
 			done, at, err := operator.Commit(ctx, store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Delete: []string{i.key}})
@@ -100,5 +101,5 @@ func (c *Cluster) drop(ctx context.Context, operator store.Store, r *record, id 
 	if c.o.Self.ID == id {
 		return nil
 	}
-	return c.saw(ctx, revision)
+	return c.awaitRevision(ctx, revision)
 }

@@ -12,12 +12,12 @@ import (
 // Borrow, by the answer that it did not ask for. If the address comes home to the owner of
 // its block, there is nothing to pin: only the pin here is deleted.
 func (c *Cluster) Send(ctx context.Context, m Move) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	if _, err := c.fenced(ctx); err != nil {
 		return err
 	}
-	p := place{m.Network, m.Addr}
+	p := netAddr{m.Network, m.Addr}
 	m.From = c.o.Self.Name
 	change, err := c.dispatch(p, m)
 	if err != nil {
@@ -33,26 +33,28 @@ func (c *Cluster) Send(ctx context.Context, m Move) error {
 		return nil
 	}
 	if err == nil { // the change was certainly not made
-		err = heddle.Errorf(heddle.Waited, "send address "+p.addr.String()+" to host", m.To, "", "the cluster changed meanwhile; try again")
-		err = errors.Join(err, c.recall(p))
+		err = heddle.Errorf(heddle.Waited, "send", "address "+p.ip.String()+" to host "+m.To,
+			"the cluster changed meanwhile", "try again")
+		err = errors.Join(err, c.undoDispatch(p))
 	}
 	return err
 }
 
 // dispatch removes the address from those that this host may use, and returns the change
 // that sends it.
-func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
+func (c *Cluster) dispatch(p netAddr, m Move) (store.Change, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	to := value[hostRecord](&c.record, selfKey(m.To))
 	if to == nil || to.ID == c.o.Self.ID {
-		return store.Change{}, heddle.Errorf(heddle.NoHost, "send address "+p.addr.String()+" to host", m.To, "", "'heddle host list' shows those there are")
+		return store.Change{}, heddle.Errorf(heddle.NoHost, "send", "address "+p.ip.String()+" to host "+m.To, "",
+			"name another host: 'heddle host list' shows those there are")
 	}
 	change, said := store.Change{}, answerRecord{Host: to.ID, Move: &m}
 	block, _ := c.record.blockAround(p)
 	pin := c.record.items[pinKey(c.o.Self.Name, p)]
 	_, pinned := c.memory.Pins[p]
-	_, own := c.memory.holder(p)
+	_, own := c.memory.heldBlock(p)
 	home := block.key != "" && c.record.owner(blockID{p.network, block.prefix}) == to.ID
 	var err error
 	switch {
@@ -61,27 +63,29 @@ func (c *Cluster) dispatch(p place, m Move) (store.Change, error) {
 		if home {
 			change.Delete = []string{pin.key}
 		}
-		err = c.keep(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
+		err = c.updateMemory(func(m *memory) { delete(m.Pins, p); m.Sent[p] = to.ID })
 	case own:
 		if host, out := c.memory.Lent[p]; out {
-			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.addr.String(), "", "host "+c.record.hostName(host)+" has it")
+			return change, heddle.Errorf(heddle.AddressTaken, "send address", p.ip.String(),
+				"host "+c.record.hostName(host)+" has it", "wait until that host gives it back")
 		}
 		change.Require = []store.Condition{{Key: block.key, Revision: block.revision}}
-		err = c.keep(func(m *memory) { m.Lent[p] = to.ID })
+		err = c.updateMemory(func(m *memory) { m.Lent[p] = to.ID })
 	default:
-		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.addr.String(), "", "this host does not have it")
+		return change, heddle.Errorf(heddle.OutsidePool, "send address", p.ip.String(), "this host does not have it",
+			"call on the host that has it")
 	}
 	if !home {
 		said.Key, said.Revision = change.Require[0].Key, change.Require[0].Revision
 	}
-	change.Put = []store.Entry{put(answerKey(c.o.Self.Name, m.To, p), said)}
+	change.Put = []store.Entry{entry(answerKey(c.o.Self.Name, m.To, p), said)}
 	c.sending[p] = err == nil
 	return change, err
 }
 
-// recall undoes a dispatch. The caller holds the lock.
-func (c *Cluster) recall(p place) error {
-	return c.keep(func(m *memory) {
+// undoDispatch undoes a dispatch. The caller holds the lock.
+func (c *Cluster) undoDispatch(p netAddr) error {
+	return c.updateMemory(func(m *memory) {
 		delete(m.Lent, p)
 		if _, sent := m.Sent[p]; sent {
 			delete(m.Sent, p)
@@ -90,9 +94,9 @@ func (c *Cluster) recall(p place) error {
 	})
 }
 
-// mendSent checks borrowed addresses that were sent on. The pin here is deleted when the
+// reconcileSent checks borrowed addresses that were sent on. The pin here is deleted when the
 // other host has pinned the address, or has not taken it in time.
-func (c *Cluster) mendSent(ctx context.Context) error {
+func (c *Cluster) reconcileSent(ctx context.Context) error {
 	c.mu.Lock()
 	all := lent{}
 	for p, host := range c.memory.Sent {
@@ -103,12 +107,12 @@ func (c *Cluster) mendSent(ctx context.Context) error {
 	c.mu.Unlock()
 	var errs []error
 	for p, host := range all {
-		errs = append(errs, c.arrived(ctx, p, host))
+		errs = append(errs, c.finishSend(ctx, p, host))
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
+func (c *Cluster) finishSend(ctx context.Context, p netAddr, host string) error {
 	c.mu.Lock()
 	to := c.record.hostName(host)
 	answer := c.record.items[answerKey(c.o.Self.Name, to, p)]
@@ -119,7 +123,7 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 			i.deleteBy(&change)
 		}
 	}
-	waits := answer.key != "" && theirs.key == "" && !c.lapsed(answer)
+	waits := answer.key != "" && theirs.key == "" && !c.expired(answer)
 	if theirs.key == "" {
 		change.Require = append(change.Require, store.Condition{Key: pinKey(to, p)})
 	}
@@ -137,5 +141,5 @@ func (c *Cluster) arrived(ctx context.Context, p place, host string) error {
 	if !done {
 		return nil // the next round looks again
 	}
-	return c.backHere(p, func(m *memory) { delete(m.Sent, p) })
+	return c.takeBack(p, func(m *memory) { delete(m.Sent, p) })
 }

@@ -20,46 +20,46 @@ func (r *record) view(m memory, before []heddle.Host) *View {
 	v.Ranges = r.ranges()
 	v.Refused, v.RefusedCount = r.refusals()
 	v.RefusedNetworks = r.refusedNetworks()
-	newest := map[place]item{}
+	newest := map[netAddr]item{}
 	for _, i := range r.items {
-		if _, known := r.networks[i.place.network]; known || i.place.network == "" {
-			r.show(v, m, i, newest)
+		if _, known := r.networks[i.addr.network]; known || i.addr.network == "" {
+			r.addToView(v, m, i, newest)
 		}
 	}
 	v.Peers, v.LeftOut = r.peers(m.Host, before)
 	for p, i := range newest {
 		host := i.value.(*pinRecord).Host
 		if _, mine := m.Pins[p]; mine || host != m.Host.ID {
-			v.Pins = append(v.Pins, heddle.Pin{Network: p.network, Addr: p.addr, Host: host})
+			v.Pins = append(v.Pins, heddle.Pin{Network: p.network, Addr: p.ip, Host: host})
 		}
 	}
 	v.Lent = lentOut(m, v.Pins)
 	v.Moves = slices.DeleteFunc(v.Moves, func(mv Move) bool {
-		_, out := m.Lent[place{mv.Network, mv.Addr}] // it has not come home yet
+		_, out := m.Lent[netAddr{mv.Network, mv.Addr}] // it has not come home yet
 		return out
 	})
 	v.sort()
 	return v
 }
 
-func (r *record) show(v *View, m memory, i item, newest map[place]item) {
+func (r *record) addToView(v *View, m memory, i item, newest map[netAddr]item) {
 	switch x := i.value.(type) {
 	case *aliveRecord:
 		v.Alive[i.host] = true
 	case *heddle.Network:
 		v.Networks = append(v.Networks, *x)
 	case *blockRecord:
-		_, mine := m.Held[blockID{i.place.network, i.prefix}]
+		_, mine := m.Held[blockID{i.addr.network, i.prefix}]
 		if !r.removed(x.Host) && (mine || x.Host != m.Host.ID) {
-			v.Blocks = append(v.Blocks, heddle.Block{Network: i.place.network, Prefix: i.prefix, Host: x.Host})
+			v.Blocks = append(v.Blocks, heddle.Block{Network: i.addr.network, Prefix: i.prefix, Host: x.Host})
 		}
 	case *pinRecord:
 		self := value[hostRecord](r, selfKey(i.host))
-		if self != nil && self.ID == x.Host && i.revision > newest[i.place].revision {
-			newest[i.place] = i
+		if self != nil && self.ID == x.Host && i.revision > newest[i.addr].revision {
+			newest[i.addr] = i
 		}
 	case *answerRecord:
-		if x.Move != nil && x.Host == m.Host.ID && i.revision > m.Used[i.place] {
+		if x.Move != nil && x.Host == m.Host.ID && i.revision > m.Used[i.addr] {
 			v.Moves = append(v.Moves, *x.Move)
 		}
 	}
@@ -73,8 +73,8 @@ func (r *record) isRemoved(m memory) bool {
 	return r.removed(m.Host.ID) || m.Introduced && self != nil && self.ID != m.Host.ID
 }
 
-// remembered is the view of a host that has not reached the store yet.
-func remembered(m memory) *View {
+// viewFromMemory is the view of a host that has not reached the store yet.
+func viewFromMemory(m memory) *View {
 	v := &View{Fabric: m.Last, Alive: map[string]bool{}, Removed: m.Removed}
 	v.Self = m.Host
 	v.Blocks = slices.DeleteFunc(slices.Clone(v.Blocks), func(b heddle.Block) bool { return b.Host == m.Host.ID })
@@ -83,7 +83,7 @@ func remembered(m memory) *View {
 	}
 	v.Pins = slices.DeleteFunc(slices.Clone(v.Pins), func(p heddle.Pin) bool { return p.Host == m.Host.ID })
 	for p := range m.Pins {
-		v.Pins = append(v.Pins, heddle.Pin{Network: p.network, Addr: p.addr, Host: m.Host.ID})
+		v.Pins = append(v.Pins, heddle.Pin{Network: p.network, Addr: p.ip, Host: m.Host.ID})
 	}
 	v.Lent = lentOut(m, v.Pins)
 	v.sort()
@@ -92,25 +92,25 @@ func remembered(m memory) *View {
 
 // lentOut lists the addresses of held blocks that another host has or may have.
 func lentOut(m memory, all []heddle.Pin) []heddle.Pin {
-	out := map[place]string{}
+	out := map[netAddr]string{}
 	for p, host := range m.Lent {
 		out[p] = host
 	}
 	for _, p := range all {
-		at := place{p.Network, p.Addr}
-		if _, mine := m.holder(at); mine && p.Host != m.Host.ID {
+		at := netAddr{p.Network, p.Addr}
+		if _, mine := m.heldBlock(at); mine && p.Host != m.Host.ID {
 			out[at] = p.Host
 		}
 	}
 	var list []heddle.Pin
 	for p, host := range out {
-		list = append(list, heddle.Pin{Network: p.network, Addr: p.addr, Host: host})
+		list = append(list, heddle.Pin{Network: p.network, Addr: p.ip, Host: host})
 	}
-	slices.SortFunc(list, byPlace)
+	slices.SortFunc(list, byAddress)
 	return list
 }
 
-func byPlace(a, b heddle.Pin) int {
+func byAddress(a, b heddle.Pin) int {
 	return cmp.Or(strings.Compare(a.Network, b.Network), a.Addr.Compare(b.Addr), strings.Compare(a.Host, b.Host))
 }
 
@@ -126,7 +126,7 @@ func (v *View) sort() {
 	slices.SortFunc(v.Blocks, func(a, b heddle.Block) int {
 		return cmp.Or(strings.Compare(a.Network, b.Network), byPrefix(a.Prefix, b.Prefix))
 	})
-	slices.SortFunc(v.Pins, byPlace)
+	slices.SortFunc(v.Pins, byAddress)
 	slices.SortFunc(v.Moves, func(a, b Move) int {
 		return cmp.Or(strings.Compare(a.Network, b.Network), a.Addr.Compare(b.Addr), strings.Compare(a.From, b.From))
 	})

@@ -15,12 +15,12 @@ const SinceAll = "all"
 // cursor is where a watcher stands that is to read an event next: the life of the agent
 // that writes the log, and the event's number, as in "5f0c1d2e3a4b5c6d-17".
 func (l *Log) cursor(number uint64) string {
-	return l.life + "-" + strconv.FormatUint(number, 10)
+	return l.runID + "-" + strconv.FormatUint(number, 10)
 }
 
-// begin is the number of the first event to read, for a watcher that asks so: a cursor,
+// firstFor is the number of the first event to read, for a watcher that asks so: a cursor,
 // a duration before now, SinceAll or "0", or "" for what is to come. The caller holds mu.
-func (l *Log) begin(since string) (uint64, error) {
+func (l *Log) firstFor(since string) (uint64, error) {
 	switch since {
 	case "":
 		return l.next, nil
@@ -28,25 +28,26 @@ func (l *Log) begin(since string) (uint64, error) {
 		return l.first, nil
 	}
 	if ago, err := time.ParseDuration(since); err == nil && ago >= 0 {
-		return l.after(time.Now().Add(-ago)), nil
+		return l.firstSince(time.Now().Add(-ago)), nil
 	}
 	life, text, found := strings.Cut(since, "-")
 	number, err := strconv.ParseUint(text, 10, 64)
 	switch {
-	case !found || err != nil || len(life) != lifeDigits || strings.Trim(life, "0123456789abcdef") != "":
-		return 0, heddle.Errorf(heddle.BadArgument, "cursor", fmt.Sprintf("%q", heddle.Clip(since)), "", "give the cursor of an event, a duration such as 10m, or all")
-	case life != l.life:
-		return 0, lost(since, "it is of another life of the agent")
+	case !found || err != nil || len(life) != runIDDigits || strings.Trim(life, "0123456789abcdef") != "":
+		return 0, heddle.Errorf(heddle.BadArgument, "read cursor", fmt.Sprintf("%q", heddle.Clip(since)),
+			"it is no cursor", "give the cursor of an event, a duration such as 10m, or all")
+	case life != l.runID:
+		return 0, eventsLost(since, "the cursor is from before the agent's last start")
 	case number > l.next:
-		return 0, lost(since, "it is of no event that there was")
+		return 0, eventsLost(since, "there was no such event")
 	case number < l.first:
-		return 0, lost(since, "later events are not kept any more")
+		return 0, eventsLost(since, "later events are not kept any more")
 	}
 	return number, nil
 }
 
-// after is the number of the first event since a time. The caller holds mu.
-func (l *Log) after(t time.Time) uint64 {
+// firstSince is the number of the first event since a time. The caller holds mu.
+func (l *Log) firstSince(t time.Time) uint64 {
 	number := l.next
 	for number > l.first && !l.at(number-1).Time.Before(t) {
 		number--
@@ -54,9 +55,8 @@ func (l *Log) after(t time.Time) uint64 {
 	return number
 }
 
-// lost is the error of a watcher that has missed events.
-func lost(cursor, why string) error {
-	e := heddle.Errorf(heddle.EventsLost, "watch since", heddle.Clip(cursor), "", "list networks, endpoints and peers anew, while watching from now on")
-	e.Cause = why
-	return e
+// eventsLost is the error of a watcher that has missed events.
+func eventsLost(cursor, why string) error {
+	return heddle.Errorf(heddle.EventsLost, "watch events since", heddle.Clip(cursor), why,
+		"watch from now on, and list networks, endpoints and peers again")
 }

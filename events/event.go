@@ -71,14 +71,15 @@ func ParseFilter(words []string) (heddle.Filter, error) {
 	}
 	for _, k := range f[keyKind] {
 		if !slices.Contains(Kinds(), Kind(k)) {
-			return nil, heddle.Errorf(heddle.BadArgument, "filter", "kind="+heddle.Clip(k), "", "the kinds are network, endpoint, peer, path and trouble")
+			return nil, heddle.Errorf(heddle.BadArgument, "read filter", "kind="+heddle.Clip(k),
+				"there is no such kind", "give one of network, endpoint, peer, path and trouble")
 		}
 	}
 	return f, nil
 }
 
-// Fits reports whether the event passes a filter.
-func (e Event) Fits(f heddle.Filter) bool {
+// Matches reports whether the event passes a filter.
+func (e Event) Matches(f heddle.Filter) bool {
 	return f.Has(keyKind, string(e.Kind)) && f.Has(keyNetwork, e.Network) && f.HasLabels(e.Labels)
 }
 

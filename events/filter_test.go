@@ -29,8 +29,8 @@ func TestFilter(t *testing.T) {
 		{[]string{"label=other", "network=front"}, false},
 	} {
 		f, err := ParseFilter(c.words)
-		if err != nil || e.Fits(f) != c.fits {
-			t.Errorf("%v: %v, %v", c.words, e.Fits(f), err)
+		if err != nil || e.Matches(f) != c.fits {
+			t.Errorf("%v: %v, %v", c.words, e.Matches(f), err)
 		}
 	}
 	for _, bad := range []string{"", "=", "kind", "kind=", "kind=pod", "name=x", "label="} {

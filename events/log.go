@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -16,15 +17,15 @@ const (
 	maxEvents, maxBytes = 4096, 4 << 20
 	// maxWatchers is how many may read the log at a time.
 	maxWatchers = 64
-	// batch is how many events a watcher gets at a time.
-	batch = 64
-	// lifeDigits is how long the name of a log's life is.
-	lifeDigits = 16
+	// maxBatch is how many events a watcher gets at a time.
+	maxBatch = 64
+	// runIDDigits is how long the name of a log's life is.
+	runIDDigits = 16
 )
 
 // Log keeps the last events. Adding one never waits for those who read.
 type Log struct {
-	life string
+	runID string
 
 	mu sync.Mutex
 	// ring has event n at n modulo maxEvents; first to next-1 are kept.
@@ -38,9 +39,9 @@ type Log struct {
 
 // NewLog returns an empty log with a life of its own.
 func NewLog() *Log {
-	id := make([]byte, lifeDigits/2)
+	id := make([]byte, runIDDigits/2)
 	rand.Read(id)
-	return &Log{life: hex.EncodeToString(id)}
+	return &Log{runID: hex.EncodeToString(id)}
 }
 
 // Add appends an event, as of now if it has no time.
@@ -93,12 +94,14 @@ type Watcher struct {
 func (l *Log) Watch(since string) (*Watcher, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	next, err := l.begin(since)
+	next, err := l.firstFor(since)
 	if err != nil {
 		return nil, err
 	}
 	if l.watchers >= maxWatchers {
-		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events", "", "end another watcher")
+		return nil, heddle.Errorf(heddle.WatchersFull, "watch", "events",
+			fmt.Sprintf("%d programs watch them, and no more may", maxWatchers),
+			"end another watcher ('heddle events', or what calls /v1/events)")
 	}
 	l.watchers++
 	return &Watcher{l, next}, nil
@@ -142,9 +145,9 @@ func (w *Watcher) read(wait bool) (all []Event, more <-chan struct{}, err error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w.next < l.first {
-		return nil, nil, lost(l.cursor(w.next), "the watcher was too slow, and later events are not kept any more")
+		return nil, nil, eventsLost(l.cursor(w.next), "the watcher was too slow, and later events are not kept any more")
 	}
-	for ; w.next < l.next && len(all) < batch; w.next++ {
+	for ; w.next < l.next && len(all) < maxBatch; w.next++ {
 		e := *l.at(w.next)
 		e.Cursor = l.cursor(w.next + 1)
 		all = append(all, e)

@@ -47,9 +47,9 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := early.Cursor()
-	add(l, 3*batch)
+	add(l, 3*maxBatch)
 	whole := all(t, l, SinceAll)
-	if len(whole) != 3*batch || len(all(t, l, "")) != 0 || len(all(t, l, "0")) != 3*batch {
+	if len(whole) != 3*maxBatch || len(all(t, l, "")) != 0 || len(all(t, l, "0")) != 3*maxBatch {
 		t.Fatalf("%d events", len(whole))
 	}
 	if got := all(t, l, begin); len(got) != len(whole) {
@@ -92,10 +92,10 @@ func TestGap(t *testing.T) {
 	if got := all(t, l, first); len(got) != maxEvents {
 		t.Errorf("%d events after the last one that is gone", len(got))
 	}
-	if got, err := slow.Read(); err != nil || len(got) != batch {
+	if got, err := slow.Read(); err != nil || len(got) != maxBatch {
 		t.Errorf("a watcher that has just not missed any: %v", err)
 	}
-	add(l, batch+1)
+	add(l, maxBatch+1)
 	for name, since := range map[string]string{"too old": first, "another life's": all(t, other, SinceAll)[0].Cursor, "to come": l.cursor(1 << 40), "the last number": l.cursor(1<<64 - 1)} {
 		if _, err := l.Watch(since); !errors.Is(err, heddle.EventsLost.Sentinel()) {
 			t.Errorf("a cursor that is %s: %v", name, err)
@@ -104,7 +104,7 @@ func TestGap(t *testing.T) {
 	if _, err := slow.Read(); !errors.Is(err, heddle.EventsLost.Sentinel()) {
 		t.Errorf("a watcher that was overtaken: %v", err)
 	}
-	for _, since := range []string{"x", "-5m", "-1", l.life, l.life + "-", l.life + "-x", l.life + "--1", "XXXXXXXXXXXXXXXX-1", strings.Repeat("9", 1000)} {
+	for _, since := range []string{"x", "-5m", "-1", l.runID, l.runID + "-", l.runID + "-x", l.runID + "--1", "XXXXXXXXXXXXXXXX-1", strings.Repeat("9", 1000)} {
 		if _, err := l.Watch(since); !errors.Is(err, heddle.BadArgument.Sentinel()) {
 			t.Errorf("cursor %.40q: %v", since, err)
 		}

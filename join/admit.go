@@ -17,9 +17,9 @@ import (
 // joinRequest asks for a certificate by a token.
 type joinRequest struct {
 	Secret []byte `json:"secret"`
-	guest
+	identity
 	Underlay []netip.Addr `json:"underlay"`
-	// Request is a PKCS #10 request for the guest's certificate.
+	// Request is a PKCS #10 request for the host's certificate.
 	Request []byte `json:"request"`
 	// Clock is what the host's clock shows.
 	Clock time.Time `json:"clock"`
@@ -57,7 +57,7 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if _, _, err := r.token(ctx, q, n.opt.Now()); err != nil { // nothing is done for a host without a valid token
 		return nil, err
 	}
-	public, err := requested(q.Request, q.guest.String())
+	public, err := requestedKey(q.Request, q.identity.String())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
-	cert, err := ca.sign(q.guest.String(), public, nil, n.opt.Now(), hostLife)
+	cert, err := ca.sign(q.identity.String(), public, nil, n.opt.Now(), hostLife)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	if err != nil {
 		return nil, err
 	}
-	if err := r.welcome(ctx, q, public, n.opt.Now()); err != nil {
+	if err := r.admitHost(ctx, q, public, n.opt.Now()); err != nil {
 		n.log.Warn("host not let in", "name", q.Name, "id", q.ID, "error", err)
 		return nil, err
 	}
@@ -81,22 +81,22 @@ func (n *Node) answerJoin(ctx context.Context, q joinRequest, _ *x509.Certificat
 	return joinReply{cert.Raw, n.ca.Raw, endpoints}, nil
 }
 
-// welcome records a host and gives it its rights. If the host is removed meanwhile, it
+// admitHost records a host and gives it its rights. If the host is removed meanwhile, it
 // keeps none.
-func (r roster) welcome(ctx context.Context, q joinRequest, public crypto.PublicKey, now time.Time) error {
-	key, err := keyPrint(public)
+func (r roster) admitHost(ctx context.Context, q joinRequest, public crypto.PublicKey, now time.Time) error {
+	key, err := keyFingerprint(public)
 	if err != nil {
 		return err
 	}
 	if err := r.admit(ctx, q, key, now); err != nil {
 		return err
 	}
-	if err := r.grant(ctx, q.guest); err != nil {
+	if err := r.grant(ctx, q.identity); err != nil {
 		return err
 	}
-	err = r.stillIn(ctx, q.guest)
+	err = r.checkNotRemoved(ctx, q.identity)
 	if errors.Is(err, heddle.HostRemoved.Sentinel()) {
-		err = errors.Join(err, r.revoke(ctx, q.guest.String()))
+		err = errors.Join(err, r.revoke(ctx, q.identity.String()))
 	}
 	return err
 }
@@ -106,11 +106,13 @@ func (q joinRequest) check(now time.Time) error {
 		return err
 	}
 	if !hostID.MatchString(q.ID) || len(q.Secret) != 16 || !goodUnderlay(q.Underlay) {
-		return heddle.Errorf(heddle.BadJSON, "request to join is", "not whole", "", "is that program heddled, of this version?")
+		return heddle.Errorf(heddle.BadJSON, "read join request of host", q.Name,
+			"its ID, secret or addresses are not valid", "use heddled of the same version on both hosts")
 	}
 	if off := q.Clock.Sub(now).Abs(); off > clockSlack {
-		return heddle.Errorf(heddle.StoreRefused, "clocks differ by", off.Round(time.Second).String()+": that of "+q.Name+" says "+stamp(q.Clock)+", the one here "+stamp(now),
-			"", "set the wrong one; certificates would not be valid")
+		return heddle.Errorf(heddle.StoreRefused, "admit host", q.Name,
+			"the clocks differ by "+off.Round(time.Second).String()+": that of "+q.Name+" says "+formatTime(q.Clock)+", the one here "+formatTime(now),
+			"set the wrong clock: with it, certificates are not valid")
 	}
 	return nil
 }
@@ -129,7 +131,7 @@ func (r roster) admit(ctx context.Context, q joinRequest, key string, now time.T
 		if err != nil {
 			return err
 		}
-		all, at, err := r.admittable(ctx, q.guest, key, q.Underlay)
+		all, at, err := r.checkAdmission(ctx, q.identity, key, q.Underlay)
 		if err != nil {
 			return err
 		}
@@ -145,14 +147,14 @@ func (r roster) admit(ctx context.Context, q joinRequest, key string, now time.T
 }
 
 // enrol records the host that founds the cluster: its first keeper.
-func (r roster) enrol(ctx context.Context, g guest, public crypto.PublicKey, underlay []netip.Addr, now time.Time) error {
-	key, err := keyPrint(public)
+func (r roster) enrol(ctx context.Context, g identity, public crypto.PublicKey, underlay []netip.Addr, now time.Time) error {
+	key, err := keyFingerprint(public)
 	if err != nil {
 		return err
 	}
 	entries, err := admission{ID: g.ID, Key: key, Underlay: underlay, At: now.UTC()}.entries(g.Name)
 	if err == nil {
-		_, _, err = r.store.Commit(ctx, store.Change{Put: append(entries, named(g.Name, now))})
+		_, _, err = r.store.Commit(ctx, store.Change{Put: append(entries, keeperEntry(g.Name, now))})
 	}
 	return err
 }

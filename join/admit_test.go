@@ -191,7 +191,7 @@ func TestExpired(t *testing.T) {
 	// the host's clock is a year ahead: it starts, and says why it has no store
 	n := h.start(2, late(hostLife+time.Hour))
 	h.await("the reason", func() bool { return strings.Contains(n.Store().Health().Detail, "has expired") })
-	if s := n.Store().Health(); s.State != "down" || !strings.Contains(s.Detail, stamp(n.host.Load().cert.NotAfter)) {
+	if s := n.Store().Health(); s.State != "down" || !strings.Contains(s.Detail, formatTime(n.host.Load().cert.NotAfter)) {
 		t.Errorf("health %+v", s)
 	}
 	wantCode(t, n.renew(h.ctx()), heddle.StoreRefused, "has expired", "this host")
@@ -205,11 +205,11 @@ func TestExpired(t *testing.T) {
 		t.Error("the host that keeps the store has not renewed its own certificate")
 	}
 	c := doorCaller{pin: fingerprint(n.ca), host: *n.host.Load(), now: func() time.Time { return time.Now().Add(hostLife) }}
-	csr := must(request(n.record.guest.String(), n.host.Load().key))
+	csr := must(request(n.record.identity.String(), n.host.Load().key))
 	err := c.call(h.ctx(), "127.0.0.1:9478", pathRenew, renewRequest{csr, time.Now()}, &renewReply{})
 	wantCode(t, err, heddle.StoreRefused, "has expired", "clock of host1", "that of the other host")
 	// to the other host it is trouble with clocks, and nobody was removed
-	n.checkWelcome(h.ctx())
+	n.checkAccepted(h.ctx())
 	if why := n.refused.Load(); why != nil {
 		t.Errorf("refused: %v", *why)
 	}

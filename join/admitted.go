@@ -49,14 +49,14 @@ func (n *Node) Admitted(ctx context.Context) ([]Admission, error) {
 func (r roster) prune(ctx context.Context) error {
 	users, err := r.client.UserList(ctx)
 	if err != nil {
-		return refusedTo("list users of", "store", err)
+		return storeError("list users of", "the store", err)
 	}
 	all, _, err := r.admissions(ctx) // read after the users, since a host is admitted before it becomes a user
 	if err != nil {
 		return err
 	}
 	for _, u := range users.Users {
-		g, ok := parseGuest(u)
+		g, ok := parseIdentity(u)
 		if ok && !slices.ContainsFunc(all, func(h admitted) bool { return h.name == g.Name && h.ID == g.ID }) {
 			if err := r.revoke(ctx, u); err != nil {
 				return err

@@ -93,9 +93,9 @@ func (a authority) issue(name string, serving []netip.Addr, now time.Time, life 
 	return pair{cert, key}, err
 }
 
-// requested returns the key in a request (PKCS #10) that must have the expected name and
+// requestedKey returns the key in a request (PKCS #10) that must have the expected name and
 // be signed with that key.
-func requested(der []byte, name string) (crypto.PublicKey, error) {
+func requestedKey(der []byte, name string) (crypto.PublicKey, error) {
 	r, err := x509.ParseCertificateRequest(der)
 	if err == nil {
 		err = r.CheckSignature()
@@ -104,7 +104,8 @@ func requested(der []byte, name string) (crypto.PublicKey, error) {
 		err = fmt.Errorf("it is for %.80q", r.Subject.CommonName)
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadJSON, "read certificate request of", name, err, "is that program heddled, of this version?")
+		return nil, heddle.Wrap(heddle.BadJSON, "read certificate request of", name, err,
+			"use heddled of the same version on both hosts")
 	}
 	return r.PublicKey, nil
 }

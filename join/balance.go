@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// lookTime bounds one look at the members.
-	lookTime = 10 * time.Second
+	// balanceTimeout bounds one look at the members.
+	balanceTimeout = 10 * time.Second
 	// startTime is how long a member may take to start before it is removed. Its host then
 	// asks again.
 	startTime = 45 * time.Second
-	// pruneTime is between two searches for users that belong to no host.
-	pruneTime = time.Minute
+	// pruneEvery is between two searches for users that belong to no host.
+	pruneEvery = time.Minute
 )
 
 // balancer ensures that the hosts that operators named keep the store, and no others. It
@@ -27,17 +27,17 @@ type balancer struct {
 	idle map[uint64]time.Time
 	// pruned is when users were last compared with hosts.
 	pruned time.Time
-	// aligned are the rights that hosts had when last looked at, by user.
-	aligned map[string]alignment
+	// synced are the rights that hosts had when last looked at, by user.
+	synced map[string]syncedRights
 	// local is there while this host's member leads.
 	local *roster
 }
 
-// look takes the next step, if the member on this host leads.
-func (b *balancer) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+// balance takes the next step, if the member on this host leads.
+func (b *balancer) balance(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
 	defer cancel()
-	r, err := b.lead()
+	r, err := b.leaderAccess()
 	if r != nil {
 		err = b.step(ctx, *r)
 	}
@@ -46,17 +46,17 @@ func (b *balancer) look(ctx context.Context) {
 	}
 }
 
-// lead returns the operator's access to the member on this host if it leads, and closes
+// leaderAccess returns the operator's access to the member on this host if it leads, and closes
 // the access when it no longer does. Other members are not asked: a follower would have to
 // forward a promotion to the leader, which refuses it, because the follower does not pass
 // the certificate on.
-func (b *balancer) lead() (*roster, error) {
+func (b *balancer) leaderAccess() (*roster, error) {
 	n := b.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch leads := n.server != nil && n.keys != nil && n.server.Leads(); {
 	case leads && b.local == nil:
-		r, err := n.as(n.keys.operator, urls(n.record.Underlay[:1], ClientPort))
+		r, err := n.connect(n.keys.operator, urls(n.record.Underlay[:1], ClientPort))
 		if err != nil {
 			return nil, err
 		}
@@ -87,27 +87,27 @@ func (b *balancer) step(ctx context.Context, r roster) error {
 	if len(s.keepers()) == 0 {
 		return r.adoptKeepers(ctx, s, b.node.opt.Now())
 	}
-	return errors.Join(b.stepMembers(ctx, r, s), b.alignRights(ctx, r, s.hosts))
+	return errors.Join(b.stepMembers(ctx, r, s), b.syncAllRights(ctx, r, s.hosts))
 }
 
 func (b *balancer) stepMembers(ctx context.Context, r roster, s state) error {
-	b.watch(s)
-	learners, off := s.next(b.late)
+	b.recordIdle(s)
+	learners, off := s.nextStep(b.late)
 	if off != nil {
-		return r.dismiss(ctx, *off)
+		return r.removeMember(ctx, *off)
 	}
 	if len(learners) > 0 {
 		return r.promote(ctx, learners)
 	}
-	if time.Since(b.pruned) > pruneTime {
+	if time.Since(b.pruned) > pruneEvery {
 		b.pruned = time.Now()
 		return r.prune(ctx)
 	}
 	return nil
 }
 
-// next is the next step: learners that get a vote, or a member that is removed.
-func (s state) next(late func(member) bool) (promote []member, off *member) {
+// nextStep is the next step: learners that get a vote, or a member that is removed.
+func (s state) nextStep(late func(member) bool) (promote []member, off *member) {
 	var voters, learners []member // of keepers
 	var others []member
 	for _, m := range s.members {
@@ -134,16 +134,16 @@ func (s state) next(late func(member) bool) (promote []member, off *member) {
 	case len(learners) > 1, len(learners) == 1 && even:
 		return learners, nil
 	case len(learners) == 0 && even && len(voters) > 0 && len(voters) == len(s.keepers()):
-		m := s.resting(voters)
+		m := s.surplusVoter(voters)
 		return nil, &m // it comes back as a learner
 	}
 	return nil, nil
 }
 
-// resting is the voter that gives up its vote when the number of votes is even: one that
+// surplusVoter is the voter that gives up its vote when the number of votes is even: one that
 // is not connected before one that is, and then the one that came last; never this host's
 // own.
-func (s state) resting(voters []member) member {
+func (s state) surplusVoter(voters []member) member {
 	rank := func(m member) int {
 		host := s.hostOf(m)
 		n := s.index(host)
@@ -158,8 +158,8 @@ func (s state) resting(voters []member) member {
 	return slices.MaxFunc(voters, func(a, b member) int { return rank(a) - rank(b) })
 }
 
-// watch records since when each member has been late to start.
-func (b *balancer) watch(s state) {
+// recordIdle records since when each member has been late to start.
+func (b *balancer) recordIdle(s state) {
 	idle := map[uint64]time.Time{}
 	for _, m := range s.members {
 		if m.Name == "" {

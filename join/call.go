@@ -37,7 +37,8 @@ func doorAddress(s string) (string, error) {
 		}
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" {
-		return "", heddle.Errorf(heddle.BadArgument, "--join", s, "", "give the underlay address of a host that keeps the store, such as 192.0.2.1 or [2001:db8::1]:9478")
+		return "", heddle.Errorf(heddle.BadArgument, "read option", "--join "+s, "it is no address",
+			"give the underlay address of a host that keeps the store, such as 192.0.2.1 or [2001:db8::1]:9478")
 	}
 	return net.JoinHostPort(host, port), nil
 }
@@ -56,13 +57,13 @@ func (c doorCaller) call(ctx context.Context, address, path string, in, out any)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	t := &http.Transport{TLSClientConfig: c.tls(address), DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second,
-		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxResponseHeaderBytes: doorBody}
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxResponseHeaderBytes: maxDoorReply}
 	resp, err := (&http.Client{Transport: t}).Do(req)
 	if err != nil {
 		return doorFailed(address, err)
 	}
 	defer resp.Body.Close()
-	d := json.NewDecoder(io.LimitReader(resp.Body, doorBody))
+	d := json.NewDecoder(io.LimitReader(resp.Body, maxDoorReply))
 	if resp.StatusCode == http.StatusOK {
 		err = d.Decode(out)
 	} else {
@@ -102,7 +103,8 @@ func (c doorCaller) verify(address string, chain []*x509.Certificate) error {
 			return checkDates(chain[0], c.now(), "this host", time.Time{})
 		}
 	}
-	return heddle.Errorf(heddle.BadToken, "the token is refused:", address+" belongs to another cluster than the token", "", "give the address of a host of the token's cluster, or a token of that one")
+	return heddle.Errorf(heddle.BadToken, "call join door", address, "the host belongs to another cluster than the token",
+		"give the address of a host of the token's cluster, or a token of that one")
 }
 
 func doorFailed(address string, err error) error {
@@ -115,11 +117,12 @@ func doorFailed(address string, err error) error {
 		return notADoor(address, "it does not speak TLS")
 	}
 	return heddle.Wrap(heddle.StoreDown, "call join door", address, err,
-		"is heddled running there with --store embedded, does it keep the store ('heddle host list'), and does a firewall let TCP port "+strconv.Itoa(int(DoorPort))+" through?")
+		"check that heddled runs there with --store embedded and keeps the store ('heddle host list'), and that no firewall blocks TCP port "+strconv.Itoa(int(DoorPort)))
 }
 
 func notADoor(address, why string) error {
-	return heddle.Errorf(heddle.BadArgument, "join door", address+" is not one: "+why, "", "give --join the address of a host that runs heddled and keeps the store")
+	return heddle.Errorf(heddle.BadArgument, "call join door", address, why,
+		"give --join the address of a host that runs heddled and keeps the store")
 }
 
 // hostTLS is the TLS configuration for the host's calls to the store. The certificate may

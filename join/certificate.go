@@ -101,16 +101,16 @@ func checkDates(c *x509.Certificate, now time.Time, whose string, other time.Tim
 	default:
 		return nil
 	}
-	text := fmt.Sprintf("%s %s: it is valid from %s to %s, and the clock of %s says %s", c.Subject.CommonName, what,
-		stamp(c.NotBefore), stamp(c.NotAfter), whose, stamp(now))
+	cause := fmt.Sprintf("it %s: it is valid from %s to %s, and the clock of %s says %s", what,
+		formatTime(c.NotBefore), formatTime(c.NotAfter), whose, formatTime(now))
 	if !other.IsZero() {
-		text += ", that of the other host " + stamp(other)
+		cause += ", that of the other host " + formatTime(other)
 	}
-	return heddle.Errorf(heddle.StoreRefused, "certificate of", text,
-		"", "if a clock is wrong, set it; else join again with a new token of 'heddle host token' (--join ADDR --token-file FILE)")
+	return heddle.Errorf(heddle.StoreRefused, "use certificate of", c.Subject.CommonName, cause,
+		"if a clock is wrong, set it; else join again with a new token of 'heddle host token' (--join ADDR --token-file FILE)")
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // dueForRenewal says that two thirds of a certificate's life have passed, or that the
 // clock was ahead when the certificate was made.

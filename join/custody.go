@@ -18,8 +18,8 @@ import (
 const (
 	// maxLending bounds for how long the authority's key is lent.
 	maxLending = 24 * time.Hour
-	// confirming is how long to wait for a keeper's answer.
-	confirming = 10 * time.Second
+	// keeperTimeout is how long to wait for a keeper's answer.
+	keeperTimeout = 10 * time.Second
 )
 
 // authorityRequest asks a keeper, with the operator's certificate, what it has of the
@@ -35,14 +35,15 @@ type authorityRequest struct {
 // returns the key.
 func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.Certificate) (any, error) {
 	if c == nil || verify(n.ca, c, x509.ExtKeyUsageClientAuth) != nil || c.Subject.CommonName != operatorName {
-		return nil, heddle.Errorf(heddle.StoreRefused, "the authority's key", "is an operator's concern", "", "call with the operator's credential")
+		return nil, heddle.Errorf(heddle.StoreRefused, "manage", "the authority's key", "the caller is no operator",
+			"call with the operator's credential")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, q.Clock); err != nil {
 		return nil, err
 	}
 	r, err := n.roster(ctx)
 	if err == nil {
-		err = n.heedWithdrawal(ctx, r.store)
+		err = n.applyWithdrawal(ctx, r.store)
 	}
 	if err != nil {
 		return nil, err
@@ -54,10 +55,10 @@ func (n *Node) answerAuthority(ctx context.Context, q authorityRequest, c *x509.
 	default:
 		key, bad := authorityKey(n.ca, q.Key)
 		if err = bad; err == nil {
-			err = n.borrow(key, time.Duration(min(q.Seconds, int64(maxLending/time.Second)+1))*time.Second)
+			err = n.takeLoan(key, time.Duration(min(q.Seconds, int64(maxLending/time.Second)+1))*time.Second)
 		}
 	}
-	return n.holding(), err
+	return n.keyHolding(), err
 }
 
 // Authority says where the key of a cluster's authority is.
@@ -100,14 +101,17 @@ func (o *Operator) LendAuthority(ctx context.Context, key []byte, life time.Dura
 		return Authority{}, err
 	}
 	if life < time.Second || life > maxLending {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(),
+			"the time is out of bounds", "give 1s to "+maxLending.String())
 	}
 	w, err := withdrawnNow(ctx, o.store)
 	if err != nil {
 		return Authority{}, err
 	}
 	if w == nil {
-		return Authority{}, heddle.Errorf(heddle.BadArgument, "the authority's key", "is not withdrawn", "", "the hosts that keep the store have it: there is nothing to lend")
+		return Authority{}, heddle.Errorf(heddle.BadArgument, "lend", "the authority's key",
+			"it is not withdrawn: the hosts that keep the store have it",
+			"withdraw it first ('heddle host authority withdraw FILE')")
 	}
 	return o.askKeepers(ctx, authorityRequest{Key: key, Seconds: int64(life / time.Second)})
 }
@@ -144,43 +148,34 @@ func (o *Operator) askKeepers(ctx context.Context, q authorityRequest) (Authorit
 	a.Keepers = make([]Holding, len(keepers))
 	for i, h := range keepers {
 		calls.Go(func() {
-			err := o.ask(ctx, h, q, &a.Keepers[i])
+			err := o.askKeeper(ctx, h, q, &a.Keepers[i])
 			a.Keepers[i].Host = h.name
-			a.Keepers[i].Problem = problem(err)
+			if err != nil {
+				a.Keepers[i].Problem = heddle.SentenceOf(err)
+			}
 		})
 	}
 	calls.Wait()
 	return a, nil
 }
 
-// problem is an error without its advice, which the caller adds.
-func problem(err error) string {
-	var ours *heddle.Error
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &ours):
-		return ours.Sentence()
-	}
-	return err.Error()
-}
-
-// ask calls a keeper's door at the address of its member of the store. The door's
+// askKeeper calls a keeper's door at the address of its member of the store. The door's
 // certificate must contain this address.
-func (o *Operator) ask(ctx context.Context, h admitted, q authorityRequest, got *Holding) error {
+func (o *Operator) askKeeper(ctx context.Context, h admitted, q authorityRequest, got *Holding) error {
 	i := slices.IndexFunc(h.Underlay, func(a netip.Addr) bool {
 		return slices.ContainsFunc(o.node.opt.Underlay, heddle.FamilyOf(a).Has)
 	})
 	if i < 0 {
-		return heddle.Errorf(heddle.NoPath, "host", h.name+" has no address of a family of this host", "", "call on another host")
+		return heddle.Errorf(heddle.NoPath, "call host", h.name, "it has no address of a family of this host",
+			"make the call on another host")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, confirming, errors.New("it did not answer in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, keeperTimeout, errors.New("it did not answer in time"))
 	defer cancel()
 	q.Clock = o.node.opt.Now()
 	c := doorCaller{pin: fingerprint(o.node.ca), host: o.cert, now: o.node.opt.Now, named: true}
 	err := c.call(ctx, netip.AddrPortFrom(h.Underlay[i], DoorPort).String(), pathAuthority, q, got)
 	if err == nil && got.Host != h.name {
-		err = fmt.Errorf("at its address answers %q", got.Host)
+		err = fmt.Errorf("host %q answers at its address", got.Host)
 	}
 	return err
 }

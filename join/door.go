@@ -27,13 +27,13 @@ const (
 )
 
 const (
-	// doorBody bounds a reply's size in bytes, doorAsks a request's; doorTime is how
+	// maxDoorReply bounds a reply's size in bytes, maxDoorRequest a request's; doorTime is how
 	// long a call may take.
-	doorBody = 64 << 10
-	doorAsks = 8 << 10
-	doorTime = 30 * time.Second
-	// doorGuests bounds the calls served at a time.
-	doorGuests = 8
+	maxDoorReply   = 64 << 10
+	maxDoorRequest = 8 << 10
+	doorTime       = 30 * time.Second
+	// maxDoorCalls bounds the calls served at a time.
+	maxDoorCalls = 8
 )
 
 // door lets hosts into the cluster. A host that keeps the store serves it.
@@ -45,11 +45,11 @@ type door struct {
 // openDoor serves the join door on all of the host's underlay addresses.
 func (n *Node) openDoor() (*door, error) {
 	mux := http.NewServeMux()
-	room := make(chan struct{}, doorGuests)
-	mux.HandleFunc("POST "+pathJoin, answer(room, n.answerJoin))
-	mux.HandleFunc("POST "+pathRenew, answer(room, n.answerRenew))
-	mux.HandleFunc("POST "+pathMember, answer(room, n.answerMember))
-	mux.HandleFunc("POST "+pathAuthority, answer(room, n.answerAuthority))
+	room := make(chan struct{}, maxDoorCalls)
+	mux.HandleFunc("POST "+pathJoin, handler(room, n.answerJoin))
+	mux.HandleFunc("POST "+pathRenew, handler(room, n.answerRenew))
+	mux.HandleFunc("POST "+pathMember, handler(room, n.answerMember))
+	mux.HandleFunc("POST "+pathAuthority, handler(room, n.answerAuthority))
 	d := &door{http: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: doorTime + 10*time.Second, IdleTimeout: 10 * time.Second, MaxHeaderBytes: 8 << 10, ErrorLog: log.New(io.Discard, "", 0)}}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, Time: n.opt.Now,
@@ -67,8 +67,8 @@ func (n *Node) openDoor() (*door, error) {
 	for _, a := range n.opt.Underlay {
 		l, err := net.Listen("tcp", netip.AddrPortFrom(a, DoorPort).String())
 		if err != nil {
-			return nil, errors.Join(heddle.Wrap(heddle.PortTaken, "listen for joining hosts on", netip.AddrPortFrom(a, DoorPort).String(), err,
-				"is another agent running on this host, or is the address not here?"), d.close())
+			return nil, errors.Join(heddle.Wrap(heddle.PortTaken, "open join door on", netip.AddrPortFrom(a, DoorPort).String(), err,
+				"end the program that uses the port ('ss -ltnp' shows it), or give an address of this host with --underlay"), d.close())
 		}
 		d.listeners = append(d.listeners, l)
 		go func() {
@@ -93,14 +93,15 @@ func (d *door) close() error {
 	return errors.Join(append(errs, d.http.Close())...)
 }
 
-// answer serves one call of the door in JSON, and bounds its size, time and number.
-func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
+// handler serves one call of the door in JSON, and bounds its size, time and number.
+func handler[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certificate) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q // read before taking a place: a slow client takes nobody's place
-		d := json.NewDecoder(io.LimitReader(r.Body, doorAsks))
+		d := json.NewDecoder(io.LimitReader(r.Body, maxDoorRequest))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q); err != nil {
-			reply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err, "is that program heddled, of this version?"))
+			writeReply(w, nil, heddle.Wrap(heddle.BadJSON, "read request", r.URL.Path, err,
+				"use heddled of the same version on both hosts"))
 			return
 		}
 		select {
@@ -109,7 +110,8 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		case <-r.Context().Done():
 			return
 		case <-time.After(doorTime / 3):
-			reply(w, nil, heddle.Errorf(heddle.StoreDown, "join door", "is busy", "", "try again"))
+			writeReply(w, nil, heddle.Errorf(heddle.StoreDown, "answer request", r.URL.Path, "the join door is busy",
+				"try again"))
 			return
 		}
 		var caller *x509.Certificate
@@ -120,16 +122,17 @@ func answer[Q any](room chan struct{}, f func(context.Context, Q, *x509.Certific
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), doorTime)
 		defer cancel()
 		v, err := f(ctx, q, caller)
-		reply(w, v, err)
+		writeReply(w, v, err)
 	}
 }
 
-func reply(w http.ResponseWriter, v any, err error) {
+func writeReply(w http.ResponseWriter, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		var e *heddle.Error
 		if !errors.As(err, &e) {
-			e = &heddle.Error{Code: heddle.StoreRefused, Kind: heddle.Failed, Op: strings.TrimSpace(err.Error())}
+			e = heddle.Errorf(heddle.StoreRefused, "answer", "request", strings.TrimSpace(err.Error()),
+				"look at the log of the host that answered")
 		}
 		w.WriteHeader(http.StatusForbidden)
 		v = e

@@ -18,7 +18,7 @@ import (
 func TestSlowGuests(t *testing.T) {
 	type question struct{ Name string }
 	room := make(chan struct{}, 1)
-	door := httptest.NewTLSServer(answer(room, func(_ context.Context, q question, _ *x509.Certificate) (any, error) { return q, nil }))
+	door := httptest.NewTLSServer(handler(room, func(_ context.Context, q question, _ *x509.Certificate) (any, error) { return q, nil }))
 	defer door.Close()
 	insecure := &tls.Config{InsecureSkipVerify: true}
 	for range cap(room) {
@@ -32,7 +32,7 @@ func TestSlowGuests(t *testing.T) {
 	if resp.StatusCode != 200 {
 		t.Errorf("the door answers %s", resp.Status)
 	}
-	resp = must(door.Client().Post(door.URL, "application/json", strings.NewReader(`{"name": "`+strings.Repeat("a", doorAsks)+`"}`)))
+	resp = must(door.Client().Post(door.URL, "application/json", strings.NewReader(`{"name": "`+strings.Repeat("a", maxDoorRequest)+`"}`)))
 	defer resp.Body.Close()
 	if resp.StatusCode != 403 {
 		t.Errorf("the door answers a long question with %s", resp.Status)
@@ -45,6 +45,6 @@ func TestTokenFirst(t *testing.T) {
 	h := newHosts(t)
 	n := h.start(1, nil)
 	c := doorCaller{pin: fingerprint(n.ca), now: time.Now}
-	q := joinRequest{Secret: make([]byte, 16), guest: guest{"host2", "0123456789abcdef"}, Underlay: h.options(2).Underlay, Request: []byte("none"), Clock: time.Now()}
+	q := joinRequest{Secret: make([]byte, 16), identity: identity{"host2", "0123456789abcdef"}, Underlay: h.options(2).Underlay, Request: []byte("none"), Clock: time.Now()}
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathJoin, q, &joinReply{}), heddle.BadToken, "not one of this cluster")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// knocking is how long a host that joins waits for a door to open.
-const knocking = 5 * time.Second
+// doorWait is how long a host that joins waits for a door to open.
+const doorWait = 5 * time.Second
 
 // lendingTime is how long a host that joins waits for an operator to lend the
 // authority's key, lendingPause is between two of its calls.
@@ -24,8 +24,8 @@ const (
 	lendingPause = 2 * time.Second
 )
 
-// id returns the host's ID, which is created with the folder.
-func (n *Node) id() (string, error) {
+// loadID returns the host's ID, which is created with the folder.
+func (n *Node) loadID() (string, error) {
 	if text, err := os.ReadFile(n.dir.path(fileID)); err == nil {
 		if id := strings.TrimSpace(string(text)); hostID.MatchString(id) {
 			return id, nil
@@ -37,9 +37,9 @@ func (n *Node) id() (string, error) {
 	return id, n.dir.write(fileID, []byte(id+"\n"))
 }
 
-// key returns the host's key. It is created and written before anybody sees it: a host
+// loadKey returns the host's key. It is created and written before anybody sees it: a host
 // that did not get its answer asks again with the same key.
-func (n *Node) key() (*ecdsa.PrivateKey, error) {
+func (n *Node) loadKey() (*ecdsa.PrivateKey, error) {
 	if n.dir.has(fileHostKey) {
 		text, err := n.dir.read(fileHostKey)
 		if err != nil {
@@ -50,7 +50,8 @@ func (n *Node) key() (*ecdsa.PrivateKey, error) {
 			err = errors.New("there is no key in it")
 		}
 		if err != nil {
-			return nil, heddle.Wrap(heddle.LedgerBroken, "read", n.dir.path(fileHostKey), err, "restore it from a backup, or move the folder away and join again")
+			return nil, heddle.Wrap(heddle.LedgerBroken, "read key", n.dir.path(fileHostKey), err,
+				"restore the file from a backup, or move the folder away and join again")
 		}
 		return key, nil
 	}
@@ -65,19 +66,19 @@ func (n *Node) key() (*ecdsa.PrivateKey, error) {
 	return key, n.dir.write(fileHostKey, text)
 }
 
-// found makes a cluster with this host alone.
-func (n *Node) found(context.Context) error {
-	id, err := n.id()
+// foundCluster makes a cluster with this host alone.
+func (n *Node) foundCluster(context.Context) error {
+	id, err := n.loadID()
 	if err != nil {
 		return err
 	}
-	g := guest{n.opt.Name, id}
+	g := identity{n.opt.Name, id}
 	now := n.opt.Now()
 	ca, err := newAuthority(now)
 	if err != nil {
 		return err
 	}
-	key, err := n.key()
+	key, err := n.loadKey()
 	if err != nil {
 		return err
 	}
@@ -96,9 +97,9 @@ func (n *Node) found(context.Context) error {
 	if err := n.keepKeys(ca, operator, serving); err != nil {
 		return err
 	}
-	r := record{guest: g, Underlay: n.opt.Underlay, Founder: true, Member: true, Initial: map[string]string{g.Name: peerURL(n.opt.Underlay)}}
+	r := record{identity: g, Underlay: n.opt.Underlay, Founder: true, Member: true, Initial: map[string]string{g.Name: peerURL(n.opt.Underlay)}}
 	n.log.Info("founding a cluster", "name", g.Name, "underlay", joined(n.opt.Underlay))
-	return n.settle(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
+	return n.saveJoined(r, ca.cert, host, urls(n.opt.Underlay, ClientPort))
 }
 
 // keepKeys writes the keys of a member of the store; the authority may be without its key.
@@ -131,8 +132,8 @@ func (n *Node) keepAuthorityKey(key *ecdsa.PrivateKey) error {
 	return err
 }
 
-// settle writes what a host got when it entered a cluster, with the record last.
-func (n *Node) settle(r record, ca, host *x509.Certificate, endpoints []string) error {
+// saveJoined writes what a host got when it entered a cluster, with the record last.
+func (n *Node) saveJoined(r record, ca, host *x509.Certificate, endpoints []string) error {
 	pin := fingerprint(ca)
 	r.Cluster = hex.EncodeToString(pin[:])
 	if err := errors.Join(n.dir.write(fileAuthority, certPEM(ca)), n.dir.write(fileHost, certPEM(host)),
@@ -153,21 +154,21 @@ func (n *Node) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := n.id()
+	id, err := n.loadID()
 	if err != nil {
 		return err
 	}
-	key, err := n.key()
+	key, err := n.loadKey()
 	if err != nil {
 		return err
 	}
-	g := guest{n.opt.Name, id}
+	g := identity{n.opt.Name, id}
 	csr, err := request(g.String(), key)
 	if err != nil {
 		return err
 	}
 	var got joinReply
-	err = n.knock(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], guest: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got, lendingTime)
+	err = n.callUntilOpen(ctx, doorCaller{pin: t.pin, now: n.opt.Now}, address, joinRequest{Secret: t.secret[:], identity: g, Underlay: n.opt.Underlay, Request: csr, Clock: n.opt.Now()}, &got, lendingTime)
 	if err != nil {
 		return err
 	}
@@ -186,19 +187,19 @@ func (n *Node) join(ctx context.Context) error {
 		return err
 	}
 	n.log.Info("joined", "name", g.Name, "by", address)
-	return n.settle(record{guest: g, Underlay: n.opt.Underlay}, ca, cert, got.Endpoints)
+	return n.saveJoined(record{identity: g, Underlay: n.opt.Underlay}, ca, cert, got.Endpoints)
 }
 
-// knock calls a door that may not be open yet, since hosts start together. If the
+// callUntilOpen calls a door that may not be open yet, since hosts start together. If the
 // authority's key is off the hosts, it waits for some time for an operator to lend it.
-func (n *Node) knock(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply, lending time.Duration) error {
+func (n *Node) callUntilOpen(ctx context.Context, c doorCaller, address string, q joinRequest, got *joinReply, lending time.Duration) error {
 	began, told := time.Now(), false
 	for {
 		err := c.call(ctx, address, pathJoin, q, got)
 		patience, wait := time.Duration(0), 200*time.Millisecond
 		switch {
 		case errors.Is(err, heddle.StoreDown.Sentinel()):
-			patience = knocking
+			patience = doorWait
 		case errors.Is(err, heddle.AuthorityAway.Sentinel()):
 			patience, wait = lending, lendingPause
 			if !told {

@@ -38,7 +38,8 @@ func (f folder) path(name string) string { return filepath.Join(string(f), name)
 func (f folder) read(name string) ([]byte, error) {
 	data, err := os.ReadFile(f.path(name))
 	if err != nil {
-		return nil, heddle.Wrap(heddle.LedgerBroken, "read", f.path(name), err, "restore it from a backup, or move the folder away and join again")
+		return nil, heddle.Wrap(heddle.LedgerBroken, "read file", f.path(name), err,
+			"restore the file from a backup, or move the folder away and join again")
 	}
 	return data, nil
 }
@@ -51,7 +52,8 @@ func (f folder) has(name string) bool {
 // write replaces a whole file, and returns when it is on the disk.
 func (f folder) write(name string, data []byte) error {
 	if err := f.put(name, data); err != nil {
-		return heddle.Wrap(heddle.LedgerFull, "write", f.path(name), err, "make room, or give another folder with --state-dir")
+		return heddle.Wrap(heddle.LedgerFull, "write file", f.path(name), err,
+			"make room on the disk, or give another folder with --state-dir")
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ const Networks = "networks"
 func CheckRights(all []string) error {
 	for _, r := range all {
 		if r != Networks {
-			return heddle.Errorf(heddle.BadArgument, "right", heddle.Clip(r), "", "the one there is: "+Networks)
+			return heddle.Errorf(heddle.BadArgument, "use right", heddle.Clip(r), "there is no such right",
+				"give the right "+Networks+", the only one")
 		}
 	}
 	return nil
@@ -34,7 +35,9 @@ func (o *Operator) Grant(ctx context.Context, name string, rights []string) erro
 func (o *Operator) Revoke(ctx context.Context, name string, rights []string) error {
 	return o.allow(ctx, name, rights, func(h admitted) ([]string, error) {
 		if h.keeper {
-			return nil, heddle.Errorf(heddle.BadArgument, "host", name+" keeps the store, and may write "+strings.Join(rights, ", ")+" for that", "", "take that from it first ('heddle host demote "+name+"')")
+			return nil, heddle.Errorf(heddle.BadArgument, "revoke rights of host", name,
+				"it keeps the store, and so may write "+strings.Join(rights, ", "),
+				"demote it first ('heddle host demote "+name+"')")
 		}
 		return slices.DeleteFunc(slices.Clone(h.May), func(r string) bool { return slices.Contains(rights, r) }), nil
 	})
@@ -46,14 +49,14 @@ func (o *Operator) allow(ctx context.Context, name string, rights []string, next
 	if err := CheckRights(rights); err != nil {
 		return err
 	}
-	return insist(ctx, func() error { return o.setRights(ctx, name, next) })
+	return retryWhileDown(ctx, func() error { return o.setRights(ctx, name, next) })
 }
 
 func (o *Operator) setRights(ctx context.Context, name string, next func(admitted) ([]string, error)) error {
 	for {
 		h, err := o.host(ctx, name)
 		if err == nil && h == nil {
-			err = noHost(name)
+			err = noHostError(name)
 		}
 		if err != nil {
 			return err
@@ -64,13 +67,13 @@ func (o *Operator) setRights(ctx context.Context, name string, next func(admitte
 		}
 		done := slices.Equal(before, h.May)
 		if !done {
-			done, err = o.rewrite(ctx, *h)
+			done, err = o.tryReplaceAdmission(ctx, *h)
 		}
 		if err != nil {
 			return err
 		}
 		if done {
-			_, err = o.settleRights(ctx, name)
+			_, err = o.syncRights(ctx, name)
 			return err
 		}
 	}
@@ -90,9 +93,10 @@ func (n *Node) MayWriteNetworks(ctx context.Context) error {
 	}
 	where := ""
 	if who := n.writers(ctx); len(who) > 0 {
-		where = "do it on " + strings.Join(who, ", ") + ", or "
+		where = "call on " + strings.Join(who, ", ") + ", or "
 	}
-	return heddle.Errorf(heddle.NotGranted, "host", n.me.Name+" may not create, change or delete networks that hosts share", "", where+"have an operator grant it: 'heddle host grant "+n.me.Name+" "+Networks+"' on a host that keeps the store")
+	return heddle.Errorf(heddle.NotGranted, "write networks that hosts share on host", n.me.Name, "no operator has granted it",
+		where+"have an operator grant it: 'heddle host grant "+n.me.Name+" "+Networks+"' on a host that keeps the store")
 }
 
 // writers names the hosts that may write networks.

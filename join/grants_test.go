@@ -12,7 +12,7 @@ import (
 
 // TestRights: what is due to a host, by what it is.
 func TestRights(t *testing.T) {
-	networks, own := below(cluster.Prefix+"networks/", mayWrite), right{key: cluster.Prefix + "cluster", may: mayWrite}
+	networks, own := prefixRight(cluster.Prefix+"networks/", mayWrite), right{key: cluster.Prefix + "cluster", may: mayWrite}
 	for _, c := range []struct {
 		host              admitted
 		networks, cluster bool
@@ -28,7 +28,7 @@ func TestRights(t *testing.T) {
 		if slices.Contains(got, networks) != c.networks || slices.Contains(got, own) != c.cluster {
 			t.Errorf("%+v: %v", c.host, got)
 		}
-		for _, x := range []right{below(cluster.Prefix, mayRead), below(cluster.Prefix+"hosts/h/", mayWrite), below(cluster.Prefix+"blocks/", mayWrite), below(hostsPrefix+"h/", mayRead)} {
+		for _, x := range []right{prefixRight(cluster.Prefix, mayRead), prefixRight(cluster.Prefix+"hosts/h/", mayWrite), prefixRight(cluster.Prefix+"blocks/", mayWrite), prefixRight(hostsPrefix+"h/", mayRead)} {
 			if !slices.Contains(got, x) {
 				t.Errorf("%+v has not %v", c.host, x)
 			}
@@ -97,7 +97,7 @@ func TestGrants(t *testing.T) {
 	}
 	n := h.nodes[3]
 	secret := must(parseToken(text)).secret
-	q := joinRequest{Secret: secret[:], guest: n.me, Underlay: n.opt.Underlay, Request: must(request(n.me.String(), n.host.Load().key)), Clock: time.Now()}
+	q := joinRequest{Secret: secret[:], identity: n.me, Underlay: n.opt.Underlay, Request: must(request(n.me.String(), n.host.Load().key)), Clock: time.Now()}
 	c := doorCaller{pin: fingerprint(n.ca), now: time.Now}
 	if err := c.call(h.ctx(), "127.0.0.1:9478", pathJoin, q, &joinReply{}); err != nil {
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func TestRightsFollow(t *testing.T) {
 		}
 		return false
 	}
-	networks := below(cluster.Prefix+"networks/", mayWrite)
+	networks := prefixRight(cluster.Prefix+"networks/", mayWrite)
 	set := func(may ...string) { // as if the call were cut off here
 		a := must(r.host(h.ctx(), "host2"))
 		a.May = may
-		if err := r.change(h.ctx(), *a); err != nil {
+		if err := r.replaceAdmission(h.ctx(), *a); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -19,22 +18,22 @@ import (
 // A key identifies a host. The admission has the key's fingerprint from the first join on,
 // and neither a token nor a certificate gives the host's name to another key.
 
-// keyPrint is a key's fingerprint: the SHA-256 of its SubjectPublicKeyInfo (RFC
+// keyFingerprint is a key's fingerprint: the SHA-256 of its SubjectPublicKeyInfo (RFC
 // 5280, section 4.1.2.7), in hex.
-func keyPrint(public crypto.PublicKey) (string, error) {
+func keyFingerprint(public crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:]), err
 }
 
-func otherKey(g guest) error {
-	return heddle.Errorf(heddle.OtherKey, "host", g.Name+" (ID "+g.ID+") is in the cluster with another key",
-		"", "if it is this host, and its state folder was lost or is of an earlier version: have an operator remove it ('heddle host remove "+g.Name+"'), move the state folder away, and join again")
+func otherKeyError(g identity) error {
+	return heddle.Errorf(heddle.OtherKey, "admit host", g.Name+" with ID "+g.ID, "a host of that name and ID is in the cluster with another key",
+		"if it is this host, and its state folder was lost or is of an earlier version: have an operator remove it ('heddle host remove "+g.Name+"'), move the state folder away, and join again")
 }
 
-// admittable reports whether a host may come in with its key and addresses, and
+// checkAdmission reports whether a host may come in with its key and addresses, and
 // returns the admissions that it was compared with.
-func (r roster) admittable(ctx context.Context, g guest, key string, underlay []netip.Addr) ([]admitted, int64, error) {
+func (r roster) checkAdmission(ctx context.Context, g identity, key string, underlay []netip.Addr) ([]admitted, int64, error) {
 	removed, err := read(ctx, r.store, cluster.Prefix+"removed/"+g.ID)
 	if err != nil {
 		return nil, 0, err
@@ -49,27 +48,29 @@ func (r roster) admittable(ctx context.Context, g guest, key string, underlay []
 	for _, h := range all {
 		switch {
 		case h.name == g.Name && h.ID != g.ID:
-			return nil, 0, heddle.Errorf(heddle.HostExists, "host", g.Name+" is in the cluster, with ID "+h.ID+" and not "+g.ID,
-				"", "choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
+			return nil, 0, heddle.Errorf(heddle.HostExists, "admit host", g.Name, "a host of that name is in the cluster with ID "+h.ID+", and this one has "+g.ID,
+				"choose another name with --name; if it is this host, installed anew, remove the old one first ('heddle host remove "+g.Name+"')")
 		case h.name == g.Name && h.Key != key:
-			return nil, 0, otherKey(g)
+			return nil, 0, otherKeyError(g)
 		case h.name != g.Name && h.ID == g.ID:
-			return nil, 0, heddle.Errorf(heddle.HostExists, "host", h.name+" has the ID "+g.ID, "", "if this host's disk is a copy of that one's, move the state folder away and join again")
+			return nil, 0, heddle.Errorf(heddle.HostExists, "admit host", g.Name, "host "+h.name+" has the same ID, "+g.ID,
+				"if this host's disk is a copy of that one's, move the state folder away and join again")
 		}
 	}
-	return all, at, keepersApart(all, g.Name, underlay)
+	return all, at, checkKeeperAddresses(all, g.Name, underlay)
 }
 
-// keepersApart refuses a host that has the address of a keeper of the store: members are
+// checkKeeperAddresses refuses a host that has the address of a keeper of the store: members are
 // identified by their addresses.
-func keepersApart(all []admitted, name string, underlay []netip.Addr) error {
+func checkKeeperAddresses(all []admitted, name string, underlay []netip.Addr) error {
 	for _, h := range all {
 		if h.name == name || !h.keeper {
 			continue
 		}
 		for _, a := range underlay {
 			if slices.Contains(h.Underlay, a) {
-				return heddle.Errorf(heddle.HostExists, "underlay address", fmt.Sprintf("%s is that of host %s, which keeps the store", a, h.name), "", "give another address with --underlay")
+				return heddle.Errorf(heddle.HostExists, "use underlay address", a.String(),
+					"host "+h.name+" has it, which keeps the store", "give another address with --underlay")
 			}
 		}
 	}
@@ -82,17 +83,18 @@ func (a admission) entries(name string) ([]store.Entry, error) {
 	return []store.Entry{{Key: admittedKey(name), Value: text}, {Key: AdmittedPrefix + name, Value: text}}, err
 }
 
-// change replaces the admission of a host that is in the cluster.
-func (r roster) change(ctx context.Context, h admitted) error {
-	done, err := r.rewrite(ctx, h)
+// replaceAdmission replaces the admission of a host that is in the cluster.
+func (r roster) replaceAdmission(ctx context.Context, h admitted) error {
+	done, err := r.tryReplaceAdmission(ctx, h)
 	if err == nil && !done {
-		err = heddle.Errorf(heddle.StoreDown, "record of", h.name+" changed meanwhile", "", "it is tried again")
+		err = heddle.Errorf(heddle.StoreDown, "change record of host", h.name, "the record changed meanwhile",
+			"try again")
 	}
 	return err
 }
 
-// rewrite is like change, and reports whether the admission was still as it was read.
-func (r roster) rewrite(ctx context.Context, h admitted) (bool, error) {
+// tryReplaceAdmission is like change, and reports whether the admission was still as it was read.
+func (r roster) tryReplaceAdmission(ctx context.Context, h admitted) (bool, error) {
 	entries, err := h.entries(h.name)
 	if err != nil {
 		return false, err
@@ -101,9 +103,9 @@ func (r roster) rewrite(ctx context.Context, h admitted) (bool, error) {
 	return done, err
 }
 
-// recognise compares a caller's certificate with the host's admission. An admission by an
+// checkKey compares a caller's certificate with the host's admission. An admission by an
 // earlier version has no key: the first certificate sets it, a token never does.
-func (r roster) recognise(ctx context.Context, g guest, c *x509.Certificate) error {
+func (r roster) checkKey(ctx context.Context, g identity, c *x509.Certificate) error {
 	entry, err := read(ctx, r.store, admittedKey(g.Name))
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (r roster) recognise(ctx context.Context, g guest, c *x509.Certificate) err
 			return err
 		}
 	}
-	key, err := keyPrint(c.PublicKey)
+	key, err := keyFingerprint(c.PublicKey)
 	switch {
 	case err != nil:
 		return err
@@ -122,15 +124,15 @@ func (r roster) recognise(ctx context.Context, g guest, c *x509.Certificate) err
 		return cluster.RemovedError(g.Name)
 	case h.Key == "":
 		h.Key = key
-		return r.change(ctx, h)
+		return r.replaceAdmission(ctx, h)
 	case h.Key != key:
-		return otherKey(g)
+		return otherKeyError(g)
 	}
 	return nil
 }
 
-// stillIn reports whether a host that was let in has not been removed since.
-func (r roster) stillIn(ctx context.Context, g guest) error {
+// checkNotRemoved reports whether a host that was let in has not been removed since.
+func (r roster) checkNotRemoved(ctx context.Context, g identity) error {
 	entry, err := read(ctx, r.store, admittedKey(g.Name))
 	if err != nil {
 		return err

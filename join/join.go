@@ -68,23 +68,23 @@ func CheckHostName(name string) error {
 	if hostName.MatchString(name) && !strings.EqualFold(name, operatorName) {
 		return nil
 	}
-	return heddle.Errorf(heddle.BadName, "host name", fmt.Sprintf("%.80q", name),
-		"", "give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
+	return heddle.Errorf(heddle.BadName, "use host name", fmt.Sprintf("%.80q", name), "hosts cannot have this name",
+		"give one with --name: letters, digits, '_', '.', '-', at most 63 bytes, starting with a letter or digit, and not root")
 }
 
-// guest is a host that was let in. Name and ID are both part of its certificate's common
+// identity is a host that was let in. Name and ID are both part of its certificate's common
 // name and of its user name in the store. So the certificate of a removed host is useless,
 // even if another host gets its name.
-type guest struct {
+type identity struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
 }
 
-func (g guest) String() string { return g.Name + "@" + g.ID }
+func (g identity) String() string { return g.Name + "@" + g.ID }
 
-func parseGuest(s string) (guest, bool) {
+func parseIdentity(s string) (identity, bool) {
 	name, id, ok := strings.Cut(s, "@")
-	return guest{name, id}, ok && CheckHostName(name) == nil && hostID.MatchString(id)
+	return identity{name, id}, ok && CheckHostName(name) == nil && hostID.MatchString(id)
 }
 
 // admittedKey, keeperKey: see the package's comment.

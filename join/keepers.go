@@ -17,9 +17,9 @@ import (
 // change.
 const maxKeepers = 7
 
-// named is the record by which an operator names a host as a keeper of the store. It
+// keeperEntry is the record by which an operator names a host as a keeper of the store. It
 // stands until an operator takes it back, so a host that lost its data may fetch it again.
-func named(host string, now time.Time) store.Entry {
+func keeperEntry(host string, now time.Time) store.Entry {
 	text, err := json.Marshal(struct {
 		At time.Time `json:"at"`
 	}{now.UTC()})
@@ -43,10 +43,10 @@ func (s state) keepers() []string {
 // Promote names hosts as keepers of the store, all of them or none. One that is
 // named already stays so.
 func (o *Operator) Promote(ctx context.Context, names []string) error {
-	return insist(ctx, func() error { return o.nameKeepers(ctx, names) })
+	return retryWhileDown(ctx, func() error { return o.addKeepers(ctx, names) })
 }
 
-func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
+func (o *Operator) addKeepers(ctx context.Context, names []string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
@@ -56,18 +56,18 @@ func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 	for _, name := range names {
 		i := s.index(name)
 		if i < 0 {
-			return noHost(name)
+			return noHostError(name)
 		}
 		if slices.Contains(all, name) {
 			continue
 		}
 		all = append(all, name)
-		c.Put = append(c.Put, named(name, o.node.opt.Now()))
+		c.Put = append(c.Put, keeperEntry(name, o.node.opt.Now()))
 		c.Require = append(c.Require, store.Condition{Key: admittedKey(name), Revision: s.hosts[i].revision})
 	}
 	if len(all) > maxKeepers {
-		return heddle.Errorf(heddle.BadArgument, "keepers of the store", fmt.Sprintf("would be %d: %s", len(all), strings.Join(all, ", ")),
-			"", fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
+		return heddle.Errorf(heddle.BadArgument, "promote", strings.Join(names, ", "), fmt.Sprintf("the store would have %d keepers: %s", len(all), strings.Join(all, ", ")),
+			fmt.Sprintf("name at most %d; 3 survive the loss of one, 5 of two", maxKeepers))
 	}
 	return o.commit(ctx, c, names)
 }
@@ -75,25 +75,27 @@ func (o *Operator) nameKeepers(ctx context.Context, names []string) error {
 // Demote makes hosts stop keeping the store, all of them or none. The last keeper stays,
 // and so do hosts without which the store would have no majority.
 func (o *Operator) Demote(ctx context.Context, names []string) error {
-	return insist(ctx, func() error { return o.unnameKeepers(ctx, names) })
+	return retryWhileDown(ctx, func() error { return o.removeKeepers(ctx, names) })
 }
 
-func (o *Operator) unnameKeepers(ctx context.Context, names []string) error {
+func (o *Operator) removeKeepers(ctx context.Context, names []string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if !s.has(name) {
-			return noHost(name)
+		if !s.hasHost(name) {
+			return noHostError(name)
 		}
 	}
 	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return slices.Contains(names, k) })
 	if !slices.ContainsFunc(left, s.keeps) {
-		return heddle.Errorf(heddle.BadArgument, "the store", "would be kept by nobody", "", "name another host first ('heddle host promote NAME'), and wait until 'heddle host list' shows that it keeps the store")
+		return heddle.Errorf(heddle.BadArgument, "demote", strings.Join(names, ", "), "nobody would keep the store",
+			"name another host first ('heddle host promote NAME'), and wait until 'heddle host list' shows that it keeps the store")
 	}
-	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.spareInTime(ctx, s, names...) {
-		return heddle.Errorf(heddle.StoreDown, "host", strings.Join(names, ", ")+" is needed: most of the store's other members are away", "", "start the agents of the others first ('heddle host list')")
+	if slices.ContainsFunc(left, s.votes) && slices.ContainsFunc(names, s.votes) && !o.majorityWithoutInTime(ctx, s, names...) {
+		return heddle.Errorf(heddle.StoreDown, "demote", strings.Join(names, ", "), "the vote is needed: most of the store's other members are away",
+			"start the agents of the others first ('heddle host list')")
 	}
 	return o.commit(ctx, s.demotion(names), names)
 }
@@ -106,7 +108,7 @@ func (s state) demotion(names []string) (c store.Change) {
 	}
 	for _, h := range s.hosts {
 		if h.keeper && !slices.Contains(names, h.name) {
-			c.Require = append(c.Require, store.Condition{Key: keeperKey(h.name), Revision: h.named})
+			c.Require = append(c.Require, store.Condition{Key: keeperKey(h.name), Revision: h.keeperRevision})
 		}
 	}
 	return c
@@ -118,7 +120,8 @@ func (o *Operator) commit(ctx context.Context, c store.Change, names []string) e
 	if len(c.Put)+len(c.Delete) > 0 {
 		done, _, err := o.store.Commit(ctx, c)
 		if err == nil && !done {
-			err = heddle.Errorf(heddle.StoreDown, "the hosts", "changed meanwhile", "", "try again")
+			err = heddle.Errorf(heddle.StoreDown, "change keepers of the store:", strings.Join(names, ", "),
+				"the hosts changed meanwhile", "try again")
 		}
 		if err != nil {
 			return err
@@ -126,7 +129,7 @@ func (o *Operator) commit(ctx context.Context, c store.Change, names []string) e
 	}
 	var errs []error
 	for _, name := range names {
-		_, err := o.settleRights(ctx, name)
+		_, err := o.syncRights(ctx, name)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -137,7 +140,7 @@ func (o *Operator) commit(ctx context.Context, c store.Change, names []string) e
 // hosts.
 func (r roster) adoptKeepers(ctx context.Context, s state, now time.Time) error {
 	for _, h := range s.hosts {
-		if err := r.change(ctx, h); err != nil {
+		if err := r.replaceAdmission(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -148,7 +151,7 @@ func (r roster) adoptKeepers(ctx context.Context, s state, now time.Time) error 
 	var c store.Change
 	for _, h := range s.hosts {
 		if s.keeps(h.name) {
-			c.Put = append(c.Put, named(h.name, now))
+			c.Put = append(c.Put, keeperEntry(h.name, now))
 			c.Require = append(c.Require, store.Condition{Key: admittedKey(h.name), Revision: h.revision})
 		}
 	}

@@ -37,7 +37,7 @@ type memberReply struct {
 // answerMember makes a host that an operator named a member of the store. It gets a vote
 // when it has all records, and the number of votes becomes odd.
 func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certificate) (any, error) {
-	r, g, err := n.known(ctx, c, q.Clock)
+	r, g, err := n.authenticate(ctx, c, q.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -46,19 +46,20 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 		return nil, err
 	}
 	if keeper.Value == nil || !goodUnderlay(q.Underlay) {
-		return nil, heddle.Errorf(heddle.StoreRefused, "membership of", g.Name, "", "no operator has named this host: 'heddle host promote "+g.Name+"' does")
+		return nil, heddle.Errorf(heddle.StoreRefused, "add member", g.Name, "no operator has named this host as a keeper of the store",
+			"have an operator name it: 'heddle host promote "+g.Name+"'")
 	}
 	if err := r.move(ctx, g, q.Underlay); err != nil {
 		return nil, err
 	}
-	reply, err := n.outfit(ctx, r, q)
+	reply, err := n.membershipFor(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
 	own := peerURL(q.Underlay)
-	n.learning.Lock()
+	n.addMu.Lock()
 	members, err := r.learn(ctx, g, own)
-	n.learning.Unlock()
+	n.addMu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +68,9 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	return reply, nil
 }
 
-// outfit is what a new member gets. The authority's key is only handed on from disk to
+// membershipFor is what a new member gets. The authority's key is only handed on from disk to
 // disk: not while it is withdrawn, and not a lent key.
-func (n *Node) outfit(ctx context.Context, r roster, q memberRequest) (reply memberReply, err error) {
+func (n *Node) membershipFor(ctx context.Context, r roster, q memberRequest) (reply memberReply, err error) {
 	k, err := n.memberKeys()
 	if err != nil {
 		return reply, err
@@ -86,15 +87,15 @@ func (n *Node) outfit(ctx context.Context, r roster, q memberRequest) (reply mem
 		return reply, err
 	}
 	if away == nil || len(q.Serving) == 0 { // it asks again with a request, once it knows
-		return reply, keyAway()
+		return reply, keyAwayError()
 	}
-	reply.Serving, err = n.certifyServing(q)
+	reply.Serving, err = n.signServing(q)
 	return reply, err
 }
 
-// certifyServing signs the certificate that a new member serves with.
-func (n *Node) certifyServing(q memberRequest) ([]byte, error) {
-	public, err := requested(q.Serving, serverName)
+// signServing signs the certificate that a new member serves with.
+func (n *Node) signServing(q memberRequest) ([]byte, error) {
+	public, err := requestedKey(q.Serving, serverName)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (n *Node) certifyServing(q memberRequest) ([]byte, error) {
 
 // move records a host's present addresses, unless another host keeps the store at one of
 // them.
-func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error {
+func (r roster) move(ctx context.Context, g identity, underlay []netip.Addr) error {
 	all, _, err := r.admissions(ctx)
 	if err != nil {
 		return err
@@ -120,11 +121,11 @@ func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error 
 	if i < 0 {
 		return cluster.RemovedError(g.Name)
 	}
-	if err := keepersApart(all, g.Name, underlay); err != nil || slices.Equal(all[i].Underlay, underlay) {
+	if err := checkKeeperAddresses(all, g.Name, underlay); err != nil || slices.Equal(all[i].Underlay, underlay) {
 		return err
 	}
 	all[i].Underlay = underlay
-	return r.change(ctx, all[i])
+	return r.replaceAdmission(ctx, all[i])
 }
 
 // learn makes a host a member without a vote, and returns all members. A member of the
@@ -132,13 +133,14 @@ func (r roster) move(ctx context.Context, g guest, underlay []netip.Addr) error 
 // records, since it asks again; the member is replaced. Members are added one by one,
 // since a member only starts with the complete list of them. If two doors add one at the
 // same moment, one of these is removed in time, and its host asks again.
-func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error) {
+func (r roster) learn(ctx context.Context, g identity, own string) ([]member, error) {
 	members, err := r.members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(members, func(m member) bool { return m.Name == "" && !slices.Contains(m.Peers, own) }) {
-		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name+" while another one is about to start", "", "it is tried again")
+		return nil, heddle.Errorf(heddle.StoreDown, "add member", g.Name, "another member is about to start",
+			"wait: it is tried again")
 	}
 	for _, m := range members {
 		if !slices.Contains(m.Peers, own) {
@@ -148,14 +150,14 @@ func (r roster) learn(ctx context.Context, g guest, own string) ([]member, error
 			return members, nil
 		}
 		if _, err := r.client.MemberRemove(ctx, m.ID); err != nil {
-			return nil, refusedTo("replace member", m.Name, err)
+			return nil, storeError("replace member", m.Name, err)
 		}
 	}
 	if _, err := r.client.MemberAddAsLearner(ctx, []string{own}); err != nil {
 		if ignore(err, rpctypes.ErrTooManyLearners) == nil { // this error is temporary
-			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "it is tried again")
+			return nil, heddle.Wrap(heddle.StoreDown, "add member", g.Name, err, "wait: it is tried again")
 		}
-		return nil, refusedTo("add member", g.Name, err)
+		return nil, storeError("add member", g.Name, err)
 	}
 	if members, err = r.members(ctx); err != nil {
 		return nil, err

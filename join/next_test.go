@@ -55,7 +55,7 @@ func TestNext(t *testing.T) {
 			}
 			s.members, started = append(s.members, m), true
 		}
-		promote, off := s.next(func(m member) bool { return strings.ContainsRune(c.late, rune(m.ID)) })
+		promote, off := s.nextStep(func(m member) bool { return strings.ContainsRune(c.late, rune(m.ID)) })
 		got := ""
 		if off != nil {
 			got = fmt.Sprintf("off %c", rune(off.ID))
@@ -84,7 +84,7 @@ func TestPosing(t *testing.T) {
 // TestDemotion: hosts lose their part if those that are left have theirs still, or two
 // operators could take it from all at once.
 func TestDemotion(t *testing.T) {
-	s := state{hosts: []admitted{{name: "a", keeper: true, named: 3}, {name: "b", keeper: true, named: 5}, {name: "c"}, {name: "d", keeper: true, named: 7}}}
+	s := state{hosts: []admitted{{name: "a", keeper: true, keeperRevision: 3}, {name: "b", keeper: true, keeperRevision: 5}, {name: "c"}, {name: "d", keeper: true, keeperRevision: 7}}}
 	want := store.Change{Delete: []string{keeperKey("a")}, Require: []store.Condition{{Key: keeperKey("b"), Revision: 5}, {Key: keeperKey("d"), Revision: 7}}}
 	if got := s.demotion([]string{"a"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)

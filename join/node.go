@@ -39,7 +39,7 @@ type Options struct {
 
 // record is what the host is in its cluster.
 type record struct {
-	guest
+	identity
 	// Cluster is the authority's fingerprint.
 	Cluster  string       `json:"cluster"`
 	Underlay []netip.Addr `json:"underlay"`
@@ -63,7 +63,7 @@ type Node struct {
 	dir  folder
 	log  *slog.Logger
 	ca   *x509.Certificate
-	me   guest
+	me   identity
 	host atomic.Pointer[pair]
 	// refused is why the store does not accept the host's certificate; nil if it does.
 	refused atomic.Pointer[error]
@@ -73,10 +73,10 @@ type Node struct {
 	stop      context.CancelFunc
 	done      sync.WaitGroup
 
-	// turn is held while changing whether the host keeps the store. It is locked before mu.
-	turn sync.Mutex
-	// learning is held while adding a member of the store.
-	learning sync.Mutex
+	// roleMu is held while changing whether the host keeps the store. It is locked before mu.
+	roleMu sync.Mutex
+	// addMu is held while adding a member of the store.
+	addMu sync.Mutex
 	// mu guards what follows.
 	mu        sync.Mutex
 	record    record
@@ -115,7 +115,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 		}
 	}
 	if !known {
-		enter := n.found
+		enter := n.foundCluster
 		if opt.Join != "" {
 			enter = n.join
 		}
@@ -125,7 +125,7 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	}
 	err := n.load()
 	if err == nil && known {
-		err = n.asBefore(ctx)
+		err = n.checkOptions(ctx)
 	}
 	if r := n.record; err == nil && (r.MTU != opt.MTU || !slices.Equal(r.Underlay, n.opt.Underlay)) {
 		r.MTU, r.Underlay = opt.MTU, n.opt.Underlay
@@ -144,10 +144,11 @@ func Open(ctx context.Context, opt Options) (*Node, error) {
 	return nil, err
 }
 
-// asBefore compares the options with what the host is in its cluster.
-func (n *Node) asBefore(ctx context.Context) error {
+// checkOptions compares the options with what the host is in its cluster.
+func (n *Node) checkOptions(ctx context.Context) error {
 	if n.opt.Name != n.record.Name {
-		return heddle.Errorf(heddle.HostExists, "host", n.record.Name+" cannot be called "+n.opt.Name, "", "start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
+		return heddle.Errorf(heddle.HostExists, "start host", n.opt.Name, "in its cluster this host is "+n.record.Name,
+			"start the agent with --name "+n.record.Name+"; to join under another name, remove the host, move "+string(n.dir)+" away and join again")
 	}
 	if n.opt.Token != "" {
 		t, err := parseToken(n.opt.Token)
@@ -155,15 +156,16 @@ func (n *Node) asBefore(ctx context.Context) error {
 			return err
 		}
 		if t.pin != fingerprint(n.ca) {
-			return heddle.Errorf(heddle.StoreStrange, "host", n.record.Name+" belongs to another cluster than the token", "", "leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
+			return heddle.Errorf(heddle.StoreStrange, "start host", n.record.Name, "it belongs to another cluster than the token",
+				"leave --join and --token out; to change clusters, remove the host, move "+string(n.dir)+" away and join again")
 		}
 	}
 	if n.record.Member && slices.Contains(n.opt.Underlay, n.record.Underlay[0]) && within(n.opt.Underlay, n.record.Underlay) {
 		n.opt.Underlay = n.record.Underlay // the second address has not appeared yet
 	}
 	if n.record.Member && !slices.Equal(n.opt.Underlay, n.record.Underlay) {
-		return heddle.Errorf(heddle.BadArgument, "--underlay", "cannot change from "+joined(n.record.Underlay)+" to "+joined(n.opt.Underlay)+": this host keeps the store there",
-			"", "replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
+		return heddle.Errorf(heddle.BadArgument, "change underlay address of host", n.record.Name, "it keeps the store at "+joined(n.record.Underlay)+", and not at "+joined(n.opt.Underlay),
+			"replace it first by another host ('heddle host replace "+n.record.Name+" OTHER')")
 	}
 	if checkDates(n.host.Load().cert, n.opt.Now(), "this host", time.Time{}) != nil && !n.record.Member && n.opt.Join != "" && n.opt.Token != "" {
 		if err := n.join(ctx); err != nil { // the token replaces the old certificate
@@ -192,7 +194,7 @@ func (n *Node) Self() heddle.Host {
 }
 
 // Store is the host's access to the record, with the host's own rights.
-func (n *Node) Store() store.Store { return judged{n.store, n} }
+func (n *Node) Store() store.Store { return hostStore{n.store, n} }
 
 // Close ends the host's part in the store's work; it takes it up when it starts
 // again.

@@ -169,7 +169,7 @@ func (h *hosts) voters(by int) int {
 	if err != nil {
 		return -1
 	}
-	voters, learners := s.split()
+	voters, learners := s.votersAndLearners()
 	if len(learners) > 0 {
 		return -1
 	}

@@ -41,7 +41,7 @@ func (n *Node) Operator(_ context.Context, credential []byte) (*Operator, error)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r, err := n.as(p, n.endpoints)
+	r, err := n.connect(p, n.endpoints)
 	return &Operator{r, n, p}, err
 }
 
@@ -61,7 +61,8 @@ func (n *Node) credential(given []byte) (pair, error) {
 		err = fmt.Errorf("it is of %.80q", p.cert.Subject.CommonName)
 	}
 	if err != nil {
-		return pair{}, heddle.Wrap(heddle.NoCredential, "use the credential", "given", err, "give operator.pem out of the state folder of a host that keeps the store, with --credential")
+		return pair{}, heddle.Wrap(heddle.NoCredential, "use", "the operator's credential", err,
+			"give operator.pem out of the state folder of a host that keeps the store, with --credential")
 	}
 	return p, nil
 }
@@ -76,10 +77,12 @@ func (o *Operator) Close() error { return o.store.Close() }
 // them rights. The admissions of these hosts contain the token's name.
 func (o *Operator) Token(ctx context.Context, life time.Duration, uses int, may ...string) (text, name string, expires time.Time, err error) {
 	if life < time.Second || life > maxTokenLife {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--ttl", life.String(), "", "give 1s to "+maxTokenLife.String())
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", "--ttl "+life.String(),
+			"the time is out of bounds", "give 1s to "+maxTokenLife.String())
 	}
 	if uses < 1 || uses > maxTokenUses {
-		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "--uses", fmt.Sprint(uses), "", fmt.Sprintf("give 1 to %d", maxTokenUses))
+		return "", "", time.Time{}, heddle.Errorf(heddle.BadArgument, "read option", fmt.Sprintf("--uses %d", uses),
+			"the number is out of bounds", fmt.Sprintf("give 1 to %d", maxTokenUses))
 	}
 	if err := CheckRights(may); err != nil {
 		return "", "", time.Time{}, err
@@ -119,7 +122,7 @@ func (o *Operator) outdated(ctx context.Context) ([]string, error) {
 // Expel takes the rights away from a host's certificates, and removes the host from the
 // store's members. After that no token lets it in again, whether or not it ever appeared.
 func (o *Operator) Expel(ctx context.Context, name string) error {
-	return insist(ctx, func() error { return o.expel(ctx, name) })
+	return retryWhileDown(ctx, func() error { return o.expel(ctx, name) })
 }
 
 func (o *Operator) expel(ctx context.Context, name string) error {
@@ -128,27 +131,27 @@ func (o *Operator) expel(ctx context.Context, name string) error {
 		return err
 	}
 	if id := s.idOf(name); id != "" {
-		if err := o.outlaw(ctx, name, id); err != nil {
+		if err := o.recordRemoval(ctx, name, id); err != nil {
 			return err
 		}
 	}
 	for _, m := range s.members {
 		if s.hostOf(m) == name {
-			if err := o.dismissInTime(ctx, m); err != nil {
+			if err := o.removeMemberInTime(ctx, m); err != nil {
 				return err
 			}
 		}
 	}
-	if err := o.Silence(ctx, name); err != nil {
+	if err := o.DropRights(ctx, name); err != nil {
 		return err
 	}
 	_, _, err = o.store.Commit(ctx, store.Change{Delete: []string{AdmittedPrefix + name}, DeletePrefix: []string{hostsPrefix + name + "/"}})
 	return err
 }
 
-// Silence takes the rights away from a host's certificates, and does nothing else. It
+// DropRights takes the rights away from a host's certificates, and does nothing else. It
 // needs no room in the store.
-func (o *Operator) Silence(ctx context.Context, name string) error {
+func (o *Operator) DropRights(ctx context.Context, name string) error {
 	users, err := o.usersOf(ctx, name)
 	if err != nil {
 		return err
@@ -161,9 +164,9 @@ func (o *Operator) Silence(ctx context.Context, name string) error {
 	return nil
 }
 
-// outlaw records that a host was removed, if it never appeared and the cluster has not
+// recordRemoval records that a host was removed, if it never appeared and the cluster has not
 // recorded it.
-func (o *Operator) outlaw(ctx context.Context, name, id string) error {
+func (o *Operator) recordRemoval(ctx context.Context, name, id string) error {
 	text, err := json.Marshal(map[string]any{"name": name, "at": o.node.opt.Now().UTC()})
 	if err == nil {
 		key := cluster.Prefix + "removed/" + id

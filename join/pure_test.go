@@ -73,14 +73,14 @@ func TestTokens(t *testing.T) {
 
 func TestTokenUses(t *testing.T) {
 	r := tokenRecord{Expires: now, Uses: 2}
-	a, b, c := guest{"a", "1"}, guest{"b", "2"}, guest{"c", "3"}
-	for _, g := range []guest{a, b, a} { // a did not get its answer
-		if err := r.admits(g, now); err != nil {
+	a, b, c := identity{"a", "1"}, identity{"b", "2"}, identity{"c", "3"}
+	for _, g := range []identity{a, b, a} { // a did not get its answer
+		if err := r.redeem(g, now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantCode(t, r.admits(c, now), heddle.BadToken, "used up")
-	wantCode(t, r.admits(a, now.Add(time.Second)), heddle.BadToken, "expired", stamp(now))
+	wantCode(t, r.redeem(c, now), heddle.BadToken, "used up")
+	wantCode(t, r.redeem(a, now.Add(time.Second)), heddle.BadToken, "expired", formatTime(now))
 	if len(r.Used) != 2 {
 		t.Errorf("used by %v", r.Used)
 	}
@@ -88,14 +88,14 @@ func TestTokenUses(t *testing.T) {
 
 func TestCertificates(t *testing.T) {
 	ca, strange := must(newAuthority(now)), must(newAuthority(now))
-	g := guest{"host1", "0123456789abcdef"}
+	g := identity{"host1", "0123456789abcdef"}
 	key := must(newKey())
-	public := must(requested(must(request(g.String(), key)), g.String()))
-	if must(keyPrint(public)) != must(keyPrint(key.Public())) || must(keyPrint(public)) == must(keyPrint(must(newKey()).Public())) {
+	public := must(requestedKey(must(request(g.String(), key)), g.String()))
+	if must(keyFingerprint(public)) != must(keyFingerprint(key.Public())) || must(keyFingerprint(public)) == must(keyFingerprint(must(newKey()).Public())) {
 		t.Error("a fingerprint is not that of the key")
 	}
 	cert := must(ca.sign(g.String(), public, nil, now, hostLife))
-	if got, ok := parseGuest(cert.Subject.CommonName); !ok || got != g {
+	if got, ok := parseIdentity(cert.Subject.CommonName); !ok || got != g {
 		t.Errorf("certificate of %v", got)
 	}
 	if err := verify(ca.cert, cert, x509.ExtKeyUsageClientAuth); err != nil {
@@ -107,11 +107,11 @@ func TestCertificates(t *testing.T) {
 	if verify(ca.cert, cert, x509.ExtKeyUsageServerAuth) == nil {
 		t.Error("a host that keeps no store can pose as one that does")
 	}
-	_, err := requested(must(request("root", key)), g.String())
+	_, err := requestedKey(must(request("root", key)), g.String())
 	wantCode(t, err, heddle.BadJSON, "root")
 	csr := must(request(g.String(), key))
 	csr[len(csr)-1] ^= 1
-	_, err = requested(csr, g.String())
+	_, err = requestedKey(csr, g.String())
 	wantCode(t, err, heddle.BadJSON)
 	if last := must(ca.sign("x", key.Public(), nil, now.Add(authorityLife-time.Hour), hostLife)); last.NotAfter.After(ca.cert.NotAfter) {
 		t.Error("a certificate outlives its authority")
@@ -128,7 +128,7 @@ func TestDates(t *testing.T) {
 	}
 	late := now.Add(hostLife + time.Minute)
 	err := checkDates(cert, late, "host2", now)
-	wantCode(t, err, heddle.StoreRefused, "host1", "expired", stamp(cert.NotBefore), stamp(cert.NotAfter), "host2", stamp(late), stamp(now))
+	wantCode(t, err, heddle.StoreRefused, "host1", "expired", formatTime(cert.NotBefore), formatTime(cert.NotAfter), "host2", formatTime(late), formatTime(now))
 	wantCode(t, checkDates(cert, now.Add(-25*time.Hour), "host2", now), heddle.StoreRefused, "not valid yet")
 	if dueForRenewal(cert, now.Add(hostLife/2)) || !dueForRenewal(cert, now.Add(hostLife*7/10)) {
 		t.Error("not renewed at two thirds of its life")
@@ -222,6 +222,6 @@ func TestRefused(t *testing.T) {
 		{rpctypes.ErrMemberNotEnoughStarted, heddle.StoreRefused},
 		{rpctypes.ErrGRPCPeerURLExist, heddle.StoreRefused},
 	} {
-		wantCode(t, refusedTo("list members of", "store", c.err), c.code)
+		wantCode(t, storeError("list members of", "store", c.err), c.code)
 	}
 }

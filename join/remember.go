@@ -46,7 +46,7 @@ func (n *Node) load() error {
 		n.ca, err = n.loadAuthority()
 	}
 	if err == nil {
-		n.me = n.record.guest
+		n.me = n.record.identity
 		var host pair
 		host, err = n.loadPair(fileHost, fileHostKey)
 		n.host.Store(&host)
@@ -58,7 +58,8 @@ func (n *Node) load() error {
 		err = errors.Join(n.dropKeys(), n.dir.remove(dirData))
 	}
 	if err != nil {
-		return heddle.Wrap(heddle.LedgerBroken, "read the host's part in the cluster from", string(n.dir), err, "restore the folder from a backup, or move it away and join again")
+		return heddle.Wrap(heddle.LedgerBroken, "read cluster state in folder", string(n.dir), err,
+			"restore the folder from a backup, or move it away and join again")
 	}
 	if text, err := n.dir.read(fileEndpoints); err == nil {
 		n.endpoints = strings.Fields(string(text))

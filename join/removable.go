@@ -11,28 +11,28 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// settling is how long etcd may take to accept a change of its members.
-const settling = 15 * time.Second
+// settleTimeout is how long etcd may take to accept a change of its members.
+const settleTimeout = 15 * time.Second
 
-// dismissInTime removes a member from the store. Etcd refuses this until its members have
+// removeMemberInTime removes a member from the store. Etcd refuses this until its members have
 // been connected for some seconds. Also, the member that is asked may be the one to be
 // removed, and stop before it answers. If asked again, another member says that it is
 // gone.
-func (o *Operator) dismissInTime(ctx context.Context, m member) error {
-	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
-		err := o.dismissOnce(ctx, m)
+func (o *Operator) removeMemberInTime(ctx context.Context, m member) error {
+	for end := time.Now().Add(settleTimeout); ; pause(ctx, 300*time.Millisecond) {
+		err := o.removeMemberOnce(ctx, m)
 		if err == nil {
 			return nil
 		}
 		if !store.Away(err) || ctx.Err() != nil || time.Now().After(end) {
-			return refusedTo("take off the store's member", m.Name, err)
+			return storeError("remove member", m.Name, err)
 		}
 	}
 }
 
-// dismissOnce gives up after a third of settling: a member that hangs does not answer.
-func (o *Operator) dismissOnce(ctx context.Context, m member) error {
-	ctx, cancel := context.WithTimeout(ctx, settling/3)
+// removeMemberOnce gives up after a third of settleTimeout: a member that hangs does not answer.
+func (o *Operator) removeMemberOnce(ctx context.Context, m member) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout/3)
 	defer cancel()
 	_, err := o.client.MemberRemove(ctx, m.ID)
 	if err = ignore(err, rpctypes.ErrMemberNotFound); err != nil {
@@ -55,38 +55,43 @@ func (o *Operator) Removable(ctx context.Context, name, by string) error {
 			return s.resumable(name, by)
 		}
 	}
-	voters, _ := s.split()
+	voters, _ := s.votersAndLearners()
 	last := len(voters) == 1 && s.hostOf(voters[0]) == name
 	switch {
-	case !s.has(name):
-		return noHost(name)
+	case !s.hasHost(name):
+		return noHostError(name)
 	case last:
-		return heddle.Errorf(heddle.BadArgument, "host", name+" alone has a vote in the store", "", "name another host first ('heddle host promote NAME', and then 'heddle host demote "+name+"')")
-	case s.votes(name) && !o.spareInTime(ctx, s, name):
-		return heddle.Errorf(heddle.StoreDown, "host", name+" is needed: without its vote most of the store's members would be away", "", "start the agents of the others first ('heddle host list')")
+		return heddle.Errorf(heddle.BadArgument, "remove host", name, "it alone has a vote in the store",
+			"name another host first ('heddle host promote NAME', and then 'heddle host demote "+name+"')")
+	case s.votes(name) && !o.majorityWithoutInTime(ctx, s, name):
+		return heddle.Errorf(heddle.StoreDown, "remove host", name,
+			"its vote is needed: without it, most of the store's members would be away",
+			"start the agents of the others first ('heddle host list')")
 	case by == "":
 		return nil
-	case !s.has(by):
-		return noHost(by)
+	case !s.hasHost(by):
+		return noHostError(by)
 	case s.keeps(by):
-		return heddle.Errorf(heddle.BadArgument, "host", by+" keeps the store already", "", "name one that does not, or use 'heddle host remove "+name+"'")
+		return heddle.Errorf(heddle.BadArgument, "replace host", name, by+" keeps the store already",
+			"name a host that does not, or use 'heddle host remove "+name+"'")
 	case !s.keeps(name):
-		return heddle.Errorf(heddle.BadArgument, "host", name+" does not keep the store", "", "use 'heddle host remove "+name+"'")
+		return heddle.Errorf(heddle.BadArgument, "replace host", name, "it does not keep the store",
+			"use 'heddle host remove "+name+"'")
 	}
 	return nil
 }
 
 // votes reports whether the host's member of the store has a vote.
 func (s state) votes(name string) bool {
-	voters, _ := s.split()
+	voters, _ := s.votersAndLearners()
 	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
 }
 
-// spareInTime is spare with retries: a member that has just got its vote may still be busy
+// majorityWithoutInTime is spare with retries: a member that has just got its vote may still be busy
 // with records that it missed.
-func (o *Operator) spareInTime(ctx context.Context, s state, names ...string) bool {
-	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
-		if o.spare(ctx, s, names) {
+func (o *Operator) majorityWithoutInTime(ctx context.Context, s state, names ...string) bool {
+	for end := time.Now().Add(settleTimeout); ; pause(ctx, 300*time.Millisecond) {
+		if o.majorityWithout(ctx, s, names) {
 			return true
 		}
 		if ctx.Err() != nil || time.Now().After(end) {
@@ -95,12 +100,12 @@ func (o *Operator) spareInTime(ctx context.Context, s state, names ...string) bo
 	}
 }
 
-// spare reports whether a majority of the other voters answers.
-func (o *Operator) spare(ctx context.Context, s state, names []string) bool {
+// majorityWithout reports whether a majority of the other voters answers.
+func (o *Operator) majorityWithout(ctx context.Context, s state, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	others, up := 0, 0
-	voters, _ := s.split()
+	voters, _ := s.votersAndLearners()
 	for _, m := range voters {
 		if slices.Contains(names, s.hostOf(m)) {
 			continue
@@ -123,4 +128,4 @@ func (s state) idOf(name string) string {
 	return ""
 }
 
-func (s state) has(name string) bool { return s.index(name) >= 0 }
+func (s state) hasHost(name string) bool { return s.index(name) >= 0 }

@@ -18,7 +18,8 @@ func (n *Node) callDoors(ctx context.Context, path string, in, out any) error {
 	c := doorCaller{pin: fingerprint(n.ca), host: *n.host.Load(), now: n.opt.Now}
 	doors := n.Doors()
 	rand.Shuffle(len(doors), func(i, j int) { doors[i], doors[j] = doors[j], doors[i] })
-	err := error(heddle.Errorf(heddle.StoreDown, "join doors of", "the cluster", "", "no host is known that keeps the store"))
+	err := error(heddle.Errorf(heddle.StoreDown, "call", "the hosts that keep the store", "none is known",
+		"wait until one of them is up"))
 	for _, addr := range doors {
 		err = c.call(ctx, netip.AddrPortFrom(addr, DoorPort).String(), path, in, out)
 		if !errors.Is(err, heddle.StoreDown.Sentinel()) && !errors.Is(err, heddle.AuthorityAway.Sentinel()) {
@@ -41,7 +42,7 @@ func (n *Node) renew(ctx context.Context) error {
 	if !dueForRenewal(host.cert, now) {
 		return unserved
 	}
-	cert, err := n.renewed(ctx, host)
+	cert, err := n.newCertificate(ctx, host)
 	if err == nil {
 		err = n.dir.write(fileHost, certPEM(cert))
 	}
@@ -72,9 +73,9 @@ func (n *Node) renewServing(keys *keys) error {
 	return nil
 }
 
-// renewed has a new certificate signed: by the host itself if it keeps the store and
+// newCertificate has a new certificate signed: by the host itself if it keeps the store and
 // has the authority's key, else through a door.
-func (n *Node) renewed(ctx context.Context, host pair) (*x509.Certificate, error) {
+func (n *Node) newCertificate(ctx context.Context, host pair) (*x509.Certificate, error) {
 	if ca, err := n.signer(); err == nil {
 		return ca.sign(n.me.String(), host.key.Public(), nil, n.opt.Now(), hostLife)
 	}
@@ -96,10 +97,10 @@ func (n *Node) renewed(ctx context.Context, host pair) (*x509.Certificate, error
 	return cert, err
 }
 
-// bind makes the cluster record this host's key, if an earlier version let the host in:
+// registerKey makes the cluster record this host's key, if an earlier version let the host in:
 // when the host renews its certificate, a door learns the key from it.
-func (n *Node) bind(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+func (n *Node) registerKey(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
 	defer cancel()
 	e, err := read(ctx, n.store, admittedKey(n.me.Name))
 	if err != nil || e.Value == nil {

@@ -17,7 +17,7 @@ import (
 // change names the new host and no longer the old one. Call it again to finish an
 // interrupted replacement.
 func (o *Operator) Replace(ctx context.Context, name, by string) error {
-	if err := insist(ctx, func() error { return o.nameInstead(ctx, name, by) }); err != nil {
+	if err := retryWhileDown(ctx, func() error { return o.swapKeeper(ctx, name, by) }); err != nil {
 		return err
 	}
 	if err := o.Expel(ctx, name); err != nil {
@@ -26,11 +26,11 @@ func (o *Operator) Replace(ctx context.Context, name, by string) error {
 	return o.awaitVote(ctx, by)
 }
 
-// insist repeats do while the store does not answer; do must be safe to repeat. The member
+// retryWhileDown repeats do while the store does not answer; do must be safe to repeat. The member
 // that is asked may just have been removed: then it stops before it answers, or the others
 // have to elect a new leader.
-func insist(ctx context.Context, do func() error) error {
-	for end := time.Now().Add(settling); ; pause(ctx, 300*time.Millisecond) {
+func retryWhileDown(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(settleTimeout); ; pause(ctx, 300*time.Millisecond) {
 		err := do()
 		if !errors.Is(err, heddle.StoreDown.Sentinel()) || ctx.Err() != nil || time.Now().After(end) {
 			return err
@@ -38,19 +38,19 @@ func insist(ctx context.Context, do func() error) error {
 	}
 }
 
-// nameInstead names one host as a keeper, and withdraws the name of another.
-func (o *Operator) nameInstead(ctx context.Context, name, by string) error {
+// swapKeeper names one host as a keeper, and withdraws the name of another.
+func (o *Operator) swapKeeper(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {
 		return err
 	}
 	i := s.index(by)
 	if i < 0 {
-		return noHost(by)
+		return noHostError(by)
 	}
 	return o.commit(ctx, store.Change{
 		Require: []store.Condition{{Key: admittedKey(by), Revision: s.hosts[i].revision}},
-		Put:     []store.Entry{named(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by})
+		Put:     []store.Entry{keeperEntry(by, o.node.opt.Now())}, Delete: []string{keeperKey(name)}}, []string{by})
 }
 
 // awaitVote waits until the host has a vote in the store, or stands by because the number
@@ -65,11 +65,12 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 		case err == nil && s.keeps(name):
 			why = "it is a member of the store, and has not all of its records yet"
 		case err != nil && ctx.Err() == nil:
-			why = err.Error()
+			why = heddle.SentenceOf(err)
 		}
 		select {
 		case <-ctx.Done():
-			return heddle.Errorf(heddle.Waited, "vote of", name+": "+why, "", "it goes on when the host can be reached; 'heddle host list' shows it")
+			return heddle.Errorf(heddle.Waited, "wait for vote of host", name, why,
+				"wait: it goes on when the host can be reached, and 'heddle host list' shows it")
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
@@ -77,7 +78,7 @@ func (o *Operator) awaitVote(ctx context.Context, name string) error {
 
 // standsBy reports whether a host is the learner that waits for another keeper.
 func (s state) standsBy(name string) bool {
-	voters, learners := s.split()
+	voters, learners := s.votersAndLearners()
 	return len(learners) == 1 && learners[0].Name != "" && s.hostOf(learners[0]) == name && len(voters)%2 == 1 && len(voters)+1 == len(s.keepers())
 }
 
@@ -106,15 +107,16 @@ func (r roster) removed(ctx context.Context, name, id string) (bool, error) {
 func (s state) resumable(name, by string) error {
 	left := slices.DeleteFunc(s.keepers(), func(k string) bool { return k == name })
 	switch {
-	case !s.has(by):
-		return noHost(by)
+	case !s.hasHost(by):
+		return noHostError(by)
 	case slices.Contains(left, by) || len(left)%2 == 0:
 		return nil
 	}
-	return heddle.Errorf(heddle.BadArgument, "host", name+" is gone, and others keep the store already",
-		"", "use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
+	return heddle.Errorf(heddle.BadArgument, "replace host", name, "it is gone, and others keep the store already",
+		"use 'heddle host remove "+name+"' if 'heddle host list' still shows it, and 'heddle host promote "+by+"' to have another keeper")
 }
 
-func noHost(name string) error {
-	return heddle.Errorf(heddle.NoHost, "host", name, "", "'heddle host list' shows those there are")
+func noHostError(name string) error {
+	return heddle.Errorf(heddle.NoHost, "find host", name, "",
+		"name another host: 'heddle host list' shows those there are")
 }

@@ -68,17 +68,17 @@ func TestInsist(t *testing.T) {
 		tries = 0
 		return func() error { tries++; return errs[min(tries, len(errs))-1] }
 	}
-	down := refusedTo("take off", "host2", rpctypes.ErrGRPCStopped)
-	closing := refusedTo("read rights of", "host2", status.Error(codes.Canceled, "grpc: the client connection is closing"))
-	if err := insist(t.Context(), fails(down, closing, nil)); err != nil || tries != 3 {
+	down := storeError("take off", "host2", rpctypes.ErrGRPCStopped)
+	closing := storeError("read rights of", "host2", status.Error(codes.Canceled, "grpc: the client connection is closing"))
+	if err := retryWhileDown(t.Context(), fails(down, closing, nil)); err != nil || tries != 3 {
 		t.Errorf("after %d tries: %v", tries, err)
 	}
-	if err := insist(t.Context(), fails(noHost("host2"), nil)); !errors.Is(err, heddle.NoHost.Sentinel()) || tries != 1 {
+	if err := retryWhileDown(t.Context(), fails(noHostError("host2"), nil)); !errors.Is(err, heddle.NoHost.Sentinel()) || tries != 1 {
 		t.Errorf("after %d tries: %v", tries, err)
 	}
 	over, end := context.WithCancel(t.Context())
 	end()
-	if err := insist(over, fails(down, nil)); err == nil || tries != 1 {
+	if err := retryWhileDown(over, fails(down, nil)); err == nil || tries != 1 {
 		t.Errorf("without time, after %d tries: %v", tries, err)
 	}
 }

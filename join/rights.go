@@ -21,17 +21,17 @@ const (
 	mayWrite = clientv3.PermissionType(clientv3.PermReadWrite)
 )
 
-func below(prefix string, may clientv3.PermissionType) right {
+func prefixRight(prefix string, may clientv3.PermissionType) right {
 	return right{prefix, clientv3.GetPrefixRangeEnd(prefix), may}
 }
 
 // rights are those that a host should have. The founder, which came by no token, also has
 // the right to create the cluster's own record.
 func (h admitted) rights() []right {
-	all := []right{below(cluster.Prefix, mayRead), below(hostsPrefix+h.name+"/", mayRead),
-		below(cluster.Prefix+"hosts/"+h.name+"/", mayWrite), below(cluster.Prefix+"blocks/", mayWrite)}
+	all := []right{prefixRight(cluster.Prefix, mayRead), prefixRight(hostsPrefix+h.name+"/", mayRead),
+		prefixRight(cluster.Prefix+"hosts/"+h.name+"/", mayWrite), prefixRight(cluster.Prefix+"blocks/", mayWrite)}
 	if h.writesNetworks() {
-		all = append(all, below(cluster.Prefix+"networks/", mayWrite))
+		all = append(all, prefixRight(cluster.Prefix+"networks/", mayWrite))
 	}
 	if h.keeper && h.Token == "" {
 		all = append(all, right{key: cluster.Prefix + "cluster", may: mayWrite})
@@ -42,31 +42,31 @@ func (h admitted) rights() []right {
 func (h admitted) writesNetworks() bool { return h.keeper || slices.Contains(h.May, Networks) }
 
 // grant makes a host that was let in a user of the store.
-func (r roster) grant(ctx context.Context, g guest) error {
+func (r roster) grant(ctx context.Context, g identity) error {
 	user := g.String()
 	if _, err := r.client.RoleAdd(ctx, user); ignore(err, rpctypes.ErrRoleAlreadyExist) != nil {
-		return refusedTo("make role", user, err)
+		return storeError("create role", user, err)
 	}
-	if _, err := r.settleRights(ctx, g.Name); err != nil {
+	if _, err := r.syncRights(ctx, g.Name); err != nil {
 		return err
 	}
 	if err := ignore(r.user(ctx, user), rpctypes.ErrUserAlreadyExist); err != nil {
-		return refusedTo("make user", user, err)
+		return storeError("create user", user, err)
 	}
 	_, err := r.client.UserGrantRole(ctx, user, user)
-	return refusedTo("give rights to", user, err)
+	return storeError("give rights to", user, err)
 }
 
-// settleRights gives a host the rights that it should have, and takes away all others.
+// syncRights gives a host the rights that it should have, and takes away all others.
 // These may change meanwhile, so it repeats until they are unchanged. It reports whether
 // the store has a role for the host.
-func (r roster) settleRights(ctx context.Context, name string) (there bool, err error) {
+func (r roster) syncRights(ctx context.Context, name string) (there bool, err error) {
 	for {
 		h, err := r.host(ctx, name)
 		if err != nil || h == nil {
 			return false, err
 		}
-		if there, err = r.bring(ctx, *h); err != nil {
+		if there, err = r.syncRole(ctx, *h); err != nil {
 			return there, err
 		}
 		now, err := r.host(ctx, name)
@@ -76,13 +76,13 @@ func (r roster) settleRights(ctx context.Context, name string) (there bool, err 
 	}
 }
 
-// bring gives a host's role exactly the rights that the host should have. It reports
+// syncRole gives a host's role exactly the rights that the host should have. It reports
 // whether the role exists.
-func (r roster) bring(ctx context.Context, h admitted) (bool, error) {
-	role := guest{h.name, h.ID}.String()
+func (r roster) syncRole(ctx context.Context, h admitted) (bool, error) {
+	role := identity{h.name, h.ID}.String()
 	got, err := r.client.RoleGet(ctx, role)
 	if err != nil {
-		return false, refusedTo("read rights of", role, ignore(err, rpctypes.ErrRoleNotFound))
+		return false, storeError("read rights of", role, ignore(err, rpctypes.ErrRoleNotFound))
 	}
 	due := h.rights()
 	var has []right
@@ -93,7 +93,7 @@ func (r roster) bring(ctx context.Context, h admitted) (bool, error) {
 			continue
 		}
 		if _, err := r.client.RoleRevokePermission(ctx, role, x.key, x.end); ignore(err, rpctypes.ErrPermissionNotGranted) != nil {
-			return true, refusedTo("take rights from", role, err)
+			return true, storeError("take rights from", role, err)
 		}
 	}
 	for _, x := range due {
@@ -101,7 +101,7 @@ func (r roster) bring(ctx context.Context, h admitted) (bool, error) {
 			continue
 		}
 		if _, err := r.client.RoleGrantPermission(ctx, role, x.key, x.end, x.may); err != nil {
-			return true, refusedTo("give rights to", role, err)
+			return true, storeError("give rights to", role, err)
 		}
 	}
 	return true, nil

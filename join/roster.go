@@ -24,7 +24,7 @@ type roster struct {
 
 // enable turns on the store's access control, with the operator as its superuser and with
 // the founder's rights. Calling it again changes nothing.
-func (r roster) enable(ctx context.Context, founder guest) error {
+func (r roster) enable(ctx context.Context, founder identity) error {
 	status, err := r.client.AuthStatus(ctx)
 	if err == nil && status.Enabled {
 		return nil
@@ -39,7 +39,7 @@ func (r roster) enable(ctx context.Context, founder guest) error {
 		func() error { _, err := r.client.AuthEnable(ctx); return err },
 	} {
 		if err := ignore(do(), rpctypes.ErrRoleAlreadyExist, rpctypes.ErrUserAlreadyExist); err != nil {
-			return refusedTo("turn access control on", "store", err)
+			return storeError("turn on access control of", "the store", err)
 		}
 	}
 	return nil
@@ -58,14 +58,14 @@ func (r roster) revoke(ctx context.Context, user string) error {
 		_, err = r.client.RoleDelete(ctx, user)
 		err = ignore(err, rpctypes.ErrRoleNotFound)
 	}
-	return refusedTo("delete user", user, err)
+	return storeError("delete user", user, err)
 }
 
 // usersOf lists the users of a host name, whatever the host's ID was.
 func (r roster) usersOf(ctx context.Context, name string) ([]string, error) {
 	all, err := r.client.UserList(ctx)
 	if err != nil {
-		return nil, refusedTo("list users of", "store", err)
+		return nil, storeError("list users of", "the store", err)
 	}
 	return slices.DeleteFunc(all.Users, func(u string) bool { return !strings.HasPrefix(u, name+"@") }), nil
 }
@@ -80,13 +80,13 @@ type member struct {
 	Clients []string `json:"clients,omitempty"`
 }
 
-// electing is how long to wait for a list of the members: a member that was just removed
+// memberListTimeout is how long to wait for a list of the members: a member that was just removed
 // may have been the leader.
-const electing = 5 * time.Second
+const memberListTimeout = 5 * time.Second
 
 // members lists those that keep the store.
 func (r roster) members(ctx context.Context) ([]member, error) {
-	ctx, cancel := context.WithTimeout(ctx, electing)
+	ctx, cancel := context.WithTimeout(ctx, memberListTimeout)
 	defer cancel()
 	resp, err := r.client.MemberList(ctx)
 	for err != nil && store.Away(err) && ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (r roster) members(ctx context.Context) ([]member, error) {
 		resp, err = r.client.MemberList(ctx)
 	}
 	if err != nil {
-		return nil, refusedTo("list members of", "store", err)
+		return nil, storeError("list members of", "the store", err)
 	}
 	var all []member
 	for _, m := range resp.Members {
@@ -111,7 +111,8 @@ func (r roster) endpoints(ctx context.Context, underlay []netip.Addr) ([]string,
 	}
 	all := reachable(s.members, underlay)
 	if len(all) == 0 {
-		return nil, heddle.Errorf(heddle.NoPath, "store on", "other hosts has no address of a family of "+joined(underlay), "", "give the host an address of the family of the hosts that keep the store, with --underlay")
+		return nil, heddle.Errorf(heddle.NoPath, "find address of", "the store", "the hosts that keep it have none of a family of "+joined(underlay),
+			"give the host an address of the family of the hosts that keep the store, with --underlay")
 	}
 	return all, nil
 }

@@ -17,9 +17,9 @@ type loan struct {
 	until time.Time
 }
 
-// lasts reports whether there is a loan now, by both the monotonic clock and the wall
+// valid reports whether there is a loan now, by both the monotonic clock and the wall
 // clock: neither setting a clock back nor suspending the host makes it longer.
-func (l loan) lasts() bool {
+func (l loan) valid() bool {
 	now := time.Now()
 	return l.key != nil && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
 }
@@ -33,14 +33,15 @@ func (n *Node) signer() (authority, error) {
 		return authority{}, noCredential(n.me.Name)
 	case n.keys.authority.key != nil:
 		return n.keys.authority, nil
-	case n.keys.lent.lasts():
+	case n.keys.lent.valid():
 		return authority{pair{n.ca, n.keys.lent.key}}, nil
 	}
-	return authority{}, keyAway()
+	return authority{}, keyAwayError()
 }
 
-func keyAway() error {
-	return heddle.Errorf(heddle.AuthorityAway, "the authority's key", "is off the hosts", "", "an operator lends it with 'heddle host authority lend FILE', on a host that keeps the store")
+func keyAwayError() error {
+	return heddle.Errorf(heddle.AuthorityAway, "use", "the authority's key", "it is off the hosts: an operator withdrew it",
+		"have an operator lend it with 'heddle host authority lend FILE', on a host that keeps the store")
 }
 
 // authorityKey reads the key that belongs to an authority's certificate, and refuses
@@ -54,15 +55,17 @@ func authorityKey(ca *x509.Certificate, text []byte) (*ecdsa.PrivateKey, error) 
 		err = errors.New("it does not fit the certificate of this cluster's authority")
 	}
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "use the authority's key", "given", err, "give the file that 'heddle host authority export' wrote")
+		return nil, heddle.Wrap(heddle.BadArgument, "use", "the authority's key", err,
+			"give the file that 'heddle host authority export' wrote")
 	}
 	return key, nil
 }
 
-// borrow takes the key into memory for a time.
-func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
+// takeLoan takes the key into memory for a time.
+func (n *Node) takeLoan(key *ecdsa.PrivateKey, life time.Duration) error {
 	if life < time.Second || life > maxLending {
-		return heddle.Errorf(heddle.BadArgument, "--for", life.String(), "", "give 1s to "+maxLending.String())
+		return heddle.Errorf(heddle.BadArgument, "read option", "--for "+life.String(), "the time is out of bounds",
+			"give 1s to "+maxLending.String())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,19 +73,20 @@ func (n *Node) borrow(key *ecdsa.PrivateKey, life time.Duration) error {
 		return noCredential(n.me.Name)
 	}
 	if n.keys.authority.key != nil {
-		return heddle.Errorf(heddle.BadArgument, "the authority's key", "is on the disk of "+n.me.Name, "", "only one that was withdrawn is lent ('heddle host authority withdraw FILE')")
+		return heddle.Errorf(heddle.BadArgument, "lend the authority's key to host", n.me.Name,
+			"the host has it on its disk", "withdraw the key first ('heddle host authority withdraw FILE')")
 	}
 	n.keys.lent = loan{key, time.Now().Add(life)}
-	time.AfterFunc(life, n.giveUp)
+	time.AfterFunc(life, n.endLoan)
 	n.log.Info("the authority's key is lent to this host", "until", n.keys.lent.until)
 	return nil
 }
 
-// giveUp forgets a loan that is over.
-func (n *Node) giveUp() {
+// endLoan forgets a loan that is over.
+func (n *Node) endLoan() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.keys != nil && n.keys.lent.key != nil && !n.keys.lent.lasts() {
+	if n.keys != nil && n.keys.lent.key != nil && !n.keys.lent.valid() {
 		n.keys.lent = loan{}
 		n.log.Info("the loan of the authority's key is over")
 	}
@@ -98,14 +102,14 @@ type Holding struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// holding is this host's own.
-func (n *Node) holding() Holding {
+// keyHolding is this host's own.
+func (n *Node) keyHolding() Holding {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	h := Holding{Host: n.me.Name}
 	if n.keys != nil {
 		h.Disk = n.keys.authority.key != nil || n.dir.has(fileAuthorityKey)
-		if n.keys.lent.lasts() {
+		if n.keys.lent.valid() {
 			h.Lent = n.keys.lent.until.UTC().Truncate(time.Second)
 		}
 	}
@@ -129,7 +133,7 @@ type Custody struct {
 
 // Custody returns what this host knows, and asks no other host.
 func (n *Node) Custody() Custody {
-	c := Custody{Holding: n.holding()}
+	c := Custody{Holding: n.keyHolding()}
 	if w := n.withdrawn.Load(); w != nil {
 		c.Known, c.Withdrawn = true, w.At
 	}
@@ -154,9 +158,10 @@ func (o *Operator) ExportAuthority() ([]byte, error) {
 	k, err := o.node.memberKeys()
 	switch {
 	case err != nil:
-		return nil, heddle.Errorf(heddle.NoCredential, "host", o.node.me.Name+" does not keep the store, and has not the authority's key", "", "call on a host that does ('heddle host list')")
+		return nil, heddle.Errorf(heddle.NoCredential, "export", "the authority's key", "host "+o.node.me.Name+" does not keep the store, and so does not have the key",
+			"call on a host that keeps the store ('heddle host list')")
 	case k.authority.key == nil:
-		return nil, keyAway()
+		return nil, keyAwayError()
 	}
 	text, err := keyPEM(k.authority.key)
 	return append(fmt.Appendf(nil, "The key of the authority of a heddle cluster. Who has it is the cluster.\n%s", certPEM(o.node.ca)), text...), err

@@ -17,7 +17,7 @@ const foundingTime = 30 * time.Second
 // start starts the host's part: a member's server and door, and every host's connection to
 // the store.
 func (n *Node) start(ctx context.Context) error {
-	if err := n.mayForce(ctx); err != nil {
+	if err := n.checkForce(ctx); err != nil {
 		return err
 	}
 	if n.record.Member {
@@ -32,7 +32,7 @@ func (n *Node) start(ctx context.Context) error {
 			n.log.Error("this host does not keep the store for now", "error", err)
 		}
 	}
-	err := n.forced(ctx)
+	err := n.finishForce(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	ctx, n.stop = context.WithCancel(context.Background())
 	n.done.Go(func() { n.followMembers(ctx) })
-	n.done.Go(func() { n.followNaming(ctx) })
+	n.done.Go(func() { n.followKeeperKey(ctx) })
 	n.done.Go(func() { n.followWithdrawal(ctx) })
-	n.done.Go(func() { n.patrol(ctx) })
+	n.done.Go(func() { n.maintain(ctx) })
 	return nil
 }
 
@@ -123,17 +123,17 @@ func ports(addrs []netip.Addr, port uint16) []netip.AddrPort {
 func (n *Node) enable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, foundingTime, errors.New("the store did not come up in time"))
 	defer cancel()
-	if err := n.ready(ctx); err != nil {
+	if err := n.awaitServer(ctx); err != nil {
 		return err
 	}
 	r, err := n.roster(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.enrol(ctx, n.record.guest, n.host.Load().key.Public(), n.record.Underlay, n.opt.Now()); err != nil {
+	if err := r.enrol(ctx, n.record.identity, n.host.Load().key.Public(), n.record.Underlay, n.opt.Now()); err != nil {
 		return err
 	}
-	if err := r.enable(ctx, n.record.guest); err != nil {
+	if err := r.enable(ctx, n.record.identity); err != nil {
 		return err
 	}
 	if err := r.republish(ctx); err != nil {
@@ -152,7 +152,7 @@ func (n *Node) roster(context.Context) (roster, error) {
 		return roster{}, noCredential(n.me.Name)
 	}
 	if n.admin == nil {
-		r, err := n.as(n.keys.operator, n.endpoints)
+		r, err := n.connect(n.keys.operator, n.endpoints)
 		if err != nil {
 			return roster{}, err
 		}
@@ -161,8 +161,8 @@ func (n *Node) roster(context.Context) (roster, error) {
 	return *n.admin, nil
 }
 
-// as connects to the store with a credential. The caller holds mu.
-func (n *Node) as(p pair, endpoints []string) (roster, error) {
+// connect connects to the store with a credential. The caller holds mu.
+func (n *Node) connect(p pair, endpoints []string) (roster, error) {
 	c := n.callTLS()
 	cert := p.tls()
 	c.Certificates = append(c.Certificates, cert)
@@ -174,8 +174,8 @@ func (n *Node) as(p pair, endpoints []string) (roster, error) {
 }
 
 func noCredential(name string) error {
-	return heddle.Errorf(heddle.NoCredential, "host", name+" does not keep the store",
-		"", "call on a host that does ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
+	return heddle.Errorf(heddle.NoCredential, "use the operator's credential on host", name, "the host does not keep the store, and so has none",
+		"call on a host that keeps the store ('heddle host list' shows them), or name the credential with --credential (operator.pem of such a host's state folder)")
 }
 
 // memberKeys returns the keys, which exist as long as the host keeps the store.

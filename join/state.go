@@ -42,7 +42,7 @@ func (r roster) state(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-func (s state) split() (voters, learners []member) {
+func (s state) votersAndLearners() (voters, learners []member) {
 	for _, m := range s.members {
 		if m.Learner {
 			learners = append(learners, m)
@@ -125,7 +125,7 @@ func admittedIn(entries []store.Entry) ([]admitted, error) {
 		all = append(all, a)
 	}
 	for i := range all {
-		all[i].named, all[i].keeper = keepers[all[i].name]
+		all[i].keeperRevision, all[i].keeper = keepers[all[i].name]
 	}
 	slices.SortFunc(all, func(a, b admitted) int { return a.At.Compare(b.At) })
 	return all, nil
@@ -138,5 +138,5 @@ type admitted struct {
 	admission
 	keeper bool
 	// revision is that of the admission's record, named that of the keeper's.
-	revision, named int64
+	revision, keeperRevision int64
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// tokenWord starts all tokens of this form.
-const tokenWord = "hdl1"
+// tokenScheme starts all tokens of this form.
+const tokenScheme = "hdl1"
 
 var tokenText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
@@ -32,7 +32,7 @@ func newToken(pin [16]byte) token {
 }
 
 func (t token) String() string {
-	return tokenWord + "." + tokenText.EncodeToString(t.pin[:]) + "." + tokenText.EncodeToString(t.secret[:])
+	return tokenScheme + "." + tokenText.EncodeToString(t.pin[:]) + "." + tokenText.EncodeToString(t.secret[:])
 }
 
 // hash is what the store knows of the token.
@@ -47,7 +47,7 @@ func (t token) label() string { return t.hash()[:12] }
 func parseToken(s string) (token, error) {
 	var t token
 	parts := strings.Split(strings.TrimSpace(s), ".")
-	ok := len(parts) == 3 && parts[0] == tokenWord && len(parts[1]) == 26 && len(parts[2]) == 26
+	ok := len(parts) == 3 && parts[0] == tokenScheme && len(parts[1]) == 26 && len(parts[2]) == 26
 	for i, into := range [][]byte{t.pin[:], t.secret[:]} {
 		if ok {
 			data, err := tokenText.DecodeString(parts[i+1])
@@ -61,24 +61,25 @@ func parseToken(s string) (token, error) {
 }
 
 func badToken(why string) error {
-	return heddle.Errorf(heddle.BadToken, "the token is refused:", why, "", "'heddle host token' on a host of the cluster prints a new one")
+	return heddle.Errorf(heddle.BadToken, "use", "token", why,
+		"make a new one with 'heddle host token' on a host that keeps the store")
 }
 
 // tokenRecord is what the store has of a token.
 type tokenRecord struct {
 	Expires time.Time `json:"expires"`
 	// Uses is how many hosts it lets in, Used are those that it has.
-	Uses int     `json:"uses"`
-	Used []guest `json:"used,omitempty"`
+	Uses int        `json:"uses"`
+	Used []identity `json:"used,omitempty"`
 	// May are the rights of the hosts that come by it.
 	May []string `json:"may,omitempty"`
 }
 
-// admits records that a host comes by the token. A host that has come by it before, and
+// redeem records that a host comes by the token. A host that has come by it before, and
 // did not get the answer, is not counted twice.
-func (r *tokenRecord) admits(g guest, now time.Time) error {
+func (r *tokenRecord) redeem(g identity, now time.Time) error {
 	if now.After(r.Expires) {
-		return badToken("it expired at " + stamp(r.Expires) + ", and the clock here says " + stamp(now))
+		return badToken("it expired at " + formatTime(r.Expires) + ", and the clock here says " + formatTime(now))
 	}
 	for _, old := range r.Used {
 		if old == g {
@@ -104,7 +105,7 @@ func (r roster) token(ctx context.Context, q joinRequest, now time.Time) (t toke
 		err = json.Unmarshal(used.Value, &t)
 	}
 	if err == nil {
-		err = t.admits(q.guest, now)
+		err = t.redeem(q.identity, now)
 	}
 	return t, used, err
 }

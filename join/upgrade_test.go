@@ -25,7 +25,7 @@ func TestUpgrade(t *testing.T) {
 		return a
 	}
 	bound := admissionOf("host2")
-	if want := must(keyPrint(n.host.Load().key.Public())); bound.Key != want || bound.Token == "" {
+	if want := must(keyFingerprint(n.host.Load().key.Public())); bound.Key != want || bound.Token == "" {
 		t.Errorf("a host that joined has the key %q, not %q, and came by the token %q", bound.Key, want, bound.Token)
 	}
 	old := store.Change{Delete: []string{keeperKey("host1")}, DeletePrefix: []string{AdmittedPrefix}}
@@ -46,7 +46,7 @@ func TestUpgrade(t *testing.T) {
 	// no token binds the host, not even to the key that it has
 	c := doorCaller{pin: fingerprint(n.ca), now: time.Now}
 	known := must(parseToken(token))
-	q := joinRequest{Secret: known.secret[:], guest: n.me, Underlay: n.opt.Underlay, Clock: time.Now()}
+	q := joinRequest{Secret: known.secret[:], identity: n.me, Underlay: n.opt.Underlay, Clock: time.Now()}
 	q.Request = must(request(n.me.String(), must(newKey())))
 	wantCode(t, c.call(h.ctx(), "127.0.0.1:9478", pathJoin, q, &joinReply{}), heddle.OtherKey, "host remove host2")
 	q.Request = must(request(n.me.String(), n.host.Load().key))
@@ -79,7 +79,7 @@ func TestLeftUsers(t *testing.T) {
 	h.alive(1)
 	h.join(2, h.token(1))
 	r := must(h.nodes[1].roster(h.ctx()))
-	if err := r.grant(h.ctx(), guest{"host2", "0123456789abcdef"}); err != nil { // another ID, once
+	if err := r.grant(h.ctx(), identity{"host2", "0123456789abcdef"}); err != nil { // another ID, once
 		t.Fatal(err)
 	}
 	if err := r.prune(h.ctx()); err != nil {

@@ -29,9 +29,9 @@ func withdrawnNow(ctx context.Context, s store.Store) (*withdrawal, error) {
 	return w, json.Unmarshal(e.Value, w)
 }
 
-// heedTime is between two reads of the record, in case an attempt failed, or another host
+// withdrawalEvery is between two reads of the record, in case an attempt failed, or another host
 // gave this one the key meanwhile.
-const heedTime = 20 * time.Second
+const withdrawalEvery = 20 * time.Second
 
 // followWithdrawal acts on the record until ctx ends.
 func (n *Node) followWithdrawal(ctx context.Context) {
@@ -42,10 +42,10 @@ func (n *Node) followWithdrawal(ctx context.Context) {
 			if !open {
 				return
 			}
-		case <-time.After(heedTime):
+		case <-time.After(withdrawalEvery):
 		}
-		limited, cancel := context.WithTimeout(ctx, lookTime)
-		err := n.heedWithdrawal(limited, n.store)
+		limited, cancel := context.WithTimeout(ctx, balanceTimeout)
+		err := n.applyWithdrawal(limited, n.store)
 		cancel()
 		if err != nil && ctx.Err() == nil && !store.Away(err) {
 			n.log.Error("it is not known whether this host may have the authority's key", "error", err)
@@ -53,11 +53,11 @@ func (n *Node) followWithdrawal(ctx context.Context) {
 	}
 }
 
-// heedWithdrawal deletes the authority's key, if it was withdrawn. It reads the record
+// applyWithdrawal deletes the authority's key, if it was withdrawn. It reads the record
 // anew, since a watched value may be older than the key's return.
-func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
-	n.turn.Lock() // nobody can write the key between the read and the deletion
-	defer n.turn.Unlock()
+func (n *Node) applyWithdrawal(ctx context.Context, s store.Store) error {
+	n.roleMu.Lock() // nobody can write the key between the read and the deletion
+	defer n.roleMu.Unlock()
 	w, err := withdrawnNow(ctx, s)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (n *Node) heedWithdrawal(ctx context.Context, s store.Store) error {
 }
 
 // dropAuthorityKey deletes the authority's key. It sets the mark in the record first, so
-// that the next start finishes an interrupted deletion. The caller holds turn.
+// that the next start finishes an interrupted deletion. The caller holds roleMu.
 func (n *Node) dropAuthorityKey() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,14 +98,14 @@ func (n *Node) restoreAuthorityKey(ctx context.Context, s store.Store, text []by
 	if err != nil {
 		return err
 	}
-	n.turn.Lock()
-	defer n.turn.Unlock()
+	n.roleMu.Lock()
+	defer n.roleMu.Unlock()
 	w, err := withdrawnNow(ctx, s)
 	if err != nil {
 		return err
 	}
 	if w != nil {
-		return keyAway()
+		return keyAwayError()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

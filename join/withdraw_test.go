@@ -247,7 +247,7 @@ func (h *hosts) nobodySigns(token string) {
 	secret := must(parseToken(token))
 	n := h.nodes[4]
 	began := time.Now() // and is told so in the end
-	err := n.knock(h.ctx(), doorCaller{pin: secret.pin, now: time.Now}, "127.0.0.1:9478", joinRequest{Secret: secret.secret[:], guest: guest{"host9", "0123456789abcdef"},
+	err := n.callUntilOpen(h.ctx(), doorCaller{pin: secret.pin, now: time.Now}, "127.0.0.1:9478", joinRequest{Secret: secret.secret[:], identity: identity{"host9", "0123456789abcdef"},
 		Underlay: o.Underlay, Request: must(request("host9@0123456789abcdef", must(newKey()))), Clock: time.Now()}, &joinReply{}, time.Second)
 	wantCode(h.T, err, heddle.AuthorityAway, "lend")
 	if took := time.Since(began); took < time.Second || took > time.Minute {

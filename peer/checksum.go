@@ -123,18 +123,18 @@ func (d *datagrams) answered(ctx context.Context, finished bool) (bool, error) {
 	return false, nil
 }
 
-var words = []byte("heddle: does this checksum arrive?")
+var payload = []byte("heddle: does this checksum arrive?")
 
 func (d *datagrams) send(finished bool) error {
 	if !finished {
-		_, err := d.Write(words)
+		_, err := d.Write(payload)
 		return err
 	}
-	packet := make([]byte, 8+len(words))
+	packet := make([]byte, 8+len(payload))
 	binary.BigEndian.PutUint16(packet, d.self.Port())
 	binary.BigEndian.PutUint16(packet[2:], d.peer.Port())
 	binary.BigEndian.PutUint16(packet[4:], uint16(len(packet)))
-	copy(packet[8:], words)
+	copy(packet[8:], payload)
 	binary.BigEndian.PutUint16(packet[6:], checksum(d.self.Addr(), d.peer.Addr(), packet))
 	return unix.Sendto(d.raw, packet, unix.MSG_DONTWAIT, &unix.SockaddrInet6{Addr: d.peer.Addr().As16(), ZoneId: uint32(d.zone)})
 }

@@ -22,7 +22,7 @@ type message struct {
 }
 
 // receive takes answers until the socket is closed.
-func (p *Peers) receive(e *end) {
+func (p *Peers) receive(e *prober) {
 	buffer := make([]byte, 512)
 	for {
 		n, from, err := e.conn.ReadFromIP(buffer)
@@ -44,13 +44,13 @@ func (p *Peers) receive(e *end) {
 		case m.ours:
 			p.answered(m)
 		default:
-			p.suspect(m)
+			p.recheckPath(m)
 		}
 	}
 }
 
 // read understands a packet; ok is false for one that says nothing.
-func (e *end) read(b []byte, from netip.Addr) (m message, ok bool) {
+func (e *prober) read(b []byte, from netip.Addr) (m message, ok bool) {
 	if len(b) < 8 {
 		return m, false
 	}
@@ -75,19 +75,19 @@ func (e *end) read(b []byte, from netip.Addr) (m message, ok bool) {
 	return m, false
 }
 
-func (e *end) reply(b []byte, from netip.Addr) (message, bool) {
+func (e *prober) reply(b []byte, from netip.Addr) (message, bool) {
 	m := message{peer: from, ours: true, seq: binary.BigEndian.Uint16(b[6:]), mtu: -1}
-	return m, e.marked(b)
+	return m, e.isOurs(b)
 }
 
-// marked says whether an echo is one of ours.
-func (e *end) marked(b []byte) bool {
+// isOurs says whether an echo is one of ours.
+func (e *prober) isOurs(b []byte) bool {
 	return len(b) >= 16 && binary.BigEndian.Uint16(b[4:]) == e.id && [8]byte(b[8:16]) == e.mark
 }
 
 // quoted4 reads the packet that a router quotes; it has 8 bytes of its payload or
 // more.
-func (e *end) quoted4(b []byte, mtu int) (m message, ok bool) {
+func (e *prober) quoted4(b []byte, mtu int) (m message, ok bool) {
 	h, err := icmp.ParseIPv4Header(b)
 	if err != nil || len(b) < h.Len+8 {
 		return m, false
@@ -102,7 +102,7 @@ func (e *end) quoted4(b []byte, mtu int) (m message, ok bool) {
 	return m, src == e.local
 }
 
-func (e *end) quoted6(b []byte, mtu int) (m message, ok bool) {
+func (e *prober) quoted6(b []byte, mtu int) (m message, ok bool) {
 	h, err := ipv6.ParseHeader(b)
 	if err != nil || len(b) < ipv6.HeaderLen+8 {
 		return m, false
@@ -119,6 +119,6 @@ func (e *end) quoted6(b []byte, mtu int) (m message, ok bool) {
 
 // sentBy says whether a quoted echo request is ours: routers that quote 8 bytes
 // only leave the mark out.
-func (e *end) sentBy(b []byte) bool {
+func (e *prober) sentBy(b []byte) bool {
 	return binary.BigEndian.Uint16(b[4:]) == e.id && (len(b) < 16 || [8]byte(b[8:16]) == e.mark)
 }

@@ -59,10 +59,10 @@ type Peers struct {
 	done    chan struct{}
 	all     sync.WaitGroup
 
-	mu    sync.Mutex
-	self  heddle.Host
-	ends  map[heddle.Family]*end
-	peers map[string]*entry
+	mu      sync.Mutex
+	self    heddle.Host
+	probers map[heddle.Family]*prober
+	peers   map[string]*entry
 	// sent are the latest probes, by sequence number.
 	sent [4096]probe
 	seq  uint16
@@ -87,7 +87,7 @@ type probe struct {
 // the network namespace of the caller's thread. An underlay address that is not
 // there yet is waited for.
 func New(o Options) *Peers {
-	p := &Peers{log: o.Log, now: o.Now, self: o.Self, ends: map[heddle.Family]*end{}, peers: map[string]*entry{},
+	p := &Peers{log: o.Log, now: o.Now, self: o.Self, probers: map[heddle.Family]*prober{}, peers: map[string]*entry{},
 		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -96,7 +96,7 @@ func New(o Options) *Peers {
 		p.now = time.Now
 	}
 	p.mu.Lock()
-	p.openEnds()
+	p.openProbers()
 	p.mu.Unlock()
 	p.all.Go(p.run)
 	return p
@@ -106,8 +106,8 @@ func New(o Options) *Peers {
 func (p *Peers) Close() {
 	close(p.done)
 	p.mu.Lock()
-	for f := range p.ends {
-		p.closeEnd(f)
+	for f := range p.probers {
+		p.closeProber(f)
 	}
 	p.mu.Unlock()
 	p.all.Wait()
@@ -131,10 +131,10 @@ func (p *Peers) Set(hosts []heddle.Host) {
 		addr, _ := h.UnderlayFor(f)
 		e := p.peers[h.ID]
 		if e == nil || e.addr != addr {
-			e = &entry{addr: addr, track: newTrack(now, f.LeastMTU(), p.most(f, h), rand.Float64())}
+			e = &entry{addr: addr, track: newTrack(now, f.LeastMTU(), p.maxMTU(f, h), rand.Float64())}
 		}
 		e.host = h
-		e.fit(now, p.most(f, h))
+		e.setMaxMTU(now, p.maxMTU(f, h))
 		next[h.ID] = e
 	}
 	for _, e := range next {
@@ -155,8 +155,8 @@ func (p *Peers) Paths() map[string]Path {
 	return paths
 }
 
-// most is what both ends' interfaces carry.
-func (p *Peers) most(f heddle.Family, h heddle.Host) int {
+// maxMTU is what both ends' interfaces carry.
+func (p *Peers) maxMTU(f heddle.Family, h heddle.Host) int {
 	most := 65535
 	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(f)} {
 		if mtu > 0 {

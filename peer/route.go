@@ -30,7 +30,7 @@ func routeSocket(local netip.Addr) (int, error) {
 // cached is the path MTU that the kernel has for an address, 0 if it has no way
 // there (IP_MTU in ip(7), IPV6_MTU in ipv6(7)).
 func (p *Peers) cached(to netip.Addr) int {
-	e := p.ends[heddle.FamilyOf(to)]
+	e := p.probers[heddle.FamilyOf(to)]
 	if e == nil {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (p *Peers) cached(to netip.Addr) int {
 // interfaceMTU is the MTU of the interface with the underlay address, 0 while it
 // is not known; the caller holds mu.
 func (p *Peers) interfaceMTU(f heddle.Family) int {
-	if e := p.ends[f]; e != nil {
+	if e := p.probers[f]; e != nil {
 		return e.mtu
 	}
 	return 0
@@ -60,7 +60,7 @@ func (p *Peers) interfaceMTU(f heddle.Family) int {
 
 // readInterface reads the MTU; the caller holds mu.
 func (p *Peers) readInterface(f heddle.Family) {
-	e := p.ends[f]
+	e := p.probers[f]
 	if e == nil {
 		return
 	}

@@ -2,19 +2,19 @@ package peer
 
 import "slices"
 
-// common are path MTUs met in practice, in bytes: Ethernet less PPPoE, GRE, IPIP,
+// commonMTUs are path MTUs met in practice, in bytes: Ethernet less PPPoE, GRE, IPIP,
 // WireGuard, VXLAN, IPsec; the clouds' jumbo frames and their tunnels.
-var common = []int{576, 1006, 1280, 1330, 1350, 1380, 1390, 1400, 1412, 1420, 1430, 1440, 1450, 1460, 1472, 1476, 1480, 1492, 1500,
+var commonMTUs = []int{576, 1006, 1280, 1330, 1350, 1380, 1390, 1400, 1412, 1420, 1430, 1440, 1450, 1460, 1472, 1476, 1480, 1492, 1500,
 	2000, 4352, 4470, 8500, 8850, 8896, 8900, 8950, 8980, 9000, 9001, 9198, 9216}
 
-// atOnce is how many sizes are asked between two where no common one lies.
-const atOnce = 8
+// partsPerRound is how many sizes are asked between two where no common one lies.
+const partsPerRound = 8
 
-// between lists, in ascending order, the sizes to ask when lo passes and hi does
+// sizesBetween lists, in ascending order, the sizes to ask when lo passes and hi does
 // not: common ones, or points that cut what is left into equal parts.
-func between(lo, hi int) []int {
+func sizesBetween(lo, hi int) []int {
 	var some []int
-	for _, size := range common {
+	for _, size := range commonMTUs {
 		if lo < size && size < hi {
 			some = append(some, size)
 		}
@@ -22,7 +22,7 @@ func between(lo, hi int) []int {
 	if len(some) > 0 {
 		return some
 	}
-	parts := min(atOnce+1, hi-lo)
+	parts := min(partsPerRound+1, hi-lo)
 	for i := 1; i < parts; i++ {
 		some = append(some, lo+(hi-lo)*i/parts)
 	}

@@ -2,32 +2,32 @@ package peer
 
 import "time"
 
-// small is the size of a control probe, in bytes: what passes any path.
-const small = 100
+// controlSize is the size of a control probe, in bytes: what passes any path.
+const controlSize = 100
 
 // The pace of probing.
 const (
 	steadyEvery = 2 * time.Second        // between probes of one peer when all is well, and
 	steadyShare = time.Second            // for each peer that there is
 	growEvery   = time.Minute            // between trials of a larger size
-	leastGap    = 100 * time.Millisecond // between two tries
+	minGap      = 100 * time.Millisecond // between two tries
 	firstGap    = 250 * time.Millisecond // while the round trip is not known
-	mostGap     = time.Second
-	// proof is how many control probes are answered before a size that is not is
+	maxGap      = time.Second
+	// minControls is how many control probes are answered before a size that is not is
 	// taken for one that does not pass: on a path that loses packets, both do.
-	proof = 6
-	// silence is how many tries without any answer make a peer silent.
-	silence = 5
-	// mostTries ends a round on a path too bad to say anything about.
-	mostTries = 24
+	minControls = 6
+	// maxUnanswered is how many tries without any answer make a peer silent.
+	maxUnanswered = 5
+	// maxTries ends a round on a path too bad to say anything about.
+	maxTries = 24
 )
 
 // track is what is known about the path to one peer, and what to ask next. It
 // does nothing by itself: the clock is an argument, and probes are returned.
 type track struct {
-	// floor is the least path MTU there may be, most the largest, in bytes.
-	floor, most int
-	path        Path
+	// minMTU is the least path MTU there may be, most the largest, in bytes.
+	minMTU, maxMTU int
+	path           Path
 	// every is the time between probes when all is well.
 	every time.Duration
 	// phase, from 0 to 1, is where in that time the first steady probe lies: peers
@@ -36,9 +36,9 @@ type track struct {
 	// due is when step is to be called.
 	due time.Time
 	// asked is set while a steady probe is not answered.
-	asked bool
-	grow  time.Time
-	round *round
+	asked  bool
+	growAt time.Time
+	round  *round
 	// cached is what the kernel last had for the peer's address.
 	cached int
 }
@@ -46,36 +46,36 @@ type track struct {
 // round asks several sizes at once, with a control probe, again and again until
 // it is clear which pass. lo passes or is the floor, hi does not pass.
 type round struct {
-	start  time.Time
-	lo, hi int
-	sizes  []int
-	best   int // the largest that was answered
-	heard  int // how many control probes were
-	tries  int
+	start    time.Time
+	lo, hi   int
+	sizes    []int
+	best     int // the largest that was answered
+	controls int // how many control probes were
+	tries    int
 }
 
 func newTrack(now time.Time, floor, most int, phase float64) *track {
-	t := &track{floor: floor, most: max(floor, most), every: steadyEvery, phase: phase, path: Path{State: Unknown, Since: now}}
-	t.ask(now, t.floor, t.most+1, t.most)
+	t := &track{minMTU: floor, maxMTU: max(floor, most), every: steadyEvery, phase: phase, path: Path{State: Unknown, Since: now}}
+	t.startRound(now, t.minMTU, t.maxMTU+1, t.maxMTU)
 	return t
 }
 
-// ask starts a round at once.
-func (t *track) ask(now time.Time, lo, hi int, sizes ...int) {
+// startRound starts a round at once.
+func (t *track) startRound(now time.Time, lo, hi int, sizes ...int) {
 	t.round, t.asked, t.due = &round{start: now, lo: lo, hi: hi, sizes: sizes}, false, now
 }
 
-// doubt looks at once whether the path still carries what it did.
-func (t *track) doubt(now time.Time) {
+// recheck looks at once whether the path still carries what it did.
+func (t *track) recheck(now time.Time) {
 	if t.round == nil {
-		t.ask(now, t.floor, t.size()+1, t.size())
+		t.startRound(now, t.minMTU, t.size()+1, t.size())
 	}
 }
 
 // size is what is taken to pass.
 func (t *track) size() int {
 	if t.path.MTU == 0 {
-		return t.most
+		return t.maxMTU
 	}
 	return t.path.MTU
 }
@@ -84,17 +84,17 @@ func (t *track) gap() time.Duration {
 	if t.path.RTT == 0 {
 		return firstGap
 	}
-	return min(mostGap, max(leastGap, 4*t.path.RTT))
+	return min(maxGap, max(minGap, 4*t.path.RTT))
 }
 
 // step returns the sizes to probe now, and sets when it is to be called next.
 func (t *track) step(now time.Time) []int {
 	if t.round != nil {
 		if t.round.tries > 0 {
-			t.judge(now)
+			t.evaluate(now)
 		}
 		if t.round != nil {
-			return t.again(now)
+			return t.tryRound(now)
 		}
 		if t.due.After(now) {
 			return nil
@@ -103,21 +103,21 @@ func (t *track) step(now time.Time) []int {
 	switch {
 	case t.path.State == Silent:
 		t.due = now.Add(t.every)
-		return []int{small}
+		return []int{controlSize}
 	case t.asked, t.path.MTU == 0:
-		t.doubt(now)
-		return t.again(now)
+		t.recheck(now)
+		return t.tryRound(now)
 	}
 	t.asked, t.due = true, now.Add(t.gap())
-	if t.path.MTU < t.most && !now.Before(t.grow) {
-		t.grow = now.Add(max(growEvery, t.every))
+	if t.path.MTU < t.maxMTU && !now.Before(t.growAt) {
+		t.growAt = now.Add(max(growEvery, t.every))
 		return []int{t.path.MTU + 1, t.path.MTU}
 	}
 	return []int{t.path.MTU}
 }
 
-// again is one try of the round: what is larger than was answered, and a control.
-func (t *track) again(now time.Time) (sizes []int) {
+// tryRound is one try of the round: what is larger than was answered, and a control.
+func (t *track) tryRound(now time.Time) (sizes []int) {
 	t.round.tries++
 	t.due = now.Add(t.gap())
 	for _, s := range t.round.sizes {
@@ -125,16 +125,16 @@ func (t *track) again(now time.Time) (sizes []int) {
 			sizes = append(sizes, s)
 		}
 	}
-	return append(sizes, small)
+	return append(sizes, controlSize)
 }
 
-// judge ends the round if it is clear which sizes pass.
-func (t *track) judge(now time.Time) {
+// evaluate ends the round if it is clear which sizes pass.
+func (t *track) evaluate(now time.Time) {
 	r := t.round
 	switch {
 	case r.best == r.sizes[len(r.sizes)-1]:
 		t.narrow(now, r.best, r.hi)
-	case r.heard >= proof:
+	case r.controls >= minControls:
 		hi := r.hi
 		for _, s := range r.sizes {
 			if s > r.best {
@@ -143,63 +143,63 @@ func (t *track) judge(now time.Time) {
 			}
 		}
 		t.narrow(now, max(r.lo, r.best), hi)
-	case r.heard == 0 && r.best == 0 && r.tries >= silence:
-		t.become(now, Silent, t.path.MTU)
-		t.rest(now)
-	case r.tries >= mostTries:
-		t.become(now, Up, max(t.path.MTU, r.best))
-		t.rest(now)
+	case r.controls == 0 && r.best == 0 && r.tries >= maxUnanswered:
+		t.setPath(now, Silent, t.path.MTU)
+		t.endRound(now)
+	case r.tries >= maxTries:
+		t.setPath(now, Up, max(t.path.MTU, r.best))
+		t.endRound(now)
 	}
 }
 
 // narrow goes on between lo, which passes, and hi, which does not.
 func (t *track) narrow(now time.Time, lo, hi int) {
-	passed := t.round.best > 0 || t.round.lo > t.floor
+	passed := t.round.best > 0 || t.round.lo > t.minMTU
 	if hi-lo <= 1 {
-		t.become(now, Up, lo)
-		t.rest(now)
+		t.setPath(now, Up, lo)
+		t.endRound(now)
 		return
 	}
 	if passed {
-		t.become(now, Up, lo)
+		t.setPath(now, Up, lo)
 	}
-	t.ask(now, lo, hi, between(lo, hi)...)
+	t.startRound(now, lo, hi, sizesBetween(lo, hi)...)
 }
 
-// rest goes back to the steady pace.
-func (t *track) rest(now time.Time) {
+// endRound goes back to the steady pace.
+func (t *track) endRound(now time.Time) {
 	t.round, t.asked, t.due = nil, false, now.Add(time.Duration(t.phase*float64(t.every)))
 	t.phase = 1
 }
 
-func (t *track) become(now time.Time, s State, mtu int) {
+func (t *track) setPath(now time.Time, s State, mtu int) {
 	if t.path.State != s {
 		t.path.State, t.path.Since = s, now
 	}
 	if t.path.MTU != mtu {
-		t.path.MTU, t.grow = mtu, now.Add(max(growEvery, t.every))
+		t.path.MTU, t.growAt = mtu, now.Add(max(growEvery, t.every))
 	}
 }
 
-// heard takes an answer to a probe of a size, sent at a time.
-func (t *track) heard(now, sent time.Time, size int) {
+// onReply takes an answer to a probe of a size, sent at a time.
+func (t *track) onReply(now, sent time.Time, size int) {
 	t.path.RTT = smooth(t.path.RTT, now.Sub(sent))
 	r := t.round
 	switch {
 	case r != nil && sent.Before(r.start): // of what the path was before
 	case r != nil:
-		if size == small {
-			r.heard++
+		if size == controlSize {
+			r.controls++
 		}
-		if size > small {
+		if size > controlSize {
 			r.best = max(r.best, size)
 		}
 		if r.best == r.sizes[len(r.sizes)-1] {
 			t.due = now
 		}
 	case t.path.State == Silent:
-		t.ask(now, t.floor, t.size()+1, t.size())
-	case size > t.path.MTU && size <= t.most:
+		t.startRound(now, t.minMTU, t.size()+1, t.size())
+	case size > t.path.MTU && size <= t.maxMTU:
 		t.search(now, size)
 	case size == t.path.MTU && t.asked:
 		t.asked, t.due = false, now.Add(t.every)
@@ -208,41 +208,41 @@ func (t *track) heard(now, sent time.Time, size int) {
 
 // search looks above a size that passes.
 func (t *track) search(now time.Time, lo int) {
-	if lo >= t.most {
-		t.become(now, Up, t.most)
-		t.rest(now)
+	if lo >= t.maxMTU {
+		t.setPath(now, Up, t.maxMTU)
+		t.endRound(now)
 		return
 	}
-	t.ask(now, lo, t.most+1, append(between(lo, t.most), t.most)...)
+	t.startRound(now, lo, t.maxMTU+1, append(sizesBetween(lo, t.maxMTU), t.maxMTU)...)
 }
 
-// told takes a router's word that no more than mtu bytes pass it.
-func (t *track) told(now time.Time, mtu int) {
-	mtu = max(t.floor, mtu)
+// onRouterLimit takes a router's word that no more than mtu bytes pass it.
+func (t *track) onRouterLimit(now time.Time, mtu int) {
+	mtu = max(t.minMTU, mtu)
 	switch {
 	case mtu >= t.size() && t.round == nil, t.round != nil && mtu+1 >= t.round.hi:
 		return // of a trial of more
 	case t.path.MTU == 0 || mtu < t.path.MTU:
 		t.path.MTU = mtu
-		t.ask(now, t.floor, mtu+1, mtu)
+		t.startRound(now, t.minMTU, mtu+1, mtu)
 	case mtu > t.round.lo:
-		t.ask(now, t.round.lo, mtu+1, mtu)
+		t.startRound(now, t.round.lo, mtu+1, mtu)
 	}
 }
 
-// fit takes the MTU of the interfaces at both ends.
-func (t *track) fit(now time.Time, most int) {
-	most = max(t.floor, most)
-	if most == t.most {
+// setMaxMTU takes the MTU of the interfaces at both ends.
+func (t *track) setMaxMTU(now time.Time, most int) {
+	most = max(t.minMTU, most)
+	if most == t.maxMTU {
 		return
 	}
-	t.most = most
+	t.maxMTU = most
 	switch {
 	case t.path.MTU == 0:
-		t.ask(now, t.floor, most+1, most)
+		t.startRound(now, t.minMTU, most+1, most)
 	case most <= t.path.MTU:
 		t.path.MTU = most
-		t.ask(now, t.floor, most+1, most)
+		t.startRound(now, t.minMTU, most+1, most)
 	case t.path.State == Up:
 		t.search(now, t.path.MTU)
 	}

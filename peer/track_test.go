@@ -68,9 +68,9 @@ func (d *drive) act() {
 		a := d.coming[0]
 		d.coming = d.coming[1:]
 		if a.mtu > 0 {
-			d.told(d.now, a.mtu)
+			d.onRouterLimit(d.now, a.mtu)
 		} else {
-			d.heard(d.now, a.sent, a.size)
+			d.onReply(d.now, a.sent, a.size)
 		}
 	} else {
 		for _, size := range d.step(d.now) {
@@ -149,12 +149,12 @@ func TestTrackFollows(t *testing.T) {
 func TestTrackInterface(t *testing.T) {
 	d := newDrive(576, 1500, road{carries: 9000, rtt: time.Millisecond})
 	d.run(10*time.Second, nil)
-	d.fit(d.now, 1300)
+	d.setMaxMTU(d.now, 1300)
 	if d.path.MTU != 1300 {
 		t.Errorf("%+v", d.path)
 	}
 	d.run(10*time.Second, nil)
-	d.fit(d.now, 9000)
+	d.setMaxMTU(d.now, 9000)
 	if took := d.run(10*time.Second, is(9000)); took < 0 || took > time.Second {
 		t.Errorf("larger after %v: %+v", took, d.path)
 	}
@@ -217,7 +217,7 @@ func TestTrackThrift(t *testing.T) {
 func TestBetween(t *testing.T) {
 	for lo := 576; lo < 9200; lo += 13 {
 		for _, hi := range []int{lo + 2, lo + 3, lo + 9, lo + 40, lo + 700} {
-			some := between(lo, hi)
+			some := sizesBetween(lo, hi)
 			if len(some) == 0 || !slices.IsSorted(some) || some[0] <= lo || some[len(some)-1] >= hi {
 				t.Fatalf("between(%d, %d): %v", lo, hi, some)
 			}

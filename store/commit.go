@@ -21,15 +21,16 @@ const MaxOps = 128
 func (e *Etcd) Commit(ctx context.Context, c Change) (bool, int64, error) {
 	object := c.object()
 	if object == "" {
-		return false, 0, heddle.Errorf(heddle.BadArgument, "change of nothing", "", "", "name a key")
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change", "the store", "the change names no key",
+			"name a key")
 	}
 	if n := len(c.Put) + len(c.Delete) + len(c.DeletePrefix); n > MaxOps || len(c.Require) > MaxOps {
-		return false, 0, heddle.Errorf(heddle.BadArgument, fmt.Sprintf("change of %d conditions and %d keys", len(c.Require), n), object,
-			"", fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
+		return false, 0, heddle.Errorf(heddle.BadArgument, "change store record", object, fmt.Sprintf("the change has %d conditions and %d keys", len(c.Require), n),
+			fmt.Sprintf("split it: one change has at most %d of each", MaxOps))
 	}
 	var response *etcdserverpb.TxnResponse
 	began := time.Now()
-	err := e.attempt(ctx, "change", object, changeAgain, func(ctx context.Context) error {
+	err := e.retry(ctx, "change store record", object, retryChange, func(ctx context.Context) error {
 		lease, err := e.leases.get(ctx, e, c.Lease)
 		if err != nil {
 			return err
@@ -77,7 +78,7 @@ func conditions(require []Condition) []*etcdserverpb.Compare {
 		c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision}
 		if r.Prefix {
 			// An empty range compares as one key of revision 0.
-			c.Key, c.RangeEnd = span(r.Key)
+			c.Key, c.RangeEnd = keyRange(r.Key)
 			c.Result = etcdserverpb.Compare_LESS
 			c.TargetUnion = &etcdserverpb.Compare_ModRevision{ModRevision: r.Revision + 1}
 		}
@@ -99,14 +100,14 @@ func operations(c Change, lease int64) []*etcdserverpb.RequestOp {
 		remove(&etcdserverpb.DeleteRangeRequest{Key: []byte(k)})
 	}
 	for _, p := range c.DeletePrefix {
-		key, end := span(p)
+		key, end := keyRange(p)
 		remove(&etcdserverpb.DeleteRangeRequest{Key: key, RangeEnd: end})
 	}
 	return all
 }
 
-// span is the range of all keys that start with the prefix.
-func span(prefix string) (key, end []byte) {
+// keyRange is the range of all keys that start with the prefix.
+func keyRange(prefix string) (key, end []byte) {
 	if prefix == "" {
 		return []byte{0}, []byte{0}
 	}

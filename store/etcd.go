@@ -56,7 +56,7 @@ func Dial(o Options) (*Etcd, error) {
 		TLS:                  o.TLS,
 		DialKeepAliveTime:    10 * time.Second, // gRPC allows no less
 		DialKeepAliveTimeout: silence,          // also the kernel's TCP_USER_TIMEOUT
-		MaxUnaryRetries:      2,                // attempt retries, since it knows what may be tried again
+		MaxUnaryRetries:      2,                // retry does it, since it knows what may be tried again
 		Logger:               zap.NewNop(),
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(dial),
@@ -70,7 +70,8 @@ func Dial(o Options) (*Etcd, error) {
 		},
 	})
 	if err != nil {
-		return nil, heddle.Wrap(heddle.BadArgument, "open the store", strings.Join(o.Endpoints, ","), err, "name its servers as HOST:PORT")
+		return nil, heddle.Wrap(heddle.BadArgument, "open store", strings.Join(o.Endpoints, ","), err,
+			"name its servers as HOST:PORT")
 	}
 	e := &Etcd{options: o, client: client}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -106,7 +107,7 @@ func urls(endpoints []string, secure bool) []string {
 // SetEndpoints replaces the servers to call.
 func (e *Etcd) SetEndpoints(endpoints []string) {
 	e.client.SetEndpoints(urls(endpoints, e.options.TLS != nil)...)
-	e.health.listAgain()
+	e.health.refreshMembers()
 }
 
 // Client is etcd's own client, for the administration of members and users.

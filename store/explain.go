@@ -18,34 +18,36 @@ import (
 
 // explain turns an error of etcd's into one of ours.
 func (e *Etcd) explain(op, object string, err error) error {
-	code, remedy := e.classify(err)
-	return heddle.Wrap(code, op+" in the store", object, said{words(err), err}, remedy)
+	code, cause, remedy := e.classify(err)
+	return heddle.Wrap(code, op, object, etcdError{cause, err}, remedy)
 }
 
-// said is an error in etcd's own words.
-type said struct {
+// etcdError is an error of etcd's with a text of its own.
+type etcdError struct {
 	text string
 	error
 }
 
-func (s said) Error() string { return s.text }
-func (s said) Unwrap() error { return s.error }
+func (s etcdError) Error() string { return s.text }
+func (s etcdError) Unwrap() error { return s.error }
 
-func (e *Etcd) classify(err error) (heddle.Code, string) {
+// classify finds the code, cause and remedy of an error of etcd's.
+func (e *Etcd) classify(err error) (code heddle.Code, cause, remedy string) {
+	cause = message(err)
 	servers := strings.Join(e.client.Endpoints(), ", ")
-	switch code := status.Code(err); {
+	switch status := status.Code(err); {
 	case refusedByTLS(err):
-		return heddle.StoreRefused, "look at the certificates and the clocks here and on " + servers + "; " + e.certificate()
+		return heddle.StoreRefused, cause + "; " + e.certificate(), "look at the certificates and the clocks here and on " + servers
 	case isError(err, rpctypes.ErrGRPCNoSpace):
-		return heddle.StoreFull, "remove what fills it: 'heddle host remove NAME --force' does so with a host that has filled an embedded one, which has room again some seconds later; in an etcd of your own, free room ('etcdctl compact', 'etcdctl defrag') and disarm the alarm ('etcdctl alarm disarm')"
-	case code == codes.PermissionDenied || code == codes.Unauthenticated || isError(err, rpctypes.ErrGRPCUserEmpty) || isError(err, rpctypes.ErrGRPCUserNotFound):
-		return heddle.StoreRefused, "the store does not let this host do that; was it removed, or is it a matter for the operator's credential? " + e.certificate()
-	case code == codes.InvalidArgument && !isError(err, rpctypes.ErrGRPCAuthOldRevision):
-		return heddle.BadArgument, "the store cannot take a change like that"
+		return heddle.StoreFull, cause, "remove what fills it: 'heddle host remove NAME --force' does so with a host that has filled an embedded one, which has room again some seconds later; in an etcd of your own, free room ('etcdctl compact', 'etcdctl defrag') and disarm the alarm ('etcdctl alarm disarm')"
+	case status == codes.PermissionDenied || status == codes.Unauthenticated || isError(err, rpctypes.ErrGRPCUserEmpty) || isError(err, rpctypes.ErrGRPCUserNotFound):
+		return heddle.StoreRefused, cause + "; " + e.certificate(), "if the host was removed, join again; if only an operator may do it, give the credential with --credential"
+	case status == codes.InvalidArgument && !isError(err, rpctypes.ErrGRPCAuthOldRevision):
+		return heddle.BadArgument, cause, "make the change smaller"
 	case errors.Is(err, context.Canceled):
-		return heddle.StoreDown, "the call was ended before the store had answered"
+		return heddle.StoreDown, "the call was ended before the store had answered", "try again"
 	default:
-		return heddle.StoreDown, "see 'heddle status', the servers' own logs, and the network to " + servers
+		return heddle.StoreDown, cause, "look at 'heddle status', the servers' own logs, and the network to " + servers
 	}
 }
 
@@ -53,7 +55,7 @@ func (e *Etcd) classify(err error) (heddle.Code, string) {
 // the caller what it asked for. A certificate that is not accepted does not count: then
 // there is no answer.
 func Denied(err error) bool {
-	var etcds said
+	var etcds etcdError
 	return errors.As(err, &etcds) && status.Code(etcds.error) == codes.PermissionDenied
 }
 
@@ -89,7 +91,7 @@ func (e *Etcd) certificate() string {
 	case leaf == nil:
 		return "this host shows no certificate"
 	case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
-		return fmt.Sprintf("this host's certificate (%s) is valid from %s to %s, and its clock says %s: put the clock right or renew the certificate",
+		return fmt.Sprintf("this host's certificate (%s) is valid from %s to %s, and its clock says %s",
 			leaf.Subject.CommonName, leaf.NotBefore.UTC().Format(day), leaf.NotAfter.UTC().Format(day), now.UTC().Format(day))
 	default:
 		return fmt.Sprintf("this host's certificate (%s) ends %s, and its clock says %s",

@@ -24,19 +24,19 @@ const (
 
 // health is what the last contacts showed.
 type health struct {
-	mu      sync.Mutex
-	probed  bool  // at least one probe has ended
-	probe   error // the error of the last probe
-	change  error // the error of the last change that the store did not answer
-	doubt   string
-	took    time.Duration
-	alarm   string
-	leader  uint64
-	members []*etcdserverpb.Member
-	listed  time.Time
-	seen    map[uint64]time.Time // member -> its last answer
-	soon    chan struct{}
-	once    sync.Once
+	mu       sync.Mutex
+	probed   bool  // at least one probe has ended
+	probe    error // the error of the last probe
+	change   error // the error of the last change that the store did not answer
+	doubtKey string
+	latency  time.Duration
+	alarm    string
+	leader   uint64
+	members  []*etcdserverpb.Member
+	listed   time.Time
+	seen     map[uint64]time.Time // member -> its last answer
+	soon     chan struct{}
+	once     sync.Once
 }
 
 // Health implements Store.
@@ -54,8 +54,16 @@ func (e *Etcd) Health() Health {
 		r.State, r.Detail = "down", "the store takes no changes: alarm "+h.alarm
 	case h.change != nil:
 		r.State, r.Detail = "slow", h.change.Error()
-	case h.took > slowAfter:
-		r.State, r.Detail = "slow", "the last answer took "+h.took.Round(time.Millisecond).String()
+	case h.latency > slowAfter:
+		r.State, r.Detail = "slow", "the last answer took "+h.latency.Round(time.Millisecond).String()
+	}
+	switch {
+	case h.probe != nil:
+		r.Cause = heddle.CauseOf(h.probe)
+	case r.State == "slow" && h.change != nil:
+		r.Cause = heddle.CauseOf(h.change)
+	default:
+		r.Cause = r.Detail
 	}
 	r.Members = h.list(len(e.client.Endpoints()))
 	return r
@@ -86,32 +94,32 @@ func (h *health) list(endpoints int) []Member {
 func (h *health) changed(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.change, h.took = nil, took
+	h.change, h.latency = nil, took
 }
 
 func (h *health) failed(err error, key string) {
 	if errors.Is(err, heddle.StoreDown.Sentinel()) && !errors.Is(err, context.Canceled) {
 		h.mu.Lock()
-		h.change, h.doubt = err, key
+		h.change, h.doubtKey = err, key
 		h.mu.Unlock()
 	}
-	h.hurry()
+	h.probeNow()
 }
 
-// hurry makes the next probe start at once.
-func (h *health) hurry() {
+// probeNow makes the next probe start at once.
+func (h *health) probeNow() {
 	select {
 	case h.wake() <- struct{}{}:
 	default:
 	}
 }
 
-// listAgain makes the next probe ask who the members are.
-func (h *health) listAgain() {
+// refreshMembers makes the next probe ask who the members are.
+func (h *health) refreshMembers() {
 	h.mu.Lock()
 	h.listed = time.Time{}
 	h.mu.Unlock()
-	h.hurry()
+	h.probeNow()
 }
 
 func (h *health) wake() chan struct{} {
@@ -148,7 +156,7 @@ func (e *Etcd) probe() {
 		return
 	}
 	took := time.Since(began)
-	err = e.alert(e.ctx, err)
+	err = e.tlsRefusal(e.ctx, err)
 	h := &e.health
 	h.mu.Lock()
 	h.note(e, err, status, took)
@@ -187,14 +195,14 @@ func (e *Etcd) ask() (*etcdserverpb.StatusResponse, error) {
 // the leader and most members, as a change does. A refusal is an answer, too.
 func (e *Etcd) settle() {
 	e.health.mu.Lock()
-	failure, key := e.health.change, []byte(e.health.doubt)
+	failure, key := e.health.change, []byte(e.health.doubtKey)
 	e.health.mu.Unlock()
 	ctx, cancel := context.WithTimeout(e.ctx, probeTimeout)
 	defer cancel()
 	_, err := e.kv().Range(ctx, &etcdserverpb.RangeRequest{Key: append(key, 0), CountOnly: true})
 	e.health.mu.Lock()
 	defer e.health.mu.Unlock()
-	if !readAgain(err) && e.health.change == failure {
+	if !retryRead(err) && e.health.change == failure {
 		e.health.change = nil
 	}
 }
@@ -203,10 +211,10 @@ func (h *health) note(e *Etcd, err error, status *etcdserverpb.StatusResponse, t
 	was := h.probe
 	h.probe = nil
 	if err != nil {
-		h.probe = e.explain("see the state", "", err)
+		h.probe = e.explain("ask for the state of", "the store", err)
 		h.leader = 0
 	} else {
-		h.leader, h.took, h.alarm = status.Leader, took, ""
+		h.leader, h.latency, h.alarm = status.Leader, took, ""
 		for _, w := range status.Errors {
 			h.alarm = w
 		}

@@ -10,9 +10,9 @@ import (
 
 // Read implements Store.
 func (e *Etcd) Read(ctx context.Context, prefix string) (Snapshot, error) {
-	key, end := span(prefix)
+	key, end := keyRange(prefix)
 	var response *etcdserverpb.RangeResponse
-	err := e.attempt(ctx, "read", prefix, readAgain, func(ctx context.Context) (err error) {
+	err := e.retry(ctx, "read store records below", prefix, retryRead, func(ctx context.Context) (err error) {
 		// A member that hangs must not use up the whole call's time.
 		ctx, cancel := context.WithTimeout(ctx, e.options.Patience/2)
 		defer cancel()

@@ -72,14 +72,14 @@ func StartServer(o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, o.explain(err)
 	}
-	if s.lock, err = o.hold(); err != nil {
+	if s.lock, err = o.lock(); err != nil {
 		return nil, o.explain(err)
 	}
 	if s.etcd, err = s.failed.guard(func() (*embed.Etcd, error) { return embed.StartEtcd(config) }); err != nil {
 		s.lock.Close()
 		return nil, o.explain(err)
 	}
-	s.running.Go(s.tend)
+	s.running.Go(s.watchMember)
 	return s, nil
 }
 
@@ -148,9 +148,9 @@ func (s *Server) closeEtcd() {
 	s.etcd.Close()
 }
 
-// tend watches the member until it ends: whether it stops by itself, and whether it is
+// watchMember watches the member until it ends: whether it stops by itself, and whether it is
 // full.
-func (s *Server) tend() {
+func (s *Server) watchMember() {
 	tick := time.NewTicker(roomEvery)
 	defer tick.Stop()
 	for {
@@ -179,21 +179,22 @@ func (s *Server) stopped(err error) {
 	s.end()
 }
 
-// hold locks the folder until the file is closed. Without it, etcd would wait silently for
+// lock locks the folder until the file is closed. Without it, etcd would wait silently for
 // another process to release the folder.
-func (o ServerOptions) hold() (*os.File, error) {
+func (o ServerOptions) lock() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(o.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, heddle.Wrap(heddle.AgentRuns, "lock the store's data", o.Dir, err, "another agent runs a member with these data: stop it first")
+		return nil, heddle.Wrap(heddle.AgentRuns, "lock folder", o.Dir,
+			etcdError{"another agent runs a member of the store in it", err}, "stop that agent first")
 	}
 	return f, nil
 }
 
 func (o ServerOptions) explain(err error) error {
 	code, remedy := o.classify(err.Error())
-	return heddle.Wrap(code, "run a member of the store", o.Name, err, remedy)
+	return heddle.Wrap(code, "run member of the store", o.Name, err, remedy)
 }

@@ -20,7 +20,8 @@ import (
 // config is etcd's configuration, for a store of some megabytes and few members.
 func (o ServerOptions) config(f *failure) (*embed.Config, error) {
 	if len(o.Client) == 0 || len(o.Peer) == 0 {
-		return nil, heddle.Errorf(heddle.BadArgument, "no address to listen on", o.Name, "", "name addresses of the underlay")
+		return nil, heddle.Errorf(heddle.BadArgument, "start member of the store", o.Name,
+			"it has no address to listen on", "name addresses of the underlay")
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
@@ -98,15 +99,15 @@ func (o ServerOptions) classify(words string) (heddle.Code, string) {
 	}
 	switch {
 	case has("address already in use"):
-		return heddle.PortTaken, fmt.Sprintf("another program listens on one of %v, %v ('ss -ltnp' shows which)", o.Client, o.Peer)
+		return heddle.PortTaken, fmt.Sprintf("end the other program that listens on one of %v, %v ('ss -ltnp' shows it)", o.Client, o.Peer)
 	case has("cannot assign requested address"):
-		return heddle.BadAddress, "this host has no such address: see --underlay"
+		return heddle.BadAddress, "give an address of this host with --underlay"
 	case has("no space left", "quota exceeded"):
 		return heddle.StoreFull, "make room on the file system of " + o.Dir
 	case has("cluster ID mismatch", "member count is unequal", "unmatched member", "has already been bootstrapped", "couldn't find local name", "removed from the cluster", "permanently removed"):
-		return heddle.StoreStrange, "the folder " + o.Dir + " and the cluster do not belong together: was this host removed, or is its state another cluster's?"
+		return heddle.StoreStrange, "if this host was removed, or the folder " + o.Dir + " is from another cluster, move the state folder away and join again"
 	case has("invalid database", "failed to open database", "file checksum", "crc mismatch"):
-		return heddle.StoreStrange, "the data in " + o.Dir + " cannot be read: take this host out of the store's members ('heddle host replace')"
+		return heddle.StoreStrange, "replace this host as a keeper of the store ('heddle host replace'): the data in " + o.Dir + " cannot be read"
 	case has("x509: ", "tls: ", "no such file", "permission denied"):
 		return heddle.StoreRefused, "look at the files of the certificate and at " + o.Dir
 	default:

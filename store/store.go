@@ -76,9 +76,11 @@ type Event struct {
 
 // Health is the state of the store as this host sees it.
 type Health struct {
-	// State is "ok", "slow" or "down"; Detail is the last error.
+	// State is "ok", "slow" or "down"; Detail is the last error. Cause is the same without
+	// remedy and code.
 	State  string `json:"state"`
 	Detail string `json:"detail,omitempty"`
+	Cause  string `json:"-"`
 	// Members keep the store, and vote unless they are learners.
 	Members []Member `json:"members,omitempty"`
 }

@@ -35,7 +35,7 @@ func (e *Etcd) Watch(ctx context.Context, prefix string) <-chan Event {
 			switch {
 			case began:
 				wait = 50 * time.Millisecond
-				e.health.hurry()
+				e.health.probeNow()
 			case errors.Is(err, heddle.StoreRefused.Sentinel()):
 				wait = refusedPause // a host that was removed keeps asking for a long time
 			}
@@ -73,7 +73,7 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 	if err != nil {
 		return false, err
 	}
-	key, end := span(prefix)
+	key, end := keyRange(prefix)
 	// The watch starts at the snapshot's own revision, which is then left out: a watch that
 	// starts in the future gets no answer to a progress request.
 	create := &etcdserverpb.WatchCreateRequest{Key: key, RangeEnd: end, StartRevision: s.Revision, Fragment: true}
@@ -82,13 +82,13 @@ func (e *Etcd) follow(ctx context.Context, prefix string, out chan<- Event) (beg
 		return false, err
 	}
 	var waiting atomic.Int64
-	go ask(ctx, cancel, stream, &waiting)
+	go requestProgress(ctx, cancel, stream, &waiting)
 	return receive(ctx, stream, &waiting, s.Revision, out)
 }
 
-// ask makes the server show now and then that it is alive, and ends the stream if it is
+// requestProgress makes the server show now and then that it is alive, and ends the stream if it is
 // not. waiting is the time since when the receiver has been waiting.
-func ask(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64) {
+func requestProgress(ctx context.Context, cancel context.CancelFunc, stream etcdserverpb.Watch_WatchClient, waiting *atomic.Int64) {
 	defer cancel()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()

@@ -95,7 +95,7 @@ func (h hosts) remove(ctx context.Context, o *join.Operator, q client.RemovalReq
 	if !errors.Is(err, heddle.StoreFull.Sentinel()) {
 		return err
 	}
-	if err := o.Silence(ctx, q.Name); err != nil {
+	if err := o.DropRights(ctx, q.Name); err != nil {
 		return err
 	}
 	if err := h.cluster.MakeRoom(ctx, o.Store(), q.Name); err != nil {

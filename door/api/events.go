@@ -106,7 +106,7 @@ func (s *eventStream) send(all []events.Event, filter heddle.Filter) error {
 	var lines []client.EventLine
 	for i := range all {
 		s.leftOut++
-		if all[i].Fits(filter) {
+		if all[i].Matches(filter) {
 			lines, s.leftOut = append(lines, client.EventLine{Event: &all[i]}), 0
 		}
 	}

@@ -11,18 +11,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// alert finds out whether a server broke a connection because it does not accept this
+// tlsRefusal finds out whether a server broke a connection because it does not accept this
 // host's certificate. In TLS 1.3 the server says so when the client has already finished
 // the handshake (RFC 8446, 4.4.3). A client that writes then only learns that the
 // connection is closed.
-func (e *Etcd) alert(ctx context.Context, err error) error {
+func (e *Etcd) tlsRefusal(ctx context.Context, err error) error {
 	if err == nil || e.options.TLS == nil || !broken(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for _, url := range e.client.Endpoints() {
-		if refusal := e.greet(ctx, strings.TrimPrefix(url, "https://")); refusal != nil && refusedByTLS(refusal) {
+		if refusal := e.readServerByte(ctx, strings.TrimPrefix(url, "https://")); refusal != nil && refusedByTLS(refusal) {
 			return status.Error(codes.Unavailable, refusal.Error())
 		}
 	}
@@ -31,15 +31,15 @@ func (e *Etcd) alert(ctx context.Context, err error) error {
 
 func broken(err error) bool {
 	for _, w := range []string{"broken pipe", "connection reset", "EOF"} {
-		if strings.Contains(words(err), w) {
+		if strings.Contains(message(err), w) {
 			return true
 		}
 	}
 	return false
 }
 
-// greet connects and waits for the server's first word.
-func (e *Etcd) greet(ctx context.Context, address string) error {
+// readServerByte connects and waits for the server's first word.
+func (e *Etcd) readServerByte(ctx context.Context, address string) error {
 	config := e.options.TLS.Clone()
 	config.NextProtos = []string{"h2"}
 	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: 500 * time.Millisecond}, Config: config}

@@ -15,8 +15,8 @@ import (
 // readMembers adopts the members of the store. It reads them anew, since a watched value
 // may be older than what this host knows.
 func (n *Node) readMembers(ctx context.Context) error {
-	n.turn.Lock() // the host cannot become a member after the list was read
-	defer n.turn.Unlock()
+	n.roleMu.Lock() // the host cannot become a member after the list was read
+	defer n.roleMu.Unlock()
 	e, err := read(ctx, n.store, MembersKey)
 	if err != nil || e.Value == nil {
 		return err
@@ -30,7 +30,7 @@ func (n *Node) readMembers(ctx context.Context) error {
 	}
 	mine, err := n.adopt(all)
 	if !mine {
-		err = errors.Join(err, n.dismiss())
+		err = errors.Join(err, n.stopKeeping())
 	}
 	return err
 }
@@ -55,8 +55,8 @@ func (n *Node) adopt(all []member) (mine bool, err error) {
 	return slices.ContainsFunc(all, func(m member) bool { return slices.Contains(m.Peers, own) }), err
 }
 
-// dismiss makes a host stop keeping the store. The caller holds turn.
-func (n *Node) dismiss() error {
+// stopKeeping makes a host stop keeping the store. The caller holds roleMu.
+func (n *Node) stopKeeping() error {
 	n.mu.Lock()
 	if !n.record.Member {
 		n.mu.Unlock()
@@ -90,24 +90,24 @@ func (n *Node) dropKeys() error {
 	return n.dir.remove(fileAuthorityKey, fileOperator, fileServer, fileServerKey)
 }
 
-// checkWelcome finds out whether the store still accepts the host's certificate. The
+// checkAccepted finds out whether the store still accepts the host's certificate. The
 // servers answer a host that was removed, but refuse all its requests. If such a host kept
 // the store, it gives up its member's keys and data. A certificate that is refused because
 // of its dates is a different case; the store's health reports it.
-func (n *Node) checkWelcome(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+func (n *Node) checkAccepted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, balanceTimeout)
 	defer cancel()
 	err := n.readMembers(ctx)
 	switch {
 	case store.Denied(err):
-		removed := error(heddle.Errorf(heddle.HostRemoved, "host", n.me.Name+": the store does not know its certificate any more",
-			"", "detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
+		removed := error(heddle.Errorf(heddle.HostRemoved, "use the store as host", n.me.Name, "the store does not know its certificate any more",
+			"detach its endpoints, move "+string(n.dir)+" away, and join again with a new token"))
 		if n.refused.Swap(&removed) == nil {
 			n.log.Error("refused by the store", "error", removed)
 		}
-		n.turn.Lock()
-		defer n.turn.Unlock()
-		if err := n.dismiss(); err != nil {
+		n.roleMu.Lock()
+		defer n.roleMu.Unlock()
+		if err := n.stopKeeping(); err != nil {
 			n.log.Error("what this host had as a member of the store is not all gone", "error", err)
 		}
 	case err == nil:

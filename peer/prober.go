@@ -17,8 +17,8 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// end is what probes of one IP version are sent from.
-type end struct {
+// prober is what probes of one IP version are sent from.
+type prober struct {
 	local netip.Addr
 	conn  *net.IPConn
 	raw   syscall.RawConn
@@ -33,8 +33,8 @@ type end struct {
 	mtu  int
 }
 
-// openEnds opens what is not open; the caller holds mu.
-func (p *Peers) openEnds() {
+// openProbers opens what is not open; the caller holds mu.
+func (p *Peers) openProbers() {
 	select {
 	case <-p.done:
 		return
@@ -42,22 +42,22 @@ func (p *Peers) openEnds() {
 	}
 	for _, f := range heddle.Families() {
 		local, ok := p.self.UnderlayFor(f)
-		if !ok || p.ends[f] != nil {
+		if !ok || p.probers[f] != nil {
 			continue
 		}
-		e, err := openEnd(local)
+		e, err := openProber(local)
 		if err != nil {
 			p.log.Debug("cannot probe yet", "from", local, "error", err)
 			continue
 		}
-		p.ends[f] = e
+		p.probers[f] = e
 		p.readInterface(f)
 		p.all.Go(func() { p.receive(e) })
 	}
 }
 
-func openEnd(local netip.Addr) (*end, error) {
-	e := &end{local: local}
+func openProber(local netip.Addr) (*prober, error) {
+	e := &prober{local: local}
 	var random [2]byte
 	rand.Read(random[:])
 	rand.Read(e.mark[:])
@@ -107,29 +107,29 @@ func configure(fd int, f heddle.Family) error {
 		unix.SetsockoptICMPv6Filter(fd, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &filter))
 }
 
-// closeEnd closes the sockets; the caller holds mu.
-func (p *Peers) closeEnd(f heddle.Family) {
-	if e := p.ends[f]; e != nil {
+// closeProber closes the sockets; the caller holds mu.
+func (p *Peers) closeProber(f heddle.Family) {
+	if e := p.probers[f]; e != nil {
 		e.conn.Close()
 		unix.Close(e.route)
-		delete(p.ends, f)
+		delete(p.probers, f)
 	}
 }
 
-// headers is the size of IP and ICMP headers, in bytes.
-func headers(f heddle.Family) int { return f.Header() + 8 }
+// headerSize is the size of IP and ICMP headers, in bytes.
+func headerSize(f heddle.Family) int { return f.Header() + 8 }
 
 // send sends a probe of the given size, IP header included. A probe that cannot be sent
 // counts as lost; for one that is too large for the interface, send records that.
 func (p *Peers) send(to *entry, size int) {
 	f := heddle.FamilyOf(to.addr)
-	e := p.ends[f]
+	e := p.probers[f]
 	if e == nil {
 		return
 	}
 	p.seq++
 	p.sent[int(p.seq)%len(p.sent)] = probe{to: to, seq: p.seq, size: size, at: p.now()}
-	body := make([]byte, size-headers(f))
+	body := make([]byte, size-headerSize(f))
 	copy(body, e.mark[:])
 	var kind icmp.Type = ipv6.ICMPTypeEchoRequest
 	if f == heddle.IPv4 {
@@ -145,7 +145,7 @@ func (p *Peers) send(to *entry, size int) {
 	if errors.Is(failed, unix.EMSGSIZE) {
 		p.readInterface(f)
 		if mtu := p.interfaceMTU(f); mtu > 0 && mtu < size {
-			to.fit(p.now(), mtu)
+			to.setMaxMTU(p.now(), mtu)
 		}
 	} else if failed = errors.Join(err, failed); failed != nil {
 		p.log.Debug("probe not sent", "to", to.addr, "size", size, "error", failed)

@@ -19,8 +19,8 @@ func ignore(err error, these ...error) error {
 	return err
 }
 
-// refusedTo makes an error for what the store did not do, for now or because it refuses.
-func refusedTo(op, object string, err error) error {
+// storeError makes an error for what the store did not do, for now or because it refuses.
+func storeError(op, object string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -28,5 +28,5 @@ func refusedTo(op, object string, err error) error {
 	if store.Away(err) {
 		code = heddle.StoreDown
 	}
-	return heddle.Wrap(code, op, object, err, "'heddle status' shows the store's state")
+	return heddle.Wrap(code, op, object, err, "look at the store's state with 'heddle status', and try again")
 }

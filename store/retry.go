@@ -10,15 +10,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// attempt calls f until it succeeds, fails for good, or the time is up.
-func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error) bool, f func(context.Context) error) error {
+// retry calls f until it succeeds, fails for good, or the time is up.
+func (e *Etcd) retry(ctx context.Context, op, object string, again func(error) bool, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, e.options.Patience)
 	defer cancel()
 	stop := context.AfterFunc(e.ctx, cancel)
 	defer stop()
 	var last error
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		err := e.alert(ctx, f(ctx))
+		err := e.tlsRefusal(ctx, f(ctx))
 		if err == nil {
 			return nil
 		}
@@ -37,20 +37,20 @@ func (e *Etcd) attempt(ctx context.Context, op, object string, again func(error)
 	}
 }
 
-// readAgain says whether a read that failed with err may succeed on another try.
-func readAgain(err error) bool {
+// retryRead says whether a read that failed with err may succeed on another try.
+func retryRead(err error) bool {
 	if refusedByTLS(err) {
 		return false
 	}
 	code := status.Code(err)
-	return code == codes.Unavailable || code == codes.DeadlineExceeded || neverDone(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded || notApplied(err)
 }
 
-// changeAgain says whether a change that failed with err was certainly not made, and may
+// retryChange says whether a change that failed with err was certainly not made, and may
 // succeed on another try.
-func changeAgain(err error) bool { return !refusedByTLS(err) && neverDone(err) }
+func retryChange(err error) bool { return !refusedByTLS(err) && notApplied(err) }
 
-func neverDone(err error) bool {
+func notApplied(err error) bool {
 	return isError(err, rpctypes.ErrGRPCNoLeader) || // this is checked before anything else
 		isError(err, rpctypes.ErrGRPCAuthOldRevision) || // users were changed meanwhile
 		isError(err, rpctypes.ErrGRPCNotSupportedForLearner) ||
@@ -66,7 +66,7 @@ func notSent(err error) bool {
 		return false
 	}
 	for _, w := range []string{"Error while dialing", "error reading server preface", "authentication handshake failed"} {
-		if strings.Contains(words(err), w) {
+		if strings.Contains(message(err), w) {
 			return true
 		}
 	}
@@ -75,12 +75,12 @@ func notSent(err error) bool {
 
 // refusedByTLS says that one side did not accept the other's certificate.
 func refusedByTLS(err error) bool {
-	w := words(err)
+	w := message(err)
 	return strings.Contains(w, "x509: ") || strings.Contains(w, "tls: ")
 }
 
 // isError says whether err is the given error of etcd's.
-func isError(err, etcds error) bool { return err != nil && words(err) == words(etcds) }
+func isError(err, etcds error) bool { return err != nil && message(err) == message(etcds) }
 
-// words are the error's own text, without what gRPC adds.
-func words(err error) string { return status.Convert(err).Message() }
+// message are the error's own text, without what gRPC adds.
+func message(err error) string { return status.Convert(err).Message() }

@@ -14,13 +14,13 @@ import (
 )
 
 // The store grants rights by key prefix and does not check values. So every reader does. A
-// judge gets the contents of a record and returns why it is not accepted, "" if it is. A
-// refused record has an effect on its writer only.
+// check function gets the contents of a record and returns why it is not accepted, "" if it
+// is. A refused record has an effect on its writer only.
 
 // Bounds of what a record may hold, besides those of networks (heddle.Bounded).
 const (
-	longestText = 4096 // of a reason
-	longestWord = 128  // versions, endpoints
+	maxText = 4096 // of a reason
+	maxWord = 128  // versions, endpoints
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 	hostForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`) // as package join has it
 )
 
-func judgeCluster(c *clusterRecord) string {
+func checkCluster(c *clusterRecord) string {
 	switch {
 	case !idForm.MatchString(c.ID):
 		return "its id is none"
@@ -41,14 +41,14 @@ func judgeCluster(c *clusterRecord) string {
 		return fmt.Sprintf("its path %q is one that this host does not know", heddle.Clip(c.Path))
 	}
 	if err := CheckRanges(c.Ranges); err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	return ""
 }
 
-// judgeNetwork judges a network by itself, and removes duplicates from its lists. Fits is
+// checkNetwork checks a network by itself, and removes duplicates from its lists. Fits is
 // the check of the modes.
-func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error) string {
+func checkNetwork(key string, n *heddle.Network, fits func(heddle.Network) error) string {
 	switch {
 	case n.Name != key:
 		return fmt.Sprintf("it says that its name is %q", heddle.Clip(n.Name))
@@ -63,26 +63,26 @@ func judgeNetwork(key string, n *heddle.Network, fits func(heddle.Network) error
 	}
 	bounded, err := heddle.Bounded(*n)
 	if err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	*n = bounded
 	checked, err := ipam.Check(*n)
 	if err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
-	if !SamePlace(checked, *n) || !slices.Equal(checked.Reserved, n.Reserved) {
+	if !SameAddresses(checked, *n) || !slices.Equal(checked.Reserved, n.Reserved) {
 		return "its subnets, gateways and ranges are not in their canonical form"
 	}
 	if fits == nil {
 		return ""
 	}
 	if err := fits(*n); err != nil {
-		return err.Error()
+		return heddle.SentenceOf(err)
 	}
 	return ""
 }
 
-func judgeHost(name string, h *hostRecord) string {
+func checkHost(name string, h *hostRecord) string {
 	switch {
 	case h.Name != name:
 		return fmt.Sprintf("it says that its name is %q", heddle.Clip(h.Name))
@@ -94,14 +94,14 @@ func judgeHost(name string, h *hostRecord) string {
 		return "it has more than one underlay address of a family"
 	case h.MTU < 0 || h.MTU > 65536:
 		return fmt.Sprintf("its MTU is %d", h.MTU)
-	case !plain(h.Version) || !plain(h.Run):
+	case !printable(h.Version) || !printable(h.Run):
 		return "its version is none"
 	}
 	return ""
 }
 
-// judgeUnderlay judges the addresses at which a host says that others reach it.
-func judgeUnderlay(h *hostRecord) string {
+// checkUnderlay checks the addresses at which a host says that others reach it.
+func checkUnderlay(h *hostRecord) string {
 	for _, a := range h.Underlay {
 		if what := unreachable(a); what != "" {
 			return "its underlay address " + a.String() + " is " + what
@@ -134,22 +134,22 @@ func unreachable(a netip.Addr) string {
 	return ""
 }
 
-// plain says whether a text is short and of printable ASCII.
-func plain(s string) bool {
-	return len(s) <= longestWord && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+// printable says whether a text is short and of printable ASCII.
+func printable(s string) bool {
+	return len(s) <= maxWord && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// judgeBlock judges the owner in a block's record.
-func judgeBlock(v *blockRecord) string {
+// checkBlock checks the owner in a block's record.
+func checkBlock(v *blockRecord) string {
 	if !idForm.MatchString(v.Host) {
 		return "it names no host"
 	}
 	return ""
 }
 
-// judgeHolder judges the host ID in a record of an address or a want: it must be the
+// checkHolder checks the host ID in a record of an address or a want: it must be the
 // writer's.
-func judgeHolder(id string, writer *hostRecord) string {
+func checkHolder(id string, writer *hostRecord) string {
 	if !idForm.MatchString(id) {
 		return "it names no host"
 	}
@@ -163,25 +163,25 @@ func isBlock(n heddle.Network, p netip.Prefix) bool {
 	return slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.Addr()) && heddle.BlockOf(s, p.Addr()) == p })
 }
 
-// judgePlace judges an address that a host asks for, has or answers about.
-func judgePlace(p place, n *heddle.Network) string {
-	if n != nil && !slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.addr) }) {
+// checkAddress checks an address that a host asks for, has or answers about.
+func checkAddress(p netAddr, n *heddle.Network) string {
+	if n != nil && !slices.ContainsFunc(n.Subnets, func(s netip.Prefix) bool { return s.Contains(p.ip) }) {
 		return "the address is not of its network"
 	}
 	return ""
 }
 
-// judgeAnswer judges an answer of host from to the host named asker, nil if there is
+// checkAnswer checks an answer of host from to the host named asker, nil if there is
 // no such host.
-func judgeAnswer(i item, v *answerRecord, asker *hostRecord) string {
+func checkAnswer(i item, v *answerRecord, asker *hostRecord) string {
 	switch m := v.Move; {
 	case asker != nil && asker.ID != v.Host:
 		return "it is for a host that is not of its name"
-	case len(v.Denied) > longestText:
+	case len(v.Denied) > maxText:
 		return "its reason is too long"
 	case m == nil:
 		return ""
-	case m.Network != i.place.network || m.Addr != i.place.addr || m.From != i.host || m.To != i.asker:
+	case m.Network != i.addr.network || m.Addr != i.addr.ip || m.From != i.host || m.To != i.asker:
 		return "it moves another address, or from or to another host"
 	case m.Endpoint.Check() != nil:
 		return "it moves what is no endpoint"
@@ -211,7 +211,7 @@ func decode(text []byte, into any) string {
 	return ""
 }
 
-func listed(all []netip.Prefix) string {
+func joinPrefixes(all []netip.Prefix) string {
 	var texts []string
 	for _, p := range all {
 		texts = append(texts, p.String())

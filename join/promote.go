@@ -11,16 +11,16 @@ func (r roster) promote(ctx context.Context, learners []member) error {
 	for _, m := range learners {
 		_, err := r.client.MemberPromote(ctx, m.ID)
 		if err = ignore(err, rpctypes.ErrMemberLearnerNotReady); err != nil {
-			return refusedTo("give a vote to", m.Name, err)
+			return storeError("give a vote to member", m.Name, err)
 		}
 	}
 	return r.republish(ctx)
 }
 
-// dismiss takes a member off the store.
-func (r roster) dismiss(ctx context.Context, m member) error {
+// removeMember takes a member off the store.
+func (r roster) removeMember(ctx context.Context, m member) error {
 	if _, err := r.client.MemberRemove(ctx, m.ID); ignore(err, rpctypes.ErrMemberNotFound) != nil {
-		return refusedTo("take off the store's member", m.Name, err)
+		return storeError("remove member", m.Name, err)
 	}
 	return r.republish(ctx)
 }

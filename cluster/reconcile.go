@@ -8,16 +8,18 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// aliveFor is how many seconds a host counts as connected after its last sign.
-const aliveFor = 20
+// aliveSeconds is how many seconds a host counts as connected after its last sign.
+const aliveSeconds = 20
 
-// tend repairs differences between disk and store until ctx ends. It does nothing while
+// reconcile repairs differences between disk and store until ctx ends. It does nothing while
 // nothing changes.
-func (c *Cluster) tend(ctx context.Context) { c.loop(ctx, c.work, c.round, c.lapse) }
+func (c *Cluster) reconcile(ctx context.Context) {
+	c.loop(ctx, c.pending, c.reconcileOnce, c.nextExpiry)
+}
 
-// guard keeps the fence: it writes the host's record whenever the fence is not known.
-func (c *Cluster) guard(ctx context.Context) {
-	c.loop(ctx, c.unfenced, c.introduce, func() <-chan time.Time { return nil })
+// keepFence keeps the fence: it writes the host's record whenever the fence is not known.
+func (c *Cluster) keepFence(ctx context.Context) {
+	c.loop(ctx, c.fenceLost, c.introduce, func() <-chan time.Time { return nil })
 }
 
 // loop calls step whenever it is woken, and again after a while if step fails.
@@ -43,49 +45,49 @@ func (c *Cluster) loop(ctx context.Context, wake <-chan struct{}, step func(cont
 	}
 }
 
-// round does the pending work. A step that fails does not stop the others.
-func (c *Cluster) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// reconcileOnce does the pending work. A step that fails does not stop the others.
+func (c *Cluster) reconcileOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	c.mu.Lock()
-	idle := !c.accepted || c.barred() != nil || c.fence == 0
+	idle := !c.accepted || c.cannotWrite() != nil || c.fence == 0
 	c.mu.Unlock()
 	if idle {
 		return nil
 	}
 	var errs []error
-	for _, step := range []func(context.Context) error{c.live, c.mendBlocks, c.dropWants, c.mendPins, c.mendSent, c.mendLent, c.answerAll} {
+	for _, step := range []func(context.Context) error{c.writeAlive, c.reconcileBlocks, c.dropWants, c.reconcilePins, c.reconcileSent, c.reconcileLent, c.answerAll} {
 		errs = append(errs, step(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// live shows the others that this host is connected.
-func (c *Cluster) live(ctx context.Context) error {
+// writeAlive shows the others that this host is connected.
+func (c *Cluster) writeAlive(ctx context.Context) error {
 	c.mu.Lock()
 	there := c.record.revisionOf(aliveKey(c.o.Self.Name)) != 0
 	c.mu.Unlock()
 	if there {
 		return nil
 	}
-	_, _, err := c.commit(ctx, store.Change{Put: []store.Entry{put(aliveKey(c.o.Self.Name), aliveRecord{c.o.Now().UTC()})}, Lease: aliveFor})
+	_, _, err := c.commit(ctx, store.Change{Put: []store.Entry{entry(aliveKey(c.o.Self.Name), aliveRecord{c.o.Now().UTC()})}, Lease: aliveSeconds})
 	return err
 }
 
-// mendBlocks takes care of blocks of which disk and store say different things.
+// reconcileBlocks takes care of blocks of which disk and store say different things.
 //
 //	on disk, not in store: the store went back; claimed again
 //	in store, not on disk: a claim or a yield was cut off; nobody was told of it,
 //	so it is empty. It is written again before it is used, so that no yield that is
 //	under way can take effect any more.
-//	on disk, and spoiled in the store: written again
-func (c *Cluster) mendBlocks(ctx context.Context) error {
+//	on disk, and not accepted in the store: written again
+func (c *Cluster) reconcileBlocks(ctx context.Context) error {
 	var errs []error
 	c.mu.Lock()
 	changes := map[blockID]store.Change{}
 	for b, revision := range c.memory.Held {
 		owner, spoiled := c.record.owner(b), c.record.items[blockKey(b.network, b.prefix)].refused != ""
-		if c.record.revision < revision || c.making[b.network] || owner == c.o.Self.ID && !spoiled {
+		if c.record.revision < revision || c.creating[b.network] || owner == c.o.Self.ID && !spoiled {
 			continue
 		}
 		n, _ := c.record.network(b.network)
@@ -97,56 +99,56 @@ func (c *Cluster) mendBlocks(ctx context.Context) error {
 			continue // what is wrong with the network's record is reported; nothing is lost
 		}
 		c.o.Log.Error("a block is no longer this host's", "network", b.network, "block", b.prefix, "owner", c.record.owner(b))
-		errs = append(errs, c.keep(func(m *memory) { delete(m.Held, b) }))
+		errs = append(errs, c.updateMemory(func(m *memory) { delete(m.Held, b) }))
 	}
 	var yields []blockID
 	for _, i := range c.record.items {
 		v, is := i.value.(*blockRecord)
-		b := blockID{i.place.network, i.prefix}
+		b := blockID{i.addr.network, i.prefix}
 		_, known := c.memory.Held[b]
 		switch {
-		case !is || v.Host != c.o.Self.ID || known || c.making[b.network] || c.claiming[b]:
+		case !is || v.Host != c.o.Self.ID || known || c.creating[b.network] || c.claiming[b]:
 		case c.yielding[b]:
 			yields = append(yields, b)
 		default:
-			changes[b] = store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Put: []store.Entry{put(i.key, v)}}
+			changes[b] = store.Change{Require: []store.Condition{{Key: i.key, Revision: i.revision}}, Put: []store.Entry{entry(i.key, v)}}
 		}
 	}
 	c.mu.Unlock()
 	for b, change := range changes {
-		errs = append(errs, c.own(ctx, b, change))
+		errs = append(errs, c.commitBlock(ctx, b, change))
 	}
 	for _, b := range yields {
-		errs = append(errs, c.release(ctx, b))
+		errs = append(errs, c.deleteBlock(ctx, b))
 	}
 	return errors.Join(errs...)
 }
 
-// own commits a block for this host and records it.
-func (c *Cluster) own(ctx context.Context, b blockID, change store.Change) error {
+// commitBlock commits a block for this host and records it.
+func (c *Cluster) commitBlock(ctx context.Context, b blockID, change store.Change) error {
 	done, revision, err := c.commit(ctx, change)
 	if err != nil || !done {
 		return err
 	}
-	return c.hold(b, revision)
+	return c.recordBlock(b, revision)
 }
 
-// hold records a block that was committed at the revision, and which of its addresses
+// recordBlock records a block that was committed at the revision, and which of its addresses
 // other hosts have. If the block is not this host's any more, it does nothing.
-func (c *Cluster) hold(b blockID, revision int64) error {
+func (c *Cluster) recordBlock(b blockID, revision int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.record.owner(b) != c.o.Self.ID || c.barred() != nil || c.yielding[b] {
+	if c.record.owner(b) != c.o.Self.ID || c.cannotWrite() != nil || c.yielding[b] {
 		return nil
 	}
 	if have, known := c.memory.Held[b]; known && have >= revision {
 		return nil
 	}
-	return c.keep(func(m *memory) {
+	return c.updateMemory(func(m *memory) {
 		m.Held[b] = revision
 		for _, i := range c.record.items {
-			if v, is := i.value.(*pinRecord); is && i.place.network == b.network && b.prefix.Contains(i.place.addr) && v.Host != m.Host.ID {
-				m.Lent[i.place] = v.Host
+			if v, is := i.value.(*pinRecord); is && i.addr.network == b.network && b.prefix.Contains(i.addr.ip) && v.Host != m.Host.ID {
+				m.Lent[i.addr] = v.Host
 			}
 		}
 	})
@@ -157,7 +159,7 @@ func (c *Cluster) claim(b blockID, n item) store.Change {
 	key := blockKey(b.network, b.prefix)
 	change := store.Change{
 		Require: []store.Condition{{Key: n.key, Revision: n.revision}, {Key: key, Revision: c.record.revisionOf(key)}},
-		Put:     []store.Entry{put(key, blockRecord{c.o.Self.ID})},
+		Put:     []store.Entry{entry(key, blockRecord{c.o.Self.ID})},
 	}
 	if old := value[blockRecord](&c.record, key); old != nil { // its host was removed
 		gone := removedKey(old.Host)
@@ -171,7 +173,7 @@ func (c *Cluster) dropWants(ctx context.Context) error {
 	c.mu.Lock()
 	var keys []string
 	for _, i := range c.record.items {
-		if _, is := i.value.(*wantRecord); is && i.host == c.o.Self.Name && !c.asking[i.place] && len(keys) < 100 {
+		if _, is := i.value.(*wantRecord); is && i.host == c.o.Self.Name && !c.borrowing[i.addr] && len(keys) < 100 {
 			keys = append(keys, i.key)
 		}
 	}
@@ -183,31 +185,31 @@ func (c *Cluster) dropWants(ctx context.Context) error {
 	return err
 }
 
-// mendPins gives back the pins that are not on the disk: they were returned, or no caller
+// reconcilePins gives back the pins that are not on the disk: they were returned, or no caller
 // was told that they exist.
-func (c *Cluster) mendPins(ctx context.Context) error {
+func (c *Cluster) reconcilePins(ctx context.Context) error {
 	c.mu.Lock()
 	change := store.Change{}
 	var errs []error
-	var used []place
+	var used []netAddr
 	for p, revision := range c.memory.Pins {
 		if c.record.revision >= revision && c.record.revisionOf(pinKey(c.o.Self.Name, p)) == 0 {
-			c.o.Log.Error("a borrowed address is no longer this host's", "network", p.network, "address", p.addr)
-			errs = append(errs, c.keep(func(m *memory) { delete(m.Pins, p) }))
+			c.o.Log.Error("a borrowed address is no longer this host's", "network", p.network, "address", p.ip)
+			errs = append(errs, c.updateMemory(func(m *memory) { delete(m.Pins, p) }))
 		}
 	}
 	for _, i := range c.record.items {
 		v, is := i.value.(*pinRecord)
-		_, known := c.memory.Pins[i.place]
-		_, sent := c.memory.Sent[i.place]
-		if is && i.host == c.o.Self.Name && v.Host == c.o.Self.ID && !known && !sent && !c.asking[i.place] && len(change.Delete) < 60 {
+		_, known := c.memory.Pins[i.addr]
+		_, sent := c.memory.Sent[i.addr]
+		if is && i.host == c.o.Self.Name && v.Host == c.o.Self.ID && !known && !sent && !c.borrowing[i.addr] && len(change.Delete) < 60 {
 			i.deleteBy(&change)
-			if c.movedHere(i.place) && c.memory.Used[i.place] < i.revision {
-				used = append(used, i.place)
+			if c.movedHere(i.addr) && c.memory.Used[i.addr] < i.revision {
+				used = append(used, i.addr)
 			}
 		}
 	}
-	errs = append(errs, c.noteUsed(used))
+	errs = append(errs, c.recordUsed(used))
 	c.mu.Unlock()
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -219,10 +221,10 @@ func (c *Cluster) mendPins(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// noteUsed records moves that were used, and forgets those that no longer exist. The
+// recordUsed records moves that were used, and forgets those that no longer exist. The
 // caller holds the lock.
-func (c *Cluster) noteUsed(used []place) error {
-	var gone []place
+func (c *Cluster) recordUsed(used []netAddr) error {
+	var gone []netAddr
 	for p := range c.memory.Used {
 		if !c.movedHere(p) {
 			gone = append(gone, p)
@@ -231,12 +233,12 @@ func (c *Cluster) noteUsed(used []place) error {
 	if len(used)+len(gone) == 0 {
 		return nil
 	}
-	return c.keep(func(m *memory) {
+	return c.updateMemory(func(m *memory) {
 		for _, p := range gone {
 			delete(m.Used, p)
 		}
 		for _, p := range used {
-			c.useUp(m, p)
+			c.markMoveUsed(m, p)
 		}
 	})
 }

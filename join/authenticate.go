@@ -23,41 +23,44 @@ type renewReply struct {
 	Certificate []byte `json:"certificate"`
 }
 
-// known reads the roster, and returns the host in it that calls with its certificate.
-func (n *Node) known(ctx context.Context, c *x509.Certificate, clock time.Time) (roster, guest, error) {
+// authenticate reads the roster, and returns the host in it that calls with its certificate.
+func (n *Node) authenticate(ctx context.Context, c *x509.Certificate, clock time.Time) (roster, identity, error) {
 	r, err := n.roster(ctx)
 	if err != nil {
-		return r, guest{}, err
+		return r, identity{}, err
 	}
 	if c == nil {
-		return r, guest{}, heddle.Errorf(heddle.StoreRefused, "join door", "a call without a certificate", "", "is that program heddled, of this version?")
+		return r, identity{}, heddle.Errorf(heddle.StoreRefused, "answer", "request to the join door",
+			"the caller shows no certificate", "use heddled of the same version on both hosts")
 	}
-	g, ok := parseGuest(c.Subject.CommonName)
+	g, ok := parseIdentity(c.Subject.CommonName)
 	if err := verify(n.ca, c, x509.ExtKeyUsageClientAuth); err != nil || !ok {
-		return r, g, heddle.Errorf(heddle.StoreStrange, "certificate of", fmt.Sprintf("%.80q, which is not of this cluster", c.Subject.CommonName), "", "join with a token of this cluster")
+		return r, g, heddle.Errorf(heddle.StoreStrange, "use certificate of", fmt.Sprintf("%.80q", c.Subject.CommonName),
+			"it is not of this cluster",
+			"join with a token of this cluster")
 	}
 	if err := checkDates(c, n.opt.Now(), n.opt.Name, clock); err != nil {
 		return r, g, err
 	}
-	return r, g, r.recognise(ctx, g, c)
+	return r, g, r.checkKey(ctx, g, c)
 }
 
 // answerRenew gives a host a new certificate for its key, and for no other key.
 func (n *Node) answerRenew(ctx context.Context, q renewRequest, c *x509.Certificate) (any, error) {
-	_, g, err := n.known(ctx, c, q.Clock)
+	_, g, err := n.authenticate(ctx, c, q.Clock)
 	if err != nil {
 		return nil, err
 	}
-	public, err := requested(q.Request, g.String())
+	public, err := requestedKey(q.Request, g.String())
 	if err != nil {
 		return nil, err
 	}
-	key, err := keyPrint(public)
+	key, err := keyFingerprint(public)
 	if err != nil {
 		return nil, err
 	}
-	if own, err := keyPrint(c.PublicKey); err != nil || key != own {
-		return nil, otherKey(g)
+	if own, err := keyFingerprint(c.PublicKey); err != nil || key != own {
+		return nil, otherKeyError(g)
 	}
 	ca, err := n.signer()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// choose returns a free block of the subnet: the first one, or the first one from a drawn
-// position on. In a network with ranges, only blocks that overlap them count. Besides
+// freeBlock returns a free block of the subnet: the first one, or the first one from the
+// position on that draw returns. In a network with ranges, only blocks that overlap them count. Besides
 // blocks outside the ranges, it looks at no more blocks than are taken, plus one.
-func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, draw func(int) int) (netip.Prefix, bool) {
+func freeBlock(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, draw func(int) int) (netip.Prefix, bool) {
 	subnet = subnet.Masked()
 	bits := max(subnet.Bits(), heddle.BlockBits(subnet))
 	count := 1 << (bits - subnet.Bits())
@@ -20,7 +20,7 @@ func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, 
 	}
 	ranges := slices.DeleteFunc(slices.Clone(n.Ranges), func(r netip.Prefix) bool { return !subnet.Overlaps(r) })
 	for i := range count {
-		b := nth(subnet, bits, (first+i)%count)
+		b := nthBlock(subnet, bits, (first+i)%count)
 		if !taken[b] && (len(ranges) == 0 || slices.ContainsFunc(ranges, b.Overlaps)) {
 			return b, true
 		}
@@ -28,8 +28,8 @@ func choose(n heddle.Network, subnet netip.Prefix, taken map[netip.Prefix]bool, 
 	return netip.Prefix{}, false
 }
 
-// nth is the i-th part of the subnet with that prefix length.
-func nth(subnet netip.Prefix, bits, i int) netip.Prefix {
+// nthBlock is the i-th part of the subnet with that prefix length.
+func nthBlock(subnet netip.Prefix, bits, i int) netip.Prefix {
 	b := subnet.Addr().AsSlice()
 	for at := bits - 1; i != 0; at, i = at-1, i>>1 {
 		if i&1 != 0 {

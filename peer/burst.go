@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// lookEvery is how often interfaces and the kernel's own path MTUs are read.
-	lookEvery = 2 * time.Second
-	// mostPeers is how many peers are probed in one burst, burstEvery how often.
-	mostPeers  = 20
+	// refreshEvery is how often interfaces and the kernel's own path MTUs are read.
+	refreshEvery = 2 * time.Second
+	// maxBurst is how many peers are probed in one burst, burstEvery how often.
+	maxBurst   = 20
 	burstEvery = 50 * time.Millisecond
 )
 
@@ -28,8 +28,8 @@ func (p *Peers) run() {
 		}
 		now := p.now()
 		if !now.Before(look) {
-			p.look(now)
-			look = now.Add(lookEvery)
+			p.refresh(now)
+			look = now.Add(refreshEvery)
 		}
 		timer.Reset(max(time.Millisecond, min(p.burst(now), look.Sub(p.now()))))
 	}
@@ -40,16 +40,16 @@ func (p *Peers) run() {
 func (p *Peers) burst(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next, n := lookEvery, 0
+	next, n := refreshEvery, 0
 	for _, e := range p.peers {
 		if wait := e.due.Sub(now); wait > 0 {
 			next = min(next, wait)
 			continue
 		}
-		if n++; n > mostPeers {
+		if n++; n > maxBurst {
 			return burstEvery
 		}
-		p.watched(e, func() {
+		p.notifyIfChanged(e, func() {
 			for _, size := range e.step(now) {
 				p.send(e, size)
 			}
@@ -59,8 +59,8 @@ func (p *Peers) burst(now time.Time) time.Duration {
 	return next
 }
 
-// watched does something with a peer, and tells if its path is another then.
-func (p *Peers) watched(e *entry, do func()) {
+// notifyIfChanged does something with a peer, and tells if its path is another then.
+func (p *Peers) notifyIfChanged(e *entry, do func()) {
 	old := e.path
 	do()
 	if old.State == e.path.State && old.MTU == e.path.MTU {
@@ -75,22 +75,22 @@ func (p *Peers) watched(e *entry, do func()) {
 	notify(p.changed)
 }
 
-// look opens what is not open yet, and takes up interfaces' MTUs and what the
+// refresh opens what is not open yet, and takes up interfaces' MTUs and what the
 // kernel has learned from routers.
-func (p *Peers) look(now time.Time) {
+func (p *Peers) refresh(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.openEnds()
-	for f := range p.ends {
+	p.openProbers()
+	for f := range p.probers {
 		p.readInterface(f)
 	}
 	for _, e := range p.peers {
 		f := heddle.FamilyOf(e.addr)
 		cached := p.cached(e.addr)
-		p.watched(e, func() {
-			e.fit(now, p.most(f, e.host))
+		p.notifyIfChanged(e, func() {
+			e.setMaxMTU(now, p.maxMTU(f, e.host))
 			if cached != e.cached && cached > 0 && cached < e.size() {
-				e.doubt(now)
+				e.recheck(now)
 			}
 		})
 		e.cached = cached
@@ -107,13 +107,13 @@ func (p *Peers) answered(m message) {
 	if one.to == nil || one.seq != m.seq || one.to.addr != m.peer || p.peers[one.to.host.ID] != one.to {
 		return
 	}
-	p.watched(one.to, func() {
+	p.notifyIfChanged(one.to, func() {
 		switch {
 		case m.mtu < 0:
 			p.sent[int(m.seq)%len(p.sent)].to = nil
-			one.to.heard(now, one.at, one.size)
+			one.to.onReply(now, one.at, one.size)
 		case m.mtu < one.size:
-			one.to.told(now, m.mtu)
+			one.to.onRouterLimit(now, m.mtu)
 		}
 	})
 	if !one.to.due.After(now) {
@@ -121,14 +121,14 @@ func (p *Peers) answered(m message) {
 	}
 }
 
-// suspect looks anew at the path to an address that a router spoke about.
-func (p *Peers) suspect(m message) {
+// recheckPath looks anew at the path to an address that a router spoke about.
+func (p *Peers) recheckPath(m message) {
 	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.peers {
 		if e.addr == m.peer && m.mtu < e.size() {
-			e.doubt(now)
+			e.recheck(now)
 			notify(p.wake)
 		}
 	}

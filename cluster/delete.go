@@ -11,43 +11,46 @@ import (
 	"github.com/heddle-network/heddle/store"
 )
 
-// leaveTime is how long a deletion waits for the hosts to yield their blocks.
-const leaveTime = 3 * time.Second
+// deletionWait is how long a deletion waits for the hosts to yield their blocks.
+const deletionWait = 3 * time.Second
 
 // DeleteNetwork deletes the network with the ID, whatever its name is now, when all hosts
 // have left it. Nobody claims new blocks of a network that is marked as leaving, and
 // without blocks there are no new pins.
 func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	if err := c.mark(ctx, id, true); err != nil {
+	if err := c.setDeleting(ctx, id, true); err != nil {
 		return err
 	}
 	for {
-		n, revision, err := c.storedAs(id)
+		n, revision, err := c.networkByID(id)
 		if err != nil {
 			return nil // gone
 		}
 		name := n.Name
-		waiting, stop := context.WithTimeout(ctx, leaveTime)
+		waiting, stop := context.WithTimeout(ctx, deletionWait)
 		left := c.await(waiting, func() bool { return len(c.usersOf(n.ID)) == 0 })
 		stop()
 		if left != nil {
 			c.mu.Lock()
 			users := c.usersOf(n.ID)
 			c.mu.Unlock()
-			err := heddle.Errorf(heddle.NetworkInUse, "network "+name+", in use on", strings.Join(users, ", "), "", "detach its endpoints there; a host that never returns is removed with 'heddle host remove'")
-			if kept := c.mark(ctx, id, false); kept != nil {
-				return heddle.Wrap(heddle.NetworkInUse, "network "+name+" is still marked as leaving, and in use on", strings.Join(users, ", "), err, "delete it again when the store is back")
+			err := heddle.Errorf(heddle.NetworkInUse, "delete network", name, "it is in use on "+strings.Join(users, ", "),
+				"detach its endpoints there; remove a host that never returns with 'heddle host remove'")
+			if kept := c.setDeleting(ctx, id, false); kept != nil {
+				return heddle.Errorf(heddle.NetworkInUse, "delete network", name,
+					"it is in use on "+strings.Join(users, ", ")+", and is still marked as being deleted: "+heddle.CauseOf(kept),
+					"delete it again when the store is back")
 			}
 			return err
 		}
-		if err := c.disallow(ctx, id); err != nil {
+		if err := c.removeFromAllow(ctx, id); err != nil {
 			return err
 		}
 		c.mu.Lock()
-		below := store.Condition{Key: blockKeys(n.ID), Revision: c.record.lastBelow(blockKeys(n.ID)), Prefix: true}
-		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.spoiledBelow(below.Key), networkKey(name))}
+		below := store.Condition{Key: blockKeys(n.ID), Revision: c.record.lastRevision(blockKeys(n.ID)), Prefix: true}
+		change := store.Change{Require: []store.Condition{{Key: networkKey(name), Revision: revision}, below}, Delete: append(c.unreadableKeys(below.Key), networkKey(name))}
 		free := len(c.usersOf(n.ID)) == 0
 		c.mu.Unlock()
 		if !free {
@@ -60,10 +63,10 @@ func (c *Cluster) DeleteNetwork(ctx context.Context, id string) error {
 	}
 }
 
-// disallow removes a network that is being deleted from the permissions of the other
+// removeFromAllow removes a network that is being deleted from the permissions of the other
 // networks. It does so while the network still exists, so that a deletion that was
 // interrupted can be finished with them.
-func (c *Cluster) disallow(ctx context.Context, id string) error {
+func (c *Cluster) removeFromAllow(ctx context.Context, id string) error {
 	c.mu.Lock()
 	var allowing []string
 	for other, i := range c.record.networks {
@@ -86,7 +89,7 @@ func (c *Cluster) disallow(ctx context.Context, id string) error {
 
 // DropNetwork implements API.
 func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for {
 		if _, err := c.fenced(ctx); err != nil {
@@ -104,18 +107,18 @@ func (c *Cluster) DropNetwork(ctx context.Context, name string) error {
 	}
 }
 
-func (c *Cluster) mark(ctx context.Context, id string, leaving bool) error {
+func (c *Cluster) setDeleting(ctx context.Context, id string, leaving bool) error {
 	return c.ChangeNetwork(ctx, id, func(n *heddle.Network) error {
 		n.Deleting = leaving
 		return nil
 	})
 }
 
-// spoiledBelow lists the unreadable keys below a prefix, for a change to delete: they
+// unreadableKeys lists the unreadable keys below a prefix, for a change to delete: they
 // belong to nobody. The caller holds the lock.
-func (c *Cluster) spoiledBelow(prefix string) (all []string) {
+func (c *Cluster) unreadableKeys(prefix string) (all []string) {
 	for key, i := range c.record.items {
-		if strings.HasPrefix(key, prefix) && (i.value == nil || i.refused != "") && len(all) < mostBlocks {
+		if strings.HasPrefix(key, prefix) && (i.value == nil || i.refused != "") && len(all) < maxBlocks {
 			all = append(all, key)
 		}
 	}
@@ -127,7 +130,7 @@ func (c *Cluster) spoiledBelow(prefix string) (all []string) {
 func (c *Cluster) usersOf(network string) []string {
 	var all []string
 	for _, i := range c.record.items {
-		if i.place.network != network {
+		if i.addr.network != network {
 			continue
 		}
 		id := ""

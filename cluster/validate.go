@@ -22,38 +22,38 @@ type Refusal struct {
 
 func (f Refusal) String() string { return fmt.Sprintf("%q: %s", heddle.Clip(f.Key), f.Reason) }
 
-// MostNetworks is how many networks a cluster may have; the store's access control cannot
+// MaxNetworks is how many networks a cluster may have; the store's access control cannot
 // count them. Each network is compared with all older ones.
-const MostNetworks = 1024
+const MaxNetworks = 1024
 
-// decides says whether an item matters for the acceptance of other items.
-func (i item) decides() bool {
-	switch i.said.(type) {
+// affectsOthers says whether an item matters for the acceptance of other items.
+func (i item) affectsOthers() bool {
+	switch i.parsed.(type) {
 	case *clusterRecord, *heddle.Network, *hostRecord, *removedRecord:
 		return true
 	}
 	return false
 }
 
-// weigh decides which of the new records are accepted. If records have changed by which
-// others are judged, it decides about all.
-func (r *record) weigh() {
-	if r.all {
-		r.weighAll()
+// validate decides which of the changed records are accepted. If a change affects other
+// records, it decides about all.
+func (r *record) validate() {
+	if r.changedAll {
+		r.validateAll()
 	} else {
-		for _, key := range r.came {
-			r.weighRest(r.items[key])
+		for _, key := range r.changedKeys {
+			r.validateDependent(r.items[key])
 		}
 	}
-	r.all, r.came = false, nil
+	r.changedAll, r.changedKeys = false, nil
 }
 
-// weighAll decides about all records: first the networks, oldest first, then the hosts,
+// validateAll decides about all records: first the networks, oldest first, then the hosts,
 // then the records that are about networks or hosts.
-func (r *record) weighAll() {
+func (r *record) validateAll() {
 	var networks, hosts []item
 	for key, i := range r.items {
-		switch i.said.(type) {
+		switch i.parsed.(type) {
 		case *heddle.Network:
 			networks = append(networks, i)
 		case *hostRecord:
@@ -66,72 +66,72 @@ func (r *record) weighAll() {
 		r.items[key] = i
 	}
 	slices.SortFunc(networks, byCreation)
-	slices.SortFunc(hosts, r.byStanding())
+	slices.SortFunc(hosts, r.byPriority())
 	if r.networks != nil {
-		r.had = map[string]bool{}
+		r.acceptedBefore = map[string]bool{}
 	}
 	for id := range r.networks {
-		r.had[id] = true
+		r.acceptedBefore[id] = true
 	}
-	if r.names == nil || len(r.names) > 4*MostNetworks {
-		r.names = map[string]string{}
+	if r.lastNames == nil || len(r.lastNames) > 4*MaxNetworks {
+		r.lastNames = map[string]string{}
 	}
 	r.networks, r.hosts = map[string]item{}, map[string]string{}
 	for n, i := range networks {
-		if n >= MostNetworks {
-			i.refused = fmt.Sprintf("there are %d older networks; a cluster has no more", MostNetworks)
+		if n >= MaxNetworks {
+			i.refused = fmt.Sprintf("there are %d older networks; a cluster has no more", MaxNetworks)
 			r.items[i.key] = i
 			continue
 		}
-		r.choose(i, func(i item, said any) string { return r.judgeNetwork(i, said, hosts) })
+		r.accept(i, func(i item, said any) string { return r.checkNetwork(i, said, hosts) })
 	}
 	for _, i := range hosts {
-		r.choose(i, r.judgeHost)
+		r.accept(i, r.checkHost)
 	}
 	for _, i := range r.items {
-		r.weighRest(i)
+		r.validateDependent(i)
 	}
 }
 
-// weighRest decides about a record that is about a network or a host.
-func (r *record) weighRest(i item) {
-	switch i.said.(type) {
+// validateDependent decides about a record that is about a network or a host.
+func (r *record) validateDependent(i item) {
+	switch i.parsed.(type) {
 	case *blockRecord, *pinRecord, *wantRecord, *answerRecord, *aliveRecord, *removedRecord:
-		r.choose(i, r.judgeRest)
+		r.accept(i, r.checkDependent)
 	}
 }
 
-// choose accepts what a record says. If it cannot, it keeps what the key said before, if
+// accept accepts what a record says. If it cannot, it keeps what the key said before, if
 // that can still be accepted.
-func (r *record) choose(i item, judge func(i item, said any) string) {
-	i.value, i.refused = i.said, i.unread
+func (r *record) accept(i item, judge func(i item, said any) string) {
+	i.value, i.refused = i.parsed, i.parseError
 	if i.refused == "" {
-		i.refused = judge(i, i.said)
+		i.refused = judge(i, i.parsed)
 	}
 	if i.refused != "" {
 		i.value = nil
 		if i.before != nil && judge(i, i.before) == "" {
 			i.value = i.before
-		} else if _, is := i.said.(*blockRecord); is && i.refused != noBlock {
+		} else if _, is := i.parsed.(*blockRecord); is && i.refused != notABlock {
 			i.value = &blockRecord{} // the block is still taken
 		}
 	}
 	switch v := i.value.(type) {
 	case *heddle.Network:
-		r.networks[v.ID], r.names[v.ID] = i, v.Name
+		r.networks[v.ID], r.lastNames[v.ID] = i, v.Name
 	case *hostRecord:
 		r.hosts[v.ID] = v.Name
 	}
 	r.items[i.key] = i
 }
 
-// weighCluster decides about the cluster's own record.
-func (r *record) weighCluster(i *item) {
-	c := i.said.(*clusterRecord)
-	if i.refused = i.unread; i.refused == "" {
-		i.refused = judgeCluster(c)
+// validateCluster decides about the cluster's own record.
+func (r *record) validateCluster(i *item) {
+	c := i.parsed.(*clusterRecord)
+	if i.refused = i.parseError; i.refused == "" {
+		i.refused = checkCluster(c)
 	}
-	if i.value = i.said; i.refused != "" {
+	if i.value = i.parsed; i.refused != "" {
 		i.value = i.before
 	}
 }
@@ -144,17 +144,17 @@ func (r *record) ranges() []netip.Prefix {
 	return DefaultRanges
 }
 
-// judgeNetwork compares a network with the older ones and with the hosts' records.
-func (r *record) judgeNetwork(i item, said any, hosts []item) string {
+// checkNetwork compares a network with the older ones and with the hosts' records.
+func (r *record) checkNetwork(i item, said any, hosts []item) string {
 	n := said.(*heddle.Network)
-	if why := judgeNetwork(strings.TrimPrefix(i.key, networksKey), n, r.fits); why != "" {
+	if why := checkNetwork(strings.TrimPrefix(i.key, networksKey), n, r.fits); why != "" {
 		return why
 	}
-	if old, is := i.before.(*heddle.Network); is && (old.ID != n.ID || !SamePlace(*old, *n)) {
+	if old, is := i.before.(*heddle.Network); is && (old.ID != n.ID || !SameAddresses(*old, *n)) {
 		return "it had another id or other addresses before; those of a network do not change"
 	}
-	if s, out := outside(r.ranges(), *n); out {
-		return fmt.Sprintf("its subnet %s lies in none of the cluster's ranges (%s)", s, listed(r.ranges()))
+	if s, out := subnetOutside(r.ranges(), *n); out {
+		return fmt.Sprintf("its subnet %s lies in none of the cluster's ranges (%s)", s, joinPrefixes(r.ranges()))
 	}
 	for _, older := range r.networks {
 		o := older.value.(*heddle.Network)
@@ -170,18 +170,18 @@ func (r *record) judgeNetwork(i item, said any, hosts []item) string {
 			}
 		}
 	}
-	return r.covers(i, n, hosts)
+	return r.underlayInside(i, n, hosts)
 }
 
-// covers finds a host whose underlay address is in the network, if the network is the
+// underlayInside finds a host whose underlay address is in the network, if the network is the
 // newer of the two. A network that was accepted before stays.
-func (r *record) covers(i item, n *heddle.Network, hosts []item) string {
-	if r.had[n.ID] {
+func (r *record) underlayInside(i item, n *heddle.Network, hosts []item) string {
+	if r.acceptedBefore[n.ID] {
 		return ""
 	}
 	for _, other := range hosts {
-		h := other.said.(*hostRecord)
-		if other.unread != "" || other.created > i.created || r.removed(h.ID) || judgeHost(other.host, h) != "" {
+		h := other.parsed.(*hostRecord)
+		if other.parseError != "" || other.created > i.created || r.removed(h.ID) || checkHost(other.host, h) != "" {
 			continue
 		}
 		for _, u := range h.Underlay {
@@ -193,20 +193,20 @@ func (r *record) covers(i item, n *heddle.Network, hosts []item) string {
 	return ""
 }
 
-// SamePlace reports whether two records of a network have the same addresses.
-func SamePlace(a, b heddle.Network) bool {
+// SameAddresses reports whether two records of a network have the same addresses.
+func SameAddresses(a, b heddle.Network) bool {
 	return a.Mode == b.Mode && slices.Equal(a.Subnets, b.Subnets) && slices.Equal(a.Gateways, b.Gateways) && slices.Equal(a.Ranges, b.Ranges)
 }
 
-// byStanding orders hosts: first the one that reads, then those that it knew and that are
+// byPriority orders hosts: first the one that reads, then those that it knew and that are
 // unchanged, then the others, oldest first.
-func (r *record) byStanding() func(a, b item) int {
+func (r *record) byPriority() func(a, b item) int {
 	ids := map[string]string{}
-	for _, k := range r.known {
+	for _, k := range r.knownPeers {
 		ids[k.Name] = k.ID
 	}
 	standing := func(i item) int {
-		h := i.said.(*hostRecord)
+		h := i.parsed.(*hostRecord)
 		switch {
 		case i.host == r.self:
 			return 0
@@ -218,10 +218,10 @@ func (r *record) byStanding() func(a, b item) int {
 	return func(a, b item) int { return cmp.Or(cmp.Compare(standing(a), standing(b)), byCreation(a, b)) }
 }
 
-// judgeHost compares a host with the older ones and with the networks.
-func (r *record) judgeHost(i item, said any) string {
+// checkHost compares a host with the older ones and with the networks.
+func (r *record) checkHost(i item, said any) string {
 	h := said.(*hostRecord)
-	if why := judgeHost(i.host, h); why != "" {
+	if why := checkHost(i.host, h); why != "" {
 		return why
 	}
 	if old, is := i.before.(*hostRecord); is && old.ID != h.ID && !r.removed(old.ID) {
@@ -230,7 +230,7 @@ func (r *record) judgeHost(i item, said any) string {
 	if i.host == r.self {
 		return ""
 	}
-	if why := judgeUnderlay(h); why != "" {
+	if why := checkUnderlay(h); why != "" {
 		return why
 	}
 	if other, there := r.hosts[h.ID]; there {
@@ -249,29 +249,29 @@ func (r *record) judgeHost(i item, said any) string {
 	return ""
 }
 
-// noBlock is the refusal of a block's record whose prefix is no block of the network.
-const noBlock = "it is no block of its network"
+// notABlock is the refusal of a block's record whose prefix is no block of the network.
+const notABlock = "it is no block of its network"
 
-// judgeRest judges what a record says about a host or an address.
-func (r *record) judgeRest(i item, said any) string {
-	_, n := r.network(i.place.network)
+// checkDependent checks what a record says about a host or an address.
+func (r *record) checkDependent(i item, said any) string {
+	_, n := r.network(i.addr.network)
 	self := value[hostRecord](r, selfKey(i.host))
 	switch v := said.(type) {
 	case *blockRecord:
 		if n != nil && !isBlock(*n, i.prefix) {
-			return noBlock
+			return notABlock
 		}
 		old, is := i.before.(*blockRecord)
 		if is && old.Host != "" && old.Host != v.Host && !r.removed(old.Host) {
 			return "host " + r.hostName(old.Host) + " has the block, and has not given it back"
 		}
-		return judgeBlock(v)
+		return checkBlock(v)
 	case *pinRecord:
-		return cmp.Or(judgePlace(i.place, n), judgeHolder(v.Host, self))
+		return cmp.Or(checkAddress(i.addr, n), checkHolder(v.Host, self))
 	case *wantRecord:
-		return cmp.Or(judgePlace(i.place, n), judgeHolder(v.Host, self))
+		return cmp.Or(checkAddress(i.addr, n), checkHolder(v.Host, self))
 	case *answerRecord:
-		return cmp.Or(judgePlace(i.place, n), judgeAnswer(i, v, value[hostRecord](r, selfKey(i.asker))))
+		return cmp.Or(checkAddress(i.addr, n), checkAnswer(i, v, value[hostRecord](r, selfKey(i.asker))))
 	}
 	return ""
 }
@@ -280,9 +280,9 @@ func (r *record) judgeRest(i item, said any) string {
 // not accepted. A network that cannot be read possibly has the ID if its name was the last
 // known name of that network, or if no such name is known.
 func (r *record) refuses(id string) bool {
-	name, known := r.names[id]
+	name, known := r.lastNames[id]
 	for key, i := range r.items {
-		if n, is := i.said.(*heddle.Network); is && i.value == nil && (n.ID == id || i.unread != "" && (!known || key == networkKey(name))) {
+		if n, is := i.parsed.(*heddle.Network); is && i.value == nil && (n.ID == id || i.parseError != "" && (!known || key == networkKey(name))) {
 			return true
 		}
 	}
@@ -293,16 +293,16 @@ func (r *record) refuses(id string) bool {
 func (r *record) refusedNetworks() map[string]string {
 	all := map[string]string{}
 	for _, i := range r.items {
-		if _, is := i.said.(*heddle.Network); is && i.value == nil {
+		if _, is := i.parsed.(*heddle.Network); is && i.value == nil {
 			all[strings.TrimPrefix(i.key, networksKey)] = i.refused
 		}
 	}
 	return all
 }
 
-// mostRefused bounds the refusals listed for each writer, and for each kind that several
+// maxRefusals bounds the refusals listed for each writer, and for each kind that several
 // may write.
-const mostRefused = 32
+const maxRefusals = 32
 
 // refusals lists the records that are not accepted, by key, and counts them. Hosts that
 // are not accepted are always in the list.
@@ -319,8 +319,8 @@ func (r *record) refusals() (all []Refusal, total int) {
 			from, _, _ = strings.Cut(strings.TrimPrefix(key, Prefix), "/")
 			from += "/" // no host name ends like this
 		}
-		_, host := i.said.(*hostRecord)
-		if host || told[from] < mostRefused {
+		_, host := i.parsed.(*hostRecord)
+		if host || told[from] < maxRefusals {
 			all = append(all, Refusal{heddle.Clip(key), i.host, i.refused})
 		}
 		if !host {

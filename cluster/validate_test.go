@@ -38,7 +38,7 @@ func shared(name, id, subnet string) heddle.Network {
 }
 
 func (h *history) write(key string, v any) {
-	e := put(key, v)
+	e := entry(key, v)
 	if text, is := v.(string); is {
 		e.Value = []byte(text)
 	}
@@ -159,13 +159,13 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestWeighedOnce: a record that others are not judged by has nobody judged again but
+// TestValidatedOnce: a record that affects no other one has nobody checked again but
 // itself, and networks are no more than can be compared.
-func TestWeighedOnce(t *testing.T) {
+func TestValidatedOnce(t *testing.T) {
 	h := newHistory()
 	judged := 0
 	h.fits = func(heddle.Network) error { judged++; return nil }
-	at := place{idN, netip.MustParseAddr("10.1.0.9")}
+	at := netAddr{idN, netip.MustParseAddr("10.1.0.9")}
 	h.write(wantKey("b", at), wantRecord{Host: idB})
 	h.write(pinKey("b", at), pinRecord{idA})
 	h.write(pinKey("a", at), pinRecord{idA})
@@ -179,17 +179,17 @@ func TestWeighedOnce(t *testing.T) {
 	}
 
 	var many []store.Entry
-	for i := range MostNetworks + 7 {
-		e := put(networkKey(fmt.Sprintf("n%d", i)), shared(fmt.Sprintf("n%d", i), fmt.Sprintf("%016x", i+1), fmt.Sprintf("10.%d.%d.0/24", 2+i/256, i%256)))
+	for i := range MaxNetworks + 7 {
+		e := entry(networkKey(fmt.Sprintf("n%d", i)), shared(fmt.Sprintf("n%d", i), fmt.Sprintf("%016x", i+1), fmt.Sprintf("10.%d.%d.0/24", 2+i/256, i%256)))
 		e.Created, e.Revision = int64(1000+i), int64(1000+i)
 		many = append(many, e)
 	}
 	judged = 0
 	h.apply(store.Event{Revision: 5000, Entries: many})
-	if _, n := h.network(idN); n == nil || judged != MostNetworks {
+	if _, n := h.network(idN); n == nil || judged != MaxNetworks {
 		t.Errorf("%d networks, %d judged, the oldest among them: %v", len(h.networks), judged, n)
 	}
-	if why := h.why(networkKey(fmt.Sprintf("n%d", MostNetworks+6))); !strings.Contains(why, "older networks") {
+	if why := h.why(networkKey(fmt.Sprintf("n%d", MaxNetworks+6))); !strings.Contains(why, "older networks") {
 		t.Errorf("the last network: %q", why)
 	}
 }
@@ -198,18 +198,18 @@ func TestWeighedOnce(t *testing.T) {
 // host that is refused.
 func TestRefusalsOfAll(t *testing.T) {
 	h := newHistory()
-	for i := range 2 * mostRefused {
+	for i := range 2 * maxRefusals {
 		h.write(Prefix+fmt.Sprintf("blocks/%s/10.1.%d.1/26", idN, i), blockRecord{"x"})
-		h.write(pinKey("b", place{idN, netip.MustParseAddr(fmt.Sprintf("10.9.0.%d", i))}), pinRecord{idB})
+		h.write(pinKey("b", netAddr{idN, netip.MustParseAddr(fmt.Sprintf("10.9.0.%d", i))}), pinRecord{idB})
 	}
 	h.write(networkKey("bad"), "{")
 	h.write(selfKey("b"), "{")
-	h.write(pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")}), pinRecord{idC})
+	h.write(pinKey("c", netAddr{idN, netip.MustParseAddr("10.9.0.1")}), pinRecord{idC})
 	told, total := h.refusals()
-	if total != 4*mostRefused+3 || len(told) != 2*mostRefused+3 {
+	if total != 4*maxRefusals+3 || len(told) != 2*maxRefusals+3 {
 		t.Errorf("of %d records %d are told", total, len(told))
 	}
-	for _, key := range []string{networkKey("bad"), selfKey("b"), pinKey("c", place{idN, netip.MustParseAddr("10.9.0.1")})} {
+	for _, key := range []string{networkKey("bad"), selfKey("b"), pinKey("c", netAddr{idN, netip.MustParseAddr("10.9.0.1")})} {
 		if !slices.ContainsFunc(told, func(f Refusal) bool { return f.Key == key }) {
 			t.Errorf("of %s nobody is told", key)
 		}
@@ -224,11 +224,11 @@ func TestOverwrittenTwice(t *testing.T) {
 	h := newHistory()
 	h.write(key, blockRecord{idA})
 	for range 2 {
-		e := put(key, blockRecord{idB})
+		e := entry(key, blockRecord{idB})
 		e.Created, e.Revision = h.created[key], h.revision+1
 		h.take(store.Event{Revision: e.Revision, Entries: []store.Entry{e}})
 	}
-	h.weigh()
+	h.validate()
 	if owner := h.owner(blockID{idN, block}); owner != idA {
 		t.Errorf("the block is %s's: %q", owner, h.why(key))
 	}
@@ -238,7 +238,7 @@ func TestOverwrittenTwice(t *testing.T) {
 // not taken on any more when another host has its name.
 func TestAnswerToAHostThatIsAnother(t *testing.T) {
 	h := newHistory()
-	p := place{idN, netip.MustParseAddr("10.1.0.7")}
+	p := netAddr{idN, netip.MustParseAddr("10.1.0.7")}
 	h.write(wantKey("b", p), wantRecord{Host: idB})
 	key := answerKey("a", "b", p)
 	h.write(key, answerRecord{Host: idB, Want: h.revision})
@@ -267,7 +267,7 @@ func TestAnswerToAHostThatIsAnother(t *testing.T) {
 // taken on.
 func TestUnknownPath(t *testing.T) {
 	for name, taken := range map[string]bool{"": true, "vxlan": true, "pigeons": false} {
-		why := judgeCluster(&clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789, Path: name})
+		why := checkCluster(&clusterRecord{ID: "00000000000000c1", VNI: 7, Port: 4789, Path: name})
 		if (why == "") != taken {
 			t.Errorf("path %q: %q", name, why)
 		}

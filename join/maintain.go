@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// patrolTime is between two checks of who keeps the store, certTime between two checks
-	// of the certificates. serveTime is the longest time between two attempts to serve.
-	patrolTime = 2 * time.Second
-	serveTime  = time.Minute
-	certTime   = time.Minute
-	// welcomeTime is between two checks of whether the store accepts this host.
-	welcomeTime = 20 * time.Second
+	// maintainEvery is between two checks of who keeps the store, certEvery between two checks
+	// of the certificates. maxServePause is the longest time between two attempts to serve.
+	maintainEvery = 2 * time.Second
+	maxServePause = time.Minute
+	certEvery     = time.Minute
+	// acceptedEvery is between two checks of whether the store accepts this host.
+	acceptedEvery = 20 * time.Second
 )
 
 // followMembers keeps the list of those that keep the store, here and on disk.
@@ -29,10 +29,10 @@ func (n *Node) followMembers(ctx context.Context) {
 	}
 }
 
-// followNaming makes this host keep the store while an operator names it as a keeper. This
+// followKeeperKey makes this host keep the store while an operator names it as a keeper. This
 // holds also after its member was removed because it had not started in time or because
 // the number of votes was even.
-func (n *Node) followNaming(ctx context.Context) {
+func (n *Node) followKeeperKey(ctx context.Context) {
 	const soon, seldom = time.Second, 15 * time.Second
 	keeper, wait := false, seldom
 	events := n.store.Watch(ctx, hostsPrefix+n.me.Name+"/")
@@ -42,7 +42,7 @@ func (n *Node) followNaming(ctx context.Context) {
 			if !open {
 				return
 			}
-			keeper = names(e, keeperKey(n.me.Name), keeper)
+			keeper = keyExists(e, keeperKey(n.me.Name), keeper)
 			wait = soon
 		case <-time.After(wait):
 			wait = min(2*wait, seldom)
@@ -56,9 +56,9 @@ func (n *Node) followNaming(ctx context.Context) {
 	}
 }
 
-// names reports whether the key exists after an event; before says whether it existed
+// keyExists reports whether the key exists after an event; before says whether it existed
 // before the event.
-func names(e store.Event, key string, before bool) bool {
+func keyExists(e store.Event, key string, before bool) bool {
 	if slices.ContainsFunc(e.Entries, func(x store.Entry) bool { return x.Key == key }) {
 		return true
 	}
@@ -73,7 +73,7 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	if member {
 		return nil
 	}
-	got, ca, serving, err := n.askToKeep(ctx)
+	got, ca, serving, err := n.requestMembership(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.turn.Lock() // an earlier server of this host may still be closing
-	defer n.turn.Unlock()
+	n.roleMu.Lock() // an earlier server of this host may still be closing
+	defer n.roleMu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.keepKeys(ca, operator, serving); err != nil {
@@ -102,10 +102,10 @@ func (n *Node) becomeMember(ctx context.Context) error {
 	return n.serve()
 }
 
-// askToKeep fetches what a member of the store needs. It gets the authority's key, and
+// requestMembership fetches what a member of the store needs. It gets the authority's key, and
 // signs its own certificate with that. While that key is off the hosts, a door signs the
 // certificate.
-func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, serving pair, err error) {
+func (n *Node) requestMembership(ctx context.Context) (got memberReply, ca authority, serving pair, err error) {
 	ca.cert = n.ca
 	q := memberRequest{Underlay: n.opt.Underlay, Clock: n.opt.Now()}
 	if w := n.withdrawn.Load(); w != nil && !w.At.IsZero() {
@@ -129,37 +129,37 @@ func (n *Node) askToKeep(ctx context.Context) (got memberReply, ca authority, se
 	return got, ca, serving, err
 }
 
-// patrol renews certificates in time. On the leading member of the store it also ensures
+// maintain renews certificates in time. On the leading member of the store it also ensures
 // that the right hosts keep the store.
-func (n *Node) patrol(ctx context.Context) {
+func (n *Node) maintain(ctx context.Context) {
 	var looked time.Time
 	bound, unrenewed := false, ""
-	served, wait := time.Now(), patrolTime
+	served, wait := time.Now(), maintainEvery
 	var welcome time.Time
 	b := balancer{node: n}
 	defer b.close()
 	for ctx.Err() == nil {
-		if time.Since(looked) >= certTime {
+		if time.Since(looked) >= certEvery {
 			looked = time.Now()
 			err := n.renew(ctx)
 			if err != nil && err.Error() != unrenewed { // the error may last for months: log it once
 				n.log.Warn("certificate not renewed", "error", err)
 			}
 			unrenewed = fmt.Sprint(err)
-			bound = bound || n.bind(ctx) == nil
+			bound = bound || n.registerKey(ctx) == nil
 		}
 		if time.Since(served) >= wait {
-			served, wait = time.Now(), min(2*wait, serveTime)
+			served, wait = time.Now(), min(2*wait, maxServePause)
 			if n.keepServing() {
-				wait = patrolTime
+				wait = maintainEvery
 			}
 		}
-		if time.Since(welcome) >= welcomeTime {
+		if time.Since(welcome) >= acceptedEvery {
 			welcome = time.Now()
-			n.checkWelcome(ctx)
+			n.checkAccepted(ctx)
 		}
-		b.look(ctx)
-		pause(ctx, patrolTime)
+		b.balance(ctx)
+		pause(ctx, maintainEvery)
 	}
 }
 
