@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Replace puts a file that only its owner can read in the place of what is there, and
-// returns when it is on the disk. A crash leaves at most PATH.new beside it. One caller
-// at a time.
+// Replace replaces the file by one that only its owner can read, and returns when it is on
+// the disk. A crash leaves at most PATH.new beside it. It takes one caller at a time.
 func Replace(path string, text []byte) error {
 	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

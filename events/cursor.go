@@ -12,14 +12,14 @@ import (
 // SinceAll has a watcher begin with the oldest event that the log has.
 const SinceAll = "all"
 
-// cursor is where a watcher stands that is to read an event next: the life of the agent
-// that writes the log, and the event's number, as in "5f0c1d2e3a4b5c6d-17".
+// cursor is a watcher's position before it reads the event of that number: the ID of the
+// agent's run and the number, as in "5f0c1d2e3a4b5c6d-17".
 func (l *Log) cursor(number uint64) string {
 	return l.runID + "-" + strconv.FormatUint(number, 10)
 }
 
-// firstFor is the number of the first event to read, for a watcher that asks so: a cursor,
-// a duration before now, SinceAll or "0", or "" for what is to come. The caller holds mu.
+// firstFor is the number of the first event to read. since is a cursor, a duration before
+// now, SinceAll or "0", or "" for new events only. The caller holds mu.
 func (l *Log) firstFor(since string) (uint64, error) {
 	switch since {
 	case "":

@@ -1,6 +1,6 @@
-// Package events is what happened to networks, endpoints, peers and paths, in the order
-// in which it happened: events, and a log of the last of them. Who watches reads the log
-// at a pace of its own, so that nobody who makes events ever waits for a watcher.
+// Package events has the events of networks, endpoints, peers and paths, and a log of the
+// last of them in their order. A watcher reads the log at its own pace, so that adding an
+// event never waits for a watcher.
 package events
 
 import (

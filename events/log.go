@@ -19,7 +19,7 @@ const (
 	maxWatchers = 64
 	// maxBatch is how many events a watcher gets at a time.
 	maxBatch = 64
-	// runIDDigits is how long the name of a log's life is.
+	// runIDDigits is the length of runID.
 	runIDDigits = 16
 )
 
@@ -37,7 +37,7 @@ type Log struct {
 	more chan struct{}
 }
 
-// NewLog returns an empty log with a life of its own.
+// NewLog returns an empty log with a new run ID.
 func NewLog() *Log {
 	id := make([]byte, runIDDigits/2)
 	rand.Read(id)
@@ -83,14 +83,14 @@ func (l *Log) Watched() bool {
 	return l.watchers > 0
 }
 
-// Watcher reads the log at its own pace. It is of one goroutine, and has to be closed.
+// Watcher reads the log at its own pace. Only one goroutine may use it. It has to be closed.
 type Watcher struct {
 	log  *Log
 	next uint64
 }
 
-// Watch begins to read: after a cursor, a duration ago, with all that is kept (SinceAll),
-// or with what is to come ("").
+// Watch starts reading: after a cursor, from a duration ago, from the oldest event (SinceAll),
+// or with new events only ("").
 func (l *Log) Watch(since string) (*Watcher, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,8 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// read returns, where there is nothing and the watcher waits, what tells of more.
+// read returns the next events. If there are none and wait is set, it returns a channel that
+// is closed when there are more.
 func (w *Watcher) read(wait bool) (all []Event, more <-chan struct{}, err error) {
 	l := w.log
 	l.mu.Lock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// balanceTimeout bounds one look at the members.
+	// balanceTimeout bounds one step of balance, and one call of the store.
 	balanceTimeout = 10 * time.Second
 	// startTime is how long a member may take to start before it is removed. Its host then
 	// asks again.

@@ -79,7 +79,7 @@ func (n *Node) finishForce(ctx context.Context) error {
 	return n.save(r)
 }
 
-// dropOtherKeepers takes back the names of the keepers that are dropped.
+// dropOtherKeepers records that this host is the only keeper.
 func (n *Node) dropOtherKeepers(ctx context.Context) error {
 	r, err := n.roster(ctx)
 	if err != nil {

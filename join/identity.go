@@ -93,7 +93,7 @@ func (r roster) replaceAdmission(ctx context.Context, h admitted) error {
 	return err
 }
 
-// tryReplaceAdmission is like change, and reports whether the admission was still as it was read.
+// tryReplaceAdmission is like replaceAdmission, and reports whether the admission was still as it was read.
 func (r roster) tryReplaceAdmission(ctx context.Context, h admitted) (bool, error) {
 	entries, err := h.entries(h.name)
 	if err != nil {

@@ -68,7 +68,7 @@ func (n *Node) answerMember(ctx context.Context, q memberRequest, c *x509.Certif
 	return reply, nil
 }
 
-// membershipFor is what a new member gets. The authority's key is only handed on from disk to
+// membershipFor returns what a new member gets. The authority's key is only handed on from disk to
 // disk: not while it is withdrawn, and not a lent key.
 func (n *Node) membershipFor(ctx context.Context, r roster, q memberRequest) (reply memberReply, err error) {
 	k, err := n.memberKeys()

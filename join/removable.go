@@ -87,7 +87,7 @@ func (s state) votes(name string) bool {
 	return slices.ContainsFunc(voters, func(m member) bool { return s.hostOf(m) == name })
 }
 
-// majorityWithoutInTime is spare with retries: a member that has just got its vote may still be busy
+// majorityWithoutInTime is majorityWithout with retries: a member that has just got its vote may still be busy
 // with records that it missed.
 func (o *Operator) majorityWithoutInTime(ctx context.Context, s state, names ...string) bool {
 	for end := time.Now().Add(settleTimeout); ; pause(ctx, 300*time.Millisecond) {
@@ -100,7 +100,7 @@ func (o *Operator) majorityWithoutInTime(ctx context.Context, s state, names ...
 	}
 }
 
-// majorityWithout reports whether a majority of the other voters answers.
+// majorityWithout reports whether a majority of the voters that are not on the named hosts answers.
 func (o *Operator) majorityWithout(ctx context.Context, s state, names []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -73,7 +73,7 @@ func (n *Node) renewServing(keys *keys) error {
 	return nil
 }
 
-// newCertificate has a new certificate signed: by the host itself if it keeps the store and
+// newCertificate gets a new certificate: by the host itself if it keeps the store and
 // has the authority's key, else through a door.
 func (n *Node) newCertificate(ctx context.Context, host pair) (*x509.Certificate, error) {
 	if ca, err := n.signer(); err == nil {

@@ -38,7 +38,7 @@ func retryWhileDown(ctx context.Context, do func() error) error {
 	}
 }
 
-// swapKeeper names one host as a keeper, and withdraws the name of another.
+// swapKeeper names one host as a keeper, and another one no longer.
 func (o *Operator) swapKeeper(ctx context.Context, name, by string) error {
 	s, err := o.state(ctx)
 	if err != nil {

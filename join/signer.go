@@ -102,7 +102,7 @@ type Holding struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// keyHolding is this host's own.
+// keyHolding is what this host has of the authority's key.
 func (n *Node) keyHolding() Holding {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -59,7 +59,7 @@ func (p *Peers) burst(now time.Time) time.Duration {
 	return next
 }
 
-// notifyIfChanged does something with a peer, and tells if its path is another then.
+// notifyIfChanged calls do, which may change the peer's path, and notifies if it did.
 func (p *Peers) notifyIfChanged(e *entry, do func()) {
 	old := e.path
 	do()
@@ -97,8 +97,8 @@ func (p *Peers) refresh(now time.Time) {
 	}
 }
 
-// answered takes an echo reply, or a router's word about an echo request of ours:
-// mtu is -1 for a reply, else what the router carries (0: it does not say).
+// answered handles an echo reply, or a router's message about an echo request of ours:
+// mtu is -1 for a reply, else the router's MTU (0: it does not say).
 func (p *Peers) answered(m message) {
 	now := p.now()
 	p.mu.Lock()
@@ -121,7 +121,7 @@ func (p *Peers) answered(m message) {
 	}
 }
 
-// recheckPath looks anew at the path to an address that a router spoke about.
+// recheckPath checks the path to an address that a router's message is about.
 func (p *Peers) recheckPath(m message) {
 	now := p.now()
 	p.mu.Lock()

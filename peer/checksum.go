@@ -31,13 +31,12 @@ const (
 )
 
 // TestChecksums sends UDP datagrams, whose checksum is left to the device, to a
-// closed port of a peer through its tunnel device: an answer that the port is
-// closed says that the checksum was right. If none comes, datagrams with a
-// checksum made here are the control: are they answered, then the NIC below the
-// tunnel, or what is on the way, spoils the others. Both are sent a second time then,
-// for the way may have been cut, and have come back between the two. It tests what
-// this host sends; each host tests its own. The addresses are IPv6 ones of the tunnel
-// devices.
+// closed port of a peer through its tunnel device. An answer that the port is closed
+// proves that the checksum was right. If there is no answer, datagrams with a checksum
+// made here are the control. If they are answered, the NIC below the tunnel, or a device
+// on the path, spoils the others. Then both are sent a second time, since the path may
+// have failed and come back between the two. It tests what this host sends; each host
+// tests its own. The addresses are IPv6 addresses of the tunnel devices.
 func TestChecksums(ctx context.Context, device string, self, peer netip.Addr) (Verdict, error) {
 	self, peer = self.WithZone(""), peer.WithZone("")
 	for _, finished := range []bool{false, true, false, true} {
@@ -59,8 +58,8 @@ func TestChecksums(ctx context.Context, device string, self, peer netip.Addr) (V
 	return Spoiled, nil
 }
 
-// datagrams are sent from a port of ours to one of the peer's that is closed as
-// far as can be known: it is chosen by chance for each test.
+// datagrams are sent from a port of this host to a random port of the peer, which is
+// most likely closed.
 type datagrams struct {
 	*net.UDPConn
 	self, peer netip.AddrPort

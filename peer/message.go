@@ -14,7 +14,7 @@ import (
 // message is what an ICMP packet says about a packet to a peer.
 type message struct {
 	peer netip.Addr
-	// ours says that it is about a probe, of which seq is the number.
+	// ours says that it is about a probe; seq is the probe's number.
 	ours bool
 	seq  uint16
 	// mtu is what a router carries (0: it does not say); -1 for an answer.
@@ -49,7 +49,7 @@ func (p *Peers) receive(e *prober) {
 	}
 }
 
-// read understands a packet; ok is false for one that says nothing.
+// read parses a packet. ok is false if it has no meaning for the probes.
 func (e *prober) read(b []byte, from netip.Addr) (m message, ok bool) {
 	if len(b) < 8 {
 		return m, false

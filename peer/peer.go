@@ -2,9 +2,8 @@
 // carries to them. It asks with ICMP echoes that may not be fragmented, so that
 // nothing has to listen at the other end (RFC 1191, RFC 8201, RFC 8899).
 //
-// A router that says what it carries is believed at once, and then asked. Where
-// the router says nothing, sizes that are not answered while small ones are do not
-// pass. A larger size is tried again about once a minute. One agent sends about
+// If a router reports an MTU, it is used at once, and then tested. If no router reports,
+// a size does not pass if its probes are not answered while small ones are. A larger size is tried again about once a minute. One agent sends about
 // one packet a second when all is well, however many peers there are.
 package peer
 
@@ -155,7 +154,7 @@ func (p *Peers) Paths() map[string]Path {
 	return paths
 }
 
-// maxMTU is what both ends' interfaces carry.
+// maxMTU is the largest packet that the interfaces at both ends carry.
 func (p *Peers) maxMTU(f heddle.Family, h heddle.Host) int {
 	most := 65535
 	for _, mtu := range []int{p.self.MTU, h.MTU, p.interfaceMTU(f)} {

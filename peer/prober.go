@@ -17,7 +17,7 @@ import (
 	"github.com/heddle-network/heddle"
 )
 
-// prober is what probes of one IP version are sent from.
+// prober sends probes of one IP version, and reads the answers.
 type prober struct {
 	local netip.Addr
 	conn  *net.IPConn

@@ -2,7 +2,7 @@ package peer
 
 import "time"
 
-// controlSize is the size of a control probe, in bytes: what passes any path.
+// controlSize is the size of a control probe, in bytes. It passes any path.
 const controlSize = 100
 
 // The pace of probing.
@@ -18,14 +18,14 @@ const (
 	minControls = 6
 	// maxUnanswered is how many tries without any answer make a peer silent.
 	maxUnanswered = 5
-	// maxTries ends a round on a path too bad to say anything about.
+	// maxTries ends a round on a path that loses too much to find its MTU.
 	maxTries = 24
 )
 
 // track is what is known about the path to one peer, and what to ask next. It
 // does nothing by itself: the clock is an argument, and probes are returned.
 type track struct {
-	// minMTU is the least path MTU there may be, most the largest, in bytes.
+	// minMTU is the least path MTU there may be, maxMTU the largest, in bytes.
 	minMTU, maxMTU int
 	path           Path
 	// every is the time between probes when all is well.
@@ -50,7 +50,7 @@ type round struct {
 	lo, hi   int
 	sizes    []int
 	best     int // the largest that was answered
-	controls int // how many control probes were
+	controls int // how many control probes were answered
 	tries    int
 }
 
@@ -116,7 +116,8 @@ func (t *track) step(now time.Time) []int {
 	return []int{t.path.MTU}
 }
 
-// tryRound is one try of the round: what is larger than was answered, and a control.
+// tryRound returns the sizes of one try of the round: those above the largest that was
+// answered, and a control.
 func (t *track) tryRound(now time.Time) (sizes []int) {
 	t.round.tries++
 	t.due = now.Add(t.gap())
@@ -181,7 +182,7 @@ func (t *track) setPath(now time.Time, s State, mtu int) {
 	}
 }
 
-// onReply takes an answer to a probe of a size, sent at a time.
+// onReply handles the answer to a probe of that size, sent at that time.
 func (t *track) onReply(now, sent time.Time, size int) {
 	t.path.RTT = smooth(t.path.RTT, now.Sub(sent))
 	r := t.round
@@ -216,7 +217,7 @@ func (t *track) search(now time.Time, lo int) {
 	t.startRound(now, lo, t.maxMTU+1, append(sizesBetween(lo, t.maxMTU), t.maxMTU)...)
 }
 
-// onRouterLimit takes a router's word that no more than mtu bytes pass it.
+// onRouterLimit handles a router's message that packets of at most mtu bytes pass it.
 func (t *track) onRouterLimit(now time.Time, mtu int) {
 	mtu = max(t.minMTU, mtu)
 	switch {
@@ -230,7 +231,7 @@ func (t *track) onRouterLimit(now time.Time, mtu int) {
 	}
 }
 
-// setMaxMTU takes the MTU of the interfaces at both ends.
+// setMaxMTU sets the MTU of the interfaces at both ends.
 func (t *track) setMaxMTU(now time.Time, most int) {
 	most = max(t.minMTU, most)
 	if most == t.maxMTU {

@@ -82,5 +82,5 @@ func refusedByTLS(err error) bool {
 // isError says whether err is the given error of etcd's.
 func isError(err, etcds error) bool { return err != nil && message(err) == message(etcds) }
 
-// message are the error's own text, without what gRPC adds.
+// message is the error's own text, without what gRPC adds.
 func message(err error) string { return status.Convert(err).Message() }

@@ -38,7 +38,7 @@ func broken(err error) bool {
 	return false
 }
 
-// readServerByte connects and waits for the server's first word.
+// readServerByte connects and waits for the first byte from the server.
 func (e *Etcd) readServerByte(ctx context.Context, address string) error {
 	config := e.options.TLS.Clone()
 	config.NextProtos = []string{"h2"}
